@@ -1,0 +1,46 @@
+# Two commands do everything: `make demo` and `make test`. Both create .venv and install what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
+
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo    install takeup and run its demonstration"
+	@echo "make test    install everything, check style, types and layers, run the whole test suite"
+	@echo "make lint    style, types and layers alone"
+	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
+	@echo "make clean   remove the virtual environment and caches"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "takeup needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "python could not create $(VENV); on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 2; }
+
+$(VENV)/.core: $(BIN)/python pyproject.toml requirements.lock
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml requirements.lock
+	$(INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/.core
+
+demo: $(VENV)/.core
+	$(BIN)/takeup demo
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/meanfield.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

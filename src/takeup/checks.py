@@ -1,0 +1,90 @@
+"""Checks of what enters: each returns the value in its final form or raises an InputError."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from takeup.errors import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+TOLERANCE = 1e-9
+"""How far a distribution's sum may be from one: rounding, not a typing error."""
+
+
+def whole(argument: str, value: object, least: int) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(argument, repr(value), f"a whole number of at least {least}")
+    return int(value)
+
+
+def real(argument: str, value: ArrayLike) -> FloatArray:
+    """An array of finite real numbers, owned by nobody else."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            argument,
+            repr(value),
+            "numbers in a rectangular array",
+            "check that all rows are of one length",
+        ) from None
+    if not np.isfinite(array).all():
+        raise InputError(argument, f"{_first(array, ~np.isfinite(array))}", "finite numbers")
+    return array
+
+
+def probabilities(argument: str, value: ArrayLike) -> FloatArray:
+    """Distributions along the last axis: no entry below zero, every row sums to one."""
+    array = real(argument, value)
+    if array.ndim == 0:
+        raise InputError(argument, repr(value), "a distribution: a sequence of numbers that sums to 1")
+    if (array < 0).any():
+        raise InputError(argument, _first(array, array < 0), "probabilities between 0 and 1")
+    sums = array.sum(axis=-1)
+    off = np.abs(sums - 1) > TOLERANCE
+    if off.any():
+        raise InputError(
+            argument,
+            f"a row with sum {_first(sums, off)}",
+            "rows that sum to 1",
+            "divide each row by its sum",
+        )
+    return array
+
+
+def counts(argument: str, value: ArrayLike) -> IntArray:
+    """Whole numbers, none below zero."""
+    given = np.asarray(value)
+    if given.dtype.kind not in "iu":
+        given = real(argument, value)
+        if (given != np.floor(given)).any():
+            raise InputError(argument, _first(given, given != np.floor(given)), "whole numbers")
+    array: IntArray = np.array(given, dtype=np.int64)
+    if array.size and array.min() < 0:
+        raise InputError(argument, _first(array, array < 0), "counts of at least 0")
+    return array
+
+
+def positive(argument: str, value: ArrayLike) -> FloatArray:
+    """Numbers above zero, as the parameters of a Dirichlet distribution are."""
+    array = real(argument, value)
+    if (array <= 0).any():
+        raise InputError(argument, _first(array, array <= 0), "numbers above 0")
+    return array
+
+
+def shaped(argument: str, array: NDArray[Any], shape: Sequence[int], axes: str) -> None:
+    """The trailing axes of the array have these lengths; `axes` names them for the message."""
+    if array.shape[array.ndim - len(shape) :] != tuple(shape) or array.ndim < len(shape):
+        raise InputError(argument, f"shape {array.shape}", f"shape {tuple(shape)}, the axes being {axes}")
+
+
+def _first(array: NDArray[Any], where: NDArray[np.bool_]) -> str:
+    """The first offending entry and its place."""
+    place = tuple(int(i) for i in np.argwhere(where)[0])
+    return f"{array[place]}" + (f" at {list(place)}" if place else "")

@@ -1,0 +1,192 @@
+"""An Environment is the truth that a simulation draws from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from takeup import checks
+from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError, MismatchError
+from takeup.evidence import Evidence, Index
+from takeup.space import Space
+from takeup.world import World
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Types:
+    """Compliance types with potential outcomes: who one is decides what one does and how one fares.
+
+    Attributes:
+        share: the probability of each type u in each context; shape (X, U).
+        response: the action that each type implements under each proposal; shape (U, Kz).
+        outcome: the distribution of the potential outcome of each type under each action; shape (X, U, Ka, Y).
+    """
+
+    share: FloatArray
+    response: IntArray
+    outcome: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Environment:
+    """The distribution of contexts and the joint response p(a, y given x, z).
+
+    Build one with `from_world`, `from_types` or `from_evidence`.
+
+    Attributes:
+        space: the finite sets that the axes stand for.
+        context: the probability of each context; shape (X,).
+        response: p(a, y given x, z); shape (X, Kz, Ka, Y).
+        types: the compliance types that the response was built from, where it was.
+    """
+
+    space: Space
+    context: FloatArray
+    response: FloatArray
+    types: Types | None = None
+
+    def __post_init__(self) -> None:
+        shape = self.space.shape
+        context = checks.probabilities("context", self.context)
+        checks.shaped("context", context, shape[:1], "context")
+        given = checks.real("response", self.response)
+        checks.shaped("response", given, shape, "context, proposal, implemented, outcome")
+        joint = checks.probabilities("response", given.reshape(*shape[:2], -1)).reshape(shape)
+        for name, array in (("context", context), ("response", joint)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def from_world(cls, world: World, *, context: ArrayLike | None = None, space: Space | None = None) -> "Environment":
+        """The paper's environment: the outcome depends on the implemented action alone.
+
+        Args:
+            world: the true compliance and outcome distributions.
+            context: the probability of each context; all equal where left out.
+            space: names for the axes; numbers where left out.
+        """
+        contexts, proposals, actions = world.compliance.shape
+        if space is None:
+            space = Space(
+                proposals,
+                actions,
+                contexts=contexts,
+                outcomes=world.utility.size,
+                utility=list(world.utility),
+            )
+        if space.utility != tuple(world.utility):
+            raise MismatchError(f"the world's utility {tuple(world.utility)} is not the space's {space.utility}")
+        joint = np.einsum("xza,xay->xzay", world.compliance, world.outcome)
+        return cls(space, _contexts(context, contexts), joint)
+
+    @classmethod
+    def from_types(
+        cls,
+        space: Space,
+        share: ArrayLike,
+        response: ArrayLike,
+        outcome: ArrayLike,
+        *,
+        context: ArrayLike | None = None,
+    ) -> "Environment":
+        """A confounded environment: a type decides both what is implemented and how the outcome falls.
+
+        Args:
+            space: the finite sets.
+            share: the probability of each type, (U,), or by context, (X, U).
+            response: the action of each type under each proposal, as indices, (U, Kz).
+            outcome: the distribution of each type's potential outcomes, (U, Ka, Y), or by context, (X, U, Ka, Y).
+            context: the probability of each context; all equal where left out.
+        """
+        contexts, proposals, actions, levels = space.shape
+        act = checks.counts("response", response)
+        kinds = act.shape[0] if act.ndim == 2 else 0
+        checks.shaped("response", act, (kinds, proposals), "type, proposal")
+        if act.max() >= actions:
+            raise InputError("response", f"action {act.max()}", f"indices of actions from 0 to {actions - 1}")
+        who = checks.probabilities("share", share)
+        checks.shaped("share", who, (contexts, kinds) if who.ndim > 1 else (kinds,), "context, type")
+        who = np.broadcast_to(who, (contexts, kinds))
+        fate = checks.probabilities("outcome", outcome)
+        fate = fate[np.newaxis].repeat(contexts, axis=0) if fate.ndim == 3 else fate
+        checks.shaped(
+            "outcome",
+            fate,
+            (contexts, kinds, actions, levels),
+            "context, type, implemented, outcome",
+        )
+        does = np.eye(actions)[act]
+        joint = np.einsum("xu,uza,xuay->xzay", who, does, fate)
+        return cls(space, _contexts(context, contexts), joint, Types(who, act, fate))
+
+    @classmethod
+    def from_evidence(cls, evidence: Evidence) -> "Environment":
+        """The empirical distribution of a real trial: what happened to those who were told z is what happens.
+
+        Raises:
+            InputError: a decision whose compliance or outcome is unseen, or a (context, proposal) without any.
+        """
+        seen = evidence.counts[..., :-1, :-1]
+        unseen = int(evidence.total.sum() - seen.sum())
+        if unseen:
+            raise InputError(
+                "evidence",
+                f"{unseen} decisions with compliance or outcome unseen",
+                "complete decisions",
+                "leave them out or impute them, knowingly",
+            )
+        rows = seen.sum(axis=(-2, -1))
+        if seen.ndim != 4 or (rows == 0).any():
+            x, z = np.argwhere(rows == 0)[0]
+            space = evidence.space
+            raise InputError(
+                "evidence",
+                f"no decision with context {space.contexts[x]} and proposal {space.proposals[z]}",
+                "at least one decision in each",
+            )
+        return cls(evidence.space, rows.sum(axis=1) / rows.sum(), seen / rows[..., np.newaxis, np.newaxis])
+
+    def value(self) -> FloatArray:
+        """v[x, z] = E[r given x, z], the expected reward of proposing z."""
+        value: FloatArray = np.einsum("xzay,y->xz", self.response, self.space.reward)
+        return value
+
+    def optimum(self) -> IntArray:
+        """The best proposal in each context; shape (X,)."""
+        return np.asarray(self.value().argmax(axis=1))
+
+    def regret(self) -> FloatArray:
+        """max_z v[x, z] - v[x, z], what proposing z costs: one term of Stirn & Jebara (2019), eq. 4.
+
+        It is the intention-to-treat regret of Kallus (2018): proposals are compared, as they are complied with.
+        """
+        value = self.value()
+        regret: FloatArray = value.max(axis=1, keepdims=True) - value
+        return regret
+
+    def meet(self, uniform: FloatArray) -> IntArray:
+        """The contexts that these uniform numbers stand for, by inversion."""
+        return _invert(self.context, np.asarray(uniform))
+
+    def respond(self, context: Index, proposal: Index, uniform: FloatArray) -> tuple[IntArray, IntArray]:
+        """The implemented actions and outcomes that these uniform numbers stand for, by inversion.
+
+        A number is a patient: two policies that propose the same to the same number get the same answer.
+        """
+        levels = self.response.shape[-1]
+        joint = self.response.reshape(*self.response.shape[:2], -1)
+        cell = _invert(joint[context, proposal], np.asarray(uniform))
+        return cell // levels, cell % levels
+
+
+def _contexts(context: ArrayLike | None, contexts: int) -> FloatArray:
+    return np.full(contexts, 1 / contexts) if context is None else checks.probabilities("context", context)
+
+
+def _invert(probability: FloatArray, uniform: FloatArray) -> IntArray:
+    """The index at which the cumulative distribution passes a number of [0, 1); never one of probability zero."""
+    cumulative = np.cumsum(probability, axis=-1)
+    # Rounding may leave the total a little below one: count against it, so that the last possible index catches all.
+    passed = uniform[..., np.newaxis] * cumulative[..., -1:] >= cumulative
+    return np.asarray(passed.sum(axis=-1))

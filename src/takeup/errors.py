@@ -1,0 +1,40 @@
+"""What can go wrong, as types.
+
+TakeupError
+├── InputError         a value that was passed in is not allowed (also a ValueError)
+│   └── LabelError     a name or an index that the space does not have
+├── LimitsError        floors and ceilings that no allocation can satisfy (also a ValueError)
+├── MismatchError      two things that do not belong together
+└── UnsuitableError    a policy that cannot work in this space
+"""
+
+
+class TakeupError(Exception):
+    """Everything that takeup raises on purpose."""
+
+
+class InputError(TakeupError, ValueError):
+    """A value is not allowed: names the argument, the value, what is allowed and how to fix it."""
+
+    def __init__(self, argument: str, value: object, allowed: str, hint: str = "") -> None:
+        self.argument = argument
+        self.value = value
+        self.allowed = allowed
+        self.hint = hint
+        super().__init__(f"{argument}: got {value}, expected {allowed}{'; ' if hint else ''}{hint}")
+
+
+class LabelError(InputError):
+    """A label or an index that the space does not have."""
+
+
+class LimitsError(TakeupError, ValueError):
+    """Floors and ceilings that no allocation can satisfy."""
+
+
+class MismatchError(TakeupError, ValueError):
+    """Two things that do not belong together, such as evidence from two different spaces."""
+
+
+class UnsuitableError(TakeupError, ValueError):
+    """A policy that cannot work in this space, and what it would need."""

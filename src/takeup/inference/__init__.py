@@ -1,0 +1,1 @@
+"""Inference for posteriors that have no closed form."""

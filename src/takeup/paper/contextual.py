@@ -1,0 +1,81 @@
+"""The contextual simulations of Stirn & Jebara (2019), section 4.2: tables 1 and 2."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from takeup.environment import Environment
+from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs
+from takeup.world import World
+
+HORIZON = 2000
+"""Not stated in the paper. TS-Check explores for ever in environment 2, at a cost of 0.2 a step; its regret there
+is 398.5."""
+
+REPLICATIONS = 100
+"""What the paper's regret bound analysis states, and what the noise of its table 2 looks like."""
+
+_SUCCESS = [[0.65, 0.35], [0.25, 0.75]]
+_COMPLIANCE = {
+    1: [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
+    2: [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]],
+    3: [[[0.7, 0.3], [0.4, 0.6]], [[0.6, 0.4], [0.3, 0.7]]],
+    4: [[[0.3, 0.7], [0.6, 0.4]], [[0.4, 0.6], [0.7, 0.3]]],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One cell of table 2: the distribution of the final regret."""
+
+    median: float
+    mean: float
+    sd: float
+
+
+PUBLISHED: dict[tuple[int, str], Published] = {
+    (environment, policy): Published(*figures)
+    for policy, row in {
+        "TS": [
+            (8.95, 10.18, 4.07),
+            (10.55, 11.23, 4.28),
+            (21.15, 24.58, 21.24),
+            (18.77, 19.53, 10.44),
+        ],
+        "TS-Check": [
+            (9.55, 11.47, 6.21),
+            (397.3, 398.5, 10.71),
+            (4.35, 4.62, 1.98),
+            (233.7, 233.6, 2.69),
+        ],
+        "TS-Obs": [
+            (9.35, 10.49, 3.98),
+            (10.35, 11.92, 7.26),
+            (5.09, 5.56, 2.49),
+            (5.07, 5.68, 2.13),
+        ],
+        "TS-Lat-0": [
+            (4.70, 5.49, 2.57),
+            (5.85, 6.24, 2.91),
+            (6.18, 32.39, 58.58),
+            (8.58, 28.36, 39.67),
+        ],
+        "TS-Lat-40": [
+            (16.45, 16.63, 2.38),
+            (17.00, 17.16, 2.21),
+            (6.48, 14.18, 25.63),
+            (7.32, 18.85, 32.75),
+        ],
+    }.items()
+    for environment, figures in enumerate(row, start=1)
+}
+"""Table 2 by (environment, policy)."""
+
+
+def environment(number: int) -> Environment:
+    """Environment 1 to 4 of table 1; the two contexts are equally probable."""
+    return Environment.from_world(World.bernoulli(_COMPLIANCE[number], _SUCCESS))
+
+
+def policies() -> list[Policy[Any]]:
+    """The rows of table 2, with the paper's uniform priors."""
+    return [TS(), TSCheck(), TSObs(), TSLat(), TSLat(soft_start=40)]

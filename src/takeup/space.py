@@ -1,0 +1,169 @@
+"""The finite sets that an experiment happens in: contexts, proposals, implemented actions and outcomes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from takeup import checks
+from takeup.checks import FloatArray
+from takeup.errors import InputError, LabelError, UnsuitableError
+
+UNSEEN = -1
+"""The slot of what has not been seen: compliance never reported, outcome still pending. It is the last one."""
+
+Axis: TypeAlias = Literal["context", "proposal", "implemented", "outcome"]
+Label: TypeAlias = int | str
+Names: TypeAlias = int | Sequence[str]
+"""How many there are, or what each is called."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Space:
+    """What can be met (x), proposed (z), implemented (a) and come out (y), and what each outcome is worth.
+
+    Every argument takes a number or the names: `Space(proposals=2)` is a plain two-armed experiment,
+    `Space(["rest", "surgery"], outcomes=["died", "lived"])` one with names. Indices are what the rest of takeup
+    works with; names are for people, at the edges.
+
+    Args:
+        proposals: the Kz things that can be proposed.
+        implemented: the Ka things that can happen; the proposals where left out. Kz and Ka may differ.
+        contexts: the X groups that are told apart before proposing.
+        outcomes: the Y levels of the outcome.
+        utility: the reward of each outcome level; (0, 1) where there are two.
+        intended: the implemented action that complying with each proposal means, as indices or names, or as a
+            mapping from proposals to actions. Where left out: the action of the same name, or else of the same
+            position where there are as many actions as proposals, or else nothing.
+    """
+
+    contexts: tuple[str, ...]
+    proposals: tuple[str, ...]
+    implemented: tuple[str, ...]
+    outcomes: tuple[str, ...]
+    utility: tuple[float, ...]
+    intended: tuple[int, ...] | None
+
+    def __init__(
+        self,
+        proposals: Names,
+        implemented: Names | None = None,
+        *,
+        contexts: Names = 1,
+        outcomes: Names = 2,
+        utility: Sequence[float] | None = None,
+        intended: Sequence[Label] | Mapping[Label, Label] | None = None,
+    ) -> None:
+        set_ = object.__setattr__
+        set_(self, "contexts", _names("contexts", contexts, least=1))
+        set_(self, "proposals", _names("proposals", proposals, least=2))
+        set_(
+            self,
+            "implemented",
+            self.proposals if implemented is None else _names("implemented", implemented, least=1),
+        )
+        set_(self, "outcomes", _names("outcomes", outcomes, least=2))
+        set_(self, "utility", _utility(utility, self.outcomes))
+        set_(self, "intended", self._intended(intended))
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """(X, Kz, Ka, Y)."""
+        return len(self.contexts), len(self.proposals), len(self.implemented), len(self.outcomes)
+
+    @property
+    def reward(self) -> FloatArray:
+        """The utility as an array over y."""
+        return np.array(self.utility)
+
+    def index(self, axis: Axis, label: Label) -> int:
+        """The index of a name; an index is returned as it is, if there is such a one."""
+        names: tuple[str, ...] = getattr(self, axis if axis == "implemented" else axis + "s")
+        if isinstance(label, str) and label in names:
+            return names.index(label)
+        if isinstance(label, int | np.integer) and not isinstance(label, bool) and 0 <= label < len(names):
+            return int(label)
+        raise LabelError(axis, repr(label), f"one of {', '.join(names)}, or an index from 0 to {len(names) - 1}")
+
+    def complying(self, who: str) -> tuple[int, ...]:
+        """The intended action of each proposal, or an error that says who needs it."""
+        if self.intended is None:
+            raise UnsuitableError(
+                f"{who} needs to know what complying means, and the {len(self.proposals)} proposals"
+                f" ({', '.join(self.proposals)}) and {len(self.implemented)} actions"
+                f" ({', '.join(self.implemented)}) do not say; give the space intended=[..], an action each"
+            )
+        return self.intended
+
+    def of_one_context(self) -> "Space":
+        """The same space with one nameless context: where each context's own bandit lives."""
+        return _of_one_context(self)
+
+    def _intended(self, given: Sequence[Label] | Mapping[Label, Label] | None) -> tuple[int, ...] | None:
+        if isinstance(given, Mapping):
+            actions = {self.index("proposal", z): self.index("implemented", a) for z, a in given.items()}
+            given = [actions[z] for z in sorted(actions)]
+        if given is not None:
+            if isinstance(given, str) or len(given) != len(self.proposals):
+                raise InputError(
+                    "intended",
+                    repr(given),
+                    f"one action for each of {len(self.proposals)} proposals",
+                )
+            return tuple(self.index("implemented", a) for a in given)
+        shared = [z in self.implemented for z in self.proposals]
+        if all(shared):
+            return tuple(self.implemented.index(z) for z in self.proposals)
+        if not any(shared) and len(self.proposals) == len(self.implemented):
+            return tuple(range(len(self.proposals)))
+        return None
+
+
+@cache
+def _of_one_context(space: Space) -> Space:
+    return Space(
+        space.proposals,
+        space.implemented,
+        contexts=1,
+        outcomes=space.outcomes,
+        utility=space.utility,
+        intended=space.intended,
+    )
+
+
+def _names(argument: str, given: Names, least: int) -> tuple[str, ...]:
+    """Names, or the numbers from 0 where only their count is given."""
+    if isinstance(given, str) or not isinstance(given, int | np.integer | Sequence):
+        raise InputError(argument, repr(given), "a number or a list of names")
+    if isinstance(given, int | np.integer):
+        return tuple(str(i) for i in range(checks.whole(argument, given, least)))
+    for name in given:
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(argument, repr(name), "names that are strings and not blank")
+    if len(given) < least or len(set(given)) != len(given):
+        raise InputError(argument, repr(list(given)), f"at least {least} names, all different")
+    return tuple(given)
+
+
+def _utility(given: Sequence[float] | None, outcomes: tuple[str, ...]) -> tuple[float, ...]:
+    if given is None:
+        if len(outcomes) != 2:
+            raise InputError(
+                "utility",
+                "none",
+                f"the reward of each of the {len(outcomes)} outcome levels",
+                "only two levels have a default, (0, 1)",
+            )
+        return (0.0, 1.0)
+    utility = checks.real("utility", given)
+    checks.shaped("utility", utility, (len(outcomes),), "outcome")
+    if utility.ndim != 1 or utility.max() == utility.min():
+        raise InputError(
+            "utility",
+            repr(given),
+            "at least two different rewards",
+            "else no proposal can be better",
+        )
+    return tuple(float(u) for u in utility)
