@@ -40,6 +40,7 @@ test: lint
 	$(BIN)/pytest
 
 bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/importing.py
 	$(BIN)/python benchmarks/meanfield.py
 
 clean:

@@ -59,12 +59,13 @@ def probabilities(argument: str, value: ArrayLike) -> FloatArray:
 
 def counts(argument: str, value: ArrayLike) -> IntArray:
     """Whole numbers, none below zero."""
-    given = np.asarray(value)
-    if given.dtype.kind not in "iu":
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        array: IntArray = np.array(value, dtype=np.int64)
+    else:
         given = real(argument, value)
         if (given != np.floor(given)).any():
             raise InputError(argument, _first(given, given != np.floor(given)), "whole numbers")
-    array: IntArray = np.array(given, dtype=np.int64)
+        array = given.astype(np.int64)
     if array.size and array.min() < 0:
         raise InputError(argument, _first(array, array < 0), "counts of at least 0")
     return array

@@ -1,5 +1,6 @@
 """An Environment is the truth that a simulation draws from."""
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,6 +128,8 @@ class Environment:
         Raises:
             InputError: a decision whose compliance or outcome is unseen, or a (context, proposal) without any.
         """
+        if evidence.counts.ndim != 4:
+            raise InputError("evidence", f"shape {evidence.counts.shape}", "a single table, not many side by side")
         seen = evidence.counts[..., :-1, :-1]
         unseen = int(evidence.total.sum() - seen.sum())
         if unseen:
@@ -137,7 +140,7 @@ class Environment:
                 "leave them out or impute them, knowingly",
             )
         rows = seen.sum(axis=(-2, -1))
-        if seen.ndim != 4 or (rows == 0).any():
+        if (rows == 0).any():
             x, z = np.argwhere(rows == 0)[0]
             space = evidence.space
             raise InputError(
@@ -164,6 +167,13 @@ class Environment:
         value = self.value()
         regret: FloatArray = value.max(axis=1, keepdims=True) - value
         return regret
+
+    def fingerprint(self) -> str:
+        """A hash of all that a simulation can draw from it: equal environments have equal streams."""
+        content = hashlib.blake2b(digest_size=16)
+        for array in (self.context, self.response, self.space.reward):
+            content.update(repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+        return content.hexdigest()
 
     def meet(self, uniform: FloatArray) -> IntArray:
         """The contexts that these uniform numbers stand for, by inversion."""

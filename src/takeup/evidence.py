@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from takeup import checks
 from takeup.checks import IntArray
 from takeup.errors import InputError, LabelError, MismatchError
 from takeup.space import UNSEEN, Label, Space
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 Index: TypeAlias = "int | IntArray"
 """One index, or an array of them, one for each of many replications that run side by side."""
@@ -121,17 +123,17 @@ class Evidence:
     @property
     def proposed_outcomes(self) -> IntArray:
         """n[x, z, y]: seen outcomes by proposal, whether or not compliance was seen. What TS learns from."""
-        return np.einsum("...xzay->...xzy", self.counts[..., :-1])
+        return np.asarray(np.einsum("...xzay->...xzy", self.counts[..., :-1]))
 
     @property
     def implemented_outcomes(self) -> IntArray:
         """n[x, a, y]: seen outcomes by seen implemented action."""
-        return np.einsum("...xzay->...xay", self.counts[..., :-1, :-1])
+        return np.asarray(np.einsum("...xzay->...xay", self.counts[..., :-1, :-1]))
 
     @property
     def compliance(self) -> IntArray:
         """n[x, z, a]: seen implemented actions by proposal, whether or not the outcome is still pending."""
-        return np.einsum("...xzay->...xza", self.counts[..., :-1, :])
+        return np.asarray(np.einsum("...xzay->...xza", self.counts[..., :-1, :]))
 
     @property
     def complied_outcomes(self) -> IntArray:
@@ -147,7 +149,7 @@ class Evidence:
     @property
     def seen_outcomes(self) -> IntArray:
         """n[x]: how many outcomes have been seen in each context."""
-        return self.counts[..., :-1].sum(axis=(-3, -2, -1))
+        return np.asarray(self.counts[..., :-1].sum(axis=(-3, -2, -1)))
 
     def _cells(self, event: Event) -> tuple[Index, ...]:
         """The event's place in the table, one in each replication."""
@@ -178,7 +180,7 @@ def event(
     )
 
 
-def at_context(array: NDArray[np.generic], context: Index, trailing: int) -> NDArray[np.generic]:
+def at_context(array: NDArray[Scalar], context: Index, trailing: int) -> NDArray[Scalar]:
     """The slice of `array` at a context that may differ between replications; its context axis keeps length one.
 
     Args:

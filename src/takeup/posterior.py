@@ -7,6 +7,7 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.evidence import Index, at_context
+from takeup.randomness import Random
 from takeup.world import World
 
 
@@ -42,8 +43,8 @@ class Posterior:
             return Posterior(self.outcome + outcomes, None, self.utility)
         return Posterior(self.outcome + outcomes, self.compliance + compliance, self.utility)
 
-    def sample(self, rng: np.random.Generator, draws: int | None = None) -> World:
-        """One World in each replication, or `draws` of them along a new first axis."""
+    def sample(self, rng: Random, draws: int | None = None) -> World:
+        """One World in each replication; or, from a single posterior, `draws` of them along a new first axis."""
         repeat = () if draws is None else (draws,)
         outcome = dirichlet(self.outcome, rng, repeat)
         return self._world(outcome, None if self.compliance is None else dirichlet(self.compliance, rng, repeat))
@@ -62,7 +63,7 @@ class Posterior:
         return World(compliance, outcome, self.utility)
 
 
-def dirichlet(parameters: FloatArray, rng: np.random.Generator, repeat: tuple[int, ...] = ()) -> FloatArray:
+def dirichlet(parameters: FloatArray, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
     """Dirichlet draws along the last axis, as normalised gammas.
 
     Shapes far below one would underflow to rows of zeros; they are drawn on the log scale with the boost

@@ -5,10 +5,13 @@ replication can be drawn again at any time, alone and in any order.
 """
 
 import hashlib
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from takeup import checks
+from takeup.checks import FloatArray, IntArray
 
 
 def stream(seed: int, *path: int | str) -> np.random.Generator:
@@ -21,3 +24,33 @@ def stream(seed: int, *path: int | str) -> np.random.Generator:
     seed = checks.whole("seed", seed, least=0)
     digest = hashlib.blake2b(repr((seed, *path)).encode(), digest_size=16, person=b"takeup-stream").digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
+
+
+class Streams:
+    """Several streams side by side: whatever is drawn, row i along the first axis comes from stream i alone.
+
+    It draws for many blocks of replications in one call, and each block gets what it would get by itself.
+    """
+
+    def __init__(self, streams: Sequence[np.random.Generator]) -> None:
+        self._streams = tuple(streams)
+
+    def random(self, size: tuple[int, ...]) -> FloatArray:
+        """Uniform numbers of [0, 1)."""
+        return np.stack([rng.random(size[1:]) for rng in self._streams])
+
+    def integers(self, high: int, size: tuple[int, ...]) -> IntArray:
+        """Whole numbers from 0 to high - 1."""
+        return np.stack([rng.integers(high, size=size[1:]) for rng in self._streams])
+
+    def standard_exponential(self, size: tuple[int, ...]) -> FloatArray:
+        """Exponential numbers of mean one."""
+        return np.stack([rng.standard_exponential(size[1:]) for rng in self._streams])
+
+    def standard_gamma(self, shape: FloatArray, size: tuple[int, ...]) -> FloatArray:
+        """Gamma numbers of scale one; `shape` has the first axis too."""
+        return np.stack([rng.standard_gamma(s, size=size[1:]) for rng, s in zip(self._streams, shape, strict=True)])
+
+
+Random: TypeAlias = np.random.Generator | Streams
+"""What a policy draws from."""

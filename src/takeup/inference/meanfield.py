@@ -12,9 +12,10 @@ from scipy.special import gammaln
 
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import MismatchError
-from takeup.evidence import Evidence
+from takeup.evidence import Evidence, Scalar
 from takeup.inference.ascent import MAX_EVALUATIONS, TOLERANCE, ascend
 from takeup.posterior import Posterior, dirichlet
+from takeup.randomness import Random
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +40,7 @@ class Fit:
 def cold(
     prior: Posterior,
     evidence: Evidence,
-    rng: np.random.Generator,
+    rng: Random,
     *,
     restarts: int = 1,
     tolerance: float = TOLERANCE,
@@ -53,12 +54,13 @@ def cold(
     starts = np.stack([cold_start(prior, evidence.latent_outcomes.shape, rng) for _ in range(restarts)])
     _, fit = warm(prior, evidence, starts, tolerance=tolerance, max_evaluations=max_evaluations)
     best = fit.elbo.argmax(axis=0)[np.newaxis]
-
-    def chosen(array: NDArray[np.generic]) -> NDArray[np.generic]:
-        index = best.reshape(best.shape + (1,) * (array.ndim - best.ndim))
-        return np.take_along_axis(array, index, axis=0)[0]
-
-    fit = Fit(*(chosen(getattr(fit, name)) for name in Fit.__slots__))
+    fit = Fit(
+        _along_first(fit.elbo, best),
+        _along_first(fit.iterations, best),
+        _along_first(fit.products, best),
+        _along_first(fit.converged, best),
+        _along_first(fit.log_responsibilities, best[..., np.newaxis, np.newaxis, np.newaxis]),
+    )
     return posterior_of(prior, evidence, fit.log_responsibilities), fit
 
 
@@ -73,12 +75,15 @@ def warm(
     """A fit that goes on from these log responsibilities, log φ[.., x, z, y, a]."""
     seen = prior.plus(evidence.implemented_outcomes, evidence.compliance)
     batch = start.shape[:-3]
-    latent, alpha, beta = (
-        np.broadcast_to(array, batch + array.shape[-2:])
-        for array in (evidence.latent_outcomes, seen.outcome, _beta(seen))
+
+    def each(array: NDArray[Scalar]) -> NDArray[Scalar]:
+        """The array once for every start."""
+        return np.broadcast_to(array, batch + array.shape[-2:])
+
+    ascent = ascend(
+        each(evidence.latent_outcomes), each(seen.outcome), each(_beta(seen)), start, tolerance, max_evaluations
     )
-    ascent = ascend(latent, alpha, beta, start, tolerance, max_evaluations)
-    constant = _log_beta(prior.outcome).sum(axis=-1) + _log_beta(_beta(prior)).sum(axis=-1)
+    constant = log_beta(prior.outcome).sum(axis=-1) + log_beta(_beta(prior)).sum(axis=-1)
     fit = Fit(
         ascent.elbo - constant,
         ascent.evaluations,
@@ -101,10 +106,15 @@ def posterior_of(prior: Posterior, evidence: Evidence, log_responsibilities: Flo
     )
 
 
-def cold_start(prior: Posterior, cells: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+def cold_start(prior: Posterior, cells: tuple[int, ...], rng: Random) -> FloatArray:
     """Log φ of a cold start, one draw from the compliance prior for each of these cells (.., x, z, y)."""
     beta = _beta(prior)[..., np.newaxis, :]
     return np.log(np.maximum(dirichlet(np.broadcast_to(beta, (*cells, beta.shape[-1])), rng), 1e-300))
+
+
+def _along_first(array: NDArray[Scalar], index: IntArray) -> NDArray[Scalar]:
+    """The entry along the first axis that `index` names, everywhere else."""
+    return np.asarray(np.take_along_axis(array, index, axis=0)[0])
 
 
 def _beta(prior: Posterior) -> FloatArray:
@@ -114,7 +124,7 @@ def _beta(prior: Posterior) -> FloatArray:
     return prior.compliance
 
 
-def _log_beta(parameters: FloatArray) -> FloatArray:
+def log_beta(parameters: FloatArray) -> FloatArray:
     """Log B along the last axis, the normalising constant of a Dirichlet distribution."""
     constant: FloatArray = gammaln(parameters).sum(axis=-1) - gammaln(parameters.sum(axis=-1))
     return constant

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from takeup.environment import Environment
+from takeup.paper.agreement import REPLICATIONS, Comparison, Published, compare
 from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs
+from takeup.simulation import Reporting, Summary, simulate
+from takeup.simulation.reference import BLOCK, Progress
 from takeup.world import World
 
 HORIZON = 2000
 """Not stated in the paper. TS-Check explores for ever in environment 2, at a cost of 0.2 a step; its regret there
 is 398.5."""
-
-REPLICATIONS = 100
-"""What the paper's regret bound analysis states, and what the noise of its table 2 looks like."""
 
 _SUCCESS = [[0.65, 0.35], [0.25, 0.75]]
 _COMPLIANCE = {
@@ -21,15 +21,6 @@ _COMPLIANCE = {
     3: [[[0.7, 0.3], [0.4, 0.6]], [[0.6, 0.4], [0.3, 0.7]]],
     4: [[[0.3, 0.7], [0.6, 0.4]], [[0.4, 0.6], [0.7, 0.3]]],
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """One cell of table 2: the distribution of the final regret."""
-
-    median: float
-    mean: float
-    sd: float
 
 
 PUBLISHED: dict[tuple[int, str], Published] = {
@@ -76,6 +67,49 @@ def environment(number: int) -> Environment:
     return Environment.from_world(World.bernoulli(_COMPLIANCE[number], _SUCCESS))
 
 
-def policies() -> list[Policy[Any]]:
-    """The rows of table 2, with the paper's uniform priors."""
-    return [TS(), TSCheck(), TSObs(), TSLat(), TSLat(soft_start=40)]
+def observing() -> list[Policy[Any]]:
+    """The rows of table 2 that see compliance or take it for granted, with the paper's uniform priors."""
+    return [TS(), TSCheck(), TSObs()]
+
+
+def latent() -> list[Policy[Any]]:
+    """The rows of table 2 that never see compliance."""
+    return [TSLat(), TSLat(soft_start=40)]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of table 2, measured."""
+
+    environment: int
+    policy: str
+    measured: Summary
+    published: Published
+    comparisons: list[Comparison]
+
+
+def table(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = lambda _: None) -> list[Cell]:
+    """Table 2 again: TS-Lat sees no compliance, the others see all of it."""
+    environments = {str(number): environment(number) for number in _COMPLIANCE}
+    traces = [
+        simulate(environments, chosen, HORIZON, replications, seed, reporting=seen, steps=[HORIZON], progress=progress)
+        for chosen, seen in ((observing(), Reporting(compliance=1)), (latent(), Reporting(compliance=0)))
+    ]
+    return [
+        Cell(
+            int(number),
+            policy,
+            trace.summary(number)[policy],
+            PUBLISHED[int(number), policy],
+            compare(trace.final(policy, number), PUBLISHED[int(number), policy]),
+        )
+        for number in environments
+        for trace in traces
+        for policy in trace.policies
+    ]
+
+
+def decisions(replications: int) -> int:
+    """How many decisions the table takes, for a progress bar."""
+    blocks = -(-replications // BLOCK)
+    return len(PUBLISHED) * HORIZON * blocks * BLOCK

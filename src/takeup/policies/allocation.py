@@ -67,7 +67,7 @@ class Limits:
             drop = sums[right - 1] - sums[right]
             part = (sums[right - 1] - 1.0) / drop if drop > 0 else 0.0
             shift = corners[right - 1] + part * (corners[right] - corners[right - 1])
-        return np.clip(p - shift, low, high)
+        return np.asarray(np.clip(p - shift, low, high))
 
     def _for(self, proposals: int) -> tuple[FloatArray, FloatArray]:
         """Both limits for this many proposals, checked."""

@@ -13,6 +13,7 @@ from takeup.errors import InputError
 from takeup.evidence import Event, Evidence, Index
 from takeup.policies.allocation import Allocation, allocate
 from takeup.posterior import Posterior
+from takeup.randomness import Random
 from takeup.space import Space
 
 State = TypeVar("State")
@@ -43,10 +44,10 @@ class Policy(Protocol[State]):
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> State:
         """The state before the first decision; an UnsuitableError where the policy cannot work in this space."""
 
-    def propose(self, state: State, context: Index, rng: np.random.Generator) -> IntArray:
+    def propose(self, state: State, context: Index, rng: Random) -> IntArray:
         """The proposal for a unit with this context."""
 
-    def learn(self, state: State, event: Event, rng: np.random.Generator) -> State:
+    def learn(self, state: State, event: Event, rng: Random) -> State:
         """The state after this event."""
 
 
@@ -64,15 +65,19 @@ class Thompson(ABC):
     """
 
     alpha: ArrayLike = 1.0
-    name: ClassVar[str]
     live: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What people call it."""
 
     @abstractmethod
     def prior(self, space: Space) -> Posterior:
         """The blocks before any data."""
 
     @abstractmethod
-    def update(self, prior: Posterior, evidence: Evidence, rng: np.random.Generator) -> Posterior:
+    def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """The blocks after this evidence; context by context, so that both may be slices at one context."""
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
@@ -80,16 +85,16 @@ class Thompson(ABC):
         self.prior(space)
         return Evidence.empty(space, batch)
 
-    def posterior(self, evidence: Evidence, rng: np.random.Generator) -> Posterior:
+    def posterior(self, evidence: Evidence, rng: Random) -> Posterior:
         """What the policy believes, given the evidence."""
         return self.update(self.prior(evidence.space), evidence, rng)
 
-    def propose(self, state: Evidence, context: Index, rng: np.random.Generator) -> IntArray:
+    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
         """argmax_z of E[r given x, z, θ] in a draw θ from the posterior."""
         value = self._at(state, context, rng).sample(rng).value()
         return np.asarray(value[..., 0, :].argmax(axis=-1))
 
-    def learn(self, state: Evidence, event: Event, rng: np.random.Generator) -> Evidence:
+    def learn(self, state: Evidence, event: Event, rng: Random) -> Evidence:
         """The evidence with one more event."""
         return state.record(event)
 
@@ -100,7 +105,7 @@ class Thompson(ABC):
         """
         return allocate(self._at(evidence, context, rng), rng, draws)
 
-    def _at(self, evidence: Evidence, context: Index, rng: np.random.Generator) -> Posterior:
+    def _at(self, evidence: Evidence, context: Index, rng: Random) -> Posterior:
         """The posterior of one context."""
         return self.update(self.prior(evidence.space).at(context), evidence.at(context), rng)
 

@@ -11,6 +11,7 @@ from takeup.evidence import Event, Evidence, Index
 from takeup.policies.allocation import Allocation
 from takeup.policies.base import Thompson, prior_block
 from takeup.posterior import Posterior
+from takeup.randomness import Random
 from takeup.space import Space
 
 
@@ -25,7 +26,10 @@ class TS(Thompson):
         alpha: α[x, z, y], the prior of the outcomes by *proposal*.
     """
 
-    name: ClassVar[str] = "TS"
+    @property
+    def name(self) -> str:
+        """TS."""
+        return "TS"
 
     def prior(self, space: Space) -> Posterior:
         """Dir(α) for each proposal, and no model of compliance."""
@@ -33,7 +37,7 @@ class TS(Thompson):
         alpha = prior_block("alpha", self.alpha, (contexts, proposals, levels), "context, proposal, outcome")
         return Posterior(alpha, None, space.reward)
 
-    def update(self, prior: Posterior, evidence: Evidence, rng: np.random.Generator) -> Posterior:
+    def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, z, y] = α + n[x, z, y], summed over a, unseen included."""
         return prior.plus(evidence.proposed_outcomes)
 
@@ -48,14 +52,17 @@ class TSCheck(TS):
     the outcome.
     """
 
-    name: ClassVar[str] = "TS-Check"
+    @property
+    def name(self) -> str:
+        """TS-Check."""
+        return "TS-Check"
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; refuses a space that does not say what complying means."""
         space.complying(self.name)
         return TS.start(self, space, batch)
 
-    def update(self, prior: Posterior, evidence: Evidence, rng: np.random.Generator) -> Posterior:
+    def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, z, y] = α + n[x, z, intended[z], y]."""
         return prior.plus(evidence.complied_outcomes)
 
@@ -75,7 +82,11 @@ class TSObs(Thompson):
     """
 
     beta: ArrayLike = 1.0
-    name: ClassVar[str] = "TS-Obs"
+
+    @property
+    def name(self) -> str:
+        """TS-Obs."""
+        return "TS-Obs"
 
     def prior(self, space: Space) -> Posterior:
         """Dir(α) for each action and Dir(β) for each proposal."""
@@ -84,7 +95,7 @@ class TSObs(Thompson):
         beta = prior_block("beta", self.beta, (contexts, proposals, actions), "context, proposal, implemented")
         return Posterior(alpha, beta, space.reward)
 
-    def update(self, prior: Posterior, evidence: Evidence, rng: np.random.Generator) -> Posterior:
+    def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, a, y] = α + n[x, a, y] and β'[x, z, a] = β + n[x, z, a]."""
         return prior.plus(evidence.implemented_outcomes, evidence.compliance)
 
@@ -93,18 +104,22 @@ class TSObs(Thompson):
 class Uniform:
     """Every proposal with the same probability, for ever: what a fixed randomised trial is."""
 
-    name: ClassVar[str] = "Uniform"
+    @property
+    def name(self) -> str:
+        """Uniform."""
+        return "Uniform"
+
     live: ClassVar[bool] = True
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet."""
         return Evidence.empty(space, batch)
 
-    def propose(self, state: Evidence, context: Index, rng: np.random.Generator) -> IntArray:
+    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
         """A proposal at random."""
         return np.asarray(rng.integers(len(state.space.proposals), size=np.shape(context)))
 
-    def learn(self, state: Evidence, event: Event, rng: np.random.Generator) -> Evidence:
+    def learn(self, state: Evidence, event: Event, rng: Random) -> Evidence:
         """The evidence with one more event, which changes nothing."""
         return state.record(event)
 

@@ -1,6 +1,7 @@
 """Thompson sampling when compliance is not, or not always, seen."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,9 +9,11 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.evidence import Event, Evidence, Index, at_context
 from takeup.inference import meanfield
+from takeup.inference.ascent import MAX_EVALUATIONS, TOLERANCE
 from takeup.inference.meanfield import Fit
 from takeup.policies.conjugate import TSObs
 from takeup.posterior import Posterior
+from takeup.randomness import Random
 from takeup.space import Space
 
 
@@ -28,21 +31,21 @@ class TSLat(TSObs):
     Attributes:
         soft_start: M, how many outcomes a context must have seen before its evidence is used; until then it explores
             from the prior.
-        restarts: how many cold starts are tried; the one with the highest ELBO wins. Where the prior favours
-            compliance, the ELBO has unequal modes, and more than one pays.
+        restarts: how many cold starts are tried; the one with the highest ELBO wins. More than one pays where the
+            modes of the ELBO differ: under priors below one, or that tell the actions apart.
         tolerance: the gain in ELBO below which a fit has converged.
         max_evaluations: how many evaluations a fit may take.
     """
 
     soft_start: int = 0
     restarts: int = 1
-    tolerance: float = meanfield.TOLERANCE
-    max_evaluations: int = meanfield.MAX_EVALUATIONS
+    tolerance: float = TOLERANCE
+    max_evaluations: int = MAX_EVALUATIONS
 
     def __post_init__(self) -> None:
         checks.whole("soft_start", self.soft_start, least=0)
         checks.whole("restarts", self.restarts, least=1)
-        checks.whole("max_evaluations", self.max_evaluations, least=1)
+        checks.whole("max_evaluations", self.max_evaluations, least=3)
         checks.positive("tolerance", self.tolerance)
 
     @property
@@ -50,11 +53,11 @@ class TSLat(TSObs):
         """TS-Lat-M, as the paper writes it."""
         return f"TS-Lat-{self.soft_start}"
 
-    def update(self, prior: Posterior, evidence: Evidence, rng: np.random.Generator) -> Posterior:
+    def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """q(μ) q(π), the mean-field approximation of the posterior."""
         return self.fit(prior, evidence, rng)[0]
 
-    def fit(self, prior: Posterior, evidence: Evidence, rng: np.random.Generator) -> tuple[Posterior, Fit]:
+    def fit(self, prior: Posterior, evidence: Evidence, rng: Random) -> tuple[Posterior, Fit]:
         """The approximation, and how the fit went."""
         return meanfield.cold(
             prior,
@@ -93,7 +96,7 @@ class WarmTSLat:
     """
 
     latent: TSLat = TSLat()
-    live = False
+    live: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -106,7 +109,7 @@ class WarmTSLat:
         _, _, actions, _ = space.shape
         return Warm(evidence, np.full((*evidence.latent_outcomes.shape, actions), -np.log(actions)))
 
-    def propose(self, state: Warm, context: Index, rng: np.random.Generator) -> IntArray:
+    def propose(self, state: Warm, context: Index, rng: Random) -> IntArray:
         """argmax_z of E[r given x, z, θ] in a draw θ from the last fit of the context."""
         prior = self.latent.prior(state.evidence.space).at(context)
         used = self.latent.used(state.evidence.at(context))
@@ -114,7 +117,7 @@ class WarmTSLat:
         value = meanfield.posterior_of(prior, used, here).sample(rng).value()
         return np.asarray(value[..., 0, :].argmax(axis=-1))
 
-    def learn(self, state: Warm, event: Event, rng: np.random.Generator) -> Warm:
+    def learn(self, state: Warm, event: Event, rng: Random) -> Warm:
         """One more event, and a new fit of its context from the last one.
 
         As in the paper, the newcomer's own φ is drawn afresh: it is one of the n patients of its cell, whose φ becomes

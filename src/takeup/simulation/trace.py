@@ -37,10 +37,11 @@ class Trace:
     """Regret and pulls of every policy in every replication, and where they come from.
 
     Attributes:
-        policies: the names, in the order of the first axes below.
+        environments: the names, in the order of the first axes below.
+        policies: the names, in the order of the second axes below.
         steps: after how many units the regret was recorded; shape (S,).
-        regret: the cumulative regret; shape (policies, replications, S).
-        pulls: how often each proposal was made in each context; shape (policies, replications, X, Kz).
+        regret: the cumulative regret; shape (environments, policies, replications, S).
+        pulls: how often each proposal was made in each context; shape (environments, policies, replications, X, Kz).
         replications: the numbers of the replications.
         horizon: T.
         reporting: how much the policies saw.
@@ -48,6 +49,7 @@ class Trace:
         version: the version of takeup.
     """
 
+    environments: tuple[str, ...]
     policies: tuple[str, ...]
     steps: IntArray
     regret: FloatArray
@@ -58,22 +60,26 @@ class Trace:
     seed: int
     version: str
 
-    def final(self, policy: str) -> FloatArray:
-        """The regret of each replication at the last recorded step."""
-        return self.regret[self._of(policy), :, -1]
+    def final(self, policy: str, environment: str | None = None) -> FloatArray:
+        """The regret of each replication at the last recorded step; the only environment need not be named."""
+        return np.asarray(self.regret[self._at(policy, environment)][:, -1])
 
-    def curve(self, policy: str) -> FloatArray:
+    def curve(self, policy: str, environment: str | None = None) -> FloatArray:
         """The mean regret at each recorded step."""
-        return np.asarray(self.regret[self._of(policy)].mean(axis=0))
+        return np.asarray(self.regret[self._at(policy, environment)].mean(axis=0))
 
-    def summary(self) -> dict[str, Summary]:
+    def summary(self, environment: str | None = None) -> dict[str, Summary]:
         """The distribution of the final regret, policy by policy."""
-        return {policy: summarise(self.final(policy)) for policy in self.policies}
+        return {policy: summarise(self.final(policy, environment)) for policy in self.policies}
 
-    def _of(self, policy: str) -> int:
+    def _at(self, policy: str, environment: str | None) -> tuple[int, int]:
+        if environment is None and len(self.environments) == 1:
+            environment = self.environments[0]
+        if environment not in self.environments:
+            raise LabelError("environment", repr(environment), f"one of {', '.join(self.environments)}")
         if policy not in self.policies:
             raise LabelError("policy", repr(policy), f"one of {', '.join(self.policies)}")
-        return self.policies.index(policy)
+        return self.environments.index(environment), self.policies.index(policy)
 
 
 def summarise(regret: FloatArray) -> Summary:

@@ -1,0 +1,66 @@
+"""The command line: help with examples, clear errors, exit code 2, JSON for machines."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from takeup import __version__, errors
+from takeup.cli import app, main
+from takeup.paper import contextual
+
+runner = CliRunner()
+
+
+def test_help_has_examples() -> None:
+    shown = runner.invoke(app, ["demo", "--help"]).output
+    assert "takeup demo --replications 500" in shown
+
+
+def test_version() -> None:
+    assert runner.invoke(app, ["--version"]).output.strip() == f"takeup {__version__}"
+
+
+def test_bad_input_exits_with_2() -> None:
+    result = runner.invoke(app, ["demo", "--replications", "0"])
+    assert result.exit_code == 2
+    assert "--replications" in result.output
+
+
+def test_our_own_errors_exit_with_2_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise errors.InputError("horizon", 0, "a whole number of at least 1")
+
+    monkeypatch.setattr(contextual, "table", fail)
+    monkeypatch.setattr(sys, "argv", ["takeup", "demo"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+
+
+def test_demo_prints_the_table_and_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contextual, "HORIZON", 20)
+    shown = runner.invoke(app, ["demo", "--replications", "5"])
+    assert shown.exit_code == 0
+    assert "TS-Lat-40" in shown.output
+    assert "of 40 medians and means agree" in shown.output
+    first, again = (runner.invoke(app, ["demo", "--replications", "5", "--json", "--seed", "3"]) for _ in range(2))
+    figures = json.loads(first.stdout)["table2"]
+    assert len(figures["cells"]) == 40
+    assert set(figures["cells"][0]) == {
+        "environment",
+        "policy",
+        "statistic",
+        "published",
+        "measured",
+        "error",
+        "agrees",
+    }
+    assert first.stdout == again.stdout
+
+
+def test_the_installed_command_runs() -> None:
+    done = subprocess.run([sys.executable, "-m", "takeup", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"takeup {__version__}"

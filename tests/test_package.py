@@ -1,0 +1,58 @@
+"""The package as its users meet it: what it exports, what importing it costs, and docs that run."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import takeup
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_public_names_are_sorted_and_exist() -> None:
+    assert takeup.__all__ == sorted(takeup.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    for name in takeup.__all__:
+        assert hasattr(takeup, name)
+
+
+def test_import_is_light() -> None:
+    """Neither the extras nor what only the command line needs."""
+    heavy = {
+        "numba",
+        "polars",
+        "altair",
+        "jinja2",
+        "fastapi",
+        "sqlalchemy",
+        "dask",
+        "pydantic",
+        "typer",
+        "rich",
+        "scipy.stats",
+    }
+    code = "import sys, takeup; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert heavy.isdisjoint(loaded)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_snippets_run(page: Path) -> None:
+    """The Python blocks of a page, in order, as one program; what a block prints is what the next text block says."""
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    program = "\n".join(code for language, code in blocks if language == "python")
+    if not program:
+        return
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert printed.returncode == 0, printed.stderr
+    expected = "".join(text for language, text in blocks if language == "text")
+    assert printed.stdout == expected
+
+
+def test_no_page_links_to_what_is_not_there() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,122 @@
+"""The reference simulation: the same patients for all, and results that depend on nothing but their inputs."""
+
+import numpy as np
+import pytest
+
+from takeup import (
+    TS,
+    Environment,
+    InputError,
+    LabelError,
+    MismatchError,
+    Reporting,
+    TSLat,
+    TSObs,
+    Uniform,
+    World,
+    simulate,
+)
+from takeup.paper import contextual
+
+HALF = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
+TRACE = simulate(HALF, [TS(), TSObs(), Uniform()], 40, 250, seed=9)
+
+
+def test_results_do_not_depend_on_what_runs_beside_them() -> None:
+    """A part of the replications, one policy alone, another environment beside it, a shorter horizon: all the same."""
+    part = simulate(HALF, TSObs(), 40, range(130, 180), seed=9)
+    np.testing.assert_array_equal(part.regret[0, 0], TRACE.regret[0, 1, 130:180])
+    np.testing.assert_array_equal(part.pulls[0, 0], TRACE.pulls[0, 1, 130:180])
+    other = Environment.from_world(World.bernoulli(np.eye(2), [0.1, 0.2]))
+    beside = simulate({"other": other, "half": HALF}, TS(), 25, 100, seed=9)
+    np.testing.assert_array_equal(beside.regret[1, 0], TRACE.regret[0, 0, :100, :25])
+
+
+def test_another_seed_gives_other_results() -> None:
+    assert not np.array_equal(simulate(HALF, TS(), 40, 250, seed=10).regret, TRACE.regret[:, :1])
+
+
+def test_regret_is_the_sum_of_gaps_over_pulls() -> None:
+    np.testing.assert_allclose(TRACE.regret[..., -1], (TRACE.pulls * HALF.regret()).sum(axis=(-2, -1)))
+    assert (TRACE.pulls.sum(axis=(-2, -1)) == 40).all()
+
+
+def test_uniform_regret_is_known() -> None:
+    """40 decisions of mean gap (0 + 0.15) / 2: 3; its error over 250 runs is 0.075 sqrt(40 / 250) = 0.03."""
+    assert HALF.regret().mean() * 40 == pytest.approx(3.0)
+    assert abs(TRACE.final("Uniform").mean() - 3) < 4.5 * 0.03
+
+
+def test_contexts_come_with_their_probability() -> None:
+    world = World.bernoulli([np.eye(2)] * 2, [[0.1, 0.2]] * 2)
+    trace = simulate(Environment.from_world(world, context=[0.9, 0.1]), Uniform(), 100, 100)
+    share = trace.pulls[0, 0].sum(axis=(0, 2)) / 10_000
+    assert abs(share[0] - 0.9) < 4.5 * 0.003
+
+
+def test_unseen_compliance_is_kept_from_the_policy() -> None:
+    """Without compliance TS-Obs learns nothing and explores for ever; TS does not notice."""
+    blind = simulate(HALF, [TS(), TSObs()], 40, 250, seed=9, reporting=Reporting(compliance=0))
+    np.testing.assert_array_equal(blind.regret[:, 0], TRACE.regret[:, 0])
+    assert abs(blind.final("TS-Obs").mean() - 3) < 4.5 * 0.03
+
+
+def test_with_all_compliance_seen_ts_lat_is_ts_obs() -> None:
+    """The same beliefs; the streams differ by the draws of cold starts, so the means agree within 4.5 errors."""
+    trace = simulate(HALF, TSLat(), 40, 250, seed=9)
+    lat, obs = trace.final("TS-Lat-0"), TRACE.final("TS-Obs")
+    assert abs(lat.mean() - obs.mean()) < 4.5 * np.hypot(lat.std(), obs.std()) / np.sqrt(250)
+
+
+def test_summary_is_the_obvious_statistics() -> None:
+    regret = TRACE.regret[0, 0, :, -1]
+    summary = TRACE.summary()["TS"]
+    assert summary.median == pytest.approx(sorted(regret)[124] / 2 + sorted(regret)[125] / 2)
+    assert summary.mean == pytest.approx(sum(regret) / 250)
+    assert summary.sd == pytest.approx((sum((r - summary.mean) ** 2 for r in regret) / 249) ** 0.5)
+    assert summary.standard_error == pytest.approx(summary.sd / 250**0.5)
+    assert summary.quantiles[0.5] == summary.median
+    assert list(summary.quantiles) == sorted(summary.quantiles)
+    np.testing.assert_allclose(TRACE.curve("TS"), TRACE.regret[0, 0].mean(axis=0))
+    assert (np.diff(TRACE.curve("TS")) >= 0).all()
+
+
+def test_recorded_steps_are_those_asked_for() -> None:
+    trace = simulate(HALF, TS(), 40, 250, seed=9, steps=[1, 7, 40])
+    np.testing.assert_array_equal(trace.regret[0, 0], TRACE.regret[0, 0][:, [0, 6, 39]])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"horizon": 0}, "horizon: got 0, expected a whole number of at least 1"),
+        ({"horizon": 2.5}, "horizon: got 2.5"),
+        ({"replications": 0}, "replications: got 0"),
+        ({"replications": range(5, 5)}, "replications"),
+        ({"replications": range(-5, 5)}, "replications"),
+        ({"seed": -1}, "seed: got -1"),
+        ({"steps": [0, 5]}, "steps"),
+        ({"steps": [5, 3]}, r"steps: got .* expected rising numbers between 1 and the horizon of 10"),
+        ({"steps": []}, "steps"),
+        ({"policies": []}, "policies"),
+        ({"policies": [TS(), TS(alpha=2)]}, r"policies: got .* all with different names"),
+        ({"environment": []}, "environment: got none"),
+        ({"policies": TS(alpha=[1, 2, 3])}, "alpha"),
+    ],
+)
+def test_bad_input_is_refused(change: dict[str, object], message: str) -> None:
+    arguments: dict[str, object] = {"environment": HALF, "policies": TS(), "horizon": 10, "replications": 3}
+    with pytest.raises(InputError, match=message):
+        simulate(**(arguments | change))  # type: ignore[arg-type]  # as a user may
+
+
+def test_what_does_not_belong_together_is_refused() -> None:
+    with pytest.raises(MismatchError, match="one shape"):
+        simulate([HALF, contextual.environment(1)], TS(), 10, 3)
+    with pytest.raises(LabelError, match="policy: got 'UCB', expected one of TS, TS-Obs, Uniform"):
+        TRACE.final("UCB")
+    two = simulate([HALF, HALF], TS(), 3, 3)
+    with pytest.raises(LabelError, match="environment: got None, expected one of 0, 1"):
+        two.summary()
+    with pytest.raises(InputError, match=r"compliance: got 1\.5"):
+        Reporting(compliance=1.5)
