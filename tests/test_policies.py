@@ -79,7 +79,7 @@ class TestContract:
 def test_learns_an_easy_problem(policy: Policy[Any]) -> None:
     """Success rates of 0.95 and 0.05: in the last half of 100 decisions at least two thirds propose the better one."""
     environment = Environment.from_world(World.bernoulli(np.eye(2), [0.05, 0.95]))
-    trace = simulate(environment, policy, 200, 20, steps=[100, 200])
+    trace = simulate(environment, policy, 200, 20, engine="reference", record="curve", steps=[100, 200])
     late = trace.regret[0, 0, :, 1] - trace.regret[0, 0, :, 0]
     assert late.mean() < 0.9 * 100 / 3
 
@@ -122,7 +122,7 @@ class TestPerfectCompliance:
     environment = Environment.from_world(World.bernoulli(np.eye(3), [0.4, 0.5, 0.6]))
 
     def test_ts_and_ts_check_make_the_same_decisions(self) -> None:
-        trace = simulate(self.environment, [TS(), TSCheck()], 300, 50)
+        trace = simulate(self.environment, [TS(), TSCheck()], 300, 50, engine="reference", record="curve")
         np.testing.assert_array_equal(trace.pulls[0, 0], trace.pulls[0, 1])
         np.testing.assert_array_equal(trace.regret[0, 0], trace.regret[0, 1])
 
@@ -182,7 +182,9 @@ def test_restarts_never_end_lower_and_pay_where_modes_differ(alpha: ArrayLike, b
 def test_warm_start_agrees_with_cold_in_distribution_of_regret() -> None:
     """Means of 200 replications within 4.5 standard errors of each other: a false alarm in 1 of 150,000 seeds."""
     environment = Environment.from_world(World.bernoulli([[0.9, 0.1], [0.2, 0.8]], [0.2, 0.8]))
-    trace = simulate(environment, [TSLat(), WarmTSLat()], 150, 200, reporting=Reporting(compliance=0), steps=[150])
+    trace = simulate(
+        environment, [TSLat(), WarmTSLat()], 150, 200, engine="reference", reporting=Reporting(compliance=0)
+    )
     cold, warm = trace.final("TS-Lat-0"), trace.final("TS-Lat-0 warm")
     error = np.hypot(cold.std(ddof=1), warm.std(ddof=1)) / np.sqrt(200)
     assert abs(cold.mean() - warm.mean()) < 4.5 * error

@@ -19,21 +19,21 @@ from takeup import (
 from takeup.paper import contextual
 
 HALF = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
-TRACE = simulate(HALF, [TS(), TSObs(), Uniform()], 40, 250, seed=9)
+TRACE = simulate(HALF, [TS(), TSObs(), Uniform()], 40, 250, seed=9, engine="reference", record="curve")
 
 
 def test_results_do_not_depend_on_what_runs_beside_them() -> None:
     """A part of the replications, one policy alone, another environment beside it, a shorter horizon: all the same."""
-    part = simulate(HALF, TSObs(), 40, range(130, 180), seed=9)
+    part = simulate(HALF, TSObs(), 40, range(130, 180), seed=9, engine="reference", record="curve")
     np.testing.assert_array_equal(part.regret[0, 0], TRACE.regret[0, 1, 130:180])
     np.testing.assert_array_equal(part.pulls[0, 0], TRACE.pulls[0, 1, 130:180])
     other = Environment.from_world(World.bernoulli(np.eye(2), [0.1, 0.2]))
-    beside = simulate({"other": other, "half": HALF}, TS(), 25, 100, seed=9)
+    beside = simulate({"other": other, "half": HALF}, TS(), 25, 100, seed=9, engine="reference", record="curve")
     np.testing.assert_array_equal(beside.regret[1, 0], TRACE.regret[0, 0, :100, :25])
 
 
 def test_another_seed_gives_other_results() -> None:
-    assert not np.array_equal(simulate(HALF, TS(), 40, 250, seed=10).regret, TRACE.regret[:, :1])
+    assert not np.array_equal(simulate(HALF, TS(), 40, 250, seed=10, engine="reference").pulls, TRACE.pulls[:, :1])
 
 
 def test_regret_is_the_sum_of_gaps_over_pulls() -> None:
@@ -56,7 +56,9 @@ def test_contexts_come_with_their_probability() -> None:
 
 def test_unseen_compliance_is_kept_from_the_policy() -> None:
     """Without compliance TS-Obs learns nothing and explores for ever; TS does not notice."""
-    blind = simulate(HALF, [TS(), TSObs()], 40, 250, seed=9, reporting=Reporting(compliance=0))
+    blind = simulate(
+        HALF, [TS(), TSObs()], 40, 250, seed=9, engine="reference", record="curve", reporting=Reporting(compliance=0)
+    )
     np.testing.assert_array_equal(blind.regret[:, 0], TRACE.regret[:, 0])
     assert abs(blind.final("TS-Obs").mean() - 3) < 4.5 * 0.03
 
@@ -82,7 +84,7 @@ def test_summary_is_the_obvious_statistics() -> None:
 
 
 def test_recorded_steps_are_those_asked_for() -> None:
-    trace = simulate(HALF, TS(), 40, 250, seed=9, steps=[1, 7, 40])
+    trace = simulate(HALF, TS(), 40, 250, seed=9, engine="reference", record="curve", steps=[1, 7, 40])
     np.testing.assert_array_equal(trace.regret[0, 0], TRACE.regret[0, 0][:, [0, 6, 39]])
 
 
@@ -98,6 +100,9 @@ def test_recorded_steps_are_those_asked_for() -> None:
         ({"steps": [0, 5]}, "steps"),
         ({"steps": [5, 3]}, r"steps: got .* expected rising numbers between 1 and the horizon of 10"),
         ({"steps": []}, "steps"),
+        ({"steps": [5], "record": "summary"}, "choose record='curve'"),
+        ({"record": "all"}, "record: got 'all', expected one of summary, curve, full"),
+        ({"engine": "abacus"}, "engine: got 'abacus'"),
         ({"policies": []}, "policies"),
         ({"policies": [TS(), TS(alpha=2)]}, r"policies: got .* all with different names"),
         ({"environment": []}, "environment: got none"),
@@ -105,7 +110,13 @@ def test_recorded_steps_are_those_asked_for() -> None:
     ],
 )
 def test_bad_input_is_refused(change: dict[str, object], message: str) -> None:
-    arguments: dict[str, object] = {"environment": HALF, "policies": TS(), "horizon": 10, "replications": 3}
+    arguments: dict[str, object] = {
+        "environment": HALF,
+        "policies": TS(),
+        "horizon": 10,
+        "replications": 3,
+        "record": "curve",
+    }
     with pytest.raises(InputError, match=message):
         simulate(**(arguments | change))  # type: ignore[arg-type]  # as a user may
 

@@ -5,6 +5,8 @@ TakeupError
 │   └── LabelError     a name or an index that the space does not have
 ├── LimitsError        floors and ceilings that no allocation can satisfy (also a ValueError)
 ├── MismatchError      two things that do not belong together
+├── MissingExtraError  a part of takeup that has not been installed (also an ImportError)
+├── EngineError        an engine that cannot run here, or not this
 └── UnsuitableError    a policy that cannot work in this space
 """
 
@@ -34,6 +36,17 @@ class LimitsError(TakeupError, ValueError):
 
 class MismatchError(TakeupError, ValueError):
     """Two things that do not belong together, such as evidence from two different spaces."""
+
+
+class MissingExtraError(TakeupError, ImportError):
+    """A part of takeup that has not been installed: names the extra."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"this needs {module}, which is not installed; pip install 'takeup[{extra}]'")
+
+
+class EngineError(TakeupError):
+    """An engine that cannot run here, or cannot run this."""
 
 
 class UnsuitableError(TakeupError, ValueError):

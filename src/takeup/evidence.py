@@ -188,9 +188,9 @@ def at_context(array: NDArray[Scalar], context: Index, trailing: int) -> NDArray
         context: an index in each replication.
         trailing: how many axes the array has from the context axis on.
     """
-    context = np.asarray(context)
-    missing = context.ndim + trailing - array.ndim
-    array = array.reshape((1,) * missing + array.shape)
+    batch = np.broadcast_shapes(np.shape(context), array.shape[:-trailing])
+    context = np.broadcast_to(context, batch)
+    array = np.broadcast_to(array, batch + array.shape[-trailing:])
     return np.take_along_axis(array, context.reshape(context.shape + (1,) * trailing), axis=-trailing)
 
 

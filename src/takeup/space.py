@@ -62,7 +62,7 @@ class Space:
         set_(
             self,
             "implemented",
-            self.proposals if implemented is None else _names("implemented", implemented, least=1),
+            self.proposals if implemented is None else _names("implemented", implemented, least=2),
         )
         set_(self, "outcomes", _names("outcomes", outcomes, least=2))
         set_(self, "utility", _utility(utility, self.outcomes))

@@ -7,7 +7,7 @@ from takeup.environment import Environment
 from takeup.paper.agreement import REPLICATIONS, Comparison, Published, compare
 from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs
 from takeup.simulation import Reporting, Summary, simulate
-from takeup.simulation.reference import BLOCK, Progress
+from takeup.simulation.engine import Progress, silent
 from takeup.world import World
 
 HORIZON = 2000
@@ -88,11 +88,11 @@ class Cell:
     comparisons: list[Comparison]
 
 
-def table(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = lambda _: None) -> list[Cell]:
+def table(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = silent) -> list[Cell]:
     """Table 2 again: TS-Lat sees no compliance, the others see all of it."""
     environments = {str(number): environment(number) for number in _COMPLIANCE}
     traces = [
-        simulate(environments, chosen, HORIZON, replications, seed, reporting=seen, steps=[HORIZON], progress=progress)
+        simulate(environments, chosen, HORIZON, replications, seed, reporting=seen, progress=progress)
         for chosen, seen in ((observing(), Reporting(compliance=1)), (latent(), Reporting(compliance=0)))
     ]
     return [
@@ -111,5 +111,4 @@ def table(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = 
 
 def decisions(replications: int) -> int:
     """How many decisions the table takes, for a progress bar."""
-    blocks = -(-replications // BLOCK)
-    return len(PUBLISHED) * HORIZON * blocks * BLOCK
+    return len(PUBLISHED) * HORIZON * replications

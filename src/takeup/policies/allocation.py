@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaln, expit
+from scipy.special import betainc, expit
 
 from takeup import checks
 from takeup.checks import FloatArray
@@ -116,8 +116,7 @@ def allocate(posterior: Posterior, rng: np.random.Generator, draws: int) -> Allo
 
 
 def _exact(probability: FloatArray) -> Allocation:
-    p = np.clip(probability, 0.0, 1.0)
-    return Allocation(p / p.sum(), np.zeros(p.size), draws=0)
+    return Allocation(probability, np.zeros(probability.size), draws=0)
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -146,7 +145,10 @@ def probability_largest(parameters: FloatArray) -> FloatArray:
     half = np.diff(points)[:, np.newaxis] / 2
     t = (points[:-1, np.newaxis] + half + half * _NODES).reshape(-1, 1)
     weight = (half * _WEIGHTS).ravel()
-    density = np.exp(a * t - (a + b) * np.logaddexp(0, t) - betaln(a, b))
+    from_mode = t - mode  # large shapes would cancel in a t - (a + b) log(1 + exp t)
+    density = np.exp(a * from_mode - (a + b) * np.log1p(a / (a + b) * np.expm1(from_mode)))
+    density /= weight @ density
     below = np.where(t < 0, betainc(a, b, expit(t)), 1 - betainc(b, a, expit(-t)))
     others = np.stack([np.prod(np.delete(below, j, axis=1), axis=1) for j in range(a.size)], axis=1)
-    return np.asarray(weight @ (density * others))
+    largest = weight @ (density * others)
+    return np.asarray(largest / largest.sum())

@@ -21,7 +21,7 @@ State = TypeVar("State")
 
 @runtime_checkable
 class Policy(Protocol[State]):
-    """Three pure functions: a frozen value that says how to begin, what to propose and what to remember.
+    """Four pure functions: a frozen value that says how to begin, what to propose and what to remember.
 
     A policy holds parameters, never data and never a random generator: what it has learnt is the state that is
     threaded through it. Every function works on many replications side by side: `batch` is the shape of the state's
@@ -48,7 +48,10 @@ class Policy(Protocol[State]):
         """The proposal for a unit with this context."""
 
     def learn(self, state: State, event: Event, rng: Random) -> State:
-        """The state after this event."""
+        """The state after one more decision, as far as it is known."""
+
+    def report(self, state: State, before: Event, after: Event, rng: Random) -> State:
+        """The state after more became known of a decision that it has learnt as `before`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,8 +98,12 @@ class Thompson(ABC):
         return np.asarray(value[..., 0, :].argmax(axis=-1))
 
     def learn(self, state: Evidence, event: Event, rng: Random) -> Evidence:
-        """The evidence with one more event."""
+        """The evidence with one more decision."""
         return state.record(event)
+
+    def report(self, state: Evidence, before: Event, after: Event, rng: Random) -> Evidence:
+        """The evidence with a decision moved."""
+        return state.move(before, after)
 
     def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
         """The probability of each proposal for a unit with this context: Stirn & Jebara (2019), eq. 2.

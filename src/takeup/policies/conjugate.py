@@ -120,8 +120,12 @@ class Uniform:
         return np.asarray(rng.integers(len(state.space.proposals), size=np.shape(context)))
 
     def learn(self, state: Evidence, event: Event, rng: Random) -> Evidence:
-        """The evidence with one more event, which changes nothing."""
+        """The evidence with one more decision, which changes nothing."""
         return state.record(event)
+
+    def report(self, state: Evidence, before: Event, after: Event, rng: Random) -> Evidence:
+        """The evidence with a decision moved, which changes nothing."""
+        return state.move(before, after)
 
     def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 0) -> Allocation:
         """1 / Kz each, exactly."""

@@ -118,26 +118,28 @@ class WarmTSLat:
         return np.asarray(value[..., 0, :].argmax(axis=-1))
 
     def learn(self, state: Warm, event: Event, rng: Random) -> Warm:
-        """One more event, and a new fit of its context from the last one.
+        """One more decision, and a new fit of its context from the last one."""
+        return self._refit(state, state.evidence.record(event), event.context, rng)
 
-        As in the paper, the newcomer's own φ is drawn afresh: it is one of the n patients of its cell, whose φ becomes
-        their average. Without it an early fit in which no action differs from another would never be left.
+    def report(self, state: Warm, before: Event, after: Event, rng: Random) -> Warm:
+        """A decision moved, and a new fit of its context from the last one."""
+        return self._refit(state, state.evidence.move(before, after), after.context, rng)
+
+    def _refit(self, state: Warm, evidence: Evidence, context: Index, rng: Random) -> Warm:
+        """As in the paper, a newcomer's own φ is drawn afresh: the φ of a cell is the average over its n patients.
+
+        Without it an early fit in which no action differs from another would never be left.
         """
         latent = self.latent
-        evidence = state.evidence.record(event)
-        prior = latent.prior(evidence.space).at(event.context)
-        before, used = (latent.used(e.at(event.context)).latent_outcomes for e in (state.evidence, evidence))
-        newcomers = ((used - before) / np.maximum(used, 1))[..., np.newaxis]
-        fresh = meanfield.cold_start(prior, used.shape, rng)
-        last = at_context(state.log_responsibilities, event.context, trailing=4)
-        start = np.log((1 - newcomers) * np.exp(last) + newcomers * np.exp(fresh))
-        _, fit = meanfield.warm(
-            prior,
-            latent.used(evidence.at(event.context)),
-            start,
-            tolerance=latent.tolerance,
-            max_evaluations=latent.max_evaluations,
-        )
-        here = np.arange(len(evidence.space.contexts)) == np.asarray(event.context)[..., np.newaxis]
+        prior = latent.prior(evidence.space).at(context)
+        before, used = (latent.used(e.at(context)) for e in (state.evidence, evidence))
+        patients = used.latent_outcomes
+        new = np.clip((patients - before.latent_outcomes) / np.maximum(patients, 1), 0, 1)[..., np.newaxis]
+        fresh = meanfield.cold_start(prior, patients.shape, rng)
+        last = at_context(state.log_responsibilities, context, trailing=4)
+        start = np.log((1 - new) * np.exp(last) + new * np.exp(fresh))
+        tolerance, most = latent.tolerance, latent.max_evaluations
+        _, fit = meanfield.warm(prior, used, start, tolerance=tolerance, max_evaluations=most)
+        here = np.arange(len(evidence.space.contexts)) == np.asarray(context)[..., np.newaxis]
         responsibilities = np.where(here[..., None, None, None], fit.log_responsibilities, state.log_responsibilities)
         return Warm(evidence, responsibilities)

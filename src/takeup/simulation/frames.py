@@ -1,0 +1,127 @@
+"""Traces as polars frames and as Parquet files."""
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from takeup.errors import InputError, MissingExtraError
+from takeup.simulation.description import environment_of, policy_of
+from takeup.simulation.reporting import Reporting
+from takeup.simulation.trace import QUANTILES, Trace
+
+try:
+    import polars as pl
+except ImportError as error:
+    raise MissingExtraError("polars", "sim") from error
+
+METADATA = "takeup"
+"""Where in a Parquet file the spec is."""
+
+
+def replications(trace: Trace) -> pl.DataFrame:
+    """A row a replication: environment, policy, replication, regret, and how often each proposal was made."""
+    space = next(iter(trace.environments.values())).space
+    names = list(product(space.contexts, space.proposals))
+    pulls = trace.pulls.reshape(-1, len(names))
+    columns = {
+        f"proposed {z}" + (f" in {x}" if len(space.contexts) > 1 else ""): pulls[:, i] for i, (x, z) in enumerate(names)
+    }
+    return _keys(trace).with_columns(regret=pl.Series(trace.regret[..., -1].ravel())).with_columns(**columns)
+
+
+def curves(trace: Trace) -> pl.DataFrame:
+    """A row a recorded step: mean, sd, standard error and quantiles of the regret over replications."""
+    keys = list(product(trace.environments, trace.policies, trace.steps.tolist()))
+    sd = (
+        trace.regret.std(axis=2, ddof=1) if trace.replications.size > 1 else np.full_like(trace.regret[:, :, 0], np.nan)
+    )
+    statistics = {"mean": trace.regret.mean(axis=2), "sd": sd, "standard_error": sd / np.sqrt(trace.replications.size)}
+    for q in QUANTILES:
+        statistics[f"q{round(100 * q):02d}"] = np.quantile(trace.regret, q, axis=2)
+    frame = pl.DataFrame(keys, schema={"environment": pl.String, "policy": pl.String, "step": pl.Int64}, orient="row")
+    return frame.with_columns(**{name: array.ravel() for name, array in statistics.items()})
+
+
+def decisions(trace: Trace) -> pl.DataFrame:
+    """A row a decision, in names."""
+    if not trace.decisions.shape[-1]:
+        raise InputError("trace", "no decisions", "one of a simulation with record='full'")
+    space = next(iter(trace.environments.values())).space
+    indices = np.unravel_index(trace.decisions.ravel().astype(np.int64), space.shape)
+    named = {
+        axis: pl.Series(np.array(labels)[index], dtype=pl.String)
+        for axis, labels, index in zip(
+            ("context", "proposal", "implemented", "outcome"),
+            (space.contexts, space.proposals, space.implemented, space.outcomes),
+            indices,
+            strict=True,
+        )
+    }
+    keys = _keys(trace)
+    rows = keys.select(pl.all().repeat_by(trace.horizon).explode())
+    steps = np.tile(np.arange(1, trace.horizon + 1), len(keys))
+    return rows.with_columns(step=steps).with_columns(**named)
+
+
+def write(trace: Trace, path: str | Path) -> None:
+    """A row a replication with its arrays, and the spec in the file's metadata; replaces the file as a whole."""
+    rows = len(trace.environments) * len(trace.policies) * trace.replications.size
+    frame = _keys(trace)
+    for name in ("regret", "pulls", "decisions"):
+        flat = getattr(trace, name).reshape(rows, -1)
+        if flat.shape[1]:
+            frame = frame.with_columns(pl.Series(name, flat))
+    target = Path(path)
+    part = target.with_name(target.name + ".part")
+    frame.write_parquet(part, metadata={METADATA: json.dumps(trace.spec())})
+    part.replace(target)
+
+
+def read(path: str | Path) -> Trace:
+    """What `write` wrote; an InputError where the file is something else."""
+    try:
+        spec = json.loads(pl.read_parquet_metadata(path)[METADATA])
+        frame = pl.read_parquet(path)
+    except (KeyError, OSError, pl.exceptions.PolarsError, ValueError) as error:
+        raise InputError("path", f"{path} ({error})", "a Parquet file that takeup has written") from error
+    environments = {name: environment_of(each) for name, each in spec["environments"].items()}
+    policies = {name: policy_of(each) for name, each in spec["policies"].items()}
+    batch = (len(environments), len(policies), -1)
+    shape = next(iter(environments.values())).space.shape[:2]
+
+    def array(name: str, tail: tuple[int, ...]) -> NDArray[Any]:
+        return frame[name].to_numpy().reshape(batch + tail)
+
+    regret = array("regret", (len(spec["steps"]),))
+    whole = array("decisions", (spec["horizon"],)) if spec["full"] else np.zeros((*regret.shape[:3], 0), dtype=np.uint8)
+    return Trace(
+        environments=environments,
+        policies=policies,
+        engines=tuple(spec["engines"]),
+        steps=np.array(spec["steps"]),
+        regret=regret,
+        pulls=array("pulls", shape),
+        decisions=whole,
+        replications=frame["replication"].to_numpy().reshape(batch)[0, 0],
+        horizon=spec["horizon"],
+        reporting=Reporting(**spec["reporting"]),
+        seed=spec["seed"],
+        version=spec["version"],
+    )
+
+
+def _keys(trace: Trace) -> pl.DataFrame:
+    """Environment, policy and replication of each row, in the order of the arrays."""
+    pairs = list(product(trace.environments, trace.policies))
+    count = trace.replications.size
+    return pl.DataFrame(
+        {
+            "environment": np.repeat([environment for environment, _ in pairs], count),
+            "policy": np.repeat([policy for _, policy in pairs], count),
+            "replication": np.tile(trace.replications, len(pairs)),
+        }
+    )

@@ -1,0 +1,140 @@
+"""`simulate`: environments, policies, a horizon and replications in, a Trace out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from takeup import checks
+from takeup.checks import IntArray
+from takeup.environment import Environment
+from takeup.errors import InputError, MismatchError
+from takeup.policies import Policy
+from takeup.simulation import reference
+from takeup.simulation.engine import Engine, Job, Progress, silent
+from takeup.simulation.reporting import Reporting
+from takeup.simulation.trace import Trace
+
+EngineName: TypeAlias = Literal["auto", "reference", "cpu", "gpu", "dask"]
+Record: TypeAlias = Literal["summary", "curve", "full"]
+Environments: TypeAlias = Environment | Sequence[Environment] | Mapping[str, Environment]
+
+CURVE = 100
+"""How many steps a curve has where they are not chosen."""
+
+Value = TypeVar("Value")
+
+
+def simulate(
+    environment: Environments,
+    policies: Policy[Any] | Sequence[Policy[Any]],
+    horizon: int,
+    replications: int | range,
+    seed: int = 0,
+    *,
+    engine: EngineName = "auto",
+    record: Record = "summary",
+    steps: Sequence[int] | None = None,
+    reporting: Reporting = Reporting(),
+    scheduler: object = None,
+    progress: Progress = silent,
+) -> Trace:
+    """Run each policy against each environment, many times.
+
+    All policies meet the same patients: replication i at step t has one context and one response to each proposal,
+    whatever the policy. The result of a replication depends on environment, reporting, policy, seed and its number
+    alone, not on what else runs beside it.
+
+    Args:
+        environment: the truth, or several of one shape, by name or numbered from 0.
+        policies: one, or several with different names.
+        horizon: T, how many units are met.
+        replications: how many runs, or a range of their numbers, to run a part again or to add to one.
+        seed: any whole number of at least 0.
+        engine: "reference" is numpy and takes any policy; "cpu" and "gpu" are compiled kernels; "dask" spreads the
+            CPU's over a cluster; "auto" takes the CPU's where numba is installed and knows the policy, else the
+            reference.
+        record: "summary" keeps the final regret and the pulls of each replication, "curve" the regret at some steps as
+            well, "full" every decision too.
+        steps: when to record the regret of a curve, as numbers of units met so far; 100 even ones where left out.
+        reporting: how much of what happens the policies see, and when; everything at once where left out.
+        scheduler: for "dask", the address of a scheduler or a Client; a local cluster where left out.
+        progress: called with the number of decisions made, as the work goes on.
+    """
+    horizon = checks.whole("horizon", horizon, least=1)
+    numbers = _numbers(replications)
+    checks.whole("seed", seed, least=0)
+    kept = _steps(record, steps, horizon)
+    environments = _named(environment)
+    chosen = {policy.name: policy for policy in _listed(policies)}
+    if not chosen or len(chosen) != len(_listed(policies)):
+        raise InputError("policies", [p.name for p in _listed(policies)], "at least one, all with different names")
+    jobs = [
+        Job(tuple(environments.values()), policy, horizon, seed, reporting, kept, record == "full")
+        for policy in chosen.values()
+    ]
+    for job in jobs:
+        job.policy.start(job.environments[0].space)  # fails before the first minute, not after it
+    runs = [_engine(engine, job, scheduler) for job in jobs]
+    parts = [run(job, numbers, progress) for (_, run), job in zip(runs, jobs, strict=True)]
+    return Trace(
+        environments=environments,
+        policies=chosen,
+        engines=tuple(name for name, _ in runs),
+        steps=kept,
+        regret=np.stack([part.regret for part in parts], axis=1),
+        pulls=np.stack([part.pulls for part in parts], axis=1),
+        decisions=np.stack([part.decisions for part in parts], axis=1),
+        replications=np.arange(numbers.start, numbers.stop),
+        horizon=horizon,
+        reporting=reporting,
+        seed=seed,
+    )
+
+
+def _engine(name: EngineName, job: Job, scheduler: object) -> tuple[str, Engine]:
+    """The engine that runs a job, and whose streams it uses: what the CPU and a cluster run is the same."""
+    if name == "reference":
+        return "reference", reference.run
+    if name not in ("auto", "cpu", "gpu", "dask"):
+        raise InputError("engine", repr(name), "one of auto, reference, cpu, gpu, dask")
+    return "reference", reference.run
+
+
+def _named(environment: Environments) -> dict[str, Environment]:
+    if isinstance(environment, Mapping):
+        named = dict(environment)
+    else:
+        named = {str(i): each for i, each in enumerate(_listed(environment))}
+    if not named:
+        raise InputError("environment", "none", "at least one environment")
+    if len({each.space.shape for each in named.values()}) > 1:
+        shapes = {name: each.space.shape for name, each in named.items()}
+        raise MismatchError(f"environments run together must be of one shape; simulate these apart: {shapes}")
+    return named
+
+
+def _listed(given: Value | Sequence[Value]) -> list[Value]:
+    return list(given) if isinstance(given, Sequence) else [given]
+
+
+def _numbers(replications: int | range) -> range:
+    if isinstance(replications, range):
+        if replications.step != 1 or replications.start < 0 or not replications:
+            raise InputError("replications", replications, "a range from a number of at least 0, in steps of one")
+        return replications
+    return range(checks.whole("replications", replications, least=1))
+
+
+def _steps(record: Record, steps: Sequence[int] | None, horizon: int) -> IntArray:
+    if record not in ("summary", "curve", "full"):
+        raise InputError("record", repr(record), "one of summary, curve, full")
+    if steps is None:
+        many = min(horizon, CURVE) if record != "summary" else 1
+        return np.unique(np.linspace(horizon / many, horizon, many).round().astype(np.int64))
+    if record == "summary":
+        raise InputError("steps", list(steps), "no steps with record='summary'", "choose record='curve'")
+    kept = checks.counts("steps", steps)
+    if kept.ndim != 1 or not kept.size or kept.min() < 1 or kept.max() > horizon or (np.diff(kept) <= 0).any():
+        raise InputError("steps", list(steps), f"rising numbers between 1 and the horizon of {horizon}")
+    return kept
