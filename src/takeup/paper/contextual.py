@@ -105,7 +105,7 @@ def table(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = 
         )
         for number in environments
         for trace in traces
-        for policy in trace.policies
+        for policy in trace.setup.policies
     ]
 
 

@@ -1,16 +1,14 @@
 """What an engine is: it runs one policy in some environments and hands back arrays."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
-from takeup.environment import Environment
 from takeup.policies import Policy
-from takeup.simulation.reporting import Reporting
+from takeup.simulation.setup import Setup
 from takeup.space import Space
 
 Progress: TypeAlias = Callable[[int], object]
@@ -21,31 +19,8 @@ def silent(decisions: int) -> None:
     """Progress that nobody watches."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Job:
-    """One policy in some environments of one shape.
-
-    Attributes:
-        environments: the truths.
-        policy: what proposes.
-        horizon: T.
-        seed: the seed.
-        reporting: how much the policy sees, and when.
-        steps: when to record the regret, as numbers of decisions made so far, rising.
-        full: whether to keep every decision.
-    """
-
-    environments: Sequence[Environment]
-    policy: Policy[Any]
-    horizon: int
-    seed: int
-    reporting: Reporting
-    steps: IntArray
-    full: bool
-
-
 class Part(NamedTuple):
-    """What an engine hands back for some replications of a job.
+    """What an engine hands back for some replications of one policy.
 
     Attributes:
         regret: the cumulative regret at the steps; (environments, replications, S).
@@ -60,9 +35,9 @@ class Part(NamedTuple):
 
 
 class Engine(Protocol):
-    """Runs these replications of a job; the result does not depend on how the replications are split."""
+    """Runs replications of one policy of a setup in all its environments; how they are split changes nothing."""
 
-    def __call__(self, job: Job, replications: range, progress: Progress = silent) -> Part:
+    def __call__(self, setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
         """Run them."""
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.errors import InputError, MissingExtraError
-from takeup.simulation.description import environment_of, policy_of
-from takeup.simulation.reporting import Reporting
+from takeup.simulation.setup import Setup
 from takeup.simulation.trace import QUANTILES, Trace
 
 try:
@@ -24,7 +23,7 @@ METADATA = "takeup"
 
 def replications(trace: Trace) -> pl.DataFrame:
     """A row a replication: environment, policy, replication, regret, and how often each proposal was made."""
-    space = next(iter(trace.environments.values())).space
+    space = trace.setup.space
     names = list(product(space.contexts, space.proposals))
     pulls = trace.pulls.reshape(-1, len(names))
     columns = {
@@ -35,7 +34,7 @@ def replications(trace: Trace) -> pl.DataFrame:
 
 def curves(trace: Trace) -> pl.DataFrame:
     """A row a recorded step: mean, sd, standard error and quantiles of the regret over replications."""
-    keys = list(product(trace.environments, trace.policies, trace.steps.tolist()))
+    keys = list(product(trace.setup.environments, trace.setup.policies, trace.setup.steps.tolist()))
     sd = (
         trace.regret.std(axis=2, ddof=1) if trace.replications.size > 1 else np.full_like(trace.regret[:, :, 0], np.nan)
     )
@@ -48,9 +47,9 @@ def curves(trace: Trace) -> pl.DataFrame:
 
 def decisions(trace: Trace) -> pl.DataFrame:
     """A row a decision, in names."""
-    if not trace.decisions.shape[-1]:
+    if not trace.setup.full:
         raise InputError("trace", "no decisions", "one of a simulation with record='full'")
-    space = next(iter(trace.environments.values())).space
+    space = trace.setup.space
     indices = np.unravel_index(trace.decisions.ravel().astype(np.int64), space.shape)
     named = {
         axis: pl.Series(np.array(labels)[index], dtype=pl.String)
@@ -62,14 +61,14 @@ def decisions(trace: Trace) -> pl.DataFrame:
         )
     }
     keys = _keys(trace)
-    rows = keys.select(pl.all().repeat_by(trace.horizon).explode())
-    steps = np.tile(np.arange(1, trace.horizon + 1), len(keys))
+    rows = keys.select(pl.all().repeat_by(trace.setup.horizon).explode())
+    steps = np.tile(np.arange(1, trace.setup.horizon + 1), len(keys))
     return rows.with_columns(step=steps).with_columns(**named)
 
 
 def write(trace: Trace, path: str | Path) -> None:
     """A row a replication with its arrays, and the spec in the file's metadata; replaces the file as a whole."""
-    rows = len(trace.environments) * len(trace.policies) * trace.replications.size
+    rows = len(trace.setup.environments) * len(trace.setup.policies) * trace.replications.size
     frame = _keys(trace)
     for name in ("regret", "pulls", "decisions"):
         flat = getattr(trace, name).reshape(rows, -1)
@@ -77,7 +76,7 @@ def write(trace: Trace, path: str | Path) -> None:
             frame = frame.with_columns(pl.Series(name, flat))
     target = Path(path)
     part = target.with_name(target.name + ".part")
-    frame.write_parquet(part, metadata={METADATA: json.dumps(trace.spec())})
+    frame.write_parquet(part, metadata={METADATA: json.dumps(trace.setup.spec())})
     part.replace(target)
 
 
@@ -88,35 +87,26 @@ def read(path: str | Path) -> Trace:
         frame = pl.read_parquet(path)
     except (KeyError, OSError, pl.exceptions.PolarsError, ValueError) as error:
         raise InputError("path", f"{path} ({error})", "a Parquet file that takeup has written") from error
-    environments = {name: environment_of(each) for name, each in spec["environments"].items()}
-    policies = {name: policy_of(each) for name, each in spec["policies"].items()}
-    batch = (len(environments), len(policies), -1)
-    shape = next(iter(environments.values())).space.shape[:2]
+    setup = Setup.of(spec)
+    batch = (len(setup.environments), len(setup.policies), -1)
 
-    def array(name: str, tail: tuple[int, ...]) -> NDArray[Any]:
+    def array(name: str, *tail: int) -> NDArray[Any]:
         return frame[name].to_numpy().reshape(batch + tail)
 
-    regret = array("regret", (len(spec["steps"]),))
-    whole = array("decisions", (spec["horizon"],)) if spec["full"] else np.zeros((*regret.shape[:3], 0), dtype=np.uint8)
+    regret = array("regret", setup.steps.size)
+    none = np.zeros((*regret.shape[:3], 0), dtype=np.uint8)
     return Trace(
-        environments=environments,
-        policies=policies,
-        engines=tuple(spec["engines"]),
-        steps=np.array(spec["steps"]),
-        regret=regret,
-        pulls=array("pulls", shape),
-        decisions=whole,
-        replications=frame["replication"].to_numpy().reshape(batch)[0, 0],
-        horizon=spec["horizon"],
-        reporting=Reporting(**spec["reporting"]),
-        seed=spec["seed"],
-        version=spec["version"],
+        setup,
+        array("replication")[0, 0],
+        regret,
+        array("pulls", *setup.space.shape[:2]),
+        array("decisions", setup.horizon) if setup.full else none,
     )
 
 
 def _keys(trace: Trace) -> pl.DataFrame:
     """Environment, policy and replication of each row, in the order of the arrays."""
-    pairs = list(product(trace.environments, trace.policies))
+    pairs = list(product(trace.setup.environments, trace.setup.policies))
     count = trace.replications.size
     return pl.DataFrame(
         {

@@ -1,7 +1,8 @@
 """`simulate`: environments, policies, a horizon and replications in, a Trace out."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from takeup.environment import Environment
 from takeup.errors import InputError, MismatchError
 from takeup.policies import Policy
 from takeup.simulation import reference
-from takeup.simulation.engine import Engine, Job, Progress, silent
+from takeup.simulation.engine import Engine, Progress, silent
 from takeup.simulation.reporting import Reporting
+from takeup.simulation.setup import Setup
 from takeup.simulation.trace import Trace
+from takeup.space import Space
 
 EngineName: TypeAlias = Literal["auto", "reference", "cpu", "gpu", "dask"]
 Record: TypeAlias = Literal["summary", "curve", "full"]
@@ -23,6 +26,27 @@ CURVE = 100
 """How many steps a curve has where they are not chosen."""
 
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A simulation that has been checked and can be run, in as many parts as one likes.
+
+    Attributes:
+        setup: what is simulated.
+        engines: what runs each policy.
+    """
+
+    setup: Setup
+    engines: tuple[Engine, ...]
+
+    def run(self, replications: range, progress: Progress = silent) -> Trace:
+        """These replications."""
+        setup = self.setup
+        runs = zip(self.engines, setup.policies.values(), strict=True)
+        parts = [engine(setup, policy, replications, progress) for engine, policy in runs]
+        regret, pulls, decisions = (np.stack(arrays, axis=1) for arrays in zip(*parts, strict=True))
+        return Trace(setup, np.arange(replications.start, replications.stop), regret, pulls, decisions)
 
 
 def simulate(
@@ -61,43 +85,61 @@ def simulate(
         scheduler: for "dask", the address of a scheduler or a Client; a local cluster where left out.
         progress: called with the number of decisions made, as the work goes on.
     """
-    horizon = checks.whole("horizon", horizon, least=1)
     numbers = _numbers(replications)
+    return plan(
+        environment,
+        policies,
+        horizon,
+        seed,
+        engine=engine,
+        record=record,
+        steps=steps,
+        reporting=reporting,
+        scheduler=scheduler,
+    ).run(numbers, progress)
+
+
+def plan(
+    environment: Environments,
+    policies: Policy[Any] | Sequence[Policy[Any]],
+    horizon: int,
+    seed: int = 0,
+    *,
+    engine: EngineName = "auto",
+    record: Record = "summary",
+    steps: Sequence[int] | None = None,
+    reporting: Reporting = Reporting(),
+    scheduler: object = None,
+) -> Plan:
+    """Check what `simulate` is asked for; takes what it takes."""
+    horizon = checks.whole("horizon", horizon, least=1)
     checks.whole("seed", seed, least=0)
     kept = _steps(record, steps, horizon)
     environments = _named(environment)
     chosen = {policy.name: policy for policy in _listed(policies)}
     if not chosen or len(chosen) != len(_listed(policies)):
         raise InputError("policies", [p.name for p in _listed(policies)], "at least one, all with different names")
-    jobs = [
-        Job(tuple(environments.values()), policy, horizon, seed, reporting, kept, record == "full")
-        for policy in chosen.values()
-    ]
-    for job in jobs:
-        job.policy.start(job.environments[0].space)  # fails before the first minute, not after it
-    runs = [_engine(engine, job, scheduler) for job in jobs]
-    parts = [run(job, numbers, progress) for (_, run), job in zip(runs, jobs, strict=True)]
-    return Trace(
+    space = next(iter(environments.values())).space
+    for policy in chosen.values():
+        policy.start(space)  # fails before the first minute, not after it
+    found = [_engine(engine, policy, space, scheduler) for policy in chosen.values()]
+    setup = Setup(
         environments=environments,
         policies=chosen,
-        engines=tuple(name for name, _ in runs),
-        steps=kept,
-        regret=np.stack([part.regret for part in parts], axis=1),
-        pulls=np.stack([part.pulls for part in parts], axis=1),
-        decisions=np.stack([part.decisions for part in parts], axis=1),
-        replications=np.arange(numbers.start, numbers.stop),
+        engines=tuple(name for name, _ in found),
         horizon=horizon,
         reporting=reporting,
+        steps=kept,
+        full=record == "full",
         seed=seed,
     )
+    return Plan(setup, tuple(run for _, run in found))
 
 
-def _engine(name: EngineName, job: Job, scheduler: object) -> tuple[str, Engine]:
-    """The engine that runs a job, and whose streams it uses: what the CPU and a cluster run is the same."""
-    if name == "reference":
-        return "reference", reference.run
-    if name not in ("auto", "cpu", "gpu", "dask"):
-        raise InputError("engine", repr(name), "one of auto, reference, cpu, gpu, dask")
+def _engine(name: EngineName, policy: Policy[Any], space: Space, scheduler: object) -> tuple[str, Engine]:
+    """What runs a policy, and whose streams it uses: what the CPU and a cluster run is the same."""
+    if name not in get_args(EngineName):
+        raise InputError("engine", repr(name), f"one of {', '.join(get_args(EngineName))}")
     return "reference", reference.run
 
 

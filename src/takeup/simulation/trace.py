@@ -1,19 +1,14 @@
 """What a simulation leaves behind."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
-from takeup.environment import Environment
 from takeup.errors import LabelError, MismatchError
-from takeup.policies import Policy
-from takeup.simulation.description import describe
-from takeup.simulation.reporting import Reporting
-from takeup.version import __version__
+from takeup.simulation.setup import Setup
 
 if TYPE_CHECKING:
     import polars
@@ -42,38 +37,24 @@ class Summary:
     replications: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """Regret and pulls of every policy in every replication, and where they come from.
+    """Regret and pulls of every policy in every replication, and what was simulated.
 
     Attributes:
-        environments: the truths by name, in the order of the first axes below.
-        policies: the policies by name, in the order of the second axes below.
-        engines: whose streams each policy ran on: "reference", "cpu" or "gpu".
-        steps: after how many units the regret was recorded; shape (S,).
-        regret: the cumulative regret; shape (environments, policies, replications, S).
+        setup: what was simulated.
+        replications: the numbers of the replications, rising.
+        regret: the cumulative regret; shape (environments, policies, replications, steps).
         pulls: how often each proposal was made in each context; shape (environments, policies, replications, X, Kz).
         decisions: every (x, z, a, y) as its index in the table; shape (environments, policies, replications, T), or
-            T = 0 where they were not recorded.
-        replications: the numbers of the replications, rising.
-        horizon: T.
-        reporting: how much the policies saw, and when.
-        seed: the seed.
-        version: the version of takeup.
+            T = 0 where they were not kept.
     """
 
-    environments: Mapping[str, Environment]
-    policies: Mapping[str, Policy[Any]]
-    engines: tuple[str, ...]
-    steps: IntArray
+    setup: Setup
+    replications: IntArray
     regret: FloatArray
     pulls: IntArray
     decisions: NDArray[np.unsignedinteger[Any]]
-    replications: IntArray
-    horizon: int
-    reporting: Reporting
-    seed: int
-    version: str = __version__
 
     def final(self, policy: str, environment: str | None = None) -> FloatArray:
         """The regret of each replication at the last recorded step; the only environment need not be named."""
@@ -85,27 +66,10 @@ class Trace:
 
     def summary(self, environment: str | None = None) -> dict[str, Summary]:
         """The distribution of the final regret, policy by policy."""
-        return {policy: summarise(self.final(policy, environment)) for policy in self.policies}
-
-    def spec(self) -> dict[str, Any]:
-        """What was simulated, as plain data: all that two parts of one simulation have in common."""
-        return {
-            "environments": describe(self.environments),
-            "policies": describe(self.policies),
-            "engines": list(self.engines),
-            "steps": self.steps.tolist(),
-            "horizon": self.horizon,
-            "reporting": describe(self.reporting),
-            "full": bool(self.decisions.shape[-1]),
-            "seed": self.seed,
-            "version": self.version,
-        }
+        return {policy: summarise(self.final(policy, environment)) for policy in self.setup.policies}
 
     def __add__(self, other: "Trace") -> "Trace":
-        mine, theirs = self.spec(), other.spec()
-        differing = [name for name in mine if mine[name] != theirs[name]]
-        if differing:
-            raise MismatchError(f"traces of different simulations do not add; these differ in {', '.join(differing)}")
+        self.setup.check_same(other.setup)
         shared = np.intersect1d(self.replications, other.replications)
         if shared.size:
             raise MismatchError(f"{shared.size} replications are in both traces, number {shared[0]} for one")
@@ -115,13 +79,7 @@ class Trace:
         def joined(name: str) -> NDArray[Any]:
             return np.concatenate([getattr(self, name), getattr(other, name)], axis=2)[:, :, order]
 
-        return replace(
-            self,
-            regret=joined("regret"),
-            pulls=joined("pulls"),
-            decisions=joined("decisions"),
-            replications=numbers[order],
-        )
+        return Trace(self.setup, numbers[order], joined("regret"), joined("pulls"), joined("decisions"))
 
     def frame(self) -> "polars.DataFrame":
         """A row a replication: final regret and pulls."""
@@ -155,7 +113,7 @@ class Trace:
         return frames.read(path)
 
     def _at(self, policy: str, environment: str | None) -> tuple[int, int]:
-        environments, policies = list(self.environments), list(self.policies)
+        environments, policies = list(self.setup.environments), list(self.setup.policies)
         if environment is None and len(environments) == 1:
             environment = environments[0]
         if environment not in environments:

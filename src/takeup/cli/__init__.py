@@ -1,0 +1,54 @@
+"""The command line: one module a command."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from takeup.cli.demo import demo
+from takeup.cli.simulate import simulate
+from takeup.errors import TakeupError
+from takeup.version import __version__
+
+app = typer.Typer(
+    name="takeup",
+    help="Adaptive experiments in which people do not do what they are told.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.command(
+    epilog="Examples:\n\n[bold]takeup demo[/]\n\n[bold]takeup demo --replications 500 --seed 7[/]\n\n"
+    "[bold]takeup demo --json > table2.json[/]"
+)(demo)
+app.command(
+    epilog="Examples:\n\n[bold]takeup simulate trial.toml[/]\n\n"
+    "[bold]takeup simulate trial.toml --replications 100000 --out results.parquet[/]\n\n"
+    "[bold]takeup simulate trial.toml --engine dask --scheduler tcp://10.0.0.5:8786[/]"
+)(simulate)
+
+
+def main() -> None:
+    """Run the command line: exit code 2 for bad input, 130 for Ctrl-C, and no traceback for either."""
+    try:
+        app()
+    except TakeupError as error:
+        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"takeup {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Adaptive experiments in which people do not do what they are told."""
