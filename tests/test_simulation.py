@@ -1,11 +1,14 @@
 """The reference simulation: the same patients for all, and results that depend on nothing but their inputs."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from takeup import (
     TS,
     Environment,
+    Evidence,
     InputError,
     LabelError,
     MismatchError,
@@ -16,7 +19,10 @@ from takeup import (
     World,
     simulate,
 )
+from takeup.checks import IntArray
+from takeup.evidence import Index
 from takeup.paper import contextual
+from takeup.randomness import Random
 
 HALF = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 TRACE = simulate(HALF, [TS(), TSObs(), Uniform()], 40, 250, seed=9, engine="reference", record="curve")
@@ -61,6 +67,28 @@ def test_unseen_compliance_is_kept_from_the_policy() -> None:
     )
     np.testing.assert_array_equal(blind.regret[:, 0], TRACE.regret[:, 0])
     assert abs(blind.final("TS-Obs").mean() - 3) < 4.5 * 0.03
+
+
+@dataclass(frozen=True)
+class Counting(Uniform):
+    """Proposes the parity of how many it knows: of outcomes, or of implemented actions."""
+
+    of: str
+
+    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
+        known = state.seen_outcomes if self.of == "outcomes" else state.compliance.sum(axis=(-2, -1))
+        return np.asarray(known[..., 0] % 2)
+
+
+@pytest.mark.parametrize(("delay", "batch"), [(0, 1), (3, 1), (0, 4), (5, 4), (50, 7)])
+def test_delays_and_batches_keep_back_what_they_should(delay: int, batch: int) -> None:
+    """Before decision t the policy knows of the b [t / b] decisions of whole batches; of outcomes, `delay` fewer."""
+    reporting = Reporting(delay=delay, batch=batch)
+    for of, late in (("outcomes", delay), ("actions", 0)):
+        trace = simulate(HALF, Counting(of), 30, 3, reporting=reporting, engine="reference", record="full")
+        known = [max(0, t // batch * batch - late) for t in range(30)]
+        proposals = np.unravel_index(trace.decisions[0, 0].astype(int), HALF.space.shape)[1]
+        np.testing.assert_array_equal(proposals, [[k % 2 for k in known]] * 3)
 
 
 def test_with_all_compliance_seen_ts_lat_is_ts_obs() -> None:
@@ -131,3 +159,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
         two.summary()
     with pytest.raises(InputError, match=r"compliance: got 1\.5"):
         Reporting(compliance=1.5)
+    with pytest.raises(InputError, match="delay: got -1"):
+        Reporting(delay=-1)
+    with pytest.raises(InputError, match="batch: got 0"):
+        Reporting(batch=0)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -36,11 +37,13 @@ class Cluster:
         engine: what each worker runs.
         scheduler: the address of a scheduler, a `distributed.Client`, or None for threads of this process.
         seconds: how long a block should take.
+        grain: how many replications the engine runs as one.
     """
 
     engine: Engine
     scheduler: object = None
     seconds: float = SECONDS
+    grain: int = 1
 
     def __call__(self, setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
         """Run these replications on the cluster."""
@@ -48,8 +51,6 @@ class Cluster:
             return self._run(client, setup, policy, replications, progress)
 
     def _run(self, client: Any, setup: Setup, policy: Policy[Any], replications: range, progress: Progress) -> Part:
-        from distributed import as_completed
-
         def submit(block: _Block) -> Any:
             names = list(setup.environments)[block.environments.start : block.environments.stop]
             part = replace(setup, environments={name: setup.environments[name] for name in names})
@@ -57,12 +58,12 @@ class Cluster:
 
         # The first block measures; the others are as long as they should be.
         everywhere = range(len(setup.environments))
-        first = _Block(range(1), range(replications.start, replications.start + 1))
+        first = _Block(range(1), replications[: self.grain])
         submit(first).result()  # compiles
         _, seconds = submit(first).result()
         size = max(1, int(self.seconds / seconds))
         across = min(len(everywhere), size)
-        deep = max(1, size // across)
+        deep = self.grain * max(1, size // across)
         blocks = [
             _Block(everywhere[i : i + across], replications[j : j + deep])
             for i in range(0, len(everywhere), across)
@@ -70,7 +71,7 @@ class Cluster:
         ]
         whole: list[Any] = [None] * len(blocks)
         running = {submit(block): i for i, block in enumerate(blocks)}
-        for future, (part, _) in as_completed(running, with_results=True):
+        for future, (part, _) in _distributed().as_completed(running, with_results=True):
             whole[running.pop(future)] = part
             progress(part.pulls.shape[0] * part.pulls.shape[1] * setup.horizon)
         parts = iter(whole)
@@ -93,19 +94,22 @@ def _timed(engine: Engine, setup: Setup, policy: Policy[Any], replications: rang
 @contextmanager
 def _client(scheduler: object) -> Iterator[Any]:
     """A client of this scheduler; one that was handed in is left open."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise MissingExtraError("dask.distributed", "dask") from error
-    if isinstance(scheduler, Client):
+    make = _distributed().Client
+    if isinstance(scheduler, make):
         yield scheduler
         return
+    local = {"processes": False, "dashboard_address": None}
     try:
-        if scheduler is None:
-            client = Client(processes=False, dashboard_address=None)
-        else:
-            client = Client(scheduler, timeout=10)
+        client = make(**local) if scheduler is None else make(scheduler, timeout=10)
     except (OSError, ValueError) as error:
         raise EngineError(f"no Dask scheduler answers at {scheduler!r}: {error}") from error
     with client:
         yield client
+
+
+def _distributed() -> Any:
+    """dask.distributed, which has no types, or an error that names the extra."""
+    try:
+        return import_module("distributed")
+    except ImportError as error:
+        raise MissingExtraError("dask.distributed", "dask") from error

@@ -1,0 +1,140 @@
+"""Simulations from TOML: what a file can say, and errors that name file, key and value."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from takeup import Trace, TSLat
+from takeup.cli import app
+from takeup.simulation.spec import SpecError, load
+
+GOOD = """
+horizon = 50
+replications = 30
+seed = 5
+
+[space]
+proposals = ["rest", "drug"]
+outcomes = ["died", "ill", "well"]
+utility = [0.0, 0.4, 1.0]
+
+[environments.plain]
+compliance = [[0.9, 0.1], [0.3, 0.7]]
+outcome = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]
+
+[environments.types]
+share = [0.5, 0.5]
+response = [[1, 1], [0, 1]]
+outcome = [[[0.2, 0.3, 0.5], [0.2, 0.3, 0.5]], [[0.3, 0.3, 0.4], [0.5, 0.3, 0.2]]]
+
+[reporting]
+compliance = 0.5
+
+[[policies]]
+kind = "TSLat"
+soft_start = 10
+
+[[policies]]
+kind = "TS"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "trial.toml"
+    path.write_text(GOOD)
+    return path
+
+
+def invoke(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["simulate", *map(str, arguments)])
+    return result.exit_code, result.output + (str(result.exception) if result.exception else "")
+
+
+def test_a_file_says_it_all(file: Path) -> None:
+    simulation = load(file)
+    assert (simulation.replications, simulation.seed, simulation.arguments["horizon"]) == (30, 5, 50)
+    policy = simulation.arguments["policies"][0]
+    assert isinstance(policy, TSLat)
+    assert policy.soft_start == 10
+    assert simulation.arguments["environment"]["types"].types is not None
+    assert simulation.arguments["reporting"].compliance == 0.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("horizon = 50", "horizon = 0", "trial.toml: horizon: got 0, expected greater than or equal to 1"),
+        ("horizon = 50", "", "trial.toml: horizon: got nothing, expected a value"),
+        ("horizon = 50", "horizon = 50\nhorison = 3", "trial.toml: horison: got 3"),
+        ("horizon = 50", "horizon = ", "expected TOML"),
+        ("[0.9, 0.1]", "[0.9, 0.2]", "trial.toml: environments.plain.compliance: got a row with sum 1.1"),
+        ("soft_start = 10", "soft_start = -1", "trial.toml: policies.0.soft_start: got -1"),
+        ("soft_start = 10", "warm = true", "trial.toml: policies.0.warm: got True, expected a parameter of TSLat"),
+        ('kind = "TS"', 'kind = "UCB"', "trial.toml: policies.1.kind: got 'UCB', expected one of TS, TSCheck"),
+        ("utility = [0.0, 0.4, 1.0]", "", "trial.toml: space.utility"),
+        ("compliance = 0.5", "compliance = 5", "trial.toml: reporting.compliance: got 5"),
+        ("share = [0.5, 0.5]", "", "trial.toml: environments.types.keys: got outcome, response"),
+        ("[[1, 1], [0, 1]]", "[[1, 2], [0, 1]]", "trial.toml: environments.types.response: got action 2"),
+    ],
+)
+def test_errors_name_file_key_and_value(file: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    file.write_text(GOOD.replace(old, new))
+    with pytest.raises(SpecError) as error:
+        load(file)
+    assert message in str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="No such file"):
+        load(tmp_path / "absent.toml")
+
+
+def test_simulate_prints_a_table_and_json(file: Path) -> None:
+    code, shown = invoke(file, "--engine", "reference", "--replications", "10")
+    assert code == 0
+    assert "TS-Lat-10" in shown
+    assert "10 runs, seed 5" in shown
+    code, shown = invoke(file, "--engine", "reference", "--json", "--seed", "6")
+    figures = json.loads(shown)["simulation"]
+    assert figures["spec"]["seed"] == 6
+    assert figures["regret"]["types"]["TS"]["replications"] == 30
+
+
+def test_simulate_goes_on_with_a_file_and_refuses_another_simulation(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.parquet"
+    assert invoke(file, "--engine", "reference", "--out", out, "--replications", "10")[0] == 0
+    assert invoke(file, "--engine", "reference", "--out", out)[0] == 0
+    grown = Trace.read(str(out))
+    assert grown.replications.size == 30
+    again = tmp_path / "again.parquet"
+    invoke(file, "--engine", "reference", "--out", again)
+    np.testing.assert_array_equal(grown.regret, Trace.read(str(again)).regret)
+    code, shown = invoke(file, "--engine", "reference", "--out", out, "--seed", "6")
+    assert code != 0
+    assert "holds another simulation" in shown
+    assert "differ in seed" in shown
+
+
+def test_ctrl_c_keeps_the_finished_blocks(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.parquet"
+    file.write_text(GOOD.replace("replications = 30", "replications = 1000000"))
+    command = [sys.executable, "-m", "takeup", "simulate", str(file), "--engine", "reference", "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in said
+    assert "Traceback" not in said
+    kept = Trace.read(str(out))
+    assert kept.replications.size >= 100
+    np.testing.assert_array_equal(kept.replications, np.arange(kept.replications.size))
