@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import takeup
+from takeup import simulate
+from takeup.simulation.spec import load
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -56,3 +58,13 @@ def test_no_page_links_to_what_is_not_there() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_specs_in_the_docs_run(page: Path, tmp_path: Path) -> None:
+    for block in re.findall(r"```toml\n(.*?)```", page.read_text(), flags=re.DOTALL):
+        file = tmp_path / "spec.toml"
+        file.write_text(block)
+        simulation = load(file)
+        trace = simulate(**simulation.arguments | {"horizon": 100}, replications=2, engine="reference")
+        assert trace.replications.size == 2
