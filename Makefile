@@ -39,9 +39,14 @@ lint: $(VENV)/.dev
 test: lint
 	$(BIN)/pytest
 
-bench: $(VENV)/.dev
+$(VENV)/.bench: $(VENV)/.dev
+	$(INSTALL) --editable '.[bench]'
+	@touch $@
+
+bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/importing.py
 	$(BIN)/python benchmarks/meanfield.py
+	$(BIN)/python benchmarks/engines.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
