@@ -20,7 +20,7 @@ def demo(
 ) -> None:
     """Run the four policies of Stirn & Jebara (2019) in their four environments, beside their figures."""
     with watched("simulating", contextual.decisions(replications)) as report:
-        cells = contextual.table(replications, seed, report)
+        cells = contextual.table(replications, seed, progress=report)
     if as_json:
         figures = [figure for cell in cells for figure in _figures(cell)]
         typer.echo(json.dumps({"table2": {"replications": replications, "seed": seed, "cells": figures}}))
@@ -46,17 +46,22 @@ def _table(cells: list[contextual.Cell], replications: int, seed: int) -> Table:
     table = Table(
         title=f"Regret after {contextual.HORIZON:,} patients, {replications} runs, seed {seed} (published in brackets)"
     )
-    for name in ("environment", "policy", "median", "mean", "sd", "agrees"):
+    for name in ("env.", "policy", "median", "mean", "sd", "agrees"):
         table.add_column(name, justify="left" if name == "policy" else "right")
     last = 0
     for cell in cells:
         if last and cell.environment != last:
             table.add_section()
         figures = [
-            f"{getattr(cell.measured, name):.2f} ({getattr(cell.published, name):.2f})"
+            f"{_short(getattr(cell.measured, name))} ({_short(getattr(cell.published, name))})"
             for name in ("median", "mean", "sd")
         ]
         verdict = "[green]yes[/]" if all(c.agrees for c in cell.comparisons) else "[red]no[/]"
         table.add_row("" if cell.environment == last else str(cell.environment), cell.policy, *figures, verdict)
         last = cell.environment
     return table
+
+
+def _short(figure: float) -> str:
+    """Two decimals as in the paper, and one from a hundred on."""
+    return f"{figure:.1f}" if figure >= 100 else f"{figure:.2f}"

@@ -192,6 +192,8 @@ def _newton(problem: _Problem, point: _Point, radius: FloatArray) -> _Step:
         return np.asarray(w - root * (root * w).sum(axis=2, keepdims=True))
 
     change = point.image - point.log_phi
+    # Where φ is as good as one-hot the metric vanishes and with it every promise; there T itself must have settled.
+    settled = (np.abs(change) * (problem.latent[:, :, np.newaxis] > 0)).max(axis=(0, 1, 2)) <= 1.0
     gradient = project(weight * change)
     squared = _dot(gradient, gradient)
     plain = radius * radius <= squared
@@ -221,7 +223,7 @@ def _newton(problem: _Problem, point: _Point, radius: FloatArray) -> _Step:
         change + np.where(plain, 0.0, moves(w)),
         np.where(plain, 0.5 * squared, gain),
         np.sqrt(np.where(plain, squared, w_squared)),
-        inside & ~going & (~plain | (squared == 0)),
+        inside & ~going & settled & (~plain | (squared == 0)),
         plain,
         products,
     )

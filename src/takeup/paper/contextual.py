@@ -8,6 +8,7 @@ from takeup.paper.agreement import REPLICATIONS, Comparison, Published, compare
 from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs
 from takeup.simulation import Reporting, Summary, simulate
 from takeup.simulation.engine import Progress, silent
+from takeup.simulation.run import EngineName
 from takeup.world import World
 
 HORIZON = 2000
@@ -88,12 +89,15 @@ class Cell:
     comparisons: list[Comparison]
 
 
-def table(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = silent) -> list[Cell]:
+def table(
+    replications: int = REPLICATIONS, seed: int = 0, engine: EngineName = "auto", progress: Progress = silent
+) -> list[Cell]:
     """Table 2 again: TS-Lat sees no compliance, the others see all of it."""
     environments = {str(number): environment(number) for number in _COMPLIANCE}
+    seen_or_not = ((observing(), Reporting(compliance=1)), (latent(), Reporting(compliance=0)))
     traces = [
-        simulate(environments, chosen, HORIZON, replications, seed, reporting=seen, progress=progress)
-        for chosen, seen in ((observing(), Reporting(compliance=1)), (latent(), Reporting(compliance=0)))
+        simulate(environments, rows, HORIZON, replications, seed, engine=engine, reporting=seen, progress=progress)
+        for rows, seen in seen_or_not
     ]
     return [
         Cell(

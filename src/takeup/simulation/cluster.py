@@ -1,7 +1,7 @@
 """Replications spread over a Dask cluster: blocks of work out, parts of a trace back."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -56,18 +56,14 @@ class Cluster:
             part = replace(setup, environments={name: setup.environments[name] for name in names})
             return client.submit(_timed, self.engine, part, policy, block.replications, retries=RETRIES, pure=False)
 
-        # The first block measures; the others are as long as they should be.
-        everywhere = range(len(setup.environments))
-        first = _Block(range(1), replications[: self.grain])
-        submit(first).result()  # compiles
-        _, seconds = submit(first).result()
-        size = max(1, int(self.seconds / seconds))
-        across = min(len(everywhere), size)
+        environments, runs = len(setup.environments), len(replications)
+        size = self._size(submit, environments, replications)
+        across = min(environments, size)
         deep = self.grain * max(1, size // across)
         blocks = [
-            _Block(everywhere[i : i + across], replications[j : j + deep])
-            for i in range(0, len(everywhere), across)
-            for j in range(0, len(replications), deep)
+            _Block(range(i, min(i + across, environments)), replications[j : j + deep])
+            for i in range(0, environments, across)
+            for j in range(0, runs, deep)
         ]
         whole: list[Any] = [None] * len(blocks)
         running = {submit(block): i for i, block in enumerate(blocks)}
@@ -75,8 +71,19 @@ class Cluster:
             whole[running.pop(future)] = part
             progress(part.pulls.shape[0] * part.pulls.shape[1] * setup.horizon)
         parts = iter(whole)
-        rows = [list(islice(parts, -(-len(replications) // deep))) for _ in range(0, len(everywhere), across)]
+        rows = [list(islice(parts, -(-runs // deep))) for _ in range(0, environments, across)]
         return Part(*(_tiled(rows, field) for field in Part._fields))
+
+    def _size(self, submit: Callable[[_Block], Any], environments: int, replications: range) -> int:
+        """How many environments times grains of replications make a block: as many as last long enough."""
+        submit(_Block(range(1), replications[: self.grain])).result()  # compiles
+        size, grains = 1, -(-len(replications) // self.grain)
+        while True:
+            across = min(environments, size)
+            _, took = submit(_Block(range(across), replications[: self.grain * max(1, size // across)])).result()
+            if took >= self.seconds / 4 or size >= environments * grains:
+                return max(1, round(size * self.seconds / took))
+            size *= 4
 
 
 def _tiled(rows: list[list[Part]], field: str) -> Any:

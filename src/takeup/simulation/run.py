@@ -140,7 +140,19 @@ def _engine(name: EngineName, policy: Policy[Any], space: Space, scheduler: obje
     """What runs a policy, and whose streams it uses: what the CPU and a cluster run is the same."""
     if name not in get_args(EngineName):
         raise InputError("engine", repr(name), f"one of {', '.join(get_args(EngineName))}")
-    return "reference", reference.run
+    if name == "dask":
+        from takeup.simulation import compiled
+        from takeup.simulation.cluster import Cluster
+
+        local, engine = _engine("auto", policy, space, None)
+        return local, Cluster(engine, scheduler, grain=reference.BLOCK if local == "reference" else compiled.GRAIN)
+    if name == "reference":
+        return "reference", reference.run
+    from takeup.simulation import compiled
+
+    if name == "auto" and not (compiled.available() and compiled.has_kernel(policy, space)):
+        return "reference", reference.run
+    return ("gpu", compiled.run_gpu) if name == "gpu" else ("cpu", compiled.run_cpu)
 
 
 def _named(environment: Environments) -> dict[str, Environment]:

@@ -1,0 +1,94 @@
+"""The GPU engine beside the CPU's: how many replications have identical counts, and how long big simulations take.
+
+Needs a CUDA device and takeup[gpu]. `--quick` takes a hundredth of the replications.
+"""
+
+import argparse
+import json
+import time
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+import workloads
+from takeup import TS, Environment, Reporting, TSCheck, TSLat, TSObs, Uniform, WarmTSLat, World, stream
+from takeup.policies import Policy
+from takeup.simulation.kernels import cpu, gpu
+
+
+def agreement(seed: int) -> list[dict[str, Any]]:
+    """Short replications of every kernel on both engines, from the same streams and from others."""
+    six, two = workloads.environment("w1"), workloads.environment("w2")
+    rng = stream(seed, "worlds")
+    contexts = Environment.from_world(World.bernoulli(rng.dirichlet(np.ones(4), (3, 5)), rng.random((3, 4))))
+    outcome = rng.dirichlet(np.ones(3), (1, 4))
+    levels = Environment.from_world(World(rng.dirichlet(np.ones(4), (1, 3)), outcome, np.array([0.0, 2.0, 5.0])))
+    wide = Environment.from_world(World.bernoulli(rng.dirichlet(np.ones(40), 40), rng.random(40)))
+    seen, part, never = Reporting(), Reporting(compliance=0.7), Reporting(compliance=0)
+    cases: list[tuple[str, Environment, Policy[Any], Reporting]] = [
+        ("six arms", six, Uniform(), seen),
+        ("six arms", six, TS(), seen),
+        ("six arms", six, TSCheck(), part),
+        ("six arms", six, TSObs(), part),
+        ("six arms, priors of 1/2", six, TS(alpha=0.5), seen),
+        ("six arms, late", six, TSObs(), Reporting(compliance=0.8, delay=20, batch=7)),
+        ("two arms", two, TS(), seen),
+        ("two arms", two, TSObs(), part),
+        ("two arms", two, TSLat(), never),
+        ("two arms", two, WarmTSLat(), part),
+        ("three contexts", contexts, TSObs(), seen),
+        ("three levels", levels, TSObs(), seen),
+        ("three levels", levels, TSLat(), never),
+        ("forty arms", wide, TSObs(), seen),
+    ]
+    rows = []
+    for name, truth, policy, reporting in cases:
+        horizon, runs = (100 if "TS-Lat" in policy.name else 500), range(1000)
+        one = gpu.run([truth], policy, horizon, runs, seed, reporting=reporting)
+        same = cpu.run([truth], policy, horizon, runs, seed, reporting=reporting)
+        other = cpu.run([truth], policy, horizon, runs, seed + 1, reporting=reporting)
+        identical = float((one.pulls == same.pulls).all(axis=(0, 2, 3)).mean())
+        p = float(stats.ks_2samp(one.regret[0, :, -1], other.regret[0, :, -1]).pvalue)
+        rows.append({"case": name, "policy": policy.name, "identical": identical, "ks_p": p})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def speed(replications: int) -> list[dict[str, Any]]:
+    """Seconds of big simulations, transfers included, after a small one has compiled the kernel."""
+    rows = []
+    for name, policy, horizon, reporting in (
+        ("w1", TS(), 20_000, Reporting()),
+        ("w1", TSObs(), 20_000, Reporting()),
+        ("w2", TS(), 10_000, Reporting()),
+        ("w2", TSLat(), 2_000, Reporting(compliance=0)),
+        ("w2", WarmTSLat(), 2_000, Reporting(compliance=0)),
+    ):
+        truth = workloads.environment(name)
+        gpu.run([truth], policy, 50, range(256), reporting=reporting)
+        gpu.run([truth], policy, 50, range(replications), reporting=reporting)
+        times = []
+        for seed in range(2):
+            began = time.perf_counter()
+            gpu.run([truth], policy, horizon, range(replications), seed, reporting=reporting)
+            times.append(time.perf_counter() - began)
+        rate = replications * horizon / min(times)
+        rows.append({"workload": name, "policy": policy.name, "horizon": horizon, "seconds": times, "rate": rate})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    """Print as it goes, and the JSON at the end."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    card = gpu.device().get_current_device().name
+    print(f"device: {card.decode() if isinstance(card, bytes) else card}", flush=True)
+    report = {"agreement": agreement(seed=1), "speed": speed(10_000 if options.quick else 1_000_000)}
+    print(json.dumps({"gpu": report}))
+
+
+if __name__ == "__main__":
+    main()

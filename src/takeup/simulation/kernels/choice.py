@@ -1,0 +1,117 @@
+"""Which kernel runs a policy in a space. It depends on these two alone, so every engine makes the same choice."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from takeup.errors import UnsuitableError
+from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs, Uniform, WarmTSLat
+from takeup.simulation.kernels import host, latent, observed, proposed, rows, small, two_arm, two_by_two, uniform
+from takeup.simulation.kernels.compile import Plain
+from takeup.space import Space
+
+_LEAST_SHAPE = 0.1
+"""Below this the recurrence has no start: quadrature does not reach there."""
+
+_LEAST_H = 1e-200
+"""Below this the recurrence could lose its way back: h would pass through numbers that are not normal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A policy's file, ready to be bound to the driver.
+
+    Attributes:
+        file: the module with `begin`, `propose`, `learn`, `reveal`, `size` and `parameters` (see `uniform`).
+        real: the type of the state's real numbers.
+        registers: how many a thread may take on a GPU; more threads then run at once. None leaves it to the compiler.
+    """
+
+    file: ModuleType
+    real: type[np.float32] | type[np.float64]
+    registers: int | None = None
+
+    def size(self, space: Space) -> tuple[int, int]:
+        """Rows of counts and of reals."""
+        rows_: tuple[int, int] = self.file.size(*space.shape)
+        return rows_
+
+    def parameters(self, policy: Policy[Any], space: Space) -> Any:
+        """The policy's numbers as the kernel takes them, a NamedTuple."""
+        return self.file.parameters(policy, space)
+
+    def switches(self, policy: Policy[Any], space: Space) -> dict[str, bool]:
+        """What is switched on and off in this file: its optional function `constants(policy, space)` says."""
+        given: dict[str, bool] = self.file.constants(policy, space) if hasattr(self.file, "constants") else {}
+        return given
+
+    def bound(self, parameters: Any) -> dict[Plain, Plain]:
+        """What stands in for what: this file's functions for those of `uniform`, `small`'s for those of `rows`."""
+        names = ("begin", "propose", "learn", "reveal")
+        bind: dict[Plain, Plain] = {getattr(uniform, name): getattr(self.file, name) for name in names}
+        if has_small_shapes(parameters):
+            bind |= {rows.end: small.end, rows.put: small.put, rows.weigh: small.weigh}
+        return bind
+
+
+def has_small_shapes(parameters: Any) -> bool:
+    """Whether gammas of shapes below one will be drawn."""
+    prior = getattr(parameters, "prior", None)
+    return prior is not None and host.least(prior) < 1
+
+
+def _two_arm(policy: Policy[Any], space: Space) -> bool:
+    """Whether the recurrence has a start."""
+    _, proposals, _, levels = space.shape
+    assert isinstance(policy, TS)
+    if (proposals, levels) != (2, 2) or np.min(policy.prior(space).outcome) < _LEAST_SHAPE:
+        return False
+    return bool(two_arm.parameters(policy, space).start.reshape(-1, 6)[:, 5].min() > _LEAST_H)
+
+
+def _two_by_two(policy: Policy[Any], space: Space) -> bool:
+    """Whether both recurrences have a start."""
+    assert isinstance(policy, TSObs)
+    prior = policy.prior(space)
+    assert prior.compliance is not None
+    if space.shape[1:] != (2, 2, 2) or min(prior.outcome.min(), prior.compliance.min()) < _LEAST_SHAPE:
+        return False
+    return bool(two_by_two.parameters(policy, space).start.reshape(-1, 6)[:, 5].min() > _LEAST_H)
+
+
+def _one_start(policy: Policy[Any], space: Space) -> bool:
+    """Whether a fit starts once; the best of several is for the reference."""
+    return isinstance(policy, TSLat) and policy.restarts == 1
+
+
+def _always(policy: Policy[Any], space: Space) -> bool:
+    return True
+
+
+Applies = Callable[[Policy[Any], Space], bool]
+
+KERNELS: list[tuple[type, Applies, Kernel]] = [
+    (Uniform, _always, Kernel(uniform, np.float32)),
+    (TS, _two_arm, Kernel(two_arm, np.float64)),
+    (TSCheck, _two_arm, Kernel(two_arm, np.float64)),
+    (TSObs, _two_by_two, Kernel(two_by_two, np.float64)),
+    (TS, _always, Kernel(proposed, np.float32)),
+    (TSCheck, _always, Kernel(proposed, np.float32)),
+    (TSObs, _always, Kernel(observed, np.float32)),
+    (TSLat, _one_start, Kernel(latent, np.float64, registers=96)),
+    (WarmTSLat, _always, Kernel(latent, np.float64, registers=96)),
+]
+"""Policies by their exact type, where the kernel applies, and the kernel: the first that fits is taken."""
+
+
+def choose(policy: Policy[Any], space: Space, *, recurrence: bool = True) -> Kernel:
+    """The kernel of a policy in a space; `recurrence=False` leaves out those that draw nothing."""
+    policy.start(space)
+    for kind, applies, kernel in KERNELS:
+        if type(policy) is kind and applies(policy, space) and (recurrence or kernel.file not in (two_arm, two_by_two)):
+            return kernel
+    known = ", ".join(sorted({kind.__name__ for kind, _, _ in KERNELS}))
+    raise UnsuitableError(f"{policy.name} has no kernel (there are: {known}); use engine='reference'")

@@ -1,0 +1,93 @@
+"""Machine code for the CPU: numba, without the interpreter's lock, kept on disk.
+
+numba's own cache watches the file of the compiled function, but not those of the functions that it calls. Ours is
+filed under a hash of all kernel sources, the version and what was bound, so a changed callee never meets old code.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from takeup.simulation.kernels import machine
+from takeup.simulation.kernels.compile import Builder, Compiled, Plain, numba_module, variant
+
+
+def build(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, bool]) -> Compiled:
+    """The compiled entry with these functions and switches, from the disk where it is there."""
+    named = sorted((f"{k.__module__}.{k.__name__}", f"{v.__module__}.{v.__name__}") for k, v in bind.items())
+    name = variant(entry.__module__, entry.__name__, entry.__code__.co_code, named, sorted(switches.items()))
+    return _build(entry, name, tuple(bind.items()), tuple(switches.items()))
+
+
+@cache
+def _build(
+    entry: Plain, name: str, bind: tuple[tuple[Plain, Plain], ...], switches: tuple[tuple[str, bool], ...]
+) -> Compiled:
+    njit = numba_module().njit
+
+    def decorate(function: Plain, original: Plain) -> Compiled:
+        compiled = njit(nogil=True, error_model="numpy", forceinline=original in machine.INLINED)(function)
+        if original is entry:
+            keep(compiled, name)
+        return compiled
+
+    return Builder(decorate, dict(bind), dict(switches), _instructions())(entry)
+
+
+@cache
+def _instructions() -> dict[Plain, Compiled]:
+    """`fused`, `bits` and `number_of` as instructions of the processor; `times` needs none."""
+    types, intrinsic = numba_module("numba.types"), numba_module("numba.extending").intrinsic
+    ir = numba_module("llvmlite.ir")
+
+    def instruction(name: str, result: Any, arguments: tuple[Any, ...], emit: Callable[..., Any]) -> Compiled:
+        def typed(context: Any, *given: Any) -> Any:
+            return result(*arguments), lambda ctx, builder, signature, values: emit(builder, *values)
+
+        if len(arguments) == 3:
+            return intrinsic(lambda context, a, b, c: typed(context, a, b, c))
+        return intrinsic(lambda context, a: typed(context, a))
+
+    single, word = types.float32, types.uint32
+    return {
+        machine.fused: instruction("fused", single, (single, single, single), lambda b, x, y, z: b.fma(x, y, z)),
+        machine.bits: instruction("bits", word, (single,), lambda b, x: b.bitcast(x, ir.IntType(32))),
+        machine.number_of: instruction("number_of", single, (word,), lambda b, x: b.bitcast(x, ir.FloatType())),
+    }
+
+
+def keep(compiled: Compiled, name: str) -> None:
+    """Keep the machine code of a numba function on disk, under this name."""
+    caching = numba_module("numba.core.caching")
+    folder = cache_folder()
+
+    class Locator(caching._CacheLocator):  # type: ignore[misc, name-defined]  # numba has no types
+        def get_cache_path(self) -> str:
+            return str(folder)
+
+        def get_source_stamp(self) -> str:
+            return name
+
+        def get_disambiguator(self) -> str:
+            return name
+
+        @classmethod
+        def from_function(cls, function: Plain, file: str) -> Any:
+            return cls()
+
+    class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc, name-defined]  # likewise
+        _locator_classes = (Locator,)
+
+    class Cache(caching.FunctionCache):  # type: ignore[misc, name-defined]  # likewise
+        _impl_class = Implementation
+
+    compiled._cache = Cache(compiled.py_func)
+
+
+def cache_folder() -> Path:
+    """Where machine code is kept: $TAKEUP_CACHE_DIR, else the user's cache folder."""
+    given = os.environ.get("TAKEUP_CACHE_DIR")
+    base = Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "takeup"
+    return base / "kernels"

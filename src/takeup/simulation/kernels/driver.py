@@ -1,0 +1,132 @@
+"""One replication, whatever the policy: meet a patient, propose, see what happens, learn, count.
+
+The policy's four functions are those of `uniform` in this file as it stands; `compile` binds them to those of another
+policy's file, and sets WAITING and KEEPING, so that what is not used is not compiled.
+"""
+
+import numpy as np
+
+from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined, times_double
+from takeup.simulation.kernels.streams import ATTEMPT, PATIENT, below, words
+from takeup.simulation.kernels.uniform import begin, learn, propose, reveal
+
+WAITING = False
+"""Whether anything reaches the policy later than at once."""
+
+KEEPING = False
+"""Whether every decision is kept."""
+
+
+@inlined
+def pick(word: Number, threshold: Array, alias: Array, scenario: Number, start: Number, size: Number) -> Number:
+    """The entry of an alias table that a word stands for."""
+    j, fraction = below(word, size)
+    own = np.int64(fraction < threshold[scenario, start + j])  # as a factor, 0 or 1: a branch would be a coin toss
+    other = np.int64(alias[scenario, start + j])
+    return other + own * (j - other)
+
+
+def deliver(
+    step: Number, column: Number, shape: Number, report: Number, parameters: Number, memory: Number, moment: Number
+) -> None:
+    """Bring the policy up to date before decision `step`, if a batch ends here.
+
+    Of decision i its policy knows proposal and compliance from the first end of a batch after it, and the outcome from
+    the first one that is `delay` decisions later. The ring holds (decision, whether compliance was seen), packed.
+    """
+    if step % report.batch != 0 or step == 0:
+        return
+    size = memory.ring.shape[0]
+    before = step - report.batch
+    for i in range(max(0, before - report.delay), step):
+        packed = np.int64(memory.ring[i % size, column])
+        cell = packed >> 1
+        y = cell % shape[3]
+        cell //= shape[3]
+        a = cell % shape[2] if packed & 1 else UNSEEN
+        cell //= shape[2]
+        x, z = cell // shape[1], cell % shape[1]
+        known = i < step - report.delay
+        if i >= before:
+            learn(memory.counts, memory.real, column, x, z, a, y if known else UNSEEN, shape, parameters, moment)
+        elif known:
+            reveal(memory.counts, memory.real, column, x, z, a, y, shape, parameters, moment)
+
+
+@inlined
+def tally(memory: Number, column: Number, first: Number, cells: Number, gap: Array, scenario: Number) -> Number:
+    """The regret of the pulls so far, Σ pulls[x, z] gap[x, z], from whole numbers: equal counts give equal bits."""
+    total = 0.0
+    for cell in range(cells):
+        total += times_double(np.float64(memory.counts[first + cell, column]), gap[scenario, cell])
+    return total
+
+
+def replicate(
+    scenario: Number,
+    row: Number,
+    number: Number,
+    column: Number,
+    horizon: Number,
+    shape: Number,
+    scenarios: Number,
+    report: Number,
+    parameters: Number,
+    memory: Number,
+    record: Number,
+) -> None:
+    """Run replication `number` of a scenario in a column of the memory, and record it in a row."""
+    contexts, proposals, levels = shape[0], shape[1], shape[3]
+    cells, joint = contexts * proposals, shape[2] * levels
+    first = memory.counts.shape[0] - cells
+    for cell in range(cells):
+        memory.counts[first + cell, column] = 0
+    begin(memory.counts, memory.real, column, shape, parameters)
+    recorded = 0
+    key_0, key_1 = scenarios.key[scenario, 0], scenarios.key[scenario, 1]
+    for step in range(horizon):
+        moment = (key_0, key_1, np.uint32(number), np.uint32(step))
+        if WAITING:
+            deliver(step, column, shape, report, parameters, memory, moment)
+        arrival, response, reported, chance = words(moment, PATIENT, ATTEMPT)
+        x = 0
+        if contexts > 1:
+            x = pick(arrival, scenarios.context_threshold, scenarios.context_alias, scenario, 0, contexts)
+        z = propose(memory.counts, memory.real, column, x, shape, parameters, moment, chance)
+        here = x * proposals + z
+        answer = pick(response, scenarios.response_threshold, scenarios.response_alias, scenario, here * joint, joint)
+        seen = np.uint64(reported) < report.threshold
+        if WAITING:
+            memory.ring[step % memory.ring.shape[0], column] = np.uint32(
+                2 * (here * joint + answer) + (1 if seen else 0)
+            )
+        else:
+            a = answer // levels
+            y = answer - a * levels
+            learn(memory.counts, memory.real, column, x, z, a if seen else UNSEEN, y, shape, parameters, moment)
+        memory.counts[first + here, column] += 1
+        if KEEPING:
+            record.decisions[scenario, row, step] = here * joint + answer
+        if recorded < record.steps.size and record.steps[recorded] == step + 1:
+            record.regret[scenario, row, recorded] = tally(memory, column, first, cells, scenarios.gap, scenario)
+            recorded += 1
+    for cell in range(cells):
+        record.pulls[scenario, row, cell] = memory.counts[first + cell, column]
+
+
+def replicate_many(
+    scenario: Number,
+    row: Number,
+    number: Number,
+    count: Number,
+    horizon: Number,
+    shape: Number,
+    scenarios: Number,
+    report: Number,
+    parameters: Number,
+    memory: Number,
+    record: Number,
+) -> None:
+    """Run `count` replications from `number` on, one after the other; the CPU's entry."""
+    for i in range(count):
+        replicate(scenario, row + i, number + i, 0, horizon, shape, scenarios, report, parameters, memory, record)

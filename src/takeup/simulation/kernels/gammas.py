@@ -1,0 +1,139 @@
+"""Gamma draws in pairs: Box-Muller normals and the method of Marsaglia & Tsang (2000), in float32.
+
+A Gamma(s) draw with s >= 1 is d (1 + t)^3 with d = s - 1/3, t = c x, c = 1 / sqrt(9 d) and x normal, accepted with
+probability exp(3 d (log(1 + t) - t + t^2/2 - t^3/3)). The exponent is at least -0.75 d t^4 / (1 - |t|), so a draw with
+
+    u (1 - |t|) > 0.75 d t^4,    u uniform,
+
+is accepted without a logarithm: all but about 0.03 / d of them are. One Box-Muller pair makes two gammas, which are
+accepted together against the sum of both terms. Two words make a pair: 32 bits for the radius, 20 for the angle and
+12 for u, whose finer bits are drawn in the rare case that they matter; so a Philox block makes four gammas.
+"""
+
+import math
+
+import numpy as np
+
+from takeup.simulation.kernels.machine import Number, bits, fused, inlined, number_of, times
+from takeup.simulation.kernels.streams import POLICY, uniform, words
+
+ZERO, HALF, ONE = np.float32(0), np.float32(0.5), np.float32(1)
+THIRD = np.float32(1 / 3)
+_BOUND = np.float32(0.75)
+_COARSE = np.float32(2.0**-12)
+_COARSE_BITS = np.uint32(0xFFF)
+
+# The logarithm of 1 + g for -1/4 <= g <= 1/2, and sine and cosine up to a quarter of pi: Cephes, single precision.
+_LOG = tuple(
+    np.float32(c)
+    for c in (
+        7.0376836292e-2,
+        -1.1514610310e-1,
+        1.1676998740e-1,
+        -1.2420140846e-1,
+        1.4249322787e-1,
+        -1.6668057665e-1,
+        2.0000714765e-1,
+        -2.4999993993e-1,
+        3.3333331174e-1,
+    )
+)
+_LOG_0, _LOG_1, _LOG_2, _LOG_3, _LOG_4, _LOG_5, _LOG_6, _LOG_7, _LOG_8 = _LOG
+_LOG_OF_TWO = np.float32(math.log(2))
+_SIN_0, _SIN_1, _SIN_2 = np.float32(-1.9515295891e-4), np.float32(8.3321608736e-3), np.float32(-1.6666654611e-1)
+_COS_0, _COS_1, _COS_2 = np.float32(2.443315711809948e-5), np.float32(-1.388731625493765e-3), np.float32(4.16666456e-2)
+_ANGLE = np.float32(math.pi / 2**19)
+_THREE_QUARTERS = np.uint32(0x3F400000)
+_SIGN, _SWAP = np.uint32(0x80000000), np.uint32(0x40000000)
+_ONE, _TWO, _ANGLE_SHIFT, _EXPONENT = np.uint32(1), np.uint32(2), np.int32(14), np.uint32(23)
+_RADIUS_BITS = np.float32(31)
+
+
+@inlined
+def scale(d: Number) -> Number:
+    """The factor c = 1 / sqrt(9 d) that makes t of a normal; float32."""
+    return THIRD / np.float32(math.sqrt(d))
+
+
+@inlined
+def normal_pair(radius: Number, angle: Number) -> Number:
+    """Two independent normals from two words: r cos and r sin with r^2 = -2 log u (Box & Muller 1958), in float32.
+
+    The angle's upper 20 bits are a sign, a swap and a point of (-π/4, π/4): together they go round the circle.
+    """
+    u = np.float32(np.int32(np.uint32(radius >> _ONE) | _ONE))
+    exponent = np.uint32(np.uint32(bits(u) - _THREE_QUARTERS) >> _EXPONENT)
+    g = number_of(np.uint32(bits(u) - np.uint32(exponent << _EXPONENT))) - ONE
+    p = fused(_LOG_0, g, _LOG_1)
+    p = fused(p, g, _LOG_2)
+    p = fused(p, g, _LOG_3)
+    p = fused(p, g, _LOG_4)
+    p = fused(p, g, _LOG_5)
+    p = fused(p, g, _LOG_6)
+    p = fused(p, g, _LOG_7)
+    p = fused(p, g, _LOG_8)
+    square = g * g
+    log_mantissa = fused(p * g, square, fused(-HALF, square, g))
+    minus_log = fused(_RADIUS_BITS - np.float32(np.int32(exponent)), _LOG_OF_TWO, -log_mantissa)
+    r = np.float32(math.sqrt(np.float32(2) * (minus_log if minus_log > ZERO else ZERO)))
+    r = number_of(np.uint32(bits(r) | np.uint32(angle & _SIGN)))
+    point = np.int32(np.int32(np.uint32(angle << _TWO)) >> _ANGLE_SHIFT)
+    theta = (np.float32(point) + HALF) * _ANGLE
+    q = theta * theta
+    sine = fused(fused(fused(_SIN_0, q, _SIN_1), q, _SIN_2) * q, theta, theta)
+    cosine = fused(fused(fused(_COS_0, q, _COS_1), q, _COS_2) * q, q, fused(-HALF, q, ONE))
+    swapped = (angle & _SWAP) != np.uint32(0)
+    return r * (sine if swapped else cosine), r * (cosine if swapped else sine)
+
+
+@inlined
+def accepted(d_1: Number, d_2: Number, t_1: Number, t_2: Number, angle: Number) -> Number:
+    """Whether the squeeze accepts the pair, whatever the finer bits of u: u >= its 12 coarse bits."""
+    u = np.float32(np.int32(angle & _COARSE_BITS)) * _COARSE
+    square_1, square_2 = t_1 * t_1, t_2 * t_2
+    bound = fused(d_1 * square_1, square_1, (d_2 * square_2) * square_2)
+    size_1, size_2 = np.float32(abs(t_1)), np.float32(abs(t_2))
+    larger = size_1 if size_1 > size_2 else size_2
+    return u * (ONE - larger) > _BOUND * bound
+
+
+@inlined
+def cubed(d: Number, t: Number) -> Number:
+    """The gamma d (1 + t)^3."""
+    v = ONE + t
+    return d * (v * v * v)
+
+
+def _log_acceptance(d: Number, t: Number) -> Number:
+    return 3.0 * d * (math.log1p(t) - t + t * t * (0.5 - t / 3.0))
+
+
+def settled(
+    d_1: Number, d_2: Number, c_1: Number, c_2: Number, radius: Number, angle: Number, moment: Number, pair: Number
+) -> Number:
+    """T of both gammas where the squeeze did not accept: the exact test with all bits of 1 - u, then new draws."""
+    attempt = 0
+    while True:
+        attempt += 1
+        new_radius, new_angle, fine, _ = words(moment, np.uint32(POLICY + np.uint32(pair)), attempt)
+        x_1, x_2 = normal_pair(radius, angle)
+        t_1, t_2 = times(c_1, x_1), times(c_2, x_2)
+        u = 1.0 - (np.float64(angle & _COARSE_BITS) + uniform(fine)) * 0.000244140625
+        w_1, w_2 = np.float64(t_1), np.float64(t_2)
+        if w_1 > -1.0 and w_2 > -1.0:
+            chance = _log_acceptance(np.float64(d_1), w_1) + _log_acceptance(np.float64(d_2), w_2)
+            if math.log(u) < chance:
+                return t_1, t_2
+        radius, angle = new_radius, new_angle
+
+
+@inlined
+def gamma_pair(
+    d_1: Number, d_2: Number, c_1: Number, c_2: Number, radius: Number, angle: Number, moment: Number, pair: Number
+) -> Number:
+    """Gamma(d_1 + 1/3) and Gamma(d_2 + 1/3) from two words; d = c = 0 stands for a gamma that is not there, 0."""
+    x_1, x_2 = normal_pair(radius, angle)
+    t_1, t_2 = times(c_1, x_1), times(c_2, x_2)
+    if not accepted(d_1, d_2, t_1, t_2, angle):
+        t_1, t_2 = settled(d_1, d_2, c_1, c_2, radius, angle, moment, pair)
+    return cubed(d_1, t_1), cubed(d_2, t_2)

@@ -1,0 +1,63 @@
+"""Both recurrences of TS-Obs in one context, 32 replications side by side: `two_by_two`, lane by lane."""
+
+import numpy as np
+
+from takeup.simulation.kernels.lane_two_arm import NOTHING, advance_lanes
+from takeup.simulation.kernels.machine import LANES, Array, Number, inlined, times_double
+from takeup.simulation.kernels.streams import uniform
+from takeup.simulation.kernels.two_arm import SLOTS
+
+_A, _B = np.uintp(4 * LANES), np.uintp((SLOTS + 4) * LANES)
+_CHANCE, _REPORT = np.uintp(3 * LANES), np.uintp(2 * LANES)
+
+
+@inlined
+def propose_lanes(
+    shapes: Array,
+    slots: Number,
+    patients: Array,
+    words: Array,
+    work: Array,
+    late: Array,
+    z: Array,
+    shape: Number,
+    parameters: Number,
+    key: Number,
+    number: Number,
+    step: Number,
+) -> None:
+    """Proposal 0 with probability A B + (1 - A)(1 - B); `shapes` are the rows of both recurrences."""
+    for i in range(LANES):
+        lane = np.uintp(i)
+        a, b = shapes[lane + _A], shapes[lane + _B]
+        first = uniform(patients[lane + _CHANCE]) < times_double(a, b) + times_double(1.0 - a, 1.0 - b)
+        z[lane] = np.int32(0 if first else 1)
+
+
+@inlined
+def learn_lanes(
+    memory: Number,
+    x: Array,
+    z: Array,
+    answer: Array,
+    patients: Array,
+    shape: Number,
+    report: Number,
+    parameters: Number,
+    key: Number,
+    number: Number,
+    step: Number,
+) -> None:
+    """What each lane saw, and then all recurrences at once."""
+    response = x  # of one context alone: its room is free
+    for i in range(LANES):
+        lane = np.uintp(i)
+        a, y = answer[lane] >> 1, answer[lane] & 1
+        reported = np.int32(np.uint64(patients[lane + _REPORT]) < report.threshold)
+        response[lane] = np.int32(NOTHING + reported * (2 * z[lane] + a - NOTHING))
+        answer[lane] = np.int32(NOTHING + reported * (2 * a + (y ^ parameters.good) - NOTHING))
+    table = memory.real.reshape(-1)
+    advance_lanes(table[: SLOTS * LANES], answer)
+    advance_lanes(table[SLOTS * LANES :], response)
+    for i in range(LANES):
+        response[np.uintp(i)] = np.int32(0)

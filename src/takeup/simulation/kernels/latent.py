@@ -1,0 +1,340 @@
+"""TS-Lat: a mean-field fit for every proposal, cold, or after every event, warm: Stirn & Jebara (2019), section 3.4.
+
+Counts of a context: n[z, y] of outcomes with unseen compliance, n[a, y] and n[z, a] of what was seen, and how many
+outcomes there are. Reals, all of float64: the blocks that a fit starts from and ends at, α'[a, y] above β'[z, a], of
+every context; then room for one fit. A cold fit starts from one φ ~ Dir(β[z]) for each cell, drawn at the moment of the
+proposal. A warm one starts from the last, to which the newcomer's own φ is added.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from takeup.policies import TSLat, WarmTSLat
+from takeup.simulation.kernels.gammas import normal_pair
+from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined
+from takeup.simulation.kernels.meanfield import ascend, work_size
+from takeup.simulation.kernels.meanfield_two import ascend_two
+from takeup.simulation.kernels.streams import POLICY, uniform, words
+from takeup.space import Space
+
+WARM = False
+"""Whether fits go on from the last one."""
+
+TWO = False
+"""Whether there are two proposals, two actions and two levels."""
+
+
+class Parameters(NamedTuple):
+    """What the policy is told.
+
+    Attributes:
+        alpha: α[x, a, y], the prior of the outcomes, flat.
+        beta: β[x, z, a], the prior of the compliance, flat.
+        utility: the reward of each level.
+        soft_start: M.
+        tolerance: when a fit has converged.
+        max_evaluations: when it is given up.
+    """
+
+    alpha: Array
+    beta: Array
+    utility: Array
+    soft_start: Number
+    tolerance: Number
+    max_evaluations: Number
+
+
+def parameters(policy: TSLat | WarmTSLat, space: Space) -> Parameters:
+    """The parameters in the layout of the state."""
+    latent = policy.latent if isinstance(policy, WarmTSLat) else policy
+    prior = latent.prior(space)
+    assert prior.compliance is not None
+    return Parameters(
+        np.ascontiguousarray(prior.outcome).ravel(),
+        np.ascontiguousarray(prior.compliance).ravel(),
+        space.reward,
+        latent.soft_start,
+        float(latent.tolerance),
+        latent.max_evaluations,
+    )
+
+
+def constants(policy: TSLat | WarmTSLat, space: Space) -> dict[str, Any]:
+    """The switches of this file."""
+    return {"WARM": isinstance(policy, WarmTSLat), "TWO": space.shape[1:] == (2, 2, 2)}
+
+
+def size(contexts: int, proposals: int, actions: int, levels: int) -> tuple[int, int]:
+    """Rows of counts and of reals."""
+    table = proposals * levels + actions * levels + proposals * actions + 1
+    blocks = actions * levels + proposals * actions
+    room = proposals * levels + blocks + work_size(proposals, actions, levels)
+    return contexts * table, contexts * blocks + room
+
+
+@inlined
+def table_size(shape: Number) -> Number:
+    """Counts of one context."""
+    return shape[1] * shape[3] + shape[2] * shape[3] + shape[1] * shape[2] + 1
+
+
+@inlined
+def block_size(shape: Number) -> Number:
+    """Parameters of one context: α' above β'."""
+    return shape[2] * shape[3] + shape[1] * shape[2]
+
+
+def begin(counts: Array, real: Array, column: Number, shape: Number, parameters: Number) -> None:
+    """Nothing seen yet: the blocks are the prior's."""
+    for row in range(shape[0] * table_size(shape)):
+        counts[row, column] = 0
+    for x in range(shape[0]):
+        rest(real, column, x, shape, parameters)
+
+
+def rest(real: Array, column: Number, x: Number, shape: Number, parameters: Number) -> None:
+    """The blocks of a context are its prior's."""
+    outcomes, responses = shape[2] * shape[3], shape[1] * shape[2]
+    base = x * block_size(shape)
+    for i in range(outcomes):
+        real[base + i, column] = parameters.alpha[x * outcomes + i]
+    for i in range(responses):
+        real[base + outcomes + i, column] = parameters.beta[x * responses + i]
+
+
+def log_gamma_draw(shape: Number, moment: Number, slot: Number) -> Number:
+    """The logarithm of a Gamma(shape) draw, by Marsaglia & Tsang (2000) with the boost below one, in float64.
+
+    Gamma(1), of which cold starts under a uniform prior draw many, is an exponential.
+    """
+    if shape == 1.0:
+        return math.log(-math.log(uniform(words(moment, np.uint32(POLICY + np.uint32(slot)), 0)[0])))
+    boosted = shape + 1.0 if shape < 1.0 else shape
+    d = boosted - 0.3333333333333333
+    c = 1.0 / math.sqrt(9.0 * d)
+    attempt = 0
+    while True:
+        block = words(moment, np.uint32(POLICY + np.uint32(slot)), attempt)
+        t = c * np.float64(normal_pair(block[0], block[1])[0])
+        if t > -1.0:
+            log_v = math.log1p(t)
+            if math.log(uniform(block[2])) < 3.0 * d * (log_v - t + t * t * (0.5 - t / 3.0)):
+                log_gamma = math.log(d) + 3.0 * log_v
+                if shape < 1.0:
+                    log_gamma += math.log(uniform(block[3])) / shape
+                return log_gamma
+        attempt += 1
+
+
+def propose(
+    counts: Array,
+    real: Array,
+    column: Number,
+    x: Number,
+    shape: Number,
+    parameters: Number,
+    moment: Number,
+    chance: Number,
+) -> Number:
+    """argmax_z of Σ_a π[z, a] Σ_y μ[a, y] r_y in a draw from q(μ) q(π)."""
+    if not WARM:
+        fit(counts, real, column, x, shape, parameters, moment)
+    proposals, actions, levels = shape[1], shape[2], shape[3]
+    base = x * block_size(shape)
+    room = shape[0] * block_size(shape)
+    for a in range(actions):
+        slot = a * levels
+        real[room + a, column] = drawn_mean(real, column, base + slot, levels, parameters.utility, moment, slot)
+    first = actions * levels
+    best, best_value = 0, -math.inf
+    for z in range(proposals):
+        row = base + first + z * actions
+        value = drawn_mean(real, column, row, actions, real[room : room + actions, column], moment, first + z * actions)
+        if value > best_value:
+            best, best_value = z, value
+    return best
+
+
+def drawn_mean(
+    real: Array, column: Number, row: Number, width: Number, weight: Array, moment: Number, slot: Number
+) -> Number:
+    """The mean of the weights under a draw from the Dirichlet distribution whose parameters begin at a row."""
+    largest, total, mean = -math.inf, 0.0, 0.0
+    for j in range(width):
+        log_gamma = log_gamma_draw(real[row + j, column], moment, slot + j)
+        if log_gamma > largest:
+            shrink = math.exp(largest - log_gamma)
+            total, mean, largest = total * shrink, mean * shrink, log_gamma
+        gamma = math.exp(log_gamma - largest)
+        total += gamma
+        mean += gamma * weight[j]
+    return mean / total
+
+
+def fit(
+    counts: Array, real: Array, column: Number, x: Number, shape: Number, parameters: Number, moment: Number
+) -> None:
+    """Fit the blocks of a context from a cold start: every cell's φ is drawn from its compliance prior."""
+    proposals, actions, levels = shape[1], shape[2], shape[3]
+    outcomes, responses = actions * levels, proposals * actions
+    base, table = x * block_size(shape), x * table_size(shape)
+    rest(real, column, x, shape, parameters)
+    if counts[table + table_size(shape) - 1, column] < parameters.soft_start:
+        return
+    seen = table + proposals * levels
+    for i in range(outcomes + responses):
+        real[base + i, column] += np.float64(counts[seen + i, column])
+    total = 0
+    for z in range(proposals):
+        for y in range(levels):
+            n = counts[table + z * levels + y, column]
+            total += n
+            if n > 0:
+                slot = block_size(shape) + (z * levels + y) * actions
+                scatter(real, column, x, z, y, np.float64(n), shape, parameters, moment, slot)
+    if total > 0:
+        improve(counts, real, column, x, shape, parameters)
+
+
+def scatter(
+    real: Array,
+    column: Number,
+    x: Number,
+    z: Number,
+    y: Number,
+    n: Number,
+    shape: Number,
+    parameters: Number,
+    moment: Number,
+    slot: Number,
+) -> None:
+    """Add n φ to the blocks of a context, φ ~ Dir(β[x, z]) being one draw."""
+    actions, levels = shape[2], shape[3]
+    base = x * block_size(shape)
+    prior = (x * shape[1] + z) * actions
+    first = shape[0] * block_size(shape)
+    largest, total = -math.inf, 0.0
+    for a in range(actions):
+        log_gamma = log_gamma_draw(parameters.beta[prior + a], moment, slot + a)
+        real[first + a, column] = log_gamma
+        largest = max(largest, log_gamma)
+    for a in range(actions):
+        real[first + a, column] = math.exp(real[first + a, column] - largest)
+        total += real[first + a, column]
+    for a in range(actions):
+        share = n * real[first + a, column] / total
+        real[base + a * levels + y, column] += share
+        real[base + actions * levels + z * actions + a, column] += share
+
+
+def improve(counts: Array, real: Array, column: Number, x: Number, shape: Number, parameters: Number) -> None:
+    """Ascend the ELBO from the blocks of a context, and leave there what was found."""
+    proposals, actions, levels = shape[1], shape[2], shape[3]
+    outcomes, responses = actions * levels, proposals * actions
+    base, table = x * block_size(shape), x * table_size(shape)
+    seen = table + proposals * levels
+    room = shape[0] * block_size(shape)
+    alpha = room + proposals * levels
+    beta = alpha + outcomes
+    work = beta + responses
+    for i in range(proposals * levels):
+        real[room + i, column] = np.float64(counts[table + i, column])
+    for i in range(outcomes):
+        real[alpha + i, column] = parameters.alpha[x * outcomes + i] + np.float64(counts[seen + i, column])
+    for i in range(responses):
+        real[beta + i, column] = parameters.beta[x * responses + i] + np.float64(counts[seen + outcomes + i, column])
+    middle = base + outcomes
+    if TWO:
+        point, _, _ = ascend_two(
+            four(real, column, room),
+            four(real, column, alpha),
+            four(real, column, beta),
+            four(real, column, base),
+            four(real, column, middle),
+            parameters.tolerance,
+            parameters.max_evaluations,
+        )
+        for i in range(4):
+            real[base + i, column] = point.outcome[i]
+            real[middle + i, column] = point.compliance[i]
+    else:
+        ascend(
+            real[room:alpha, column],
+            real[alpha:beta, column],
+            real[beta:work, column],
+            real[base:middle, column],
+            real[middle : middle + responses, column],
+            actions,
+            levels,
+            parameters.tolerance,
+            parameters.max_evaluations,
+            real[work:, column],
+        )
+
+
+@inlined
+def four(real: Array, column: Number, row: Number) -> Number:
+    """Four rows as a tuple."""
+    return real[row, column], real[row + 1, column], real[row + 2, column], real[row + 3, column]
+
+
+def learn(
+    counts: Array,
+    real: Array,
+    column: Number,
+    x: Number,
+    z: Number,
+    a: Number,
+    y: Number,
+    shape: Number,
+    parameters: Number,
+    moment: Number,
+) -> None:
+    """n[z, a] += 1 where a is seen; then what an outcome adds, if it is seen."""
+    if a != UNSEEN:
+        table, base, middle = x * table_size(shape), x * block_size(shape), shape[2] * shape[3]
+        counts[table + shape[1] * shape[3] + middle + z * shape[2] + a, column] += 1
+        outcomes = counts[table + table_size(shape) - 1, column]
+        if WARM and outcomes >= parameters.soft_start:
+            real[base + middle + z * shape[2] + a, column] += 1.0
+            if outcomes > 0 and y == UNSEEN:
+                improve(counts, real, column, x, shape, parameters)
+    reveal(counts, real, column, x, z, a, y, shape, parameters, moment)
+
+
+def reveal(
+    counts: Array,
+    real: Array,
+    column: Number,
+    x: Number,
+    z: Number,
+    a: Number,
+    y: Number,
+    shape: Number,
+    parameters: Number,
+    moment: Number,
+) -> None:
+    """n[z, y] += 1 where a is unseen, n[a, y] += 1 where it is seen; a warm fit then goes on."""
+    if y == UNSEEN:
+        return
+    proposals, actions, levels = shape[1], shape[2], shape[3]
+    table, base = x * table_size(shape), x * block_size(shape)
+    last = table + table_size(shape) - 1
+    counts[last, column] += 1
+    if a == UNSEEN:
+        counts[table + z * levels + y, column] += 1
+    else:
+        counts[table + proposals * levels + a * levels + y, column] += 1
+    if WARM:
+        outcomes = counts[last, column]
+        if outcomes <= max(1, parameters.soft_start):
+            fit(counts, real, column, x, shape, parameters, moment)
+        else:
+            if a == UNSEEN:
+                slot = block_size(shape) + proposals * levels * actions + outcomes * actions
+                scatter(real, column, x, z, y, 1.0, shape, parameters, moment, slot)
+            else:
+                real[base + a * levels + y, column] += 1.0
+            improve(counts, real, column, x, shape, parameters)

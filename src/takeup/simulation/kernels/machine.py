@@ -1,0 +1,60 @@
+"""What kernels need of the machine: the few instructions that Python has no word for, and the marks of the compiler.
+
+Kernels are plain Python functions. They run as they are, slowly, which is how one steps through them in a debugger;
+`compile` replaces the instructions here by those of the processor, and every other function by its machine
+code. All arithmetic in kernels is written out to the rounding (`fused` says where a product is not rounded before it
+is added to, `times` where it is), so that CPU lanes, CPU scalars and GPU threads come to the same bits.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+Number: TypeAlias = Any
+"""A number of the machine, whose width numba infers: an index, a word of 32 bits, a float32 or float64."""
+
+Array: TypeAlias = Any
+"""An array of such numbers, on the host or on the device."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+LANES = 32
+"""Replications that a SIMD kernel runs side by side."""
+
+UNSEEN = -1
+"""The index of what has not been seen, as in `takeup.space`."""
+
+INLINED: set[Callable[..., Any]] = set()
+"""Functions that are always built into their callers: a call within a loop would keep it from being vectorised."""
+
+
+def inlined(function: Function) -> Function:
+    """Mark a function as one to build into its callers."""
+    INLINED.add(function)
+    return function
+
+
+def fused(a: Number, b: Number, c: Number) -> Number:
+    """A b + c of float32 numbers, rounded once."""
+    return np.float32(np.float64(a) * np.float64(b) + np.float64(c))
+
+
+def times(a: Number, b: Number) -> Number:
+    """A product of float32 numbers that is rounded even where a sum follows: GPUs would fuse the two."""
+    return a * b
+
+
+def times_double(a: Number, b: Number) -> Number:
+    """A product of float64 numbers that is rounded even where a sum follows."""
+    return a * b
+
+
+def bits(number: Number) -> Number:
+    """The 32 bits of a float32."""
+    return np.float32(number).view(np.uint32)
+
+
+def number_of(word: Number) -> Number:
+    """The float32 of 32 bits."""
+    return np.uint32(word).view(np.float32)

@@ -1,0 +1,242 @@
+"""The mean-field fit of `meanfield` for two proposals, two actions and two levels, in registers.
+
+Three potentials are left of (U, V): the logit of φ[z, y, 1] is U[y] + V [z = 1]. The step is found by factoring the
+three by three Hessian instead of conjugate gradients, and vectors are tuples, so no memory is touched. A GPU may
+prefer `begin_two` and `improve_two` to `ascend_two`: threads that fit different problems then need not wait for the
+slowest of them.
+"""
+
+import math
+from typing import NamedTuple
+
+from takeup.simulation.kernels.meanfield import START, gammas, judge
+
+Three = tuple[float, float, float]
+Four = tuple[float, float, float, float]
+
+MAX_SHIFTS = 8
+"""Factorisations in one step; a step needs 1.6 on average, and is a plain one where these are not enough."""
+
+
+class Point(NamedTuple):
+    """An iterate of two by two by two: what is known at the logits of a = 1, (U[0], U[1]) at z = 0, plus V at z = 1.
+
+    Attributes:
+        potential: (U[0], U[1], V).
+        change: T(θ) - θ, the gradient.
+        spread: n φ (1 - φ) of the cells (z, y), the Fisher metric.
+        curvature: ψ' summed over a, of α'[., 0], α'[., 1], β'[0], β'[1] and the totals of α'.
+        elbo: the ELBO, less what does not depend on φ.
+        rounding: the error of the ELBO.
+        outcome: α'[a, y].
+        compliance: β'[z, a].
+    """
+
+    potential: Three
+    change: Three
+    spread: Four
+    curvature: tuple[float, float, float, float, float]
+    elbo: float
+    rounding: float
+    outcome: Four
+    compliance: Four
+
+
+class Step(NamedTuple):
+    """A step: the gain it promises, its length, whether it is the full Newton step or the plain one, T."""
+
+    change: Three
+    gain: float
+    length: float
+    full: bool
+    plain: bool
+
+
+def _cell(n: float, logit: float) -> Four:
+    """What n and φ make in a cell: n (1 - φ), n φ, n φ (1 - φ) and n times the entropy of φ."""
+    e = math.exp(-abs(logit))
+    s = 1.0 / (1.0 + e)
+    large, small = n * s, n * e * s
+    entropy = small * abs(logit) - n * math.log(s)
+    if logit > 0.0:
+        return small, large, small * s, entropy
+    return large, small, small * s, entropy
+
+
+def _image_two(outcome: Four, compliance: Four) -> Three:
+    """T as potentials, of these blocks."""
+    v0 = gammas(compliance[1])[2] - gammas(compliance[0])[2]
+    v1 = gammas(compliance[3])[2] - gammas(compliance[2])[2]
+    base = v0 - gammas(outcome[2] + outcome[3])[2] + gammas(outcome[0] + outcome[1])[2]
+    return (
+        gammas(outcome[2])[2] - gammas(outcome[0])[2] + base,
+        gammas(outcome[3])[2] - gammas(outcome[1])[2] + base,
+        v1 - v0,
+    )
+
+
+def _evaluate_two(latent: Four, alpha: Four, beta: Four, at: Three) -> Point:
+    """The ELBO, its gradient and its curvature."""
+    n00, m00, s00, h00 = _cell(latent[0], at[0])
+    n01, m01, s01, h01 = _cell(latent[1], at[1])
+    n10, m10, s10, h10 = _cell(latent[2], at[0] + at[2])
+    n11, m11, s11, h11 = _cell(latent[3], at[1] + at[2])
+    outcome = (alpha[0] + (n00 + n10), alpha[1] + (n01 + n11), alpha[2] + (m00 + m10), alpha[3] + (m01 + m11))
+    compliance = (beta[0] + (n00 + n01), beta[1] + (m00 + m01), beta[2] + (n10 + n11), beta[3] + (m10 + m11))
+    la0, pa0, da0, ta0 = gammas(outcome[0])
+    la1, pa1, da1, ta1 = gammas(outcome[1])
+    la2, pa2, da2, ta2 = gammas(outcome[2])
+    la3, pa3, da3, ta3 = gammas(outcome[3])
+    lb0, pb0, db0, tb0 = gammas(compliance[0])
+    lb1, pb1, db1, tb1 = gammas(compliance[1])
+    lb2, pb2, db2, tb2 = gammas(compliance[2])
+    lb3, pb3, db3, tb3 = gammas(compliance[3])
+    lt0, pt0, dt0, tt0 = gammas(outcome[0] + outcome[1])
+    lt1, pt1, dt1, tt1 = gammas(outcome[2] + outcome[3])
+    products = (pt0 * pt1) / (((pa0 * pa1) * (pa2 * pa3)) * ((pb0 * pb1) * (pb2 * pb3)))
+    whole = lt0 + lt1
+    elbo = ((la0 + la1) + (la2 + la3) + ((lb0 + lb1) + (lb2 + lb3)) - whole) + math.log(products)
+    v0, v1 = db1 - db0, db3 - db2
+    base = v0 - dt1 + dt0
+    return Point(
+        at,
+        (da2 - da0 + base - at[0], da3 - da1 + base - at[1], v1 - v0 - at[2]),
+        (s00, s01, s10, s11),
+        (ta0 + ta2, ta1 + ta3, tb0 + tb1, tb2 + tb3, tt0 + tt1),
+        elbo + ((h00 + h01) + (h10 + h11)),
+        2e-15 * (1.0 + abs(whole)),
+        outcome,
+        compliance,
+    )
+
+
+def _dot(u: Three, v: Three) -> float:
+    return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+
+
+def _counts_two(spread: Four, v: Three) -> Three:
+    """G v: how the potentials v move the counts of a = 1, by outcome, and at z = 1."""
+    s00, s01, s10, s11 = spread
+    return (s00 + s10) * v[0] + s10 * v[2], (s01 + s11) * v[1] + s11 * v[2], s10 * (v[0] + v[2]) + s11 * (v[1] + v[2])
+
+
+def _answered(point: Point, moved: Three, scale: float) -> Three:
+    """(T(θ) - θ + S G v) / (1 + λ), which is v, and right also where φ is so sure of itself that G v says nothing."""
+    t0, t1, t2, t3, total = point.curvature
+    both = moved[0] + moved[1]
+    v0 = t2 * (both - moved[2])
+    base = v0 - total * both
+    return (
+        scale * (point.change[0] + t0 * moved[0] + base),
+        scale * (point.change[1] + t1 * moved[1] + base),
+        scale * (point.change[2] + t3 * moved[2] - v0),
+    )
+
+
+def _newton_two(point: Point, radius: float) -> Step:
+    """The maximum of g'v - v'H v / 2 in a ball: (H + λ G) v = g by factoring L D L', λ by Newton's method.
+
+    Where H + λ G is indefinite, the pivot shows a direction in which it is, and so a lower bound for λ.
+    """
+    s00, s01, s10, s11 = point.spread
+    t0, t1, t2, t3, total = point.curvature
+    gradient = _counts_two(point.spread, point.change)
+    squared, bound = _dot(gradient, point.change), radius * radius
+    plain = Step(point.change, 0.5 * squared, math.sqrt(max(squared, 0.0)), squared <= 0.0, True)
+    if bound <= squared or squared <= 0.0:
+        return plain
+    y0, y1, z1 = s00 + s10, s01 + s11, s10 + s11
+    tiny = 1e-13 * (y0 + y1)  # empty cells leave directions in which nothing changes
+    h00 = y0 - (t0 - total) * y0 * y0 - t2 * s00 * s00 - t3 * s10 * s10 + tiny
+    h11 = y1 - (t1 - total) * y1 * y1 - t2 * s01 * s01 - t3 * s11 * s11 + tiny
+    h22 = z1 - (t3 - total) * z1 * z1 - t0 * s10 * s10 - t1 * s11 * s11 + tiny
+    h01 = total * y0 * y1 - t2 * s00 * s01 - t3 * s10 * s11
+    h02 = s10 - t0 * y0 * s10 - t3 * s10 * z1 + total * y0 * z1
+    h12 = s11 - t1 * y1 * s11 - t3 * s11 * z1 + total * y1 * z1
+    shift, least, most = 0.0, 0.0, math.inf
+    for _ in range(MAX_SHIFTS):
+        d0, a01, a02, a12 = h00 + shift * y0, h01, h02 + shift * s10, h12 + shift * s11
+        i0 = 1.0 / d0 if d0 > 0.0 else 0.0
+        l1, l2 = a01 * i0, a02 * i0
+        d1, e = h11 + shift * y1 - l1 * a01, a12 - l1 * a02
+        i1 = 1.0 / d1 if d1 > 0.0 else 0.0
+        l3 = e * i1
+        d2 = h22 + shift * z1 - l2 * a02 - l3 * e
+        if d0 > 0.0 and d1 > 0.0 and d2 > 0.0:
+            i2 = 1.0 / d2
+            b1 = gradient[1] - l1 * gradient[0]
+            v2 = (gradient[2] - l2 * gradient[0] - l3 * b1) * i2
+            v1 = b1 * i1 - l3 * v2
+            v = (gradient[0] * i0 - l1 * v1 - l2 * v2, v1, v2)
+            moved = _counts_two(point.spread, v)
+            length2 = _dot(moved, v)
+            if length2 <= 2.0 * bound and (shift == 0.0 or 2.0 * length2 >= bound):
+                gain = 0.5 * (_dot(gradient, v) + shift * length2)
+                change = _answered(point, moved, 1.0 / (1.0 + shift))
+                return Step(change, gain, math.sqrt(length2), shift == 0.0, False)
+            b1 = moved[1] - l1 * moved[0]
+            b2 = moved[2] - l2 * moved[0] - l3 * b1
+            if length2 > bound:
+                least = shift
+            else:
+                most = shift
+            shift += (
+                (math.sqrt(length2) / radius - 1.0) * length2 / (moved[0] * moved[0] * i0 + b1 * b1 * i1 + b2 * b2 * i2)
+            )
+        else:
+            v, pivot = (l1 * l3 - l2, -l3, 1.0), d2
+            if d0 <= 0.0:
+                v, pivot = (1.0, 0.0, 0.0), d0
+            elif d1 <= 0.0:
+                v, pivot = (-l1, 1.0, 0.0), d1
+            least = shift - pivot / _dot(_counts_two(point.spread, v), v)
+            shift = least + 0.5 * math.sqrt(squared) / radius
+        if shift <= least or shift >= most:
+            shift = 0.5 * (least + most)
+    return plain
+
+
+def begin_two(latent: Four, alpha: Four, beta: Four, outcome: Four, compliance: Four) -> tuple[Point, float]:
+    """The point one plain step from these blocks, and the first radius."""
+    point = _evaluate_two(latent, alpha, beta, _image_two(outcome, compliance))
+    return point, START * math.sqrt((latent[0] + latent[1]) + (latent[2] + latent[3]))
+
+
+def improve_two(
+    latent: Four, alpha: Four, beta: Four, point: Point, radius: float, tolerance: float
+) -> tuple[Point, float, bool]:
+    """One step: the next point, the next radius, and whether this was the end."""
+    step = _newton_two(point, radius)
+    c0, c1, c2 = point.change
+    settled = max(abs(c0), abs(c1), abs(c0 + c2), abs(c1 + c2)) <= 1.0  # else the gain is not that of the model
+    if step.full and settled and step.gain <= max(tolerance, point.rounding):
+        return point, radius, True
+    at, by = point.potential, step.change
+    trial = _evaluate_two(latent, alpha, beta, (at[0] + by[0], at[1] + by[1], at[2] + by[2]))
+    accepted, factor, kept = judge(trial.elbo - point.elbo, step.gain, point.rounding, step.plain, step.full)
+    radius = max(kept * radius, factor * step.length)
+    if accepted:
+        return trial, radius, False
+    return point, radius, step.plain  # a plain step cannot lower the ELBO: what is left is rounding
+
+
+def ascend_two(
+    latent: Four, alpha: Four, beta: Four, outcome: Four, compliance: Four, tolerance: float, max_evaluations: int
+) -> tuple[Point, int, bool]:
+    """Ascend the ELBO of two proposals, actions and levels: the last point, the evaluations, whether it converged.
+
+    Args:
+        latent: n[z, y], outcomes with unseen compliance.
+        alpha: α[a, y], prior plus seen outcomes.
+        beta: β[z, a], prior plus seen compliance.
+        outcome: α'[a, y] to start from, which must not be symmetric in a.
+        compliance: β'[z, a] to start from.
+        tolerance: a fit has converged when a full Newton step, which is not made, promises no more than this.
+        max_evaluations: when to give up.
+    """
+    point, radius = begin_two(latent, alpha, beta, outcome, compliance)
+    evaluations, done = 2, False
+    while not done and evaluations < max_evaluations:
+        point, radius, done = improve_two(latent, alpha, beta, point, radius, tolerance)
+        evaluations += 1
+    return point, evaluations - done, done

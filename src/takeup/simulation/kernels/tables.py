@@ -1,0 +1,130 @@
+"""What a kernel reads and writes, as arrays: environments as alias tables, reports, records."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from takeup.checks import FloatArray, IntArray
+from takeup.environment import Environment
+from takeup.simulation.kernels.machine import Array, Number
+from takeup.simulation.kernels.streams import key_of
+
+WordArray = NDArray[np.uint32]
+
+
+class Scenarios(NamedTuple):
+    """Environments of one shape, side by side along the first axis.
+
+    Attributes:
+        key: the key of each one's streams, (E, 2).
+        context_threshold: the alias table of the contexts, (E, X): an entry keeps its own index while the fraction's
+            32 bits are below the threshold, and else takes that of `context_alias`.
+        context_alias: see above.
+        response_threshold: one alias table over the joint (a, y) for each (x, z), (E, X Kz Ka Y).
+        response_alias: see above.
+        gap: what proposing z in x costs, (E, X Kz).
+    """
+
+    key: Array
+    context_threshold: Array
+    context_alias: Array
+    response_threshold: Array
+    response_alias: Array
+    gap: Array
+
+
+class Report(NamedTuple):
+    """What reaches the policy.
+
+    Attributes:
+        threshold: a decision's compliance is seen where its word is below this; 2^32 for always.
+        delay: after how many more decisions its outcome is seen.
+        batch: after how many decisions what is seen reaches the policy.
+    """
+
+    threshold: Number
+    delay: Number
+    batch: Number
+
+
+class Record(NamedTuple):
+    """What is kept, by scenario and replication.
+
+    Attributes:
+        steps: after how many decisions the regret is recorded, (S,).
+        regret: cumulative regret at those, (E, R, S).
+        pulls: how often z was proposed in x, (E, R, X Kz).
+        decisions: ((x Kz + z) Ka + a) Y + y of every decision, (E, R, T); empty where not kept.
+    """
+
+    steps: Array
+    regret: Array
+    pulls: Array
+    decisions: Array
+
+
+class Memory(NamedTuple):
+    """Where a kernel works; one column a replication at work.
+
+    Attributes:
+        counts: the policy's whole numbers, and then the pulls.
+        real: the policy's real numbers.
+        ring: decisions of which something has yet to reach the policy.
+    """
+
+    counts: Array
+    real: Array
+    ring: Array
+
+
+def scenarios(environments: Sequence[Environment], seed: int) -> Scenarios:
+    """The tables of these environments."""
+    contexts = [alias_table(e.context[np.newaxis]) for e in environments]
+    responses = [alias_table(e.response.reshape(-1, e.response[0, 0].size)) for e in environments]
+    return Scenarios(
+        np.stack([key_of(seed, e.fingerprint()) for e in environments]),
+        np.stack([threshold.ravel() for threshold, _ in contexts]),
+        np.stack([alias.ravel() for _, alias in contexts]),
+        np.stack([threshold.ravel() for threshold, _ in responses]),
+        np.stack([alias.ravel() for _, alias in responses]),
+        np.stack([e.regret().ravel() for e in environments]),
+    )
+
+
+def alias_table(probability: FloatArray) -> tuple[WordArray, NDArray[np.int32]]:
+    """Thresholds and aliases of distributions along the last axis: Walker (1977), built as by Vose (1991).
+
+    Entry j of M keeps min(M p_j, 1) of its share 1/M and lends the rest to its alias, one with more than its share.
+    Entries of probability zero never come up: their threshold is 0, and their alias is not one of them.
+    """
+    rows, size = probability.shape
+    threshold = np.zeros((rows, size), dtype=np.uint32)
+    alias = np.tile(np.arange(size, dtype=np.int32), (rows, 1))
+    for row in range(rows):
+        share = probability[row] / probability[row].sum() * size
+        poor = [j for j in range(size) if share[j] < 1]
+        rich = [j for j in range(size) if share[j] >= 1]
+        while poor and rich:
+            j, lender = poor.pop(), rich[-1]
+            threshold[row, j] = min(round(share[j] * 2**32), 2**32 - 1)
+            alias[row, j] = lender
+            share[lender] -= 1 - share[j]
+            if share[lender] < 1:
+                poor.append(rich.pop())
+        likeliest = int(probability[row].argmax())
+        for j in poor:  # what rounding left over keeps its whole share, unless it is impossible
+            alias[row, j] = j if probability[row, j] > 0 else likeliest
+    return threshold, alias
+
+
+def decision_type(shape: tuple[int, int, int, int]) -> type[np.uint8] | type[np.uint16] | type[np.uint32]:
+    """The smallest unsigned type that holds every (x, z, a, y)."""
+    cells = int(np.prod(shape))
+    return np.uint8 if cells <= 2**8 else np.uint16 if cells <= 2**16 else np.uint32
+
+
+def unpack(decisions: NDArray[np.unsignedinteger], shape: tuple[int, int, int, int]) -> tuple[IntArray, ...]:
+    """The x, z, a and y of packed decisions."""
+    return tuple(np.asarray(i, dtype=np.int64) for i in np.unravel_index(decisions.astype(np.int64), shape))

@@ -1,0 +1,83 @@
+"""The Dask engine: what a cluster gives is what one machine gives, also when its workers die."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from takeup import TS, Environment, TSObs, World, simulate
+from takeup.errors import EngineError
+from takeup.simulation.cluster import Cluster
+from takeup.simulation.run import plan
+
+
+def sweep(cells: int) -> dict[str, Environment]:
+    """Environments of three arms whose compliance falls."""
+    return {
+        str(i): Environment.from_world(World.bernoulli(np.eye(3) * (1 - p) + p / 3, [0.3, 0.5, 0.6]))
+        for i, p in enumerate(np.linspace(0, 0.9, cells))
+    }
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def same(one: Any, other: Any) -> None:
+    for name in ("regret", "pulls", "decisions"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_threads_of_this_process_give_the_serial_result(engine: Any) -> None:
+    serial = plan(sweep(3), TSObs(), 60, 4, engine=engine, record="full")
+    whole = serial.run(range(50, 260))
+    done: list[int] = []
+    spread = Cluster(serial.engines[0], seconds=0.05, grain=100 if engine == "reference" else 32)
+    part = spread(serial.setup, TSObs(), range(50, 260), done.append)
+    same(part, type(part)(whole.regret[:, 0], whole.pulls[:, 0], whole.decisions[:, 0]))
+    assert sum(done) == 3 * 210 * 60
+
+
+def test_an_existing_client_is_used_and_left_open(client: Any) -> None:
+    arguments: dict[str, Any] = {"horizon": 100, "replications": 40, "seed": 2, "record": "curve"}
+    spread = simulate(sweep(4), [TS(), TSObs()], engine="dask", scheduler=client, **arguments)
+    same(spread, simulate(sweep(4), [TS(), TSObs()], engine="cpu", **arguments))
+    spread.setup.check_same(simulate(sweep(4), [TS(), TSObs()], engine="cpu", **arguments).setup)
+    assert client.status == "running"
+    address = simulate(sweep(4), TS(), engine="dask", scheduler=client.scheduler.address, **arguments)
+    same(address, simulate(sweep(4), TS(), engine="cpu", **arguments))
+
+
+def test_a_worker_that_is_killed_costs_nothing(client: Any) -> None:
+    """A sweep of 100 cells in many small blocks; one of three workers dies on the way."""
+    planned = plan(sweep(100), TSObs(), 1_000, 6, engine="cpu")
+    whole = planned.run(range(200))
+    victim = next(iter(client.run(os.getpid).values()))
+
+    def kill() -> None:
+        time.sleep(1.0)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    part = Cluster(planned.engines[0], client, seconds=0.05, grain=32)(planned.setup, TSObs(), range(200))
+    killer.join()
+    same(part, type(part)(whole.regret[:, 0], whole.pulls[:, 0], whole.decisions[:, 0]))
+    assert victim not in client.run(os.getpid).values()
+
+
+def test_a_scheduler_that_does_not_answer_is_named() -> None:
+    with pytest.raises(EngineError, match="no Dask scheduler answers at"):
+        simulate(sweep(1), TS(), 5, 1, engine="dask", scheduler="tcp://127.0.0.1:9")

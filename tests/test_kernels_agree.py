@@ -1,0 +1,144 @@
+"""Every kernel against a naive twin that runs the policies themselves, in distribution.
+
+The twin has the patients and draws of numpy, so that only distributions can agree: a Kolmogorov-Smirnov test of the
+final regret, and a chi-square test of how the pulls of each (x, z) spread. Each is held at the level `LEVEL`; there are
+fewer than 500 of them, so that all together would raise fewer than one false alarm in 10,000 choices of the seed.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from takeup import TS, UNSEEN, Environment, Event, Policy, Reporting, Space, TSCheck, TSObs, Uniform, World
+from takeup.simulation.kernels import cpu
+
+LEVEL = 1e-4 / 500
+REPLICATIONS = 2000
+HORIZON = 60
+
+IntArray = NDArray[np.int64]
+
+
+def environment(name: str) -> Environment:
+    rng = np.random.default_rng(7)
+
+    def world(contexts: int, proposals: int, actions: int, levels: int, utility: list[float]) -> World:
+        compliance = rng.dirichlet(np.full(actions, 0.4), (contexts, proposals))
+        return World(compliance, rng.dirichlet(np.full(levels, 0.7), (contexts, actions)), np.array(utility))
+
+    if name == "two":
+        return Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
+    if name == "two reversed":
+        truth = World(np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([[0.3, 0.7], [0.6, 0.4]]), np.array([1.0, -1.0]))
+        return Environment.from_world(truth)
+    if name == "two in contexts":
+        return Environment.from_world(world(3, 2, 2, 2, [0, 1]), context=[0.5, 0.2, 0.3])
+    if name == "four":
+        return Environment.from_world(world(1, 4, 4, 2, [0, 1]))
+    if name == "contexts":
+        space = Space(5, 3, contexts=2, intended=[0, 1, 2, 2, 0])
+        return Environment.from_world(world(2, 5, 3, 2, [0, 1]), context=[0.3, 0.7], space=space)
+    space = Space(3, 4, outcomes=3, utility=[0.0, 2.0, 5.0], intended=[1, 2, 3])
+    return Environment.from_world(world(1, 3, 4, 3, [0, 2, 5]), space=space)
+
+
+def twin(truth: Environment, policy: Policy[Any], reporting: Reporting) -> tuple[NDArray[np.float64], IntArray]:
+    """Final regret and pulls, decision by decision: all knowledge is in a table of counts, as `Evidence` keeps it."""
+    rng, everyone = np.random.default_rng(11), np.arange(REPLICATIONS)
+    state = policy.start(truth.space, (REPLICATIONS,))
+    pulls = np.zeros((REPLICATIONS, *truth.regret().shape), dtype=np.int64)
+    news: list[tuple[int, Event, Event | None]] = []  # when it is known, what, and what it was known as before
+    for t in range(HORIZON):
+        if t % reporting.batch == 0:
+            for _, event, before in [item for item in news if item[0] <= t]:
+                state = state.record(event) if before is None else state.move(before, event)
+            news = [item for item in news if item[0] > t]
+        x = truth.meet(rng.random(REPLICATIONS))
+        z = policy.propose(state, x, rng)
+        a, y = truth.respond(x, z, rng.random(REPLICATIONS))
+        seen = np.where(rng.random(REPLICATIONS) < reporting.compliance, a, UNSEEN)
+        if reporting.delay:
+            news.append((t + 1, Event(x, z, seen), None))
+            news.append((t + 1 + reporting.delay, Event(x, z, seen, y), Event(x, z, seen)))
+        else:
+            news.append((t + 1, Event(x, z, seen, y), None))
+        pulls[everyone, x, z] += 1
+    return np.einsum("rxz,xz->r", pulls, truth.regret()), pulls
+
+
+def spread(one: IntArray, two: IntArray) -> float:
+    """The p-value of the chi-square test that two samples of counts fall alike between their common quintiles."""
+    edges = np.unique(np.quantile(np.concatenate([one, two]), [0.2, 0.4, 0.6, 0.8]))
+    table = np.array([np.bincount(np.searchsorted(edges, sample), minlength=edges.size + 1) for sample in (one, two)])
+    table = table[:, table.sum(axis=0) > 0]
+    return float(stats.chi2_contingency(table).pvalue) if table.shape[1] > 1 else 1.0
+
+
+ALL, SOME = Reporting(), Reporting(compliance=0.6)
+LATE, BATCHED = Reporting(delay=5), Reporting(batch=4)
+EVERYTHING = Reporting(compliance=0.7, delay=3, batch=4)
+ALPHA, BETA = np.array([[2.0, 1.0], [1.5, 3.0], [1.0, 1.0], [4.0, 2.0]]), np.array([1.0, 2.5, 1.0, 1.2])
+
+CASES: list[tuple[str, Policy[Any], Reporting]] = [
+    ("contexts", Uniform(), ALL),
+    ("four", TS(), ALL),
+    ("four", TS(alpha=ALPHA), ALL),
+    ("contexts", TS(), ALL),
+    ("levels", TS(), ALL),
+    ("levels", TS(alpha=[0.5, 1.0, 0.3]), ALL),
+    ("contexts", TS(alpha=0.3), EVERYTHING),
+    ("contexts", TS(), LATE),
+    ("contexts", TSCheck(), SOME),
+    ("levels", TSCheck(), EVERYTHING),
+    ("four", TSObs(alpha=ALPHA, beta=BETA), ALL),
+    ("contexts", TSObs(), SOME),
+    ("levels", TSObs(), ALL),
+    ("levels", TSObs(alpha=0.4, beta=0.2), SOME),
+    ("contexts", TSObs(), LATE),
+    ("levels", TSObs(), BATCHED),
+    ("contexts", TSObs(), EVERYTHING),
+    ("two", TS(), ALL),
+    ("two", TS(alpha=[2.5, 0.6]), ALL),
+    ("two reversed", TS(), ALL),
+    ("two reversed", TSCheck(), SOME),
+    ("two in contexts", TS(), EVERYTHING),
+    ("two in contexts", TSCheck(), ALL),
+    ("two", TSObs(), ALL),
+    ("two reversed", TSObs(alpha=[0.7, 2.0], beta=[1.5, 0.5]), SOME),
+    ("two in contexts", TSObs(), EVERYTHING),
+]
+
+
+@pytest.mark.parametrize(("name", "policy", "reporting"), CASES, ids=lambda case: getattr(case, "name", str(case)))
+def test_the_kernel_agrees_with_the_policy(name: str, policy: Policy[Any], reporting: Reporting) -> None:
+    truth = environment(name)
+    regret, pulls = twin(truth, policy, reporting)
+    for recurrence in (True, False) if name.startswith("two") else (True,):
+        result = cpu.run([truth], policy, HORIZON, range(REPLICATIONS), 3, reporting=reporting, recurrence=recurrence)
+        assert (result.pulls.sum(axis=(2, 3)) == HORIZON).all()
+        assert stats.ks_2samp(result.regret[0, :, -1], regret).pvalue > LEVEL
+        for x, z in np.ndindex(*truth.regret().shape):
+            assert spread(result.pulls[0, :, x, z], pulls[:, x, z]) > LEVEL, (x, z)
+
+
+@pytest.mark.parametrize("name", ["two", "two reversed", "four", "contexts"])
+@pytest.mark.parametrize("policy", [TS(), TSCheck(), TSObs()], ids=lambda policy: policy.name)
+def test_lanes_and_scalars_give_the_same_numbers(name: str, policy: Policy[Any]) -> None:
+    truth = environment(name)
+    for recurrence in (True, False) if name.startswith("two") else (True,):
+        lanes, plain = (
+            cpu.run([truth], policy, 300, range(5, 75), 1, reporting=SOME, form=form, recurrence=recurrence)
+            for form in ("lanes", "plain")
+        )
+        np.testing.assert_array_equal(lanes.pulls, plain.pulls)
+        np.testing.assert_array_equal(lanes.regret, plain.regret)
+
+
+def test_with_perfect_compliance_ts_and_ts_check_decide_alike() -> None:
+    truth = Environment.from_world(World.bernoulli(np.eye(4), [0.2, 0.4, 0.5, 0.6]))
+    one, two = (cpu.run([truth], policy, 200, range(40), keep_decisions=True) for policy in (TS(), TSCheck()))
+    assert one.decisions is not None
+    np.testing.assert_array_equal(one.decisions, two.decisions)

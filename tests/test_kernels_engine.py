@@ -1,0 +1,129 @@
+"""The CPU engine: results depend on what is simulated alone, and what is recorded adds up."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from takeup import (
+    TS,
+    Environment,
+    InputError,
+    MismatchError,
+    Policy,
+    Reporting,
+    TSObs,
+    Uniform,
+    UnsuitableError,
+    World,
+)
+from takeup.simulation.kernels import cpu
+from takeup.simulation.kernels.tables import alias_table, decision_type, unpack
+
+TRUTH = Environment.from_world(
+    World.bernoulli(np.random.default_rng(1).dirichlet(np.ones(3), (2, 4)), np.random.default_rng(2).random((2, 3))),
+    context=[0.4, 0.6],
+)
+OTHER = Environment.from_world(
+    World.bernoulli(np.random.default_rng(3).dirichlet(np.ones(3), (2, 4)), np.random.default_rng(4).random((2, 3)))
+)
+LATE = Reporting(delay=7, batch=3)
+
+
+@pytest.mark.parametrize("reporting", [Reporting(), LATE], ids=["at once", "late"])
+@pytest.mark.parametrize("policy", [Uniform(), TS(), TSObs()], ids=lambda policy: policy.name)
+def test_threads_blocks_ranges_and_company_change_nothing(policy: Policy[Any], reporting: Reporting) -> None:
+    whole = cpu.run([TRUTH, OTHER], policy, 120, range(100), 9, reporting=reporting, steps=[10, 50, 120], threads=1)
+    split = cpu.run(
+        [TRUTH, OTHER], policy, 120, range(100), 9, reporting=reporting, steps=[10, 50, 120], threads=3, block=7
+    )
+    part = cpu.run([OTHER], policy, 120, range(33, 80), 9, reporting=reporting, steps=[50])
+    for one, two in zip(whole[:2], split[:2], strict=True):
+        np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(part.pulls, whole.pulls[1:, 33:80])
+    np.testing.assert_array_equal(part.regret, whole.regret[1:, 33:80, 1:2])
+
+
+def test_other_seeds_and_environments_give_other_numbers() -> None:
+    one, two = (cpu.run([TRUTH, OTHER], TS(), 50, range(20), seed).pulls for seed in (0, 1))
+    assert not np.array_equal(one, two)
+    assert not np.array_equal(one[0], one[1])
+
+
+@pytest.mark.parametrize("policy", [Uniform(), TS(), TSObs()], ids=lambda policy: policy.name)
+def test_decisions_pulls_and_regret_add_up(policy: Policy[Any]) -> None:
+    result = cpu.run([TRUTH], policy, 70, range(40), keep_decisions=True, steps=[1, 30, 70])
+    assert result.decisions is not None
+    assert result.decisions.dtype == np.uint8
+    x, z, _, _ = unpack(result.decisions[0], TRUTH.space.shape)
+    gap = TRUTH.regret()
+    for i in range(40):
+        pulls = np.zeros_like(gap, dtype=np.int64)
+        np.add.at(pulls, (x[i], z[i]), 1)
+        np.testing.assert_array_equal(result.pulls[0, i], pulls)
+    cumulative = np.cumsum(gap[x, z], axis=1)[:, [0, 29, 69]]
+    np.testing.assert_allclose(result.regret[0], cumulative, rtol=1e-12, atol=1e-12)
+
+
+def test_policies_meet_the_same_patients() -> None:
+    """The contexts are the same, and where the proposals are, so are action and outcome."""
+    runs = [cpu.run([TRUTH], policy, 90, range(30), keep_decisions=True) for policy in (Uniform(), TS(), TSObs())]
+    fields = [unpack(run.decisions[0], TRUTH.space.shape) for run in runs if run.decisions is not None]
+    first = fields[0]
+    for other in fields[1:]:
+        np.testing.assert_array_equal(first[0], other[0])
+        alike = first[1] == other[1]
+        assert 0 < alike.sum() < alike.size
+        np.testing.assert_array_equal(first[2][alike], other[2][alike])
+        np.testing.assert_array_equal(first[3][alike], other[3][alike])
+
+
+def test_responses_have_their_probabilities() -> None:
+    """Frequencies of (a, y) given (x, z) under Uniform: each within five standard errors."""
+    result = cpu.run([TRUTH], Uniform(), 1000, range(400), keep_decisions=True)
+    assert result.decisions is not None
+    counts = np.bincount(result.decisions.ravel(), minlength=TRUTH.response.size).reshape(TRUTH.response.shape)
+    shown = counts.sum(axis=(2, 3), keepdims=True)
+    error = np.sqrt(TRUTH.response * (1 - TRUTH.response) / shown)
+    assert (np.abs(counts / shown - TRUTH.response) <= 5 * error).all()
+
+
+def test_alias_tables_hold_their_distribution() -> None:
+    """Summing what each entry keeps and lends gives the distribution back; impossible entries never come up."""
+    probability = np.array([[0.5, 0.25, 0.125, 0.125], [0.0, 0.3, 0.0, 0.7], [0.0, 0.0, 1.0, 0.0], [0.25] * 4])
+    threshold, alias = alias_table(probability)
+    kept = threshold / 2**32 / 4
+    back = kept.copy()
+    for row in range(len(probability)):
+        np.add.at(back[row], alias[row], 1 / 4 - kept[row])
+    np.testing.assert_allclose(back, probability, atol=1e-9)
+    assert (back[probability == 0] == 0).all()
+
+
+def test_many_arms() -> None:
+    """64 proposals and 64 actions, and as many contexts as one likes."""
+    rng = np.random.default_rng(5)
+    truth = Environment.from_world(World.bernoulli(rng.dirichlet(np.ones(64), (2, 64)), rng.random((2, 64))))
+    for policy in (TS(), TSObs()):
+        result = cpu.run([truth], policy, 20, range(40))
+        assert (result.pulls.sum(axis=(2, 3)) == 20).all()
+    assert decision_type(truth.space.shape) is np.uint16
+
+
+def test_progress_counts_every_decision() -> None:
+    seen: list[int] = []
+    cpu.run([TRUTH, OTHER], Uniform(), 30, range(100), block=8, progress=seen.append)
+    assert sum(seen) == 2 * 30 * 100
+
+
+class Own(Uniform):
+    """A policy that nobody wrote a kernel for: types are compared exactly."""
+
+
+def test_what_cannot_be_run_is_refused() -> None:
+    with pytest.raises(UnsuitableError, match="no kernel"):
+        cpu.run([TRUTH], Own(), 10, range(3))
+    with pytest.raises(InputError, match="steps"):
+        cpu.run([TRUTH], TS(), 10, range(3), steps=[11])
+    with pytest.raises(MismatchError):
+        cpu.run([TRUTH, Environment.from_world(World.bernoulli(np.eye(2), [0.1, 0.2]))], TS(), 10, range(3))

@@ -1,0 +1,75 @@
+"""The CUDA source without a CUDA device: it compiles for an H200, and numba's simulator gives the CPU's numbers."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from takeup import TS, Environment, World
+from takeup.errors import EngineError
+from takeup.simulation.kernels import gpu
+
+TRUTH = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
+
+needs_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+
+SIMULATED = """
+import numpy as np
+from takeup import TS, TSObs, Environment, Reporting, World
+from takeup.simulation.kernels import cpu, gpu
+two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
+for policy, recurrence in ((TSObs(), True), (TS(), False)):
+    options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "keep_decisions": True, "recurrence": recurrence}
+    for one, other in zip(
+        gpu.run([two, two], policy, 6, range(2, 4), 5, block=1, **options),
+        cpu.run([two, two], policy, 6, range(2, 4), 5, **options),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+"""
+
+COMPILED = """
+import types
+import numba
+import numba.cuda.dispatcher as dispatcher
+import numpy as np
+from numba import cuda
+from takeup import TSObs, Environment, Reporting, World
+from takeup.simulation.kernels import compile_gpu
+from takeup.simulation.kernels.job import Job
+dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
+truth = Environment.from_world(World.bernoulli(np.eye(3), [0.1, 0.2, 0.3]))
+job = Job.of([truth], TSObs(), 100, range(64), 0, Reporting(), None, False, True)
+entry = compile_gpu.entry(job.bind, job.switches, job.shape, job.rows, job.kernel.real)
+given = (64, 64, 0, 100, job.scenarios, job.report, job.parameters, job.memory(1), job.record(64))
+ptx, _ = cuda.compile_ptx(entry, tuple(numba.typeof(each) for each in given), cc=(9, 0))
+assert ".visible .entry" in ptx and "fma.rn.f32" in ptx
+"""
+
+
+def run(script: str, **environment: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@needs_cuda
+def test_the_source_compiles_for_a_gpu() -> None:
+    run(COMPILED)
+
+
+@needs_cuda
+def test_the_simulated_gpu_gives_the_numbers_of_the_cpu() -> None:
+    run(SIMULATED, NUMBA_ENABLE_CUDASIM="1")
+
+
+def test_without_a_device_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    if find_spec("numba_cuda") is not None:
+        from numba import cuda
+
+        monkeypatch.setattr(cuda, "is_available", lambda: False)
+    with pytest.raises(EngineError, match=r"no CUDA device|takeup\[gpu\]"):
+        gpu.run([TRUTH], TS(), 10, range(2))
