@@ -63,16 +63,16 @@ def main() -> None:
                 began = time.perf_counter()
                 decisions = run(seed)
                 speeds[workload][name].append(decisions / (time.perf_counter() - began))
-    medians = {w: {name: statistics.median(s) for name, s in each.items()} for w, each in speeds.items()}
+    medians = {w: {name: statistics.median(s) for name, s in by.items()} for w, by in speeds.items()}
     if options.json:
         print(json.dumps(medians))
         return
     table = Table(title=f"Decisions a second, median of {options.rounds} interleaved rounds")
     for column in ("workload", "who", "median", "from", "to", "takeup is faster by"):
         table.add_column(column, justify="left" if column in ("workload", "who") else "right")
-    for workload, each in speeds.items():
-        for name, runs in each.items():
-            ratios = sorted(ours / theirs for ours, theirs in zip(each.get("takeup", runs), runs, strict=True))
+    for workload, measured in speeds.items():
+        for name, runs in measured.items():
+            ratios = sorted(ours / theirs for ours, theirs in zip(measured.get("takeup", runs), runs, strict=True))
             ratio = f"{statistics.median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})"
             row = (f"{statistics.median(runs):,.0f}", f"{min(runs):,.0f}", f"{max(runs):,.0f}")
             table.add_row(workload, name, *row, "" if name == "takeup" or workload == "tslat" else ratio)

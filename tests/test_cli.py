@@ -30,7 +30,7 @@ def test_bad_input_exits_with_2() -> None:
 
 
 def test_our_own_errors_exit_with_2_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise errors.InputError("horizon", 0, "a whole number of at least 1")
 
     monkeypatch.setattr(contextual, "table", fail)

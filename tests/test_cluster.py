@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import distributed
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 
 from takeup import TS, Environment, TSObs, World, simulate
 from takeup.errors import EngineError
@@ -27,9 +27,10 @@ def sweep(cells: int) -> dict[str, Environment]:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
+    untyped: Any = distributed
     with (
-        LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster) as client,
+        untyped.LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        untyped.Client(cluster) as client,
     ):
         yield client
 

@@ -82,7 +82,7 @@ class Cluster:
             across = min(environments, size)
             _, took = submit(_Block(range(across), replications[: self.grain * max(1, size // across)])).result()
             if took >= self.seconds / 4 or size >= environments * grains:
-                return max(1, round(size * self.seconds / took))
+                return max(1, round(size * self.seconds / float(took)))
             size *= 4
 
 
