@@ -9,15 +9,20 @@ from takeup.paper.agreement import Comparison, Published, compare
 SEED = 2019
 
 
-@pytest.fixture(scope="module", params=["cpu", "reference"])
+RUNS = {"cpu": 1000, "reference": 100}
+"""Of our side. With 4,000 runs the published figures of TS-Lat lie up to 3.65 errors from ours (environment 2, M = 40),
+so that the noise of a hundred runs of our own carries some seeds over the line."""
+
+
+@pytest.fixture(scope="module", params=list(RUNS))
 def cells(request: pytest.FixtureRequest) -> dict[tuple[int, str], contextual.Cell]:
-    table = contextual.table(replications=100, seed=SEED, engine=request.param)
+    table = contextual.table(replications=RUNS[request.param], seed=SEED, engine=request.param)
     return {(cell.environment, cell.policy): cell for cell in table}
 
 
 @pytest.mark.parametrize(("environment", "policy"), list(contextual.PUBLISHED))
 def test_agrees_with_the_paper(cells: dict[tuple[int, str], contextual.Cell], environment: int, policy: str) -> None:
-    """Four standard errors of both sides: over the 40 comparisons of an engine a false alarm in 1 of 400 seeds."""
+    """Four standard errors of both sides, by the rule: under normal errors 1 false alarm in 16,000 comparisons."""
     for comparison in cells[environment, policy].comparisons:
         assert comparison.agrees, comparison
 
