@@ -26,7 +26,7 @@ app.command(
 app.command(
     epilog="Examples:\n\n[bold]takeup simulate trial.toml[/]\n\n"
     "[bold]takeup simulate trial.toml --replications 100000 --out results.parquet[/]\n\n"
-    "[bold]takeup simulate trial.toml --engine dask --scheduler tcp://10.0.0.5:8786[/]"
+    "[bold]takeup simulate trial.toml --engine dask --scheduler tls://scheduler.example.org:8786[/]"
 )(simulate)
 
 
