@@ -5,6 +5,7 @@ others do one of the other things. Libraries that know no noncompliance get the 
 which saves them a draw.
 """
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -79,11 +80,10 @@ def numpy_ts_obs(workload: str, seed: int, steps: int) -> int:
 
 def mabwiser(workload: str, seed: int, steps: int) -> int:
     """MABWiser, one replication."""
-    from mabwiser.mab import MAB, LearningPolicy
-
+    library: Any = import_module("mabwiser.mab")
     value, rng = environment(workload).value()[0], np.random.default_rng(seed)
     arms = list(range(value.size))
-    bandit = MAB(arms, LearningPolicy.ThompsonSampling(), seed=seed)
+    bandit = library.MAB(arms, library.LearningPolicy.ThompsonSampling(), seed=seed)
     bandit.fit(arms, [1] * len(arms))
     for _ in range(steps):
         z = bandit.predict()
@@ -93,8 +93,8 @@ def mabwiser(workload: str, seed: int, steps: int) -> int:
 
 def river(workload: str, seed: int, steps: int) -> int:
     """River, one replication."""
-    from river import bandit, proba
-
+    bandit: Any = import_module("river.bandit")
+    proba: Any = import_module("river.proba")
     value, rng = environment(workload).value()[0], np.random.default_rng(seed)
     policy = bandit.ThompsonSampling(reward_obj=proba.Beta(seed=seed), seed=seed)
     arms = list(range(value.size))
@@ -106,13 +106,12 @@ def river(workload: str, seed: int, steps: int) -> int:
 
 def pymab(workload: str, seed: int, steps: int) -> int:
     """PyMAB with its Rust loop, ten replications."""
-    from pymab import BanditEnvironment, BernoulliReward, Experiment, ExperimentConfig
-    from pymab.policies import BernoulliThompsonSamplingPolicy
-
+    library: Any = import_module("pymab")
+    policies: Any = import_module("pymab.policies")
     value = environment(workload).value()[0]
-    Experiment(
-        environment=BanditEnvironment(means=value, reward_model=BernoulliReward()),
-        policies={"ts": BernoulliThompsonSamplingPolicy(n_arms=value.size)},
-        config=ExperimentConfig(horizon=steps, n_replicates=10, seed=seed, backend="rust"),
+    library.Experiment(
+        environment=library.BanditEnvironment(means=value, reward_model=library.BernoulliReward()),
+        policies={"ts": policies.BernoulliThompsonSamplingPolicy(n_arms=value.size)},
+        config=library.ExperimentConfig(horizon=steps, n_replicates=10, seed=seed, backend="rust"),
     ).run()
     return 10 * steps
