@@ -83,7 +83,8 @@ def device() -> Any:
 
 @cache
 def _compiled(entry: Plain, registers: int | None) -> Compiled:
-    return numba_module("numba.cuda").jit(entry, max_registers=registers)
+    limit = {} if registers is None else {"max_registers": registers}
+    return numba_module("numba.cuda").jit(entry, **limit)
 
 
 def _sent(cuda: Any, arrays: NamedTuple) -> Any:
