@@ -54,7 +54,7 @@ def test_auto_takes_the_kernel_where_there_is_one() -> None:
         simulate(TWO, TSLat(soft_start=1, restarts=2), 5, 3, engine="cpu")
 
 
-def test_soft_start_and_warm_starts_in_kernels_explore_first() -> None:
+def test_soft_start_in_the_kernel_explores_first() -> None:
     """Before 40 outcomes of a context every proposal is as good as any: a share within 4.5 errors of one half."""
     trace = simulate(TWO, TSLat(soft_start=40), 40, 2000, reporting=Reporting(compliance=0), engine="cpu")
     share = trace.pulls[0, 0, :, :, 0].sum() / 80_000

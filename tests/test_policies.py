@@ -77,7 +77,7 @@ class TestContract:
 
 @pytest.mark.parametrize("policy", [p for p in REGISTRY if p.name != "Uniform"], ids=lambda p: p.name)
 def test_learns_an_easy_problem(policy: Policy[Any]) -> None:
-    """Success rates of 0.95 and 0.05: in the last half of 100 decisions at least two thirds propose the better one."""
+    """Success rates of 0.95 and 0.05: in the last 100 of 200 decisions at least two thirds propose the better one."""
     environment = Environment.from_world(World.bernoulli(np.eye(2), [0.05, 0.95]))
     trace = simulate(environment, policy, 200, 20, engine="reference", record="curve", steps=[100, 200])
     late = trace.regret[0, 0, :, 1] - trace.regret[0, 0, :, 0]

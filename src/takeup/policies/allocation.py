@@ -132,7 +132,7 @@ def probability_largest(parameters: FloatArray) -> FloatArray:
     P(j is largest) is the integral of the density f_j times the product of the others' distribution functions F_i.
     It is taken on the logit scale t, where a Beta(a, b) density is smooth, has its mode at log(a / b), a spread near
     sqrt(1/a + 1/b) and tails exp(a t) and exp(-b t), by Gauss-Legendre rules between points that follow every mode,
-    spread and tail. The cost does not depend on the parameters; errors are below 1e-12.
+    spread and tail. The cost does not depend on the parameters; errors are below 2e-12.
 
     Args:
         parameters: shape (K, 2), a row (a, b) for each Beta(a, b), none below 0.1.
