@@ -3,8 +3,9 @@
 import numpy as np
 
 from takeup.simulation.kernels.gammas import ONE, cubed
-from takeup.simulation.kernels.lane_gammas import ROW_1, draw_pair, draw_words
+from takeup.simulation.kernels.lane_gammas import draw_pair
 from takeup.simulation.kernels.lane_proposed import WORK, decide, forget
+from takeup.simulation.kernels.lane_streams import ROW_1, draw_words
 from takeup.simulation.kernels.machine import LANES, Array, Number, fused, inlined
 from takeup.simulation.kernels.rows import padded
 from takeup.simulation.kernels.streams import POLICY
@@ -82,7 +83,7 @@ def propose_lanes(
     w_1, w_2 = parameters.weight[0], parameters.weight[1]
     for pair in range(actions):
         if pair & 1 == 0:
-            draw_words(words, key, number, step, POLICY + np.uint32(pair >> 1))
+            draw_words(words, key, step, POLICY + np.uint32(pair >> 1))
         draw_pair(shapes, pair, slots, words, work, late, key, number, step)
         _mean(shapes, pair, work, means, wide, w_1, w_2)
     pair = actions
@@ -90,7 +91,7 @@ def propose_lanes(
         _clear(work)
         for action in range(0, wide, 2):
             if pair & 1 == 0:
-                draw_words(words, key, number, step, POLICY + np.uint32(pair >> 1))
+                draw_words(words, key, step, POLICY + np.uint32(pair >> 1))
             draw_pair(shapes, pair, slots, words, work, late, key, number, step)
             _add(shapes, pair, work, means, action, wide)
             pair += 1
