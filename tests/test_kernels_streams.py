@@ -60,8 +60,10 @@ def test_lanes_draw_the_words_of_their_replications() -> None:
     """Lane l of a group that begins at replication n has the words of replication n + l, across 2^32 - 1 too."""
     key = (np.uint32(0xFFFFFFF0), np.uint32(7))
     for number, step, slot in ((0, 0, 0), (1000, 77, int(streams.POLICY) + 5)):
-        into = compiled(lane_streams.opened)(key, np.uint32(number))
-        compiled(lane_streams.draw_words)(into, key, step, np.uint32(slot))
+        keys = compiled(lane_streams.round_keys)(key)
+        keys = tuple(np.uint64(k) for k in keys)
+        into = compiled(lane_streams.opened)(keys, np.uint32(number))
+        compiled(lane_streams.draw_words)(into, keys, step, np.uint32(slot))
         for lane in range(LANES):
             expected = naive_philox([number + lane, step, slot, 0], [int(k) for k in key])
             assert into[: 4 * LANES].reshape(4, LANES)[:, lane].tolist() == expected

@@ -46,7 +46,7 @@ def draw_pair(
     words: Array,
     t: Array,
     late: Array,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
@@ -58,7 +58,7 @@ def draw_pair(
         for i in range(LANES):
             lane = np.uintp(i)
             if late[lane] != np.uint8(0):
-                moment = (key[0], key[1], np.uint32(number + np.uint32(i)), np.uint32(step))
+                moment = (np.uint32(keys[0]), np.uint32(keys[1]), np.uint32(number + np.uint32(i)), np.uint32(step))
                 t[lane], t[lane + ROW_1] = settled(
                     shapes[at + lane],
                     shapes[at + lane + ROW_1],

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, inlined
+from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, either, inlined
 from takeup.simulation.kernels.streams import uniform
 from takeup.simulation.kernels.two_arm import step_of
 
@@ -21,7 +21,7 @@ def propose_lanes(
     z: Array,
     shape: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
@@ -31,30 +31,40 @@ def propose_lanes(
         z[lane] = np.int32(0 if uniform(patients[lane + _CHANCE]) < shapes[lane + _P] else 1)
 
 
-def advance_lanes(table: Array, base: Number, row: Array, column: Array, seen: Array) -> None:
-    """One more in n[row, column] of each lane's table at `base`, where something was seen.
+@inlined
+def _advance(table: Array, here: Number, second: Number, bad: Number, known: Number) -> None:
+    """`two_arm.advance` of a lane's table where something is known; selections instead of branches."""
+    n_00, n_01, n_10, n_11 = table[here], table[here + _N_01], table[here + _N_10], table[here + _N_11]
+    p, h = table[here + _P], table[here + _H]
+    near_0, near_1 = either(second, n_10, n_00), either(second, n_11, n_01)
+    column_0, column_1 = n_00 + n_10, n_01 + n_11
+    change, new_h = step_of(
+        either(bad, near_1, near_0), near_0 + near_1, either(bad, column_1, column_0), column_0 + column_1, h
+    )
+    one = either(known, 1.0, 0.0)
+    m_0, m_1 = either(bad, 0.0, one), either(bad, one, 0.0)
+    m_10, m_11 = either(second, m_0, 0.0), either(second, m_1, 0.0)
+    m_00, m_01 = m_0 - m_10, m_1 - m_11
+    table[here + _P] = p + change * (m_00 - m_01 - m_10 + m_11)
+    table[here + _H] = either(known, new_h, h)
+    table[here] = n_00 + m_00
+    table[here + _N_01] = n_01 + m_01
+    table[here + _N_10] = n_10 + m_10
+    table[here + _N_11] = n_11 + m_11
 
-    Rows, columns and what was seen are numbers, 0 or 1, and factors instead of branches.
-    """
+
+def advance_all(table: Array, base: Number, row: Array, column: Array) -> None:
+    """One more in n[row, column] of each lane's table at `base`."""
     for i in range(LANES):
         lane = np.uintp(i)
-        here = base + lane
-        n_00, n_01, n_10, n_11 = table[here], table[here + _N_01], table[here + _N_10], table[here + _N_11]
-        p, h = table[here + _P], table[here + _H]
-        second, bad, known = np.float64(row[lane]), np.float64(column[lane]), np.float64(seen[lane])
-        first, good = 1.0 - second, 1.0 - bad
-        near_0, near_1 = n_00 * first + n_10 * second, n_01 * first + n_11 * second
-        column_0, column_1 = n_00 + n_10, n_01 + n_11
-        change, new_h = step_of(
-            near_0 * good + near_1 * bad, near_0 + near_1, column_0 * good + column_1 * bad, column_0 + column_1, h
-        )
-        m_00, m_01, m_10, m_11 = first * good * known, first * bad * known, second * good * known, second * bad * known
-        table[here + _P] = p + change * (m_00 - m_01 - m_10 + m_11)
-        table[here + _H] = new_h * known + h * (1.0 - known)
-        table[here] = n_00 + m_00
-        table[here + _N_01] = n_01 + m_01
-        table[here + _N_10] = n_10 + m_10
-        table[here + _N_11] = n_11 + m_11
+        _advance(table, base + lane, row[lane] != 0, column[lane] != 0, True)
+
+
+def advance_seen(table: Array, base: Number, row: Array, column: Array, seen: Array) -> None:
+    """`advance_all` in the lanes where something was seen."""
+    for i in range(LANES):
+        lane = np.uintp(i)
+        _advance(table, base + lane, row[lane] != 0, column[lane] != 0, seen[lane] != 0)
 
 
 @inlined
@@ -69,22 +79,22 @@ def learn_lanes(
     shape: Number,
     report: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
     """What each lane saw, and then all recurrences at once."""
     intended, apart = parameters.intended[0], parameters.intended[1] - parameters.intended[0]
+    good = np.int32(parameters.good)
     bad, seen, _ = room
-    everyone, good = intended == UNSEEN, np.int32(parameters.good)
     for i in range(LANES):
         lane = np.uintp(i)
         bad[lane] = np.int32((answer[lane] & np.int32(1)) ^ good)
-        seen[lane] = np.int32(1)
-    if not everyone:
+    if intended == UNSEEN:
+        advance_all(table, np.uintp(0), z, bad)
+    else:
         for i in range(LANES):
             lane = np.uintp(i)
             complied = np.int32(intended + z[lane] * apart == answer[lane] >> 1)
-            reported = np.int32(np.uint64(patients[lane + _REPORT]) < report.threshold)
-            seen[lane] = np.int32(complied & reported)
-    advance_lanes(table, np.uintp(0), z, bad, seen)
+            seen[lane] = complied & np.int32(np.uint64(patients[lane + _REPORT]) < report.threshold)
+        advance_seen(table, np.uintp(0), z, bad, seen)

@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from takeup.simulation.kernels.lane_two_arm import advance_lanes
+from takeup.simulation.kernels.lane_two_arm import advance_all, advance_seen
 from takeup.simulation.kernels.machine import LANES, Array, Number, inlined, times_double
 from takeup.simulation.kernels.streams import uniform
+from takeup.simulation.kernels.tables import ALWAYS
 from takeup.simulation.kernels.two_arm import SLOTS
 
 _A, _B = np.uintp(4 * LANES), np.uintp((SLOTS + 4) * LANES)
+_COMPLIANCE = np.uintp(SLOTS * LANES)
 _CHANCE, _REPORT = np.uintp(3 * LANES), np.uintp(2 * LANES)
 
 
@@ -22,7 +24,7 @@ def propose_lanes(
     z: Array,
     shape: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
@@ -46,7 +48,7 @@ def learn_lanes(
     shape: Number,
     report: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
@@ -56,7 +58,13 @@ def learn_lanes(
     for i in range(LANES):
         lane = np.uintp(i)
         bad[lane] = np.int32((answer[lane] & np.int32(1)) ^ good)
-        reported[lane] = np.int32(np.uint64(patients[lane + _REPORT]) < report.threshold)
         action[lane] = np.int32(answer[lane] >> 1)
-    advance_lanes(table, np.uintp(0), action, bad, reported)
-    advance_lanes(table, np.uintp(SLOTS * LANES), z, action, reported)
+    if report.threshold == ALWAYS:
+        advance_all(table, np.uintp(0), action, bad)
+        advance_all(table, _COMPLIANCE, z, action)
+    else:
+        for i in range(LANES):
+            lane = np.uintp(i)
+            reported[lane] = np.int32(np.uint64(patients[lane + _REPORT]) < report.threshold)
+        advance_seen(table, np.uintp(0), action, bad, reported)
+        advance_seen(table, _COMPLIANCE, z, action, reported)
