@@ -1,5 +1,6 @@
-"""The International Stroke Trial: what its columns mean, the counts that come with takeup, and files that are broken."""
+"""The International Stroke Trial: what its columns mean, the counts that come with takeup, and broken files."""
 
+import contextlib
 import csv
 import gzip
 import io
@@ -19,7 +20,8 @@ from takeup.datasets import Coding, DatasetError, Outcome, ist, ist_counts, ist_
 
 CODINGS: tuple[Coding, ...] = get_args(Coding)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-COLUMNS = "RXASP RXHEP DASP14 DLH14 DMH14 DHH14 CMPLASP CMPLHEP DDEAD FDEAD FRECOVER ID14".split()
+GIVEN = ["RXASP", "RXHEP", "DASP14", "DLH14", "DMH14", "DHH14"]
+COLUMNS = [*GIVEN, "CMPLASP", "CMPLHEP", "DDEAD", "FDEAD", "FRECOVER", "ID14"]
 FILE = Path(os.environ.get("TAKEUP_IST", Path(__file__).resolve().parents[2] / "shared" / "data" / "ist.csv.gz"))
 with_file = pytest.mark.skipif(
     not FILE.exists(), reason=f"the trial's file is not at {FILE}; set TAKEUP_IST to where it is"
@@ -74,7 +76,7 @@ def test_every_combination_of_codes(tmp_path: Path, coding: Coding) -> None:
 
 
 def test_outcomes(tmp_path: Path) -> None:
-    """Alive is N of dead; recovered is Y; everything else is failure. The lengths of stay do not matter."""
+    """Alive is N of dead; recovered is Y; everything else is failure."""
     codes = [("N", "N", "Y", "0"), ("Y", "Y", "N", "1"), ("U", "U", "U", "0"), ("", "", "", "1"), ("n", "n", "y", "0")]
     trial = ist(write(tmp_path / "ist.csv", text(PATIENT[:8] + each for each in codes)), patients=None)
     for outcome in ("STS", "LTS", "LTR"):
@@ -101,7 +103,7 @@ def test_doubts_are_counted(tmp_path: Path) -> None:
 
 
 def test_the_file_as_others_save_it(tmp_path: Path) -> None:
-    """A byte order mark, quotes, other case and spaces in names, old bytes, other line ends, blank lines: all the same."""
+    """A byte order mark, quotes, other case and spaces in names, old bytes, other line ends, blank lines: no matter."""
     rows = [PATIENT, ("N", "M", "N", "N", "Y", "", "Y", "Y", "Y", "", "", "1")]
     plain = ist(write(tmp_path / "plain.csv", text(rows)), patients=None)
     columns = ["RDATE", *(f" {name.lower()} " for name in COLUMNS), "COUNTRY"]
@@ -245,12 +247,8 @@ def test_damage_is_refused_or_harmless(tmp_path: Path, at: int, cut: int, put: b
     content = GOOD.encode()
     content = gzip.compress(content, mtime=0) if packed else content
     path = write(tmp_path / "ist.csv", content[:at] + put + content[at + cut :])
-    try:
-        trial = ist(path, patients=3)
-    except DatasetError as error:
-        assert str(path) in str(error)
-    else:
-        assert trial.proposals.size == 3
+    with contextlib.suppress(DatasetError):
+        assert ist(path, patients=3).proposals.size == 3
 
 
 @pytest.mark.parametrize("call", [lambda: ist_counts("STS", "honest"), lambda: ist(Path("x"), "honest")])  # type: ignore[arg-type]
