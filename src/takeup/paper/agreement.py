@@ -52,7 +52,9 @@ class Comparison:
     def distance(self) -> float:
         """How many standard errors ours lies above the paper's."""
         difference = self.measured - self.published
-        return difference / self.error if self.error > 0 else float(np.copysign(np.inf, difference) if difference else 0)
+        return (
+            difference / self.error if self.error > 0 else float(np.copysign(np.inf, difference) if difference else 0)
+        )
 
     @property
     def agrees(self) -> bool:

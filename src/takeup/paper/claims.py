@@ -1,7 +1,7 @@
 """When a claim in words holds. The rules are fixed here, before any run.
 
-A claim makes several comparisons of estimates with standard errors. The intervals are simultaneous (Bonferroni), so that
-a claim that is true fails once in 1,000 runs under normal errors, however many comparisons it makes. A claim that
+A claim makes several comparisons of estimates with standard errors. The intervals are simultaneous (Bonferroni): a
+claim that is true fails once in 1,000 runs under normal errors, however many comparisons it makes. A claim that
 something rises, falls or turns needs evidence for it as well: silence does not count as a rise.
 """
 

@@ -26,6 +26,7 @@ SUCCESS = (0.75, 0.25)
 GRID: FloatArray = np.arange(21) / 20
 """p = 0, 0.05, .., 1."""
 
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """The distribution of one policy's final regret at one p.

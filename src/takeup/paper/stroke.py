@@ -9,6 +9,7 @@ where z and z' are what the policy and Uniform proposed to the same 20,000 patie
 """
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -186,6 +187,7 @@ def stroke(
     *,
     coding: SixArms = "paper",
     latent_replications: int = LATENT_REPLICATIONS,
+    scheduler: object = None,
 ) -> StrokeResult:
     """Simulate the trial for three outcomes under four sets of parameters, and check what the paper says about it.
 
@@ -197,15 +199,16 @@ def stroke(
         progress: called with the number of decisions made; `decisions` says how many there will be.
         coding: what counts as implemented for the patients; the paper's where left out.
         latent_replications: how many trials TS-Lat runs, and no more than the others.
+        scheduler: for the engine "dask".
     """
     checks.whole("replications", replications, least=2)
     few = min(replications, checks.whole("latent_replications", latent_replications, least=2))
     truths = {each: environments(each, coding) for each in get_args(Parameters)}
     named = {_name(each, outcome): truth for each, row in truths.items() for outcome, truth in row.items()}
-    traces = [simulate(named, [Uniform(), *POLICIES], HORIZON, replications, seed, engine=engine, progress=progress)]
+    run = partial(simulate, named, horizon=HORIZON, seed=seed, engine=engine, scheduler=scheduler, progress=progress)
+    traces = [run([Uniform(), *POLICIES], replications=replications)]
     if with_latent:
-        unseen = Reporting(compliance=0)
-        traces.append(simulate(named, LATENT, HORIZON, few, seed, engine=engine, reporting=unseen, progress=progress))
+        traces.append(run(LATENT, replications=few, reporting=Reporting(compliance=0)))
     settings = tuple(_setting(parameters, row, traces) for parameters, row in truths.items())
     return StrokeResult(replications, seed, coding, settings)
 

@@ -1,15 +1,16 @@
 """What the text of Stirn & Jebara (2019), section 4.1, says about the sweep over p, claim by claim.
 
-"Regret at p = 0.5 is zero"; TS tends to infinity at p = 0.5 and grows in variance; TS-Check "trends downward" below 0.5,
+"Regret at p = 0.5 is zero"; TS tends to infinity there and grows in variance; TS-Check "trends downward" below 0.5,
 where it "matches or outperforms TS", and "incurs substantially larger regret" beyond, linear where p = 1; TS-Obs "matches
-or outperforms TS in both mean and variance across the entire noncompliance spectrum", pays no significant penalty
-at p = 0 and is not monotone on either side.
+or outperforms TS in both mean and variance across the entire noncompliance spectrum", pays no significant penalty at
+p = 0 and is not monotone on either side.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from takeup.checks import FloatArray
 from takeup.paper import claims
@@ -59,7 +60,7 @@ def check(runs: Runs) -> list[Claim]:
         left, right = make(runs.p[below], regret[below]), make(runs.p[beyond][::-1], regret[beyond][::-1])
         return claims.together(rule(left, 2), rule(right, 2))
 
-    def difference(one: FloatArray, other: FloatArray, where: FloatArray) -> Estimates:
+    def difference(one: FloatArray, other: FloatArray, where: NDArray[np.bool_]) -> Estimates:
         return Estimates.means(runs.p[where], (one - other)[where])
 
     everywhere = runs.p >= 0
@@ -172,7 +173,7 @@ def _linear_in_p(runs: Runs) -> Verdict:
     end = float(runs.final["TS-Check"][-1].mean())
     return Verdict(
         explained >= STRAIGHT,
-        f"{explained:.4f}, slope {slope:.0f}; {mean[-1]:.0f} at p = {p[-1]:.2f}, then {end:.0f} at p = 1, where nothing "
+        f"{explained:.4f}, slope {slope:.0f}; {mean[-1]:.0f} at p = {p[-1]:.2f}, and {end:.0f} at p = 1, where nothing "
         "is learnt",
     )
 
@@ -182,7 +183,8 @@ def _uniform_at_one(runs: Runs) -> Verdict:
     regret = runs.final["TS-Check"][-1]
     mean, error = float(regret.mean()), float(regret.std(ddof=1) / regret.size**0.5)
     return Verdict(
-        abs(mean - expected) <= claims.threshold(2) * error, f"{mean:.1f} with error {error:.1f}, expected {expected:.0f}"
+        abs(mean - expected) <= claims.threshold(2) * error,
+        f"{mean:.1f} with error {error:.1f}, expected {expected:.0f}",
     )
 
 
