@@ -24,16 +24,16 @@ def rich(table: Table) -> RichTable:
     """The table with marks for verdicts."""
     drawn = RichTable(title=escape(table.caption), title_justify="left")
     for i, column in enumerate(table.columns):
-        drawn.add_column(column, justify="left" if i < table.words else "right")
+        drawn.add_column(column, justify="left" if i < table.words else "right", no_wrap=i < table.words)
     for row in table.rows:
         drawn.add_row(*map(_entry, row))
     return drawn
 
 
 def _entry(entry: Entry) -> str:
-    if isinstance(entry, bool):
-        return YES if entry else NO
-    return escape(entry)
+    if isinstance(entry, str):
+        return escape(entry)
+    return f"{escape(entry.text)} {YES if entry.holds else NO}"
 
 
 def _claims(console: Console, checked: Checked) -> None:

@@ -118,7 +118,7 @@ def _goes(series: Estimates, direction: int, rules: int) -> Verdict:
 
 def never_above(differences: Estimates) -> Verdict:
     """Whether no difference lies above zero, by the rule NEVER_ABOVE."""
-    distance = _ratio(differences.value, differences.error)
+    distance = in_errors(differences.value, differences.error)
     worst = int(distance.argmax())
     above = [differences.labels[i] for i in np.flatnonzero(distance > threshold(distance.size))]
     return Verdict(
@@ -149,11 +149,11 @@ def together(*verdicts: Verdict) -> Verdict:
 
 def _step(series: Estimates, i: int, j: int) -> float:
     """The way from estimate i to estimate j, in standard errors."""
-    return float(_ratio(series.value[j] - series.value[i], np.hypot(series.error[i], series.error[j])))
+    return float(in_errors(series.value[j] - series.value[i], np.hypot(series.error[i], series.error[j])))
 
 
-def _ratio(value: ArrayLike, error: ArrayLike) -> FloatArray:
-    """A value over its error; a value of exactly zero is none of them, whatever its error."""
+def in_errors(value: ArrayLike, error: ArrayLike) -> FloatArray:
+    """Values over their errors; a value of exactly zero is no errors away from it, whatever they are."""
     above, below = np.asarray(value, dtype=np.float64), np.asarray(error, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(above == 0, 0.0, above / below)

@@ -6,8 +6,17 @@ from typing import Any, TypeAlias
 
 from takeup.paper.claims import Claim
 
-Entry: TypeAlias = str | bool
-"""What stands in a table: text, or a verdict."""
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A figure with its verdict."""
+
+    text: str
+    holds: bool
+
+
+Entry: TypeAlias = str | Judged
+"""What stands in a table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """What the text of Stirn & Jebara (2019), section 4.1, says about the sweep over p, claim by claim.
 
 "Regret at p = 0.5 is zero"; TS tends to infinity there and grows in variance; TS-Check "trends downward" below 0.5,
-where it "matches or outperforms TS", and "incurs substantially larger regret" beyond, linear where p = 1; TS-Obs "matches
-or outperforms TS in both mean and variance across the entire noncompliance spectrum", pays no significant penalty at
-p = 0 and is not monotone on either side.
+where it "matches or outperforms TS", and "incurs substantially larger regret" beyond, linear where p = 1; TS-Obs
+"matches or outperforms TS in both mean and variance across the entire noncompliance spectrum", pays no significant
+penalty at p = 0 and is not monotone on either side.
 """
 
 from collections.abc import Callable, Mapping
@@ -146,7 +146,7 @@ def _far_above(runs: Runs) -> Verdict:
     distance = []
     for other in ("TS", "TS-Obs"):
         excess = Estimates.means(runs.p[beyond], (runs.final["TS-Check"] - LARGER * runs.final[other])[beyond])
-        distance.append(excess.value / excess.error)
+        distance.append(claims.in_errors(excess.value, excess.error))
     least = float(np.min(distance))
     largest = np.maximum(*(runs.final[other][beyond].mean(axis=1) for other in ("TS", "TS-Obs")))
     times = runs.final["TS-Check"][beyond].mean(axis=1) / largest

@@ -6,7 +6,7 @@ from takeup import charts
 from takeup.datasets import ATTRIBUTION
 from takeup.paper.agreement import STANDARD_ERRORS
 from takeup.paper.claims import Claim
-from takeup.paper.document import Chapter, Checked, Figure, Table, figure, with_error
+from takeup.paper.document import Chapter, Checked, Figure, Judged, Table, figure, with_error
 from takeup.paper.stroke import HORIZON, StrokeResult
 from takeup.paper.stroke_claims import Claim as StrokeClaim
 
@@ -95,13 +95,13 @@ def _excess(result: StrokeResult) -> Table:
 
 def _contrasts(result: StrokeResult) -> Table:
     rows = tuple(
-        (c.parameters, c.outcome, c.policy, figure(c.predicted), figure(c.patients), figure(c.error), c.agrees)
+        (c.parameters, c.outcome, c.policy, figure(c.predicted), Judged(figure(c.patients), c.agrees), figure(c.error))
         for c in result.contrasts
     )
     return Table(
         "What the model predicts beside what the patients would have given; they agree within "
         f"{STANDARD_ERRORS:g} standard errors of the difference",
-        ("model's rates", "outcome", "policy", "model", "patients", "error", "agrees"),
+        ("model's rates", "outcome", "policy", "model", "patients", "error"),
         rows,
         words=3,
     )

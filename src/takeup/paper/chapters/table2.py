@@ -6,7 +6,7 @@ from typing import Any
 from takeup import charts
 from takeup.paper.agreement import REPLICATIONS, STANDARD_ERRORS, Comparison
 from takeup.paper.contextual import HORIZON, Cell, agreeing
-from takeup.paper.document import Chapter, Figure, Table, figure, with_error
+from takeup.paper.document import Chapter, Figure, Judged, Table, figure, with_error
 
 STATISTICS = ("median", "mean", "sd")
 
@@ -16,8 +16,8 @@ WHAT = (
 )
 RULE = (
     f"A figure agrees where it is within {STANDARD_ERRORS:g} standard errors of both sides together. The paper's side "
-    f"is taken as {REPLICATIONS} runs: the error of its mean comes from its printed sd, those of its median and sd from "
-    f"bootstrap samples of {REPLICATIONS} out of our runs."
+    f"is taken as {REPLICATIONS} runs: the error of its mean comes from its printed sd, those of its median and sd "
+    f"from bootstrap samples of {REPLICATIONS} out of our runs."
 )
 
 
@@ -78,24 +78,26 @@ def chapter(cells: Sequence[Cell]) -> Chapter:
 
 def table(cells: Sequence[Cell]) -> Table:
     """A row a policy in an environment: measured with its Monte Carlo error, and the published figure in brackets."""
-    rows = []
-    last = 0
-    for cell in cells:
-        number = "" if cell.environment == last else str(cell.environment)
-        last = cell.environment
-        figures = tuple(entry for c in cell.comparisons for entry in (_shown(c), c.agrees))
-        rows.append((number, cell.policy, *figures, f"{cell.measured.replications:,}"))
-    columns = tuple(entry for name in STATISTICS for entry in (name, "agrees"))
+    rows = tuple(
+        (
+            str(cell.environment),
+            cell.policy,
+            *map(_judged, cell.comparisons),
+            f"{cell.measured.replications:,}",
+        )
+        for cell in cells
+    )
     return Table(
-        f"Regret after {HORIZON:,} patients: measured ± Monte Carlo error (published)",
-        ("environment", "policy", *columns, "runs"),
-        tuple(rows),
+        f"Regret after {HORIZON:,} patients: measured ± Monte Carlo error (published), and whether they agree",
+        ("env.", "policy", *STATISTICS, "runs"),
+        rows,
         words=2,
     )
 
 
-def _shown(comparison: Comparison) -> str:
-    return f"{with_error(comparison.measured, comparison.mcse)} ({figure(comparison.published)})"
+def _judged(comparison: Comparison) -> Judged:
+    shown = f"{with_error(comparison.measured, comparison.mcse)} ({figure(comparison.published)})"
+    return Judged(shown, comparison.agrees)
 
 
 def _distances(cells: Sequence[Cell]) -> list[dict[str, Any]]:
