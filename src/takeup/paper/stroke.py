@@ -31,7 +31,7 @@ HORIZON = 20_000
 """How many patients a simulated trial has."""
 
 LATENT_REPLICATIONS = 20
-"""How many replications TS-Lat gets where nothing else is said: a fit of six arms takes as long as 500 draws."""
+"""How many TS-Lat gets where nothing else is said: it fits the model anew after every patient."""
 
 POLICIES: tuple[Policy[Any], ...] = (TS(), TSCheck(), TSObs())
 LATENT = WarmTSLat()
