@@ -29,9 +29,9 @@ BARS = [
     for source in ("paper", "patients")
     for policy in ("TS", "TS-Obs")
 ]
-BOUNDS = [{"policy": "TS-Obs", "p": p / 10, "bound": 0.5} for p in range(1, 10) if p != 5]
+BOUNDS = [{"policy": "TS-Obs", "kind": "bound", "p": p / 10, "bound": 0.5} for p in range(1, 10) if p != 5]
 SLOPES = [{"policy": "TS-Obs", "p": 0.2, "slope": 0.4, "error": 0.05}]
-ARMS = [{"arms": k, "probability": 0.9, "error": 0.01} for k in (2, 3, 4)]
+ARMS = [{"arms": k, "probability": 0.9, "low": 0.88, "high": 0.92} for k in (2, 3, 4)]
 
 ALL = {
     "regret": lambda: charts.regret_over_noncompliance(POINTS),

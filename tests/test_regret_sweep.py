@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from takeup.checks import FloatArray
-from takeup.paper import claims, regret
-from takeup.paper.claims import Estimates
+from takeup.paper import regret, rules
+from takeup.paper.rules import Estimates
 from takeup.paper.sweep_claims import Runs, check
 
 RUNS = 400
@@ -118,17 +118,17 @@ def test_the_false_alarm_rate() -> None:
     alarms = 0
     for _ in range(4000):
         noise = Estimates(tuple(map(str, P)), rng.normal(size=P.size), np.ones(P.size))
-        alarms += not claims.never_above(noise).holds
+        alarms += not rules.never_above(noise).holds
     assert alarms <= 14
-    assert claims.threshold(1) == pytest.approx(3.0902, abs=1e-4)
+    assert rules.threshold(1) == pytest.approx(3.0902, abs=1e-4)
 
 
 def test_silence_is_no_rise() -> None:
     """Flat estimates neither rise, fall nor turn."""
     flat = Estimates(tuple(map(str, P)), np.ones(P.size), np.full(P.size, 0.1))
-    assert not claims.rises(flat).holds
-    assert not claims.falls(flat).holds
-    assert not claims.turns(flat).holds
+    assert not rules.rises(flat).holds
+    assert not rules.falls(flat).holds
+    assert not rules.turns(flat).holds
 
 
 def test_variances_by_hand() -> None:

@@ -1,68 +1,74 @@
 """Bounds beside measured slopes, and probabilities over the number of arms."""
 
+from typing import Any
+
 from takeup.charts.extra import required
 from takeup.charts.records import Records, rows
 from takeup.charts.style import Chart, colour, dressed, ordered, shape
 
+TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
+
 
 def bounds_and_slopes(bounds: Records, slopes: Records) -> Chart:
-    """Lower bounds on regret per ln T over p as lines, measured slopes dR / d ln T as points with two errors.
+    """Regret per ln T over p: what theory says as lines, measured slopes dR / d ln T as points with two errors.
+
+    What stands alone beside p = 0.5, or at p = 0 or 1, is a stroke. Nothing that is not above zero is drawn.
 
     Args:
-        bounds: records with policy, p and bound.
+        bounds: records with policy, kind (what the line is), p and bound.
         slopes: records with policy, p, slope and error.
     """
     alt = required("altair")
-    lines, marks = (
-        rows("bounds", bounds, "policy", "p", "bound"),
-        rows("slopes", slopes, "policy", "p", "slope", "error"),
+    lines = [row for row in rows("bounds", bounds, "policy", "kind", "p", "bound") if row["bound"] > 0]
+    marks = [row for row in rows("slopes", slopes, "policy", "p", "slope", "error") if row["slope"] > 0]
+    names, kinds = ordered(row["policy"] for row in [*lines, *marks]), list(dict.fromkeys(row["kind"] for row in lines))
+    least = min(row["bound"] for row in lines) / 2
+    for row in lines:
+        row["piece"] = "end" if row["p"] in (0, 1) else "below" if row["p"] < 0.5 else "beyond"
+    for row in marks:
+        row |= {"low": max(row["slope"] - 2 * row["error"], least), "high": row["slope"] + 2 * row["error"]}
+
+    def y(field: str) -> Any:
+        scale = {"type": "log", "nice": False, "padding": 10}
+        return alt.Y(f"{field}:Q", title="regret per ln T", scale=scale, axis={"values": TICKS})
+
+    x = alt.X(
+        "p:Q", title="p, the probability of the other arm", scale={"domain": [0, 1], "nice": False, "padding": 12}
     )
-    for record in lines:
-        record["side"] = (record["p"] > 0.5) - (record["p"] < 0.5)
-    for record in marks:
-        record |= {"low": record["slope"] - 2 * record["error"], "high": record["slope"] + 2 * record["error"]}
-    names = ordered(record["policy"] for record in [*lines, *marks])
-    scale = {"domain": [0, 1], "nice": False, "padding": 12}
-    x = alt.X("p:Q", title="p, the probability of the other arm", scale=scale)
-    axis = {"values": [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]}
-    y = alt.Y("bound:Q", title="regret per ln T", scale={"type": "log", "nice": False, "padding": 8}, axis=axis)
+    dash = alt.StrokeDash("kind:N", sort=kinds, title=None, scale={"domain": kinds, "range": [[1, 0], [6, 4], [2, 3]]})
+    theory = alt.Chart(alt.Data(values=lines)).encode(x=x, color=colour(names), detail="piece:N")
+    ends = alt.Chart(alt.Data(values=[row for row in lines if row["piece"] == "end"])).encode(x=x, color=colour(names))
     measured = alt.Chart(alt.Data(values=marks)).encode(x=x, color=colour(names))
     return dressed(
         alt.layer(
-            alt.Chart(alt.Data(values=lines))
-            .mark_line(strokeWidth=1.5)
-            .encode(x=x, y=y, color=colour(names), detail="side:N"),
-            measured.mark_rule(strokeWidth=1.4).encode(y="low:Q", y2="high:Q"),
-            measured.mark_point(filled=True, size=55, opacity=1).encode(y="slope:Q", shape=shape(names)),
+            theory.mark_line(strokeWidth=1.6).encode(y=y("bound"), strokeDash=dash),
+            ends.mark_tick(thickness=2, width=14, orient="horizontal").encode(y=y("bound")),
+            measured.mark_rule(strokeWidth=1.4).encode(y=y("low"), y2="high:Q"),
+            measured.mark_point(filled=True, size=55, opacity=1).encode(y=y("slope"), shape=shape(names)),
         ).properties(width=470, height=300)
     )
 
 
 def probabilities(points: Records) -> Chart:
-    """A probability over the number of arms, with two standard errors.
+    """A probability over the number of arms, with an interval.
 
     Args:
-        points: records with arms, probability and error, and kind where there are several curves.
+        points: records with arms, probability, low and high.
     """
     alt = required("altair")
-    records = rows("points", points, "arms", "probability", "error")
-    for record in records:
-        record.setdefault("kind", "")
-        record["low"] = max(record["probability"] - 2 * record["error"], 0)
-        record["high"] = min(record["probability"] + 2 * record["error"], 1)
-    kinds = list(dict.fromkeys(record["kind"] for record in records))
-    legend = {} if len(kinds) > 1 else {"legend": None}
-    tint = alt.Color("kind:N", sort=kinds, title=None, scale={"range": ["#D55E00", "#0072B2", "#767676"]}, **legend)
-    base = alt.Chart(alt.Data(values=records)).encode(
-        x=alt.X("arms:Q", title="arms K", scale={"zero": False, "nice": False, "padding": 12}), color=tint
+    records = rows("points", points, "arms", "probability", "low", "high")
+    scale = {"zero": False, "nice": False, "padding": 12}
+    base = alt.Chart(alt.Data(values=records), height=260, width=470).encode(
+        x=alt.X("arms:Q", title="number of arms K", scale=scale), color=alt.value("#0072B2")
     )
-    y = alt.Y("probability:Q", title="probability", scale={"domain": [0, 1]})
+
+    def y(field: str) -> Any:
+        return alt.Y(f"{field}:Q", title="probability", scale={"domain": [0, 1]})
+
     return dressed(
         alt.layer(
-            base.mark_rule(strokeWidth=1.4).encode(y=alt.Y("low:Q"), y2="high:Q"),
-            base.mark_line(strokeWidth=1.2, opacity=0.6).encode(y=y),
-            base.mark_point(filled=True, size=48, opacity=1).encode(
-                y=y, shape=alt.Shape("kind:N", sort=kinds, **legend)
-            ),
-        ).properties(width=470, height=260)
+            base.mark_rule(strokeWidth=1.6).encode(y=y("low"), y2="high:Q"),
+            base.mark_line(strokeWidth=1.2, opacity=0.6).encode(y=y("probability")),
+            base.mark_point(filled=True, size=48, opacity=1).encode(y=y("probability")),
+        )
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from takeup.paper.claims import Claim
+from takeup.paper.rules import Claim
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.paper.agreement import REPLICATIONS
-from takeup.paper.claims import Claim
+from takeup.paper.rules import Claim
 from takeup.paper.sweep_claims import Runs, check
 from takeup.policies import TS, TSCheck, TSObs
 from takeup.simulation import simulate

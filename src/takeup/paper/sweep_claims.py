@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import FloatArray
-from takeup.paper import claims
+from takeup.paper import rules
 from takeup.paper.agreement import REPLICATIONS
-from takeup.paper.claims import FALLS, NEVER_ABOVE, RISES, TURNS, Claim, Estimates, Verdict
+from takeup.paper.rules import FALLS, NEVER_ABOVE, RISES, TURNS, Claim, Estimates, Verdict
 
 LARGER = 2.0
 """How many times the regret of the others "substantially larger" is."""
@@ -58,7 +58,7 @@ def check(runs: Runs) -> list[Claim]:
     def on_both_sides(rule: Callable[[Estimates, int], Verdict], make: Make, regret: FloatArray) -> Verdict:
         """A rule from p = 0 up and from p = 1 down to 0.5."""
         left, right = make(runs.p[below], regret[below]), make(runs.p[beyond][::-1], regret[beyond][::-1])
-        return claims.together(rule(left, 2), rule(right, 2))
+        return rules.together(rule(left, 2), rule(right, 2))
 
     def difference(one: FloatArray, other: FloatArray, where: NDArray[np.bool_]) -> Estimates:
         return Estimates.means(runs.p[where], (one - other)[where])
@@ -68,12 +68,12 @@ def check(runs: Runs) -> list[Claim]:
         (
             "TS: mean regret rises as p tends to 0.5, from either side",
             RISES,
-            on_both_sides(claims.rises, Estimates.means, ts),
+            on_both_sides(rules.rises, Estimates.means, ts),
         ),
         (
             "TS: the variance of regret rises as p tends to 0.5, from either side",
             RISES,
-            on_both_sides(claims.rises, Estimates.variances, ts),
+            on_both_sides(rules.rises, Estimates.variances, ts),
         ),
         (
             "All policies: regret is zero at p = 0.5",
@@ -83,12 +83,12 @@ def check(runs: Runs) -> list[Claim]:
         (
             "TS-Check: mean regret falls as p rises from 0 to 0.5",
             FALLS,
-            claims.falls(Estimates.means(runs.p[below], checked[below])),
+            rules.falls(Estimates.means(runs.p[below], checked[below])),
         ),
         (
             "TS-Check matches or beats TS in mean for p < 0.5",
             NEVER_ABOVE,
-            claims.never_above(difference(checked, ts, below)),
+            rules.never_above(difference(checked, ts, below)),
         ),
         (
             "TS-Check: substantially larger regret than TS and TS-Obs for p > 0.5",
@@ -113,12 +113,12 @@ def check(runs: Runs) -> list[Claim]:
         (
             "TS-Obs matches or beats TS in mean at every p",
             NEVER_ABOVE,
-            claims.never_above(difference(observed, ts, everywhere)),
+            rules.never_above(difference(observed, ts, everywhere)),
         ),
         (
             "TS-Obs matches or beats TS in variance at every p",
             NEVER_ABOVE,
-            claims.never_above(difference(claims.squares(observed), claims.squares(ts), everywhere)),
+            rules.never_above(difference(rules.squares(observed), rules.squares(ts), everywhere)),
         ),
         (
             "TS-Obs: no significant penalty at p = 0",
@@ -128,7 +128,7 @@ def check(runs: Runs) -> list[Claim]:
         (
             "TS-Obs: mean regret is not monotone in p, neither below 0.5 nor beyond",
             TURNS,
-            on_both_sides(claims.turns, Estimates.means, observed),
+            on_both_sides(rules.turns, Estimates.means, observed),
         ),
     ]
     return [Claim(claim, rule, verdict.holds, verdict.found) for claim, rule, verdict in verdicts]
@@ -146,13 +146,13 @@ def _far_above(runs: Runs) -> Verdict:
     distance = []
     for other in ("TS", "TS-Obs"):
         excess = Estimates.means(runs.p[beyond], (runs.final["TS-Check"] - LARGER * runs.final[other])[beyond])
-        distance.append(claims.in_errors(excess.value, excess.error))
+        distance.append(rules.in_errors(excess.value, excess.error))
     least = float(np.min(distance))
     largest = np.maximum(*(runs.final[other][beyond].mean(axis=1) for other in ("TS", "TS-Obs")))
     times = runs.final["TS-Check"][beyond].mean(axis=1) / largest
     closest = int(times.argmin())
     return Verdict(
-        least > claims.threshold(2 * int(beyond.sum())),
+        least > rules.threshold(2 * int(beyond.sum())),
         f"at least {times[closest]:.3g} times, at p = {runs.p[beyond][closest]:.2f}; by {least:.0f} errors or more",
     )
 
@@ -183,7 +183,7 @@ def _uniform_at_one(runs: Runs) -> Verdict:
     regret = runs.final["TS-Check"][-1]
     mean, error = float(regret.mean()), float(regret.std(ddof=1) / regret.size**0.5)
     return Verdict(
-        abs(mean - expected) <= claims.threshold(2) * error,
+        abs(mean - expected) <= rules.threshold(2) * error,
         f"{mean:.1f} with error {error:.1f}, expected {expected:.0f}",
     )
 
@@ -193,6 +193,6 @@ def _no_penalty(ts: FloatArray, observed: FloatArray) -> Verdict:
     mean, error = float(penalty.mean()), float(penalty.std(ddof=1) / penalty.size**0.5)
     visible = 2 * float(((ts.var(ddof=1) + observed.var(ddof=1)) / REPLICATIONS) ** 0.5)
     return Verdict(
-        mean - claims.threshold(1) * error <= visible,
+        mean - rules.threshold(1) * error <= visible,
         f"{mean:+.2f} with error {error:.2f}; {REPLICATIONS} runs show differences from {visible:.2f} on",
     )

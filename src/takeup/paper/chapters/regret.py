@@ -4,9 +4,9 @@ from dataclasses import asdict
 from typing import Any
 
 from takeup import charts
-from takeup.paper.claims import FALSE_ALARM
 from takeup.paper.document import Chapter, Checked, Figure, Table, figure, with_error
 from takeup.paper.regret import GRID, HORIZON, SUCCESS, RegretResult
+from takeup.paper.rules import FALSE_ALARM
 
 WHAT = (
     f"Two arms with success {SUCCESS[0]:g} and {SUCCESS[1]:g}; with probability p the other arm is implemented. "

@@ -5,8 +5,8 @@ from typing import Any
 from takeup import charts
 from takeup.datasets import ATTRIBUTION
 from takeup.paper.agreement import STANDARD_ERRORS
-from takeup.paper.claims import Claim
 from takeup.paper.document import Chapter, Checked, Figure, Judged, Table, figure, with_error
+from takeup.paper.rules import Claim
 from takeup.paper.stroke import HORIZON, StrokeResult
 from takeup.paper.stroke_claims import Claim as StrokeClaim
 

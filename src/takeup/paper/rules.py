@@ -1,4 +1,4 @@
-"""When a claim in words holds. The rules are fixed here, before any run.
+"""When a claim in words holds: rules that are fixed here, before any run.
 
 A claim makes several comparisons of estimates with standard errors. The intervals are simultaneous (Bonferroni): a
 claim that is true fails once in 1,000 runs under normal errors, however many comparisons it makes. A claim that
@@ -89,25 +89,25 @@ def threshold(comparisons: int) -> float:
     return float(ndtri(1 - FALSE_ALARM / comparisons))
 
 
-def rises(series: Estimates, rules: int = 1) -> Verdict:
+def rises(series: Estimates, of: int = 1) -> Verdict:
     """Whether the estimates rise from first to last, by the rule RISES.
 
     Args:
         series: the estimates in order.
-        rules: how many rules the claim consists of, which share its false-alarm rate.
+        of: how many rules the claim consists of, which share its false-alarm rate.
     """
-    return _goes(series, 1, rules)
+    return _goes(series, 1, of)
 
 
-def falls(series: Estimates, rules: int = 1) -> Verdict:
+def falls(series: Estimates, of: int = 1) -> Verdict:
     """Whether the estimates fall from first to last, by the rule FALLS; the arguments are those of `rises`."""
-    return _goes(series, -1, rules)
+    return _goes(series, -1, of)
 
 
-def _goes(series: Estimates, direction: int, rules: int) -> Verdict:
+def _goes(series: Estimates, direction: int, of: int) -> Verdict:
     steps = [direction * _step(series, i, i + 1) for i in range(len(series.labels) - 1)]
     whole = direction * _step(series, 0, -1)
-    limit = threshold(rules * len(steps))
+    limit = threshold(of * len(steps))
     worst = int(np.argmin(steps))
     return Verdict(
         bool(steps[worst] >= -limit and whole > limit),
@@ -128,11 +128,11 @@ def never_above(differences: Estimates) -> Verdict:
     )
 
 
-def turns(series: Estimates, rules: int = 1) -> Verdict:
+def turns(series: Estimates, of: int = 1) -> Verdict:
     """Whether the estimates both rise and fall, by the rule TURNS; the arguments are those of `rises`."""
     pairs = list(combinations(range(len(series.labels)), 2))
     steps = [_step(series, i, j) for i, j in pairs]
-    limit = threshold(2 * len(pairs) * rules)
+    limit = threshold(2 * len(pairs) * of)
 
     def shown(k: int) -> str:
         i, j = pairs[k]
