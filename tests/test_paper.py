@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from takeup import charts
 from takeup.cli import app
 from takeup.errors import InputError, MissingExtraError
-from takeup.paper import contextual, regret, report, reproduction, stroke
+from takeup.paper import contextual, regret, report, reproduction, stroke, theory
 
 runner = CliRunner()
 
@@ -28,6 +27,8 @@ def _short() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         for module in (contextual, regret, stroke):
             patched.setattr(module, "HORIZON", 30)
+        patched.setattr(theory, "HORIZONS", (10, 30))
+        patched.setattr(theory, "DRAWS", 100)
         yield
 
 
@@ -35,15 +36,23 @@ def paper(*arguments: str) -> Result:
     return runner.invoke(app, ["paper", *arguments])
 
 
-def figures(part: str, *more: str) -> dict[str, Any]:
-    done = paper(part, *QUICK, "--json", *more)
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("paper") / "report"
+    done = paper("all", *QUICK, "--json", "--out", str(folder))
     assert done.exit_code == 0, done.output
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    folder.with_suffix(".json").write_text(done.stdout)
+    return folder / "report.html"
 
 
-def test_json_of_table2() -> None:
-    found = figures("table2")
+@pytest.fixture(scope="module")
+def found(page: Path) -> dict[str, Any]:
+    """What --json printed of the run that wrote the page."""
+    printed: dict[str, Any] = json.loads(page.parent.with_suffix(".json").read_text())
+    return printed
+
+
+def test_json_of_table2(found: dict[str, Any]) -> None:
     cells = found["table2"]["cells"]
     keys = {"environment", "policy", "statistic", "published", "measured", "mcse", "agrees"}
     assert all(set(cell) == keys for cell in cells)
@@ -51,36 +60,46 @@ def test_json_of_table2() -> None:
     assert found["table2"]["agreeing"] == sum(cell["agrees"] for cell in cells)
     ts = next(c for c in cells if (c["environment"], c["policy"], c["statistic"]) == (1, "TS", "mean"))
     assert ts["published"] == 10.18
-    assert set(found) == {"table2", "about"}
-    assert found["about"]["seed"] == 2
 
 
-def test_json_of_regret() -> None:
-    found = figures("regret")["regret"]
-    assert len(found["points"]) == 63
-    assert set(found["points"][0]) == {"policy", "p", "mean", "sd", "median", "mcse"}
-    assert {"claim", "holds"} <= set(found["claims"][0])
-    assert all(isinstance(claim["holds"], bool) for claim in found["claims"])
+def test_json_of_regret(found: dict[str, Any]) -> None:
+    points, claims = found["regret"]["points"], found["regret"]["claims"]
+    assert len(points) == 63
+    assert set(points[0]) == {"policy", "p", "mean", "sd", "median", "mcse"}
+    assert {"claim", "holds"} <= set(claims[0])
+    assert all(isinstance(claim["holds"], bool) for claim in claims)
 
 
-def test_json_of_stroke() -> None:
-    found = figures("stroke")["stroke"]
-    assert [each["parameters"] for each in found] == ["paper", "recomputed", "as-treated", "patients"]
-    for each in found:
+def test_json_of_stroke(found: dict[str, Any]) -> None:
+    settings = found["stroke"]
+    assert [each["parameters"] for each in settings] == ["paper", "recomputed", "as-treated", "patients"]
+    for each in settings:
         assert {(row["outcome"], row["policy"]) for row in each["excess"]} == {
             (outcome, policy) for outcome in ("STS", "LTS", "LTR") for policy in ("TS", "TS-Check", "TS-Obs")
         }
         assert {"outcome", "policy", "mean", "mcse"} <= set(each["excess"][0])
 
 
-def test_json_is_the_same_with_the_same_seed() -> None:
-    first, again = (figures("regret")["regret"] for _ in range(2))
-    assert first == again
+def test_json_of_theory(found: dict[str, Any]) -> None:
+    theorems = found["theory"]
+    assert {"checks", "conjecture", "bounds"} <= set(theorems)
+    assert [row["arms"] for row in theorems["conjecture"]] == list(range(2, 21))
+    assert [row["p"] for row in theorems["bounds"]] == pytest.approx(regret.GRID)
 
 
-def test_latent_rows_can_be_left_out() -> None:
-    cells = figures("table2", "--latent-replications", "0")["table2"]["cells"]
-    assert len(cells) == 36
+def test_json_says_how_it_was_run(found: dict[str, Any]) -> None:
+    assert set(found) == {"table2", "regret", "stroke", "theory", "about"}
+    assert found["about"]["seed"] == 2
+    assert set(found["about"]["seconds"]) == {"table2", "regret", "stroke", "theory"}
+    assert "numpy" in found["about"]["versions"]
+
+
+def test_a_part_alone_has_the_same_figures_and_rows_can_be_left_out(found: dict[str, Any]) -> None:
+    done = paper("table2", *QUICK, "--json", "--latent-replications", "0")
+    alone = json.loads(done.stdout)
+    assert set(alone) == {"table2", "about"}
+    whole = [cell for cell in found["table2"]["cells"] if not cell["policy"].startswith("TS-Lat")]
+    assert alone["table2"]["cells"] == whole
 
 
 class Page(HTMLParser):
@@ -94,14 +113,6 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [(tag, name, value or "") for name, value in attrs]
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("paper") / "report"
-    done = paper("all", *QUICK, "--out", str(folder))
-    assert done.exit_code == 0, done.output
-    return folder / "report.html"
 
 
 def test_the_report(page: Path) -> None:
@@ -126,7 +137,7 @@ def test_the_report(page: Path) -> None:
         assert shown in text
     files = {file.suffix for file in page.parent.iterdir()}
     assert files == {".html", ".svg", ".png"}
-    assert [file.name for file in page.parent.parent.iterdir()] == ["report"]
+    assert {file.name for file in page.parent.parent.iterdir()} == {"report", "report.json"}
 
 
 def test_the_terminal_shows_tables_and_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +159,7 @@ def test_an_interrupted_report_leaves_the_old_one(page: Path, monkeypatch: pytes
     done = paper("regret", *QUICK, "--out", str(page.parent))
     assert done.exit_code != 0
     assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == before
-    assert [file.name for file in page.parent.parent.iterdir()] == ["report"]
+    assert {file.name for file in page.parent.parent.iterdir()} == {"report", "report.json"}
 
 
 @pytest.mark.parametrize(
@@ -170,13 +181,14 @@ def test_a_folder_that_cannot_be_is_refused_before_the_run(tmp_path: Path, monke
         report.check(tmp_path / "report")
 
 
-def test_progress_adds_up_to_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_adds_up_to_the_work() -> None:
     done: list[float] = []
     stages: list[str] = []
     settings = reproduction.Settings(replications=2, engine="reference")
-    reproduction.reproduce(list(reproduction.PARTS), settings, done.append, stages.append)
-    assert sum(done) == reproduction.work(list(reproduction.PARTS), settings)
-    assert stages == list(reproduction.PARTS)
+    parts = ["stroke", "theory"]
+    reproduction.reproduce(parts, settings, done.append, stages.append)
+    assert sum(done) == reproduction.work(parts, settings)
+    assert stages == parts
 
 
 def test_cheap_rows_get_enough_runs() -> None:

@@ -75,7 +75,14 @@ def dressed(chart: Chart) -> Chart:
             "titlePadding": 8,
         },
         legend=quiet
-        | {"labelFontSize": 12, "titleFontSize": 12, "orient": "top", "symbolSize": 90, "symbolOpacity": 1},
+        | {
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "orient": "top",
+            "symbolSize": 90,
+            "symbolOpacity": 1,
+            "labelLimit": 320,
+        },
         header=quiet | {"labelFontSize": 12, "labelFontWeight": "bold", "titleFontSize": 12},
         title={"color": INK, "font": FONT, "fontSize": 14, "anchor": "start", "subtitleColor": INK},
         view={"stroke": None},

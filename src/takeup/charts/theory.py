@@ -4,9 +4,10 @@ from typing import Any
 
 from takeup.charts.extra import required
 from takeup.charts.records import Records, rows
+from takeup.charts.regret import SHIFT
 from takeup.charts.style import Chart, colour, dressed, ordered, shape
 
-TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
+TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
 
 
 def bounds_and_slopes(bounds: Records, slopes: Records) -> Chart:
@@ -22,10 +23,12 @@ def bounds_and_slopes(bounds: Records, slopes: Records) -> Chart:
     lines = [row for row in rows("bounds", bounds, "policy", "kind", "p", "bound") if row["bound"] > 0]
     marks = [row for row in rows("slopes", slopes, "policy", "p", "slope", "error") if row["slope"] > 0]
     names, kinds = ordered(row["policy"] for row in [*lines, *marks]), list(dict.fromkeys(row["kind"] for row in lines))
-    least = min(row["bound"] for row in lines) / 2
+    least = min([row["bound"] for row in lines] + [row["slope"] for row in marks]) / 2
     for row in lines:
-        row["piece"] = "end" if row["p"] in (0, 1) else "below" if row["p"] < 0.5 else "beyond"
+        row["end"] = row["p"] in (0, 1)
+        row["piece"] = f"{row['p'] > 0.5}, {row['end']}"
     for row in marks:
+        row["at"] = row["p"] + SHIFT * (names.index(row["policy"]) - (len(names) - 1) / 2)
         row |= {"low": max(row["slope"] - 2 * row["error"], least), "high": row["slope"] + 2 * row["error"]}
 
     def y(field: str) -> Any:
@@ -37,8 +40,8 @@ def bounds_and_slopes(bounds: Records, slopes: Records) -> Chart:
     )
     dash = alt.StrokeDash("kind:N", sort=kinds, title=None, scale={"domain": kinds, "range": [[1, 0], [6, 4], [2, 3]]})
     theory = alt.Chart(alt.Data(values=lines)).encode(x=x, color=colour(names), detail="piece:N")
-    ends = alt.Chart(alt.Data(values=[row for row in lines if row["piece"] == "end"])).encode(x=x, color=colour(names))
-    measured = alt.Chart(alt.Data(values=marks)).encode(x=x, color=colour(names))
+    ends = alt.Chart(alt.Data(values=[row for row in lines if row["end"]])).encode(x=x, color=colour(names))
+    measured = alt.Chart(alt.Data(values=marks)).encode(x=alt.X("at:Q"), color=colour(names))
     return dressed(
         alt.layer(
             theory.mark_line(strokeWidth=1.6).encode(y=y("bound"), strokeDash=dash),
@@ -58,7 +61,7 @@ def probabilities(points: Records) -> Chart:
     alt = required("altair")
     records = rows("points", points, "arms", "probability", "low", "high")
     scale = {"zero": False, "nice": False, "padding": 12}
-    base = alt.Chart(alt.Data(values=records), height=260, width=470).encode(
+    base = alt.Chart(alt.Data(values=records), height=200, width=470).encode(
         x=alt.X("arms:Q", title="number of arms K", scale=scale), color=alt.value("#0072B2")
     )
 

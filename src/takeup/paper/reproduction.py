@@ -8,10 +8,11 @@ from importlib import metadata
 from time import perf_counter
 from typing import Any
 
-from takeup.paper import contextual, regret, stroke
+from takeup.paper import contextual, regret, stroke, theory
 from takeup.paper.chapters import regret as regret_chapter
 from takeup.paper.chapters import stroke as stroke_chapter
 from takeup.paper.chapters import table2 as table2_chapter
+from takeup.paper.chapters import theory as theory_chapter
 from takeup.paper.document import Chapter
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.run import EngineName
@@ -102,6 +103,7 @@ class Reproduction:
         settings = self.settings
         return {
             "replications": settings.replications,
+            "latent_replications": settings.latent,
             "seed": settings.seed,
             "engine": settings.engine,
             "versions": versions(),
@@ -180,6 +182,18 @@ def _stroke(settings: Settings, progress: Progress) -> stroke.StrokeResult:
     )
 
 
+def _theory(settings: Settings, progress: Progress) -> theory.TheoryResult:
+    return theory.theory(
+        settings.replications,
+        settings.seed,
+        settings.engine,
+        progress,
+        horizons=theory.HORIZONS,
+        draws=theory.DRAWS,
+        scheduler=settings.scheduler,
+    )
+
+
 PARTS: dict[str, Part] = {
     "table2": Part(
         _table2,
@@ -190,6 +204,13 @@ PARTS: dict[str, Part] = {
     ),
     "regret": Part(
         _regret, lambda s: regret.decisions(s.replications), 1, regret_chapter.as_json, regret_chapter.chapter
+    ),
+    "theory": Part(
+        _theory,
+        lambda s: theory.decisions(s.replications, theory.HORIZONS),
+        1,
+        theory_chapter.as_json,
+        theory_chapter.chapter,
     ),
     "stroke": Part(
         _stroke,

@@ -132,6 +132,7 @@ def theory(
     *,
     horizons: Sequence[int] = HORIZONS,
     draws: int = DRAWS,
+    scheduler: object = None,
 ) -> TheoryResult:
     """Check the statements, try the conjecture on random worlds and measure slopes over the sweep.
 
@@ -142,6 +143,7 @@ def theory(
         progress: called with the number of decisions made, as the work goes on.
         horizons: at least two, rising.
         draws: how many random worlds of each size.
+        scheduler: for the engine "dask".
     """
     trace = simulate(
         {_name(p): _environment(p) for p in _simulated()},
@@ -152,6 +154,7 @@ def theory(
         engine=engine,
         record="curve",
         steps=horizons,
+        scheduler=scheduler,
         progress=progress,
     )
     return TheoryResult(

@@ -6,7 +6,7 @@ from typing import Any
 from takeup import charts
 from takeup.paper.agreement import REPLICATIONS, STANDARD_ERRORS, Comparison
 from takeup.paper.contextual import HORIZON, Cell, agreeing
-from takeup.paper.document import Chapter, Figure, Judged, Table, figure, with_error
+from takeup.paper.document import Chapter, Entry, Figure, Judged, Table, figure, with_error
 
 STATISTICS = ("median", "mean", "sd")
 
@@ -78,11 +78,11 @@ def chapter(cells: Sequence[Cell]) -> Chapter:
 
 def table(cells: Sequence[Cell]) -> Table:
     """A row a policy in an environment: measured with its Monte Carlo error, and the published figure in brackets."""
-    rows = tuple(
+    rows: tuple[tuple[Entry, ...], ...] = tuple(
         (
             str(cell.environment),
             cell.policy,
-            *map(_judged, cell.comparisons),
+            *(_judged(comparison) for comparison in cell.comparisons),
             f"{cell.measured.replications:,}",
         )
         for cell in cells
