@@ -196,3 +196,11 @@ def test_cheap_rows_get_enough_runs() -> None:
     assert (settings.observing, settings.latent) == (reproduction.ENOUGH, 500)
     many = reproduction.Settings(replications=100_000, engine="gpu")
     assert (many.observing, many.latent) == (100_000, reproduction.LATENT_REPLICATIONS)
+
+
+def test_every_option_is_in_the_docs() -> None:
+    shown = paper("--help").output
+    page = (Path(__file__).parent.parent / "docs" / "paper.md").read_text()
+    options = set(re.findall(r"--[a-z][a-z-]+", shown)) - {"--help"}
+    assert len(options) >= 8
+    assert all(f"`{option}" in page or f", `{option}" in page for option in options), options
