@@ -10,7 +10,7 @@ from takeup.paper.reproduction import ENOUGH
 SEED = 2019
 
 
-RUNS = {"cpu": 1000, "reference": 100}
+RUNS = {"cpu": 500, "reference": 40}
 """Of our side. With 4,000 runs the published figures of TS-Lat lie up to 3.65 errors from ours (environment 2, M = 40),
 so that the noise of a hundred runs of our own carries some seeds over the line."""
 
