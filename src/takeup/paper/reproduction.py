@@ -21,7 +21,7 @@ from takeup.version import __version__
 LATENT_REPLICATIONS = 1000
 """The most runs that table 2's TS-Lat rows get unless one asks for more: each costs as much as 400 of the others."""
 
-ENOUGH = 10_000
+ENOUGH = 20_000
 """Runs that table 2's other rows get at the least, unless numpy runs them. The paper's sds hang on outliers that come
 once in some hundred runs, and a bootstrap knows only those that it has seen."""
 
