@@ -54,7 +54,7 @@ class TestReach:
             jac=lambda q: -pi / q,
             method="SLSQP",
             bounds=Bounds(1e-9, 1),
-            constraints=LinearConstraint(np.stack([np.ones(actions), u]), [1, target], [1, np.inf]),
+            constraints=[LinearConstraint(np.ones(actions), 1, 1), LinearConstraint(u, target, np.inf)],
             options={"ftol": 1e-13, "maxiter": 500},
         )
         assert theory.divergence_to_reach(pi, u, target) == pytest.approx(found.fun, rel=1e-5)

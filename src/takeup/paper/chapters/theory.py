@@ -87,8 +87,8 @@ def _bounds(result: TheoryResult) -> Table:
 
 
 def _slope(row: BoundRow, policy: str) -> str:
-    slope = next(s for s in reversed(row.slopes) if s.policy == policy)
-    return with_error(slope.slope, slope.error) if slope.replications else ""
+    slopes = [s for s in row.slopes if s.policy == policy]  # none at p = 0.5, where there is nothing to regret
+    return with_error(slopes[-1].slope, slopes[-1].error) if slopes else ""
 
 
 def _conjecture(result: TheoryResult) -> Table:
