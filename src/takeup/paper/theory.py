@@ -152,9 +152,9 @@ def theory(
         _long(replications),
         seed,
         engine=engine,
+        scheduler=scheduler,
         record="curve",
         steps=horizons,
-        scheduler=scheduler,
         progress=progress,
     )
     return TheoryResult(
