@@ -1,6 +1,6 @@
 """The theory of Stirn & Jebara (2019): its statements checked, its conjecture measured, its open problem bounded."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
@@ -90,7 +90,7 @@ class BoundRow:
         known: the slope from the first to the last horizon of a TS-Obs that knows everything but the inferior row; what
             is asymptotic about the constant. None at p = 0, 0.5 and 1, where it is not defined.
         simulated_at: the p of the simulation behind the slopes: p or 1 - p, which give the same by symmetry.
-        slopes: measured, by policy and pair of horizons. At p = 0.5 they are 0 and were not measured.
+        slopes: measured, by policy and pair of horizons. None at p = 0.5, where there is nothing to regret.
     """
 
     p: float
@@ -157,10 +157,12 @@ def theory(
         steps=horizons,
         progress=progress,
     )
+    conjecture = tuple(_conjecture(arms, draws, seed) for arms in ARMS)
+    known = {p: _known(p, horizons[0], horizons[-1]) for p in _simulated() if p > 0}
     return TheoryResult(
-        checks=tuple(checks(seed)),
-        conjecture=tuple(_conjecture(arms, draws, seed) for arms in ARMS),
-        bounds=tuple(_bound(p, trace) for p in SWEEP),
+        checks=(*checks(seed), _verdict(conjecture)),
+        conjecture=conjecture,
+        bounds=tuple(_bound(p, trace, known) for p in SWEEP),
         horizons=tuple(horizons),
         seed=seed,
     )
@@ -171,36 +173,45 @@ def decisions(replications: int, horizons: Sequence[int] = HORIZONS) -> int:
     return 2 * len(_simulated()) * horizons[-1] * _long(replications)
 
 
-def _bound(p: float, trace: Trace) -> BoundRow:
-    world = World.bernoulli(_compliance(p), _SUCCESS)
-    at = min(p, round(1 - p, 2))
-    steps = trace.setup.steps
-    known = None
-    if 0 < at < 0.5:
-        trials = expected_trials(at, 1 - at, steps[[0, -1]])
-        known = float(np.ptp(world.value()) * np.diff(trials)[0] / np.log(steps[-1] / steps[0]))
-    return BoundRow(
-        p=p,
-        ts=float(thompson_constant(world.value()[0])),
-        ts_obs=lower_bound(_compliance(p), _SUCCESS).constant,
-        known=known,
-        simulated_at=at,
-        slopes=tuple(slope for policy in trace.setup.policies for slope in _slopes(trace, policy, at)),
-    )
-
-
-def _slopes(trace: Trace, policy: str, p: float) -> list[Slope]:
+def slopes(trace: Trace, policy: str, environment: str) -> list[Slope]:
+    """The slopes between each recorded step and the next, with errors from the replications' own slopes."""
     steps = [int(step) for step in trace.setup.steps]
-    pairs = list(pairwise(steps))
-    if p == 0.5:
-        return [Slope(policy, start, stop, 0.0, 0.0, 0) for start, stop in pairs]
-    where = list(trace.setup.environments).index(_name(p)), list(trace.setup.policies).index(policy)
+    where = list(trace.setup.environments).index(environment), list(trace.setup.policies).index(policy)
     own = np.diff(trace.regret[where], axis=-1) / np.diff(np.log(steps))
     errors = own.std(axis=0, ddof=1) / np.sqrt(len(own))
     return [
         Slope(policy, start, stop, float(mean), float(error), len(own))
-        for (start, stop), mean, error in zip(pairs, own.mean(axis=0), errors, strict=True)
+        for (start, stop), mean, error in zip(pairwise(steps), own.mean(axis=0), errors, strict=True)
     ]
+
+
+def _bound(p: float, trace: Trace, known: Mapping[float, float]) -> BoundRow:
+    at = min(p, round(1 - p, 2))
+    policies = trace.setup.policies if at < 0.5 else ()
+    return BoundRow(
+        p=p,
+        ts=float(thompson_constant(_environment(p).value()[0])),
+        ts_obs=lower_bound(_compliance(p), _SUCCESS).constant,
+        known=known.get(at),
+        simulated_at=at,
+        slopes=tuple(slope for policy in policies for slope in slopes(trace, policy, _name(at))),
+    )
+
+
+def _known(p: float, start: int, stop: int) -> float:
+    trials = expected_trials(p, 1 - p, [start, stop])
+    return float(np.ptp(_environment(p).value()) * np.ptp(trials) / np.log(stop / start))
+
+
+def _verdict(rows: Sequence[ConjectureRow]) -> TheoremCheck:
+    least = min(rows, key=lambda row: row.probability)
+    return TheoremCheck(
+        "section 6",
+        "under a uniform prior harmful noncompliance is far more probable than helpful",
+        all(row.low > 0.5 for row in rows),
+        f"K = {rows[0].arms} to {rows[-1].arms}: least probable at K = {least.arms}, "
+        f"{least.probability:.3f} with standard error {least.error:.3f}",
+    )
 
 
 def _conjecture(arms: int, draws: int, seed: int) -> ConjectureRow:
