@@ -163,6 +163,16 @@ class TestUnsupported:
         found = theory.lower_bound(np.eye(len(mu)), mu)
         assert found.constant == pytest.approx(float(theory.thompson_constant(mu)), rel=1e-6)
 
+    def test_certain_outcomes(self) -> None:
+        """An action that never succeeds costs f(0.8, 0) = 0.8 / -ln 0.2.
+
+        Beside one that always does, it is cheaper to move the row from (0.5, 0.5) to (0.7, 0.3) than to raise it.
+        """
+        found = theory.lower_bound(np.eye(2), [0.8, 0.0])
+        assert found.constant == pytest.approx(0.8 / -math.log(0.2), rel=1e-6)
+        found = theory.lower_bound([[1, 0, 0], [0, 0.5, 0.5]], [0.7, 1.0, 0.0])
+        assert found.rates[1] == pytest.approx(1 / float(theory.divergence(0.5, 0.7)))
+
     def test_an_action_that_never_happens(self) -> None:
         """Nobody has seen action 2, so it may be worth 1, and the inferior row may lead to it.
 

@@ -22,7 +22,7 @@ def expected_trials(rate: float, target: float, horizon: ArrayLike) -> FloatArra
     Decisions come as a Poisson process here, which matters to none but the first few. n(T) is then a pure birth process
     over (n, s), whose Laplace transform is a product along each path; Euler's method (Abate & Whitt 2006) inverts it.
 
-    E n(T) / ln T tends to 1 / kl(q, q*), from below and slowly. This is TS with two proposals of values q and q*, the
+    E n(T) / ln T tends to 1 / kl(q, q*), and slowly. This is TS with two proposals of values q and q*, the
     latter known; and TS-Obs with two proposals and two supported actions that knows all but the inferior row: q and q*
     are then the probabilities of the better action.
 

@@ -87,7 +87,7 @@ class Confusions:
         seen = rates @ self.pi[:, self.open]
         ratio = np.where(seen > 0, rates[row] * self.pi[row, self.open] / np.where(seen > 0, seen, 1.0), 1.0)
         free = 1 - (1 - mu[number]) * (1 - along) ** 3
-        slope = (free - mu[number]) / (free * (1 - free))
+        slope = (free - mu[number]) / np.maximum(free * (1 - free), np.finfo(float).tiny)
         below = ratio[number] + slope * (free - v)
         scale = np.where(below > 0, slope / np.where(below > 0, below, 1.0), 0.0)[:, np.newaxis]
         nu = 1 + scale * v
