@@ -152,9 +152,9 @@ def theory(
         _long(replications),
         seed,
         engine=engine,
+        scheduler=scheduler,
         record="curve",
         steps=horizons,
-        scheduler=scheduler,
         progress=progress,
     )
     conjecture = tuple(_conjecture(arms, draws, seed) for arms in ARMS)
