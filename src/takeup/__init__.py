@@ -19,6 +19,7 @@ from takeup.policies import (
     TSCheck,
     TSLat,
     TSObs,
+    TSRobust,
     Uniform,
     WarmTSLat,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "TSCheck",
     "TSLat",
     "TSObs",
+    "TSRobust",
     "TakeupError",
     "Thompson",
     "Trace",

@@ -6,6 +6,7 @@ from takeup.policies.allocation import Allocation, Limits
 from takeup.policies.base import Policy, Thompson
 from takeup.policies.conjugate import TS, TSCheck, TSObs, Uniform
 from takeup.policies.latent import TSLat, WarmTSLat
+from takeup.policies.robust import TSRobust
 
 REGISTRY: tuple[Policy[Any], ...] = (
     Uniform(),
@@ -15,6 +16,7 @@ REGISTRY: tuple[Policy[Any], ...] = (
     TSLat(),
     TSLat(soft_start=40),
     WarmTSLat(),
+    TSRobust(),
 )
 """Every policy, with its defaults. Who is in here is tested by the shared contract and listed to users."""
 
@@ -27,6 +29,7 @@ __all__ = [
     "TSCheck",
     "TSLat",
     "TSObs",
+    "TSRobust",
     "Thompson",
     "Uniform",
     "WarmTSLat",

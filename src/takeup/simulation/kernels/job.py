@@ -104,7 +104,7 @@ class Job:
             keep_decisions,
             kernel,
             kernel.parameters(policy, space),
-            kernel.size(space),
+            kernel.size(policy, space),
             kernel.switches(policy, space),
         )
 
