@@ -1,7 +1,7 @@
 """Thompson sampling that is right whether or not compliance is ignorable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -69,8 +69,10 @@ class TSRobust:
 
     @property
     def name(self) -> str:
-        """TS-Robust."""
-        return "TS-Robust"
+        """TS-Robust, and in brackets what is not as it is by default."""
+        other = {f.name: getattr(self, f.name) for f in fields(self) if f.name in ("shared", "pooled", "sharpness")}
+        changed = [f"{name} {value}" for name, value in other.items() if value != getattr(_DEFAULTS, name)]
+        return f"TS-Robust ({', '.join(changed)})" if changed else "TS-Robust"
 
     @property
     def models(self) -> tuple[int, ...]:
@@ -123,3 +125,6 @@ class TSRobust:
     def _update(self, prior: Posterior, evidence: Evidence) -> Pooled:
         outcomes = evidence.counts[..., :-1, :-1]
         return believe(prior, outcomes, evidence.compliance, self.models, self.log_prior, self.sharpness)
+
+
+_DEFAULTS = TSRobust()
