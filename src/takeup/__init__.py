@@ -13,6 +13,7 @@ from takeup.evidence import Event, Evidence, event
 from takeup.policies import (
     TS,
     Allocation,
+    Forgetting,
     Limits,
     Policy,
     Thompson,
@@ -37,6 +38,7 @@ __all__ = [
     "Environment",
     "Event",
     "Evidence",
+    "Forgetting",
     "InputError",
     "LabelError",
     "Limits",

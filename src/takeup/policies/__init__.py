@@ -5,6 +5,7 @@ from typing import Any
 from takeup.policies.allocation import Allocation, Limits
 from takeup.policies.base import Policy, Thompson
 from takeup.policies.conjugate import TS, TSCheck, TSObs, Uniform
+from takeup.policies.forgetting import Forgetting
 from takeup.policies.latent import TSLat, WarmTSLat
 from takeup.policies.robust import TSRobust
 
@@ -17,6 +18,7 @@ REGISTRY: tuple[Policy[Any], ...] = (
     TSLat(soft_start=40),
     WarmTSLat(),
     TSRobust(),
+    Forgetting(),
 )
 """Every policy, with its defaults. Who is in here is tested by the shared contract and listed to users."""
 
@@ -24,6 +26,7 @@ __all__ = [
     "REGISTRY",
     "TS",
     "Allocation",
+    "Forgetting",
     "Limits",
     "Policy",
     "TSCheck",
