@@ -24,11 +24,12 @@ from takeup.world import World
 
 HORIZON = 10_000
 REPLICATIONS = 1_000
-"""How many runs each cell of sweep and trap has; a random world gets a fifth of them."""
+"""How many runs each cell of the sweep has; the trap gets four times as many, a random world a fifth."""
 
 SWEEP = tuple(p / 100 for p in range(10, 50, 5))
 """The p of the sweep: how many do not comply, 0.1 to 0.45."""
 
+TRAP = "trap"
 WORLDS = 200
 GAP = 0.02
 """The least difference between the values of the two proposals of a random world."""
@@ -108,7 +109,7 @@ class RobustResult:
     """All figures.
 
     Attributes:
-        replications: runs of each cell of sweep and trap.
+        replications: runs of each cell of the sweep; the trap has four times as many.
         world_replications: runs in each random world.
         seed: the seed of the simulations.
         cells: TS, TS-Obs and TS-Robust in the sweep and the trap.
@@ -174,47 +175,51 @@ def robust(
     """Measure TS-Robust beside TS, with verdicts, and the trade-off curves.
 
     Args:
-        replications: runs of each cell of sweep and trap; a held-out world gets a fifth of them, as do the cells of a
-            trade-off curve, and its worlds a tenth.
+        replications: runs of each cell of the sweep. The trap, whose regret has the longest tail, gets four times as
+            many, a held-out world a fifth. A point of a trade-off curve has a fifth of these runs, and a tenth in each
+            of its worlds.
         seed: the seed of the simulations; that of the held-out worlds is fixed.
         engine: see `simulate`.
         progress: called with the number of decisions made.
     """
-    checks.whole("replications", replications, least=20)
-    fewer = replications // 5
-    known = sweep() | {"trap": trap()}
-    policies: list[Policy[Any]] = [TS(), TSObs(), TSRobust()]
-    trace = simulate(known, policies, HORIZON, replications, seed, engine=engine, progress=progress)
-    held_out = confounded_worlds()
-    there = simulate(held_out, [TS(), TSRobust()], HORIZON, fewer, seed, engine=engine, progress=progress)
-    default = TSRobust()
-    tuning = confounded_worlds(TUNING_WORLDS, TUNING)
+    checks.whole("replications", replications, least=50)
+    held_out, tuning = confounded_worlds(), confounded_worlds(TUNING_WORLDS, TUNING)
+
+    def run(
+        policies: Sequence[Policy[Any]], runs: int, worlds: dict[str, Environment], there: int
+    ) -> tuple[Trace, Trace, Trace]:
+        def part(where: dict[str, Environment], many: int) -> Trace:
+            return simulate(where, policies, HORIZON, many, seed, engine=engine, progress=progress)
+
+        return part(sweep(), runs), part({TRAP: trap()}, 4 * runs), part(worlds, there)
+
     curve = []
     for policy in [TSRobust(shared=s) for s in SHARED] + [TSRobust(sharpness=s) for s in SHARPNESS]:
-        pair: list[Policy[Any]] = [TS(), policy]
-        here, random = (
-            simulate(where, pair, HORIZON, runs, seed, engine=engine, progress=progress)
-            for where, runs in ((known, fewer), (tuning, fewer // 2))
-        )
-        curve.append(Setting(policy.shared, policy.sharpness, bars(here, random, policy.name)))
+        traces = run([TS(), policy], replications // 5, tuning, replications // 10)
+        curve.append(Setting(policy.shared, policy.sharpness, bars(*traces, policy.name)))
+    names = [TS().name, TSObs().name, TSRobust().name]
+    swept, trapped, random = run([TS(), TSObs(), TSRobust()], replications, held_out, replications // 5)
     return RobustResult(
         replications=replications,
-        world_replications=fewer,
+        world_replications=replications // 5,
         seed=seed,
-        cells=tuple(cell(trace, where, policy.name) for where in known for policy in policies),
-        worlds=tuple(cell(there, where, default.name) for where in held_out),
-        bars=bars(trace, there, default.name),
+        cells=tuple(
+            cell(trace, where, name)
+            for trace in (swept, trapped)
+            for where in trace.setup.environments
+            for name in names
+        ),
+        worlds=tuple(cell(random, where, names[-1]) for where in held_out),
+        bars=bars(swept, trapped, random, names[-1]),
         curve=tuple(curve),
     )
 
 
 def decisions(replications: int = REPLICATIONS) -> int:
     """How many decisions `robust` makes, for a progress bar."""
-    fewer = replications // 5
-    known = len(SWEEP) + 1
-    settings = len(SHARED) + len(SHARPNESS)
-    cells = 3 * known * replications + 2 * WORLDS * fewer
-    return HORIZON * (cells + 2 * settings * (known * fewer + TUNING_WORLDS * (fewer // 2)))
+    known, settings = len(SWEEP) + 4, len(SHARED) + len(SHARPNESS)
+    last = 3 * (known * replications + WORLDS * (replications // 5))
+    return HORIZON * (last + 2 * settings * (known * (replications // 5) + TUNING_WORLDS * (replications // 10)))
 
 
 def cell(trace: Trace, environment: str, policy: str) -> Cell:
@@ -224,19 +229,19 @@ def cell(trace: Trace, environment: str, policy: str) -> Cell:
     return Cell(environment, policy, float(ours.mean()), _error(ours), ratio, error)
 
 
-def bars(known: Trace, worlds: Trace, policy: str) -> tuple[Bar, ...]:
-    """The four figures that decide, of a trace of sweep and trap and one of random worlds."""
-    swept = [cell(known, where, policy) for where in known.setup.environments if where != "trap"]
-    mean = float(np.exp(np.mean([np.log(each.ratio) for each in swept])))
-    relative = float(np.sqrt(sum((each.ratio_error / each.ratio) ** 2 for each in swept)) / len(swept))
-    trapped = cell(known, "trap", policy)
+def bars(swept: Trace, trapped: Trace, worlds: Trace, policy: str) -> tuple[Bar, ...]:
+    """The four figures that decide, of traces of the sweep, the trap and the random worlds."""
+    cells = [cell(swept, where, policy) for where in swept.setup.environments]
+    mean = float(np.exp(np.mean([np.log(each.ratio) for each in cells])))
+    relative = float(np.sqrt(sum((each.ratio_error / each.ratio) ** 2 for each in cells)) / len(cells))
+    caught = cell(trapped, TRAP, policy)
     position = list(worlds.setup.policies).index(policy)
     ours, theirs = worlds.regret[:, position, :, -1], worlds.regret[:, 0, :, -1]
     median, ninetieth = np.quantile(ours.mean(axis=1) / theirs.mean(axis=1), [0.5, 0.9])
     errors = _bootstrap(ours, theirs)
     return (
         Bar("sweep, geometric mean of the ratios to TS", 0.65, mean, mean * relative),
-        Bar("trap, ratio to TS", 1.25, trapped.ratio, trapped.ratio_error),
+        Bar("trap, ratio to TS", 1.25, caught.ratio, caught.ratio_error),
         Bar("random confounded worlds, median ratio to TS", 1.15, float(median), float(errors[0])),
         Bar("random confounded worlds, 90th percentile of the ratios", 1.6, float(ninetieth), float(errors[1])),
     )
