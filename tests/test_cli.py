@@ -45,17 +45,17 @@ def test_demo_prints_the_table_and_json(monkeypatch: pytest.MonkeyPatch) -> None
     shown = runner.invoke(app, ["demo", "--replications", "5"])
     assert shown.exit_code == 0
     assert "TS-Lat-40" in shown.output
-    assert "of 40 medians and means agree" in shown.output
+    assert "of 60 figures agree" in shown.output
     first, again = (runner.invoke(app, ["demo", "--replications", "5", "--json", "--seed", "3"]) for _ in range(2))
     figures = json.loads(first.stdout)["table2"]
-    assert len(figures["cells"]) == 40
+    assert len(figures["cells"]) == 60
     assert set(figures["cells"][0]) == {
         "environment",
         "policy",
         "statistic",
         "published",
         "measured",
-        "error",
+        "mcse",
         "agrees",
     }
     assert first.stdout == again.stdout

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import betainc, expit
 
-from takeup.simulation.kernels import lane_gammas, rows, small, streams
+from takeup.simulation.kernels import lane_streams, rows, small, streams
 from takeup.simulation.kernels.compile import Compiled
 from takeup.simulation.kernels.compile_cpu import build
 from takeup.simulation.kernels.gammas import normal_pair
@@ -60,11 +60,13 @@ def test_lanes_draw_the_words_of_their_replications() -> None:
     """Lane l of a group that begins at replication n has the words of replication n + l, across 2^32 - 1 too."""
     key = (np.uint32(0xFFFFFFF0), np.uint32(7))
     for number, step, slot in ((0, 0, 0), (1000, 77, int(streams.POLICY) + 5)):
-        into = np.zeros(4 * LANES, dtype=np.uint32)
-        compiled(lane_gammas.draw_words)(into, key, np.uint32(number), step, np.uint32(slot))
+        keys = compiled(lane_streams.round_keys)(key)
+        keys = tuple(np.uint64(k) for k in keys)
+        into = compiled(lane_streams.opened)(keys, np.uint32(number))
+        compiled(lane_streams.draw_words)(into, keys, step, np.uint32(slot))
         for lane in range(LANES):
             expected = naive_philox([number + lane, step, slot, 0], [int(k) for k in key])
-            assert into.reshape(4, LANES)[:, lane].tolist() == expected
+            assert into[: 4 * LANES].reshape(4, LANES)[:, lane].tolist() == expected
 
 
 def test_keys_differ_by_seed_and_environment() -> None:

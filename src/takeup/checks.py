@@ -57,6 +57,15 @@ def probabilities(argument: str, value: ArrayLike) -> FloatArray:
     return array
 
 
+def rates(argument: str, value: ArrayLike) -> FloatArray:
+    """Probabilities that need not sum to anything."""
+    array = real(argument, value)
+    outside = (array < 0) | (array > 1)
+    if outside.any():
+        raise InputError(argument, _first(array, outside), "probabilities between 0 and 1")
+    return array
+
+
 def counts(argument: str, value: ArrayLike) -> IntArray:
     """Whole numbers, none below zero."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu":

@@ -53,9 +53,7 @@ class World:
             compliance: π[x, z, a], or π[z, a] in a single context.
             success: μ[x, a], the probability of success where a happens, or μ[a] in a single context.
         """
-        rate = checks.real("success", success)
-        if (rate < 0).any() or (rate > 1).any():
-            raise InputError("success", success, "probabilities between 0 and 1")
+        rate = checks.rates("success", success)
         return cls(np.asarray(compliance), np.stack([1 - rate, rate], axis=-1))
 
     def value(self) -> FloatArray:

@@ -1,10 +1,20 @@
 """The progress bar that all long commands share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from takeup.simulation.engine import Progress as Report
@@ -29,3 +39,19 @@ def watched(what: str, decisions: int, done: int = 0) -> Iterator[Report]:
             bar.advance(task, made)
 
         yield report
+
+
+@contextmanager
+def staged(what: str, work: float) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
+    """A bar over work of several kinds; yields what reports progress to it and what names the stage it is in."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=work)
+        yield (lambda done: bar.advance(task, done)), (lambda stage: bar.update(task, description=stage))

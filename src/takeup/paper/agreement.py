@@ -13,6 +13,9 @@ STANDARD_ERRORS = 4.0
 
 BOOTSTRAPS = 2000
 
+LARGEST_RESAMPLE = 2000
+"""Of the runs that a bootstrap draws; beyond that the error is scaled down by the square root of what it would draw."""
+
 REPLICATIONS = 100
 """How many runs a figure of the paper rests on: what its regret bound analysis states, and what the noise of its table
 2 looks like."""
@@ -32,16 +35,26 @@ class Comparison:
     """A measured figure beside a published one.
 
     Attributes:
-        statistic: "median" or "mean".
+        statistic: "median", "mean" or "sd".
         published: the paper's figure.
         measured: ours.
+        mcse: the Monte Carlo error of our side alone.
         error: the standard error of the difference, both sides together.
     """
 
     statistic: str
     published: float
     measured: float
+    mcse: float
     error: float
+
+    @property
+    def distance(self) -> float:
+        """How many standard errors ours lies above the paper's."""
+        difference = self.measured - self.published
+        return (
+            difference / self.error if self.error > 0 else float(np.copysign(np.inf, difference) if difference else 0)
+        )
 
     @property
     def agrees(self) -> bool:
@@ -50,17 +63,31 @@ class Comparison:
 
 
 def compare(regret: FloatArray, published: Published, seed: int = 0) -> list[Comparison]:
-    """Median and mean of the measured regrets beside the published ones.
+    """Median, mean and sd of the measured regrets beside the published ones.
 
-    The paper's side is taken as 100 runs. The error of its mean is its printed sd over ten; that of its median comes
-    from bootstrap samples of 100 out of our runs. The errors of our side come from our runs.
+    The paper's side is taken as 100 runs. The error of its mean is its printed sd over ten; those of its median and sd
+    come from bootstrap samples of 100 out of our runs. The errors of our side come from our runs: of the mean in closed
+    form, of the median and the sd by bootstrap.
     """
     rng = stream(seed, "bootstrap")
-    ours, theirs = (
-        float(np.median(rng.choice(regret, (BOOTSTRAPS, size)), axis=1).std()) for size in (regret.size, REPLICATIONS)
+    sd = float(regret.std(ddof=1))
+    our_median, our_sd = _errors(regret, regret.size, rng)
+    their_median, their_sd = _errors(regret, REPLICATIONS, rng)
+    figures = (
+        ("median", published.median, float(np.median(regret)), our_median, their_median),
+        ("mean", published.mean, float(regret.mean()), sd / regret.size**0.5, published.sd / REPLICATIONS**0.5),
+        ("sd", published.sd, sd, our_sd, their_sd),
     )
-    mean_error = np.hypot(regret.std(ddof=1) / np.sqrt(regret.size), published.sd / np.sqrt(REPLICATIONS))
     return [
-        Comparison("median", published.median, float(np.median(regret)), float(np.hypot(ours, theirs))),
-        Comparison("mean", published.mean, float(regret.mean()), float(mean_error)),
+        Comparison(statistic, printed, measured, mine, float(np.hypot(mine, its)))
+        for statistic, printed, measured, mine, its in figures
     ]
+
+
+def _errors(regret: FloatArray, size: int, rng: np.random.Generator) -> tuple[float, float]:
+    """The standard errors of the median and of the sd of so many runs, by bootstrap."""
+    drawn = min(size, LARGEST_RESAMPLE)
+    samples = rng.choice(regret, (BOOTSTRAPS, drawn))
+    scale = (drawn / size) ** 0.5
+    median, sd = np.median(samples, axis=1).std(), samples.std(axis=1, ddof=1).std()
+    return float(median) * scale, float(sd) * scale

@@ -1,6 +1,8 @@
 """The contextual simulations of Stirn & Jebara (2019), section 4.2: tables 1 and 2."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from takeup.environment import Environment
@@ -10,6 +12,9 @@ from takeup.simulation import Reporting, Summary, simulate
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.run import EngineName
 from takeup.world import World
+
+LATENT_COST = 400
+"""How many decisions of TS take the time of one of TS-Lat, about; for progress bars."""
 
 HORIZON = 2000
 """Not stated in the paper. TS-Check explores for ever in environment 2, at a cost of 0.2 a step; its regret there
@@ -90,14 +95,42 @@ class Cell:
 
 
 def table(
-    replications: int = REPLICATIONS, seed: int = 0, engine: EngineName = "auto", progress: Progress = silent
+    replications: int = REPLICATIONS,
+    seed: int = 0,
+    engine: EngineName = "auto",
+    progress: Progress = silent,
+    *,
+    latent_replications: int | None = None,
+    scheduler: object = None,
 ) -> list[Cell]:
-    """Table 2 again: TS-Lat sees no compliance, the others see all of it."""
+    """Table 2 again: TS-Lat sees no compliance, the others see all of it.
+
+    Args:
+        replications: runs of each cell.
+        seed: the seed.
+        engine: what runs them.
+        progress: called with the work done, in the units of `work`.
+        latent_replications: runs of the TS-Lat rows, which cost far more; as many as of the others where left out, and
+            0 leaves the rows out.
+        scheduler: for the engine "dask".
+    """
     environments = {str(number): environment(number) for number in _COMPLIANCE}
-    seen_or_not = ((observing(), Reporting(compliance=1)), (latent(), Reporting(compliance=0)))
+    latent_runs = replications if latent_replications is None else latent_replications
+    rows = [(observing(), 1.0, replications, 1), (latent(), 0.0, latent_runs, LATENT_COST)]
     traces = [
-        simulate(environments, rows, HORIZON, replications, seed, engine=engine, reporting=seen, progress=progress)
-        for rows, seen in seen_or_not
+        simulate(
+            environments,
+            policies,
+            HORIZON,
+            runs,
+            seed,
+            engine=engine,
+            reporting=Reporting(compliance=seen),
+            scheduler=scheduler,
+            progress=partial(_weighted, progress, cost),
+        )
+        for policies, seen, runs, cost in rows
+        if runs
     ]
     return [
         Cell(
@@ -113,6 +146,18 @@ def table(
     ]
 
 
-def decisions(replications: int) -> int:
-    """How many decisions the table takes, for a progress bar."""
-    return len(PUBLISHED) * HORIZON * replications
+def agreeing(cells: Sequence[Cell]) -> tuple[int, int]:
+    """How many figures of the table agree, and of how many."""
+    verdicts = [comparison.agrees for cell in cells for comparison in cell.comparisons]
+    return sum(verdicts), len(verdicts)
+
+
+def work(replications: int, latent_replications: int | None = None) -> int:
+    """How long the table takes, in decisions of TS, for a progress bar."""
+    latent_runs = replications if latent_replications is None else latent_replications
+    each = len(_COMPLIANCE) * HORIZON
+    return each * (len(observing()) * replications + len(latent()) * latent_runs * LATENT_COST)
+
+
+def _weighted(progress: Progress, cost: int, decisions: int) -> None:
+    progress(decisions * cost)

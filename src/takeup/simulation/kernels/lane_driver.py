@@ -6,14 +6,11 @@
 import numpy as np
 
 from takeup.simulation.kernels.driver import KEEPING, pick, tally
-from takeup.simulation.kernels.lane_gammas import ROW_1, ROW_2, ROW_3, draw_words
 from takeup.simulation.kernels.lane_proposed import propose_lanes
-from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, inlined
+from takeup.simulation.kernels.lane_streams import ROW_1, draw_words, opened, round_keys
+from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, either, inlined
 from takeup.simulation.kernels.streams import PATIENT
 from takeup.simulation.kernels.uniform import begin, learn
-
-_FEW = 4
-"""Up to how many proposals it is faster to add to all counts than to look one up."""
 
 
 def gather(real: Array, x: Array, slots: Number, contexts: Number, here: Array) -> None:
@@ -25,41 +22,89 @@ def gather(real: Array, x: Array, slots: Number, contexts: Number, here: Array) 
             here[(slots + slot) * LANES + lane] = real[every + x[lane] * slots + slot, lane]
 
 
+def table_of(threshold: Array, alias: Array) -> Number:
+    """What `answer_lanes` looks up."""
+    return threshold, alias
+
+
 def answer_lanes(
-    words: Array, x: Array, z: Array, threshold: Array, alias: Array, proposals: Number, joint: Number, room: Array
+    words: Array,
+    x: Array,
+    z: Array,
+    table: Number,
+    proposals: Number,
+    joint: Number,
+    answer: Array,
+    room: Number,
 ) -> None:
     """What happens in each lane, by the alias table of its context and proposal: `driver.pick` in three loops.
 
     The first and the last are SIMD instructions; the look-up between them holds nothing that could be mispredicted.
-    The answer is left in row 0 of `room`, which has four.
     """
+    threshold, alias = table
+    place, entry, limit = room
     for i in range(LANES):
         lane = np.uintp(i)
         cell = np.uint32(np.uint32(x[lane]) * np.uint32(proposals)) + np.uint32(z[lane])
         product = np.uint64(words[lane + ROW_1]) * np.uint64(joint)
         j = np.uint32(product >> np.uint64(32))
-        room[lane + ROW_1] = np.int32(np.uint32(cell) * np.uint32(joint) + j)
-        room[lane + ROW_2] = np.int32(j)
+        place[lane] = np.int32(np.uint32(cell) * np.uint32(joint) + j)
+        entry[lane] = np.int32(j)
     for i in range(LANES):
         lane = np.uintp(i)
-        at = np.uintp(room[lane + ROW_1])
-        room[lane] = alias[at]
-        room[lane + ROW_3] = np.int32(threshold[at])
+        at = np.uintp(place[lane])
+        answer[lane] = alias[at]
+        limit[lane] = np.int32(threshold[at])
     for i in range(LANES):
         lane = np.uintp(i)
         fraction = np.uint32(np.uint64(words[lane + ROW_1]) * np.uint64(joint))
-        own = np.int32(fraction < np.uint32(room[lane + ROW_3]))
-        room[lane] = np.int32(room[lane] + own * np.int32(room[lane + ROW_2] - room[lane]))
+        own = np.int32(fraction < np.uint32(limit[lane]))
+        answer[lane] = np.int32(answer[lane] + own * np.int32(entry[lane] - answer[lane]))
+
+
+def four_table(threshold: Array, alias: Array) -> Number:
+    """The tables of two proposals with four responses, as ten words: thresholds, and aliases of two bits each."""
+    return (
+        threshold[0], threshold[1], threshold[2], threshold[3], threshold[4], threshold[5], threshold[6], threshold[7],
+        np.uint32(alias[0] | alias[1] << 2 | alias[2] << 4 | alias[3] << 6),
+        np.uint32(alias[4] | alias[5] << 2 | alias[6] << 4 | alias[7] << 6),
+    )  # fmt: skip
+
+
+def answer_four(
+    words: Array,
+    x: Array,
+    z: Array,
+    table: Number,
+    proposals: Number,
+    joint: Number,
+    answer: Array,
+    room: Number,
+) -> None:
+    """`answer_lanes` for one context, two proposals and four responses: the tables are selected from, not looked up.
+
+    A quarter of the words belongs to each entry: its two upper bits say which, and the others are the fraction's.
+    """
+    t_0, t_1, t_2, t_3, s_0, s_1, s_2, s_3, aliases_0, aliases_1 = table
+    for i in range(LANES):
+        lane = np.uintp(i)
+        word, second = words[lane + ROW_1], z[lane] != 0
+        odd, upper = (word & np.uint32(1 << 30)) != 0, (word & np.uint32(1 << 31)) != 0
+        lower_half = either(odd, either(second, s_1, t_1), either(second, s_0, t_0))
+        upper_half = either(odd, either(second, s_3, t_3), either(second, s_2, t_2))
+        own = np.uint32(word << np.uint32(2)) < np.uint32(either(upper, upper_half, lower_half))
+        j = np.uint32(word >> np.uint32(30))
+        other = np.uint32(either(second, aliases_1, aliases_0) >> np.uint32(2 * j)) & np.uint32(3)
+        answer[lane] = np.int32(either(own, j, other))
 
 
 def count_lanes(pulls: Array, x: Array, z: Array, contexts: Number, proposals: Number) -> None:
-    """One more pull in each lane: of few proposals in one context, by adding 0 or 1 to the counts of all."""
-    if contexts == 1 and proposals <= _FEW:
-        for proposal in range(proposals):
-            row, number = np.uintp(proposal * LANES), np.int32(proposal)
-            for i in range(LANES):
-                lane = np.uintp(i)
-                pulls[row + lane] += np.int32(z[lane] == number)
+    """One more pull in each lane: of two proposals in one context without looking anything up."""
+    if contexts == 1 and proposals == 2:
+        for i in range(LANES):
+            lane = np.uintp(i)
+            pulls[lane] += np.int32(1) - z[lane]
+            pulls[lane + ROW_1] += z[lane]
     else:
         for i in range(LANES):
             lane = np.uintp(i)
@@ -70,14 +115,16 @@ def count_lanes(pulls: Array, x: Array, z: Array, contexts: Number, proposals: N
 @inlined
 def learn_lanes(
     memory: Number,
+    table: Array,
     x: Array,
     z: Array,
     answer: Array,
+    room: Number,
     patients: Array,
     shape: Number,
     report: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
@@ -86,7 +133,7 @@ def learn_lanes(
         a = answer[lane] // shape[3]
         y = answer[lane] - a * shape[3]
         seen = np.uint64(patients[2 * LANES + lane]) < report.threshold
-        moment = (key[0], key[1], np.uint32(number + np.uint32(lane)), np.uint32(step))
+        moment = (np.uint32(keys[0]), np.uint32(keys[1]), np.uint32(number + np.uint32(lane)), np.uint32(step))
         learn(memory.counts, memory.real, lane, x[lane], z[lane], a if seen else UNSEEN, y, shape, parameters, moment)
 
 
@@ -111,33 +158,34 @@ def _group(
     for lane in range(LANES):
         begin(memory.counts, memory.real, lane, shape, parameters)
     slots = first // contexts
-    patients, words = np.empty(4 * LANES, np.uint32), np.empty(4 * LANES, np.uint32)
     work = np.zeros((8 + 2 * (shape[2] + 1)) * LANES, np.float32)
-    x, z, answer = np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(4 * LANES, np.int32)
+    x, z, answer = np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32)
+    room = (np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32))
     late = np.zeros(LANES, np.uint8)
     here = memory.real.reshape(-1)
     if contexts > 1:
         here = np.empty(2 * slots * LANES, memory.real.dtype)
-    key = (scenarios.key[scenario, 0], scenarios.key[scenario, 1])
-    threshold, alias = scenarios.response_threshold[scenario], scenarios.response_alias[scenario]
+    keys = round_keys((scenarios.key[scenario, 0], scenarios.key[scenario, 1]))
+    patients, words = opened(keys, number), opened(keys, number)
+    table = table_of(scenarios.response_threshold[scenario], scenarios.response_alias[scenario])
     pulls = memory.counts.reshape(-1)[first * LANES :]
     recorded = 0
     for step in range(horizon):
-        draw_words(patients, key, number, step, PATIENT)
+        draw_words(patients, keys, step, PATIENT)
         if contexts > 1:
             for lane in range(LANES):
                 x[lane] = pick(
                     patients[lane], scenarios.context_threshold, scenarios.context_alias, scenario, 0, contexts
                 )
             gather(memory.real, x, slots, contexts, here)
-        propose_lanes(here, slots, patients, words, work, late, z, shape, parameters, key, number, step)
-        answer_lanes(patients, x, z, threshold, alias, proposals, joint, answer)
+        propose_lanes(here, slots, patients, words, work, late, z, shape, parameters, keys, number, step)
+        answer_lanes(patients, x, z, table, proposals, joint, answer, room)
         count_lanes(pulls, x, z, contexts, proposals)
         if KEEPING:
             for lane in range(count):
                 cell = np.int64(x[lane]) * proposals + z[lane]
                 record.decisions[scenario, row + lane, step] = cell * joint + answer[lane]
-        learn_lanes(memory, x, z, answer, patients, shape, report, parameters, key, number, step)
+        learn_lanes(memory, here, x, z, answer, room, patients, shape, report, parameters, keys, number, step)
         if recorded < record.steps.size and record.steps[recorded] == step + 1:
             for lane in range(count):
                 record.regret[scenario, row + lane, recorded] = tally(

@@ -3,8 +3,9 @@
 import numpy as np
 
 from takeup.simulation.kernels.gammas import ONE, cubed
-from takeup.simulation.kernels.lane_gammas import ROW_1, draw_pair, draw_words
+from takeup.simulation.kernels.lane_gammas import draw_pair
 from takeup.simulation.kernels.lane_proposed import WORK, decide, forget
+from takeup.simulation.kernels.lane_streams import ROW_1, draw_words
 from takeup.simulation.kernels.machine import LANES, Array, Number, fused, inlined
 from takeup.simulation.kernels.rows import padded
 from takeup.simulation.kernels.streams import POLICY
@@ -71,7 +72,7 @@ def propose_lanes(
     z: Array,
     shape: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
@@ -82,16 +83,16 @@ def propose_lanes(
     w_1, w_2 = parameters.weight[0], parameters.weight[1]
     for pair in range(actions):
         if pair & 1 == 0:
-            draw_words(words, key, number, step, POLICY + np.uint32(pair >> 1))
-        draw_pair(shapes, pair, slots, words, work, late, key, number, step)
+            draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
+        draw_pair(shapes, pair, slots, words, work, late, keys, number, step)
         _mean(shapes, pair, work, means, wide, w_1, w_2)
     pair = actions
     for proposal in range(proposals):
         _clear(work)
         for action in range(0, wide, 2):
             if pair & 1 == 0:
-                draw_words(words, key, number, step, POLICY + np.uint32(pair >> 1))
-            draw_pair(shapes, pair, slots, words, work, late, key, number, step)
+                draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
+            draw_pair(shapes, pair, slots, words, work, late, keys, number, step)
             _add(shapes, pair, work, means, action, wide)
             pair += 1
         _compare(work, np.float32(proposal))

@@ -3,7 +3,8 @@
 import numpy as np
 
 from takeup.simulation.kernels.gammas import ONE, cubed
-from takeup.simulation.kernels.lane_gammas import ROW_1, draw_pair, draw_words
+from takeup.simulation.kernels.lane_gammas import draw_pair
+from takeup.simulation.kernels.lane_streams import ROW_1, draw_words
 from takeup.simulation.kernels.machine import LANES, Array, Number, fused, inlined
 from takeup.simulation.kernels.streams import POLICY
 
@@ -56,7 +57,7 @@ def propose_lanes(
     z: Array,
     shape: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
@@ -72,7 +73,7 @@ def propose_lanes(
         z: the proposals, to be filled in.
         shape: (X, Kz, Ka, Y).
         parameters: those of the policy.
-        key: the two words of the streams' key.
+        keys: the words of the key in all rounds of Philox.
         number: the replication in lane 0.
         step: the step.
     """
@@ -80,7 +81,7 @@ def propose_lanes(
     w_1, w_2 = parameters.weight[0], parameters.weight[1]
     for pair in range(shape[1]):
         if pair & 1 == 0:
-            draw_words(words, key, number, step, POLICY + np.uint32(pair >> 1))
-        draw_pair(shapes, pair, slots, words, work, late, key, number, step)
+            draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
+        draw_pair(shapes, pair, slots, words, work, late, keys, number, step)
         _compare(shapes, pair, work, w_1, w_2)
     decide(work, z)

@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, inlined
+from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, either, inlined
 from takeup.simulation.kernels.streams import uniform
 from takeup.simulation.kernels.two_arm import step_of
 
 _N_01, _N_10, _N_11, _P, _H = (np.uintp(row * LANES) for row in range(1, 6))
 _CHANCE, _REPORT = np.uintp(3 * LANES), np.uintp(2 * LANES)
-NOTHING = 4
-"""Instead of a cell 2 z + j: nothing was seen."""
 
 
 @inlined
@@ -23,7 +21,7 @@ def propose_lanes(
     z: Array,
     shape: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
@@ -33,51 +31,70 @@ def propose_lanes(
         z[lane] = np.int32(0 if uniform(patients[lane + _CHANCE]) < shapes[lane + _P] else 1)
 
 
-def advance_lanes(table: Array, cell: Array) -> None:
-    """One more in the cell 2 z + j of each lane's table; none where it is NOTHING."""
+@inlined
+def _advance(table: Array, here: Number, second: Number, bad: Number, known: Number) -> None:
+    """`two_arm.advance` of a lane's table where something is known; selections instead of branches."""
+    n_00, n_01, n_10, n_11 = table[here], table[here + _N_01], table[here + _N_10], table[here + _N_11]
+    p, h = table[here + _P], table[here + _H]
+    near_0, near_1 = either(second, n_10, n_00), either(second, n_11, n_01)
+    column_0, column_1 = n_00 + n_10, n_01 + n_11
+    change, new_h = step_of(
+        either(bad, near_1, near_0), near_0 + near_1, either(bad, column_1, column_0), column_0 + column_1, h
+    )
+    one = either(known, 1.0, 0.0)
+    m_0, m_1 = either(bad, 0.0, one), either(bad, one, 0.0)
+    m_10, m_11 = either(second, m_0, 0.0), either(second, m_1, 0.0)
+    m_00, m_01 = m_0 - m_10, m_1 - m_11
+    table[here + _P] = p + change * (m_00 - m_01 - m_10 + m_11)
+    table[here + _H] = either(known, new_h, h)
+    table[here] = n_00 + m_00
+    table[here + _N_01] = n_01 + m_01
+    table[here + _N_10] = n_10 + m_10
+    table[here + _N_11] = n_11 + m_11
+
+
+def advance_all(table: Array, base: Number, row: Array, column: Array) -> None:
+    """One more in n[row, column] of each lane's table at `base`."""
     for i in range(LANES):
         lane = np.uintp(i)
-        n_00, n_01, n_10, n_11 = table[lane], table[lane + _N_01], table[lane + _N_10], table[lane + _N_11]
-        p, h = table[lane + _P], table[lane + _H]
-        m_00, m_01 = np.float64(cell[lane] == 0), np.float64(cell[lane] == 1)  # factors, 0 or 1, instead of branches
-        m_10, m_11 = np.float64(cell[lane] == 2), np.float64(cell[lane] == 3)
-        seen = m_00 + m_01 + m_10 + m_11
-        near = n_00 * m_00 + n_01 * m_01 + n_10 * m_10 + n_11 * m_11 + (1.0 - seen)
-        other = n_01 * m_00 + n_00 * m_01 + n_11 * m_10 + n_10 * m_11
-        far_near = n_10 * m_00 + n_11 * m_01 + n_00 * m_10 + n_01 * m_11
-        far_other = n_11 * m_00 + n_10 * m_01 + n_01 * m_10 + n_00 * m_11
-        change, new_h = step_of(near, other, far_near, far_other, h)
-        table[lane + _P] = p + change * (m_00 - m_01 - m_10 + m_11)
-        table[lane + _H] = new_h * seen + h * (1.0 - seen)
-        table[lane] = n_00 + m_00
-        table[lane + _N_01] = n_01 + m_01
-        table[lane + _N_10] = n_10 + m_10
-        table[lane + _N_11] = n_11 + m_11
+        _advance(table, base + lane, row[lane] != 0, column[lane] != 0, True)
+
+
+def advance_seen(table: Array, base: Number, row: Array, column: Array, seen: Array) -> None:
+    """`advance_all` in the lanes where something was seen."""
+    for i in range(LANES):
+        lane = np.uintp(i)
+        _advance(table, base + lane, row[lane] != 0, column[lane] != 0, seen[lane] != 0)
 
 
 @inlined
 def learn_lanes(
     memory: Number,
+    table: Array,
     x: Array,
     z: Array,
     answer: Array,
+    room: Number,
     patients: Array,
     shape: Number,
     report: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
     """What each lane saw, and then all recurrences at once."""
     intended, apart = parameters.intended[0], parameters.intended[1] - parameters.intended[0]
-    everyone = intended == UNSEEN
+    good = np.int32(parameters.good)
+    bad, seen, _ = room
     for i in range(LANES):
         lane = np.uintp(i)
-        a, y = answer[lane] >> 1, answer[lane] & 1
-        answer[lane] = np.int32(2 * z[lane] + (y ^ parameters.good))
-        if not everyone:
-            complied = np.int32(intended + z[lane] * apart == a)
-            reported = np.int32(np.uint64(patients[lane + _REPORT]) < report.threshold)
-            answer[lane] = np.int32(NOTHING + complied * reported * (answer[lane] - NOTHING))
-    advance_lanes(memory.real.reshape(-1), answer)
+        bad[lane] = np.int32((answer[lane] & np.int32(1)) ^ good)
+    if intended == UNSEEN:
+        advance_all(table, np.uintp(0), z, bad)
+    else:
+        for i in range(LANES):
+            lane = np.uintp(i)
+            complied = np.int32(intended + z[lane] * apart == answer[lane] >> 1)
+            seen[lane] = complied & np.int32(np.uint64(patients[lane + _REPORT]) < report.threshold)
+        advance_seen(table, np.uintp(0), z, bad, seen)

@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from takeup.simulation.kernels.lane_two_arm import NOTHING, advance_lanes
+from takeup.simulation.kernels.lane_two_arm import advance_all, advance_seen
 from takeup.simulation.kernels.machine import LANES, Array, Number, inlined, times_double
 from takeup.simulation.kernels.streams import uniform
+from takeup.simulation.kernels.tables import ALWAYS
 from takeup.simulation.kernels.two_arm import SLOTS
 
 _A, _B = np.uintp(4 * LANES), np.uintp((SLOTS + 4) * LANES)
+_COMPLIANCE = np.uintp(SLOTS * LANES)
 _CHANCE, _REPORT = np.uintp(3 * LANES), np.uintp(2 * LANES)
 
 
@@ -22,7 +24,7 @@ def propose_lanes(
     z: Array,
     shape: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
@@ -37,27 +39,32 @@ def propose_lanes(
 @inlined
 def learn_lanes(
     memory: Number,
+    table: Array,
     x: Array,
     z: Array,
     answer: Array,
+    room: Number,
     patients: Array,
     shape: Number,
     report: Number,
     parameters: Number,
-    key: Number,
+    keys: Number,
     number: Number,
     step: Number,
 ) -> None:
     """What each lane saw, and then all recurrences at once."""
-    response = x  # of one context alone: its room is free
+    bad, reported, action = room
+    good = np.int32(parameters.good)
     for i in range(LANES):
         lane = np.uintp(i)
-        a, y = answer[lane] >> 1, answer[lane] & 1
-        reported = np.int32(np.uint64(patients[lane + _REPORT]) < report.threshold)
-        response[lane] = np.int32(NOTHING + reported * (2 * z[lane] + a - NOTHING))
-        answer[lane] = np.int32(NOTHING + reported * (2 * a + (y ^ parameters.good) - NOTHING))
-    table = memory.real.reshape(-1)
-    advance_lanes(table[: SLOTS * LANES], answer)
-    advance_lanes(table[SLOTS * LANES :], response)
-    for i in range(LANES):
-        response[np.uintp(i)] = np.int32(0)
+        bad[lane] = np.int32((answer[lane] & np.int32(1)) ^ good)
+        action[lane] = np.int32(answer[lane] >> 1)
+    if report.threshold == ALWAYS:
+        advance_all(table, np.uintp(0), action, bad)
+        advance_all(table, _COMPLIANCE, z, action)
+    else:
+        for i in range(LANES):
+            lane = np.uintp(i)
+            reported[lane] = np.int32(np.uint64(patients[lane + _REPORT]) < report.threshold)
+        advance_seen(table, np.uintp(0), action, bad, reported)
+        advance_seen(table, _COMPLIANCE, z, action, reported)

@@ -21,6 +21,11 @@ def entry(job: Job) -> tuple[Plain, dict[Plain, Plain]] | None:
     bind = _bind(job)
     if job.waiting or bind is None:
         return None
+    if job.shape == (1, 2, 2, 2):
+        bind |= {
+            lane_driver.table_of: lane_driver.four_table,
+            lane_driver.answer_lanes: lane_driver.answer_four,
+        }
     return lane_driver.replicate_lanes, bind
 
 

@@ -35,6 +35,12 @@ def inlined(function: Function) -> Function:
     return function
 
 
+@inlined
+def either(which: Number, one: Number, other: Number) -> Number:
+    """One of two numbers: as a function of its own it becomes a selection, in SIMD lanes too, not a branch."""
+    return one if which else other
+
+
 def fused(a: Number, b: Number, c: Number) -> Number:
     """A b + c of float32 numbers, rounded once."""
     return np.float32(np.float64(a) * np.float64(b) + np.float64(c))

@@ -13,6 +13,9 @@ from takeup.simulation.kernels.streams import key_of
 
 WordArray = NDArray[np.uint32]
 
+ALWAYS = np.uint64(1 << 32)
+"""The threshold of a report that no word reaches."""
+
 
 class Scenarios(NamedTuple):
     """Environments of one shape, side by side along the first axis.
@@ -39,7 +42,7 @@ class Report(NamedTuple):
     """What reaches the policy.
 
     Attributes:
-        threshold: a decision's compliance is seen where its word is below this; 2^32 for always.
+        threshold: a decision's compliance is seen where its word is below this; ALWAYS is above all.
         delay: after how many more decisions its outcome is seen.
         batch: after how many decisions what is seen reaches the policy.
     """

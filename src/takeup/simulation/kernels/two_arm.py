@@ -66,28 +66,26 @@ def size(contexts: int, proposals: int, actions: int, levels: int) -> tuple[int,
 
 
 @inlined
-def step_of(near: Number, other: Number, far_near: Number, far_other: Number, h: Number) -> Number:
-    """The change of p, without its sign, and the new h, when the parameter `near` of a row grows by one.
+def step_of(near: Number, row: Number, column: Number, total: Number, h: Number) -> Number:
+    """The change of p, without its sign, and the new h, when the parameter `near` grows by one.
 
-    `other` is its row's other parameter, `far_near` and `far_other` are those of the other row.
+    `row`, `column` and `total` are the sums of its row, of its column and of all four parameters.
     """
-    row = near + other
-    total = row + far_near + far_other
     part = h / (near * total)  # one division for both
-    return times_double(part, total), part * ((near + far_near) * row)
+    return times_double(part, total), part * (column * row)
 
 
 @inlined
-def advance(real: Array, column: Number, base: Number, z: Number, j: Number) -> None:
+def advance(real: Array, place: Number, base: Number, z: Number, j: Number) -> None:
     """One more in n[z, j] of the table at `base`."""
-    near, other = base + 2 * z + j, base + 2 * z + 1 - j
-    far_near, far_other = base + 2 - 2 * z + j, base + 3 - 2 * z - j
-    change, h = step_of(
-        real[near, column], real[other, column], real[far_near, column], real[far_other, column], real[base + 5, column]
-    )
-    real[base + 4, column] += change if z == j else -change
-    real[base + 5, column] = h
-    real[near, column] += 1.0
+    near, first = base + 2 * z + j, base + 2 * z
+    column_0 = real[base, place] + real[base + 2, place]
+    column_1 = real[base + 1, place] + real[base + 3, place]
+    row = real[first, place] + real[first + 1, place]
+    change, h = step_of(real[near, place], row, column_1 if j else column_0, column_0 + column_1, real[base + 5, place])
+    real[base + 4, place] += change if z == j else -change
+    real[base + 5, place] = h
+    real[near, place] += 1.0
 
 
 def begin(counts: Array, real: Array, column: Number, shape: Number, parameters: Number) -> None:

@@ -1,0 +1,25 @@
+"""Charts: plain records in, Altair charts out, drawn offline as SVG and PNG.
+
+Needs the extra `report`. Functions take a polars frame or a sequence of records; what a record must have is said with
+each. One policy has one colour and one shape everywhere, told apart by those who do not see red and green as well.
+"""
+
+from takeup.charts.draw import inline, png, svg
+from takeup.charts.excess import excess
+from takeup.charts.extra import available
+from takeup.charts.regret import regret_over_noncompliance
+from takeup.charts.table import distances, distributions
+from takeup.charts.theory import bounds_and_slopes, probabilities
+
+__all__ = [
+    "available",
+    "bounds_and_slopes",
+    "distances",
+    "distributions",
+    "excess",
+    "inline",
+    "png",
+    "probabilities",
+    "regret_over_noncompliance",
+    "svg",
+]

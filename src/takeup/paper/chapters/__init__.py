@@ -1,0 +1,1 @@
+"""One module a result: how it reads, and what machines get of it."""

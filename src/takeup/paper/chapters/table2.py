@@ -1,0 +1,126 @@
+"""Table 2 beside its published figures."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from takeup import charts
+from takeup.paper.agreement import REPLICATIONS, STANDARD_ERRORS, Comparison
+from takeup.paper.contextual import HORIZON, Cell, agreeing
+from takeup.paper.document import Chapter, Entry, Figure, Judged, Table, figure, with_error
+
+STATISTICS = ("median", "mean", "sd")
+
+WHAT = (
+    f"Final regret after {HORIZON:,} patients in two contexts. Environments: 1 everyone complies, 2 everyone does the "
+    "opposite, 3 most comply, 4 most do the opposite."
+)
+RULE = (
+    f"A figure agrees where it is within {STANDARD_ERRORS:g} standard errors of both sides together. The paper's side "
+    f"is taken as {REPLICATIONS} runs: the error of its mean comes from its printed sd, those of its median and sd "
+    f"from bootstrap samples of {REPLICATIONS} out of our runs."
+)
+
+
+def as_json(cells: Sequence[Cell]) -> dict[str, Any]:
+    """A record a figure, and how many agree."""
+    records = [
+        {
+            "environment": cell.environment,
+            "policy": cell.policy,
+            "statistic": comparison.statistic,
+            "published": comparison.published,
+            "measured": comparison.measured,
+            "mcse": comparison.mcse,
+            "agrees": comparison.agrees,
+        }
+        for cell in cells
+        for comparison in cell.comparisons
+    ]
+    agree, total = agreeing(cells)
+    return {"cells": records, "agreeing": agree, "compared": total}
+
+
+def chapter(cells: Sequence[Cell]) -> Chapter:
+    """The table, how far each figure lies from the published one, and the distributions."""
+    agree, total = agreeing(cells)
+    far = max((c for cell in cells for c in cell.comparisons), key=lambda c: abs(c.distance))
+    return Chapter(
+        title="Contextual simulations (table 2)",
+        verdict=f"{agree} of {total} figures agree with the paper.",
+        text=(
+            WHAT,
+            f"{RULE} The farthest is a {far.statistic}, {abs(far.distance):.1f} errors away.",
+        ),
+        tables=(table(cells),),
+        figures=(
+            Figure(
+                "table2-agreement",
+                "How far each measured figure lies from the published one, in standard errors of both sides together. "
+                f"The band is what counts as agreement, {STANDARD_ERRORS:g} errors to either side.",
+                f"{agree} of {total} points lie within the band of {STANDARD_ERRORS:g} errors; the farthest lies at "
+                f"{far.distance:.1f}.",
+                lambda: charts.distances(_distances(cells), STANDARD_ERRORS),
+            ),
+            Figure(
+                "table2-distributions",
+                "Final regret. Thin lines reach from the 5 % to the 95 % quantile, boxes from 25 % to 75 %; the stroke "
+                "is the median, the diamond the published median. The scale is logarithmic from 3 on.",
+                "; ".join(
+                    f"environment {cell.environment}, {cell.policy}: median {figure(cell.measured.median)}, published "
+                    f"{figure(cell.published.median)}"
+                    for cell in cells
+                ),
+                lambda: charts.distributions(_quantiles(cells)),
+            ),
+        ),
+    )
+
+
+def table(cells: Sequence[Cell]) -> Table:
+    """A row a policy in an environment: measured with its Monte Carlo error, and the published figure in brackets."""
+    rows: tuple[tuple[Entry, ...], ...] = tuple(
+        (
+            str(cell.environment),
+            cell.policy,
+            *(_judged(comparison) for comparison in cell.comparisons),
+            f"{cell.measured.replications:,}",
+        )
+        for cell in cells
+    )
+    return Table(
+        f"Regret after {HORIZON:,} patients: measured ± Monte Carlo error (published), and whether they agree",
+        ("env.", "policy", *STATISTICS, "runs"),
+        rows,
+        words=2,
+    )
+
+
+def _judged(comparison: Comparison) -> Judged:
+    shown = f"{with_error(comparison.measured, comparison.mcse)} ({figure(comparison.published)})"
+    return Judged(shown, comparison.agrees)
+
+
+def _distances(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    return [
+        {
+            "environment": cell.environment,
+            "policy": cell.policy,
+            "statistic": comparison.statistic,
+            "distance": comparison.distance,
+        }
+        for cell in cells
+        for comparison in cell.comparisons
+    ]
+
+
+def _quantiles(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    return [
+        {
+            "environment": cell.environment,
+            "policy": cell.policy,
+            **{f"q{100 * q:02.0f}": value for q, value in cell.measured.quantiles.items()},
+            "median": cell.measured.median,
+            "published": cell.published.median,
+        }
+        for cell in cells
+    ]

@@ -1,0 +1,80 @@
+"""Philox for 32 replications side by side: the words of `streams`, with what the lanes share worked out once.
+
+Of a counter (replication, step, slot, attempt) the replication alone differs from lane to lane, and an attempt of zero
+leaves nothing to multiply. So the first two of the ten rounds come to three words a lane, which `opened` works out once
+for all steps and slots, and to a few words that are the same in all lanes.
+"""
+
+import numpy as np
+
+from takeup.simulation.kernels.machine import LANES, Array, Number, inlined
+from takeup.simulation.kernels.streams import _LOW, _MULTIPLIER_0, _MULTIPLIER_2, _WORD, round_key
+
+ROW_1, ROW_2, ROW_3 = np.uintp(LANES), np.uintp(2 * LANES), np.uintp(3 * LANES)
+_FIRST, _SECOND, _THIRD = np.uintp(4 * LANES), np.uintp(5 * LANES), np.uintp(6 * LANES)
+
+
+@inlined
+def round_keys(key: Number) -> Number:
+    """The two words of the key in each of the ten rounds; the first two are the key."""
+    return (
+        round_key(key[0], 0, 0), round_key(key[1], 1, 0), round_key(key[0], 0, 1), round_key(key[1], 1, 1),
+        round_key(key[0], 0, 2), round_key(key[1], 1, 2), round_key(key[0], 0, 3), round_key(key[1], 1, 3),
+        round_key(key[0], 0, 4), round_key(key[1], 1, 4), round_key(key[0], 0, 5), round_key(key[1], 1, 5),
+        round_key(key[0], 0, 6), round_key(key[1], 1, 6), round_key(key[0], 0, 7), round_key(key[1], 1, 7),
+        round_key(key[0], 0, 8), round_key(key[1], 1, 8), round_key(key[0], 0, 9), round_key(key[1], 1, 9),
+    )  # fmt: skip
+
+
+def opened(keys: Number, number: Number) -> Array:
+    """Room for a block of words a lane, in four rows, and three more with what is known of the lanes beforehand."""
+    room = np.empty(7 * LANES, np.uint32)
+    for i in range(LANES):
+        lane = np.uintp(i)
+        first = np.uint64(np.uint32(number + np.uint32(i))) * _MULTIPLIER_0
+        second = ((first >> _WORD) ^ keys[1]) * _MULTIPLIER_2
+        room[lane + _FIRST] = np.uint32((second >> _WORD) ^ keys[2])
+        room[lane + _SECOND] = np.uint32(second & _LOW)
+        room[lane + _THIRD] = np.uint32((first & _LOW) ^ keys[3])
+    return room
+
+
+@inlined
+def _round(c0: Number, c1: Number, c2: Number, c3: Number, k0: Number, k1: Number) -> Number:
+    """`streams._round` in words of 64 bits, of which the lower 32 count: no lane has to be split or joined."""
+    product_0, product_2 = (c0 & _LOW) * _MULTIPLIER_0, (c2 & _LOW) * _MULTIPLIER_2
+    return (product_2 >> _WORD) ^ c1 ^ k0, product_2, (product_0 >> _WORD) ^ c3 ^ k1, product_0
+
+
+@inlined
+def _last_rounds(c0: Number, c1: Number, c2: Number, c3: Number, keys: Number) -> Number:
+    """The third to the tenth round."""
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[4], keys[5])
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[6], keys[7])
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[8], keys[9])
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[10], keys[11])
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[12], keys[13])
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[14], keys[15])
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[16], keys[17])
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[18], keys[19])
+    return np.uint32(c0), np.uint32(c1), np.uint32(c2), np.uint32(c3)
+
+
+def draw_words(into: Array, keys: Number, step: Number, slot: Number) -> None:
+    """One Philox block for each lane: its four words in the first four rows of what `opened` gave."""
+    of_slot = np.uint64(slot) * _MULTIPLIER_2
+    of_step = ((of_slot >> _WORD) ^ np.uint64(step) ^ keys[0]) * _MULTIPLIER_0
+    slot_low, step_high, step_low = of_slot & _LOW, of_step >> _WORD, of_step & _LOW
+    for i in range(LANES):
+        lane = np.uintp(i)
+        w_0, w_1, w_2, w_3 = _last_rounds(
+            np.uint64(into[lane + _FIRST]) ^ slot_low,
+            np.uint64(into[lane + _SECOND]),
+            np.uint64(into[lane + _THIRD]) ^ step_high,
+            step_low,
+            keys,
+        )
+        into[lane] = w_0
+        into[lane + ROW_1] = w_1
+        into[lane + ROW_2] = w_2
+        into[lane + ROW_3] = w_3

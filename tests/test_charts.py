@@ -1,0 +1,94 @@
+"""Charts: drawn offline, one colour a policy, errors that say what is missing."""
+
+import sys
+from typing import Any
+
+import polars as pl
+import pytest
+
+from takeup import charts
+from takeup.charts import style
+from takeup.errors import InputError, MissingExtraError
+
+POINTS = [
+    {"policy": policy, "p": p / 10, "mean": 3.0 + p, "sd": 1.0, "side": 0}
+    for policy in ("TS", "TS-Obs", "TS-Check")
+    for p in range(11)
+]
+CELLS = [
+    {"environment": e, "policy": policy, "statistic": statistic, "distance": 1.5}
+    for e in (1, 2)
+    for policy in ("TS", "TS-Lat-0")
+    for statistic in ("median", "mean")
+]
+QUANTILES = [
+    {"environment": 1, "policy": "TS", "q05": 0, "q25": 2, "median": 3, "q75": 5, "q95": 90, "published": 3.5},
+]
+BARS = [
+    {"parameters": source, "outcome": "STS", "policy": policy, "mean": 100.0, "mcse": 4.0}
+    for source in ("paper", "patients")
+    for policy in ("TS", "TS-Obs")
+]
+BOUNDS = [{"policy": "TS-Obs", "kind": "bound", "p": p / 10, "bound": 0.5} for p in range(1, 10) if p != 5]
+SLOPES = [{"policy": "TS-Obs", "p": 0.2, "slope": 0.4, "error": 0.05}]
+ARMS = [{"arms": k, "probability": 0.9, "low": 0.88, "high": 0.92} for k in (2, 3, 4)]
+
+ALL = {
+    "regret": lambda: charts.regret_over_noncompliance(POINTS),
+    "distances": lambda: charts.distances(CELLS, 4.0),
+    "distributions": lambda: charts.distributions(QUANTILES),
+    "excess": lambda: charts.excess(BARS),
+    "bounds": lambda: charts.bounds_and_slopes(BOUNDS, SLOPES),
+    "probabilities": lambda: charts.probabilities(ARMS),
+}
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_every_chart_is_drawn(name: str) -> None:
+    chart = ALL[name]()
+    drawn = charts.svg(chart)
+    assert drawn.startswith("<svg")
+    assert drawn.count("<path") > 3
+    assert charts.png(chart, scale=1).startswith(b"\x89PNG")
+
+
+def test_a_policy_has_one_colour_everywhere() -> None:
+    for name in ("regret", "excess", "bounds"):
+        assert style.POLICIES["TS-Obs"][0] in charts.svg(ALL[name]())
+    colours = [colour for colour, _ in style.POLICIES.values()]
+    assert len(set(colours)) == len(colours) - 1  # TS-Lat is TS-Lat-0
+    names, colours, _ = style.look(["mine", "TS", "yours"])
+    assert names == ["TS", "mine", "yours"]
+    assert len(set(colours)) == 3
+
+
+def test_frames_and_records_give_the_same_chart() -> None:
+    assert charts.svg(charts.excess(pl.DataFrame(BARS))) == charts.svg(charts.excess(BARS))
+
+
+def test_records_are_left_as_they_were() -> None:
+    before = [dict(record) for record in POINTS]
+    charts.regret_over_noncompliance(POINTS)
+    assert before == POINTS
+
+
+def test_inline_charts_have_their_own_names_and_a_text_alternative() -> None:
+    drawn = charts.inline(ALL["regret"](), "one", 'rises "steeply"')
+    assert 'role="img" aria-label="rises &quot;steeply&quot;"' in drawn
+    assert 'id="clip' not in drawn
+    assert 'fill="currentColor"' in drawn
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(InputError, match="bars: got record 1 without mcse"):
+        charts.excess([BARS[0], {k: v for k, v in BARS[1].items() if k != "mcse"}])
+    with pytest.raises(InputError, match="no records"):
+        charts.distributions([])
+
+
+@pytest.mark.parametrize("module", ["altair", "vl_convert"])
+def test_a_missing_library_names_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chart: Any = ALL["excess"]()
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=r"takeup\[report\]"):
+        charts.excess(BARS) if module == "altair" else charts.svg(chart)
