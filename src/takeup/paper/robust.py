@@ -183,7 +183,7 @@ def robust(
         progress: called with the number of decisions made.
     """
     checks.whole("replications", replications, least=50)
-    held_out, tuning = confounded_worlds(), confounded_worlds(TUNING_WORLDS, TUNING)
+    held_out, tuning = confounded_worlds(WORLDS, HELD_OUT), confounded_worlds(TUNING_WORLDS, TUNING)
 
     def run(
         policies: Sequence[Policy[Any]], runs: int, worlds: dict[str, Environment], there: int
