@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test lint bench dask-torture clean
+.PHONY: help demo test lint bench dask-torture robust clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
+	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
 	@echo "make clean   remove the virtual environment and caches"
 
 $(BIN)/python:
@@ -51,6 +52,9 @@ bench: $(VENV)/.bench
 
 dask-torture: $(VENV)/.dev
 	$(BIN)/python benchmarks/cluster.py
+
+robust: $(VENV)/.dev
+	$(BIN)/python benchmarks/robust.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

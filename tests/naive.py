@@ -218,3 +218,32 @@ def coordinate_ascent(
         for _ in range(20):
             phi = coordinate_step(alpha, beta, events, phi)
     return phi
+
+
+def pooled_evidence(alpha: FloatArray, strength: int, outcomes: Sequence[tuple[int, int]]) -> float:
+    """P(y given z) of patients (z, y) of one action, when `strength` people whom nobody saw are behind every stick.
+
+    Every fate of the unseen is enumerated, stick by stick: whether each of them stops there. What a patient does at a
+    stick is then drawn from an urn that each proposal fills for itself, starting from the prior and the unseen.
+    """
+    total = 1.0
+    for j in range(alpha.size - 1):
+        first, others = float(alpha[j]), float(alpha[j + 1 :].sum())
+        reached = [(z, y == j) for z, y in outcomes if y >= j]
+        stick = 0.0
+        for fate in product((False, True), repeat=strength):
+            chance, balls = urn_of_two(first, others, fate)
+            for z in {z for z, _ in reached}:
+                chance *= urn_of_two(*balls, [stopped for its, stopped in reached if its == z])[0]
+            stick += chance
+        total *= stick
+    return total
+
+
+def urn_of_two(first: float, others: float, draws: Iterable[bool]) -> tuple[float, tuple[float, float]]:
+    """The chance of these draws from an urn to which each adds a ball of its colour, and the urn after them."""
+    chance = 1.0
+    for draw in draws:
+        chance *= (first if draw else others) / (first + others)
+        first, others = (first + 1, others) if draw else (first, others + 1)
+    return chance, (first, others)

@@ -17,10 +17,10 @@ needs_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-c
 
 SIMULATED = """
 import numpy as np
-from takeup import TS, TSObs, Environment, Reporting, World
+from takeup import TS, TSObs, TSRobust, Environment, Reporting, World
 from takeup.simulation.kernels import cpu, gpu
 two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
-for policy, recurrence in ((TSObs(), True), (TS(), False)):
+for policy, recurrence in ((TSObs(), True), (TS(), False), (TSRobust(), False)):
     options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "keep_decisions": True, "recurrence": recurrence}
     for one, other in zip(
         gpu.run([two, two], policy, 6, range(2, 4), 5, block=1, **options),
@@ -36,16 +36,17 @@ import numba
 import numba.cuda.dispatcher as dispatcher
 import numpy as np
 from numba import cuda
-from takeup import TSObs, Environment, Reporting, World
+from takeup import TSObs, TSRobust, Environment, Reporting, World
 from takeup.simulation.kernels import compile_gpu
 from takeup.simulation.kernels.job import Job
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
 truth = Environment.from_world(World.bernoulli(np.eye(3), [0.1, 0.2, 0.3]))
-job = Job.of([truth], TSObs(), 100, range(64), 0, Reporting(), None, False, True)
-entry = compile_gpu.entry(job.bind, job.switches, job.shape, job.rows, job.kernel.real)
-given = (64, 64, 0, 100, job.scenarios, job.report, job.parameters, job.memory(1), job.record(64))
-ptx, _ = cuda.compile_ptx(entry, tuple(numba.typeof(each) for each in given), cc=(9, 0))
-assert ".visible .entry" in ptx and "fma.rn.f32" in ptx
+for policy in (TSObs(), TSRobust()):
+    job = Job.of([truth], policy, 100, range(64), 0, Reporting(), None, False, True)
+    entry = compile_gpu.entry(job.bind, job.switches, job.shape, job.rows, job.kernel.real)
+    given = (64, 64, 0, 100, job.scenarios, job.report, job.parameters, job.memory(1), job.record(64))
+    ptx, _ = cuda.compile_ptx(entry, tuple(numba.typeof(each) for each in given), cc=(9, 0))
+    assert ".visible .entry" in ptx and "fma.rn.f32" in ptx
 """
 
 

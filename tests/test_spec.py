@@ -78,7 +78,7 @@ def test_a_file_says_it_all(file: Path) -> None:
         ("[0.9, 0.1]", "[0.9, 0.2]", "trial.toml: environments.plain.compliance: got a row with sum 1.1"),
         ("soft_start = 10", "soft_start = -1", "trial.toml: policies.0.soft_start: got -1"),
         ("soft_start = 10", "warm = true", "trial.toml: policies.0.warm: got True, expected a parameter of TSLat"),
-        ('kind = "TS"', 'kind = "UCB"', "trial.toml: policies.1.kind: got 'UCB', expected one of TS, TSCheck"),
+        ('kind = "TS"', 'kind = "UCB"', "trial.toml: policies.1.kind: got 'UCB', expected one of "),
         ("utility = [0.0, 0.4, 1.0]", "", "trial.toml: space.utility"),
         ("compliance = 0.5", "compliance = 5", "trial.toml: reporting.compliance: got 5"),
         ("share = [0.5, 0.5]", "", "trial.toml: environments.types.keys: got outcome, response"),

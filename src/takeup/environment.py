@@ -1,7 +1,7 @@
 """An Environment is the truth that a simulation draws from."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,12 +40,15 @@ class Environment:
         context: the probability of each context; shape (X,).
         response: p(a, y given x, z); shape (X, Kz, Ka, Y).
         types: the compliance types that the response was built from, where it was.
+        later: what it changes into, and after how many decisions: pairs (step, environment). All that is asked of an
+            environment is answered for the time before; `phases` lists what comes after.
     """
 
     space: Space
     context: FloatArray
     response: FloatArray
     types: Types | None = None
+    later: tuple[tuple[int, "Environment"], ...] = ()
 
     def __post_init__(self) -> None:
         shape = self.space.shape
@@ -150,6 +153,20 @@ class Environment:
             )
         return cls(evidence.space, rows.sum(axis=1) / rows.sum(), seen / rows[..., np.newaxis, np.newaxis])
 
+    def switch(self, step: int, other: "Environment") -> "Environment":
+        """This environment for the first `step` decisions, and then the other one."""
+        step = checks.whole("step", step, least=self.later[-1][0] + 1 if self.later else 1)
+        if (self.space.shape, self.space.utility) != (other.space.shape, other.space.utility):
+            raise MismatchError(f"an environment cannot change its space: {self.space} became {other.space}")
+        if other.later:
+            raise InputError("other", "an environment that changes", "one that stays", "add its changes one by one")
+        return replace(self, later=(*self.later, (step, other)))
+
+    @property
+    def phases(self) -> tuple[tuple[int, "Environment"], ...]:
+        """What it is from which decision on, beginning with itself from 0 on."""
+        return ((0, self), *self.later)
+
     def value(self) -> FloatArray:
         """v[x, z] = E[r given x, z], the expected reward of proposing z."""
         value: FloatArray = np.einsum("xzay,y->xz", self.response, self.space.reward)
@@ -173,6 +190,8 @@ class Environment:
         content = hashlib.blake2b(digest_size=16)
         for array in (self.context, self.response, self.space.reward):
             content.update(repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+        for step, other in self.later:
+            content.update(f"{step} {other.fingerprint()}".encode())
         return content.hexdigest()
 
     def meet(self, uniform: FloatArray) -> IntArray:

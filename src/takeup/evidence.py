@@ -27,12 +27,14 @@ class Event:
         proposal: z, the control.
         implemented: a, an a posteriori variable; UNSEEN while compliance has not been reported.
         outcome: y, an a posteriori variable; UNSEEN while the outcome is pending.
+        number: which decision it is, counted from 0; those who tell old from new need it.
     """
 
     context: Index
     proposal: Index
     implemented: Index = UNSEEN
     outcome: Index = UNSEEN
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +115,11 @@ class Evidence:
 
     def at(self, context: Index) -> "Evidence":
         """The evidence of one context, which may be another one in each replication."""
-        return Evidence(self.space.of_one_context(), at_context(self.counts, context, trailing=4))
+        return type(self)(self.space.of_one_context(), at_context(self.counts, context, trailing=4))
+
+    def only(self, contexts: NDArray[np.bool_]) -> "Evidence":
+        """The evidence of some contexts, that of the others left out; `contexts` has the axes (.., X)."""
+        return type(self)(self.space, self.counts * contexts[..., np.newaxis, np.newaxis, np.newaxis])
 
     @property
     def total(self) -> IntArray:
@@ -161,6 +167,27 @@ class Evidence:
             return (*np.indices(batch, sparse=True), *(np.broadcast_to(i, batch) for i in cell))
         except ValueError:
             raise InputError("event", event, f"one decision in each of {batch} replications") from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighted(Evidence):
+    """Evidence in which decisions count less than one: real numbers where Evidence has whole ones. For reading alone.
+
+    Counts are never scaled where they are kept; this is what a policy is shown that forgets, see `takeup.epochs`.
+    """
+
+    def __post_init__(self) -> None:
+        weights = checks.real("counts", self.counts)
+        weights.setflags(write=False)
+        object.__setattr__(self, "counts", weights)
+
+    def record(self, event: Event) -> "Evidence":
+        """Refused."""
+        raise MismatchError("weighted evidence is for reading; record into the counts that it was made from")
+
+    def move(self, before: Event, after: Event) -> "Evidence":
+        """Refused."""
+        raise MismatchError("weighted evidence is for reading; move within the counts that it was made from")
 
 
 def event(

@@ -5,7 +5,9 @@ from typing import Any
 from takeup.policies.allocation import Allocation, Limits
 from takeup.policies.base import Policy, Thompson
 from takeup.policies.conjugate import TS, TSCheck, TSObs, Uniform
+from takeup.policies.forgetting import Forgetting
 from takeup.policies.latent import TSLat, WarmTSLat
+from takeup.policies.robust import TSRobust
 
 REGISTRY: tuple[Policy[Any], ...] = (
     Uniform(),
@@ -15,6 +17,8 @@ REGISTRY: tuple[Policy[Any], ...] = (
     TSLat(),
     TSLat(soft_start=40),
     WarmTSLat(),
+    TSRobust(),
+    Forgetting(),
 )
 """Every policy, with its defaults. Who is in here is tested by the shared contract and listed to users."""
 
@@ -22,11 +26,13 @@ __all__ = [
     "REGISTRY",
     "TS",
     "Allocation",
+    "Forgetting",
     "Limits",
     "Policy",
     "TSCheck",
     "TSLat",
     "TSObs",
+    "TSRobust",
     "Thompson",
     "Uniform",
     "WarmTSLat",

@@ -70,8 +70,7 @@ class TSLat(TSObs):
 
     def used(self, evidence: Evidence) -> Evidence:
         """The evidence without that of contexts which are still in their soft start."""
-        ready = evidence.seen_outcomes >= self.soft_start
-        return Evidence(evidence.space, evidence.counts * ready[..., np.newaxis, np.newaxis, np.newaxis])
+        return evidence.only(evidence.seen_outcomes >= self.soft_start)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -61,34 +61,41 @@ def _run(setup: Setup, policy: Policy[Any], lanes: Sequence[_Lane], rows: int, p
     patients, rng = streams("patients"), streams("policy")
     space, batch = setup.space, (len(lanes), BLOCK)
     everyone = np.indices(batch, sparse=True)
-    gap = np.stack([lane.environment.regret() for lane in lanes])
+    truth = [lane.environment for lane in lanes]
+    changes = [(step, i, other) for i, each in enumerate(truth) for step, other in each.later]
+    gap = np.stack([each.regret() for each in truth])
     regret = np.zeros((*batch, setup.steps.size))
     pulls = np.zeros((*batch, *gap.shape[1:]), dtype=np.int64)
     decisions = np.zeros((*batch, setup.horizon if setup.full else 0), dtype=packed_type(space))
+    past, before = np.zeros(batch), np.zeros_like(pulls)  # the regret up to the last change, and the pulls until then
     state = policy.start(space, batch)
     arrived: list[tuple[Event] | tuple[Event, Event]] = []
     pending: list[tuple[Event, Event]] = []
     for t in range(setup.horizon):
+        for i, other in ((i, other) for step, i, other in changes if step == t):
+            past[i] += np.einsum("rxz,xz->r", pulls[i] - before[i], gap[i])
+            before[i], truth[i], gap[i] = pulls[i], other, other.regret()
         if t % setup.reporting.batch == 0:
             for news in arrived:
                 state = policy.learn(state, *news, rng) if len(news) == 1 else policy.report(state, *news, rng)
             arrived = []
         arrival, response, report = np.moveaxis(patients.random((len(lanes), 3, BLOCK)), 1, 0)
-        x = np.stack([lane.environment.meet(u) for lane, u in zip(lanes, arrival, strict=True)])
+        x = np.stack([each.meet(u) for each, u in zip(truth, arrival, strict=True)])
         z = policy.propose(state, x, rng)
-        answers = (lane.environment.respond(*unit) for lane, *unit in zip(lanes, x, z, response, strict=True))
+        answers = (each.respond(*unit) for each, *unit in zip(truth, x, z, response, strict=True))
         a, y = np.moveaxis(np.array(list(answers)), 1, 0)
         seen = np.where(report < setup.reporting.compliance, a, UNSEEN)
         if setup.reporting.delay == 0:
-            arrived.append((Event(x, z, seen, y),))
+            arrived.append((Event(x, z, seen, y, t),))
         else:
-            arrived.append((Event(x, z, seen),))
-            pending.append((Event(x, z, seen), Event(x, z, seen, y)))
+            decided = Event(x, z, seen, number=t)
+            arrived.append((decided,))
+            pending.append((decided, Event(x, z, seen, y, t)))
             if len(pending) > setup.reporting.delay:
                 arrived.append(pending.pop(0))
         pulls[(*everyone, x, z)] += 1
         if t + 1 in setup.steps:
-            regret[..., np.searchsorted(setup.steps, t + 1)] = np.einsum("lrxz,lxz->lr", pulls, gap)
+            regret[..., np.searchsorted(setup.steps, t + 1)] = past + np.einsum("lrxz,lxz->lr", pulls - before, gap)
         if setup.full:
             decisions[..., t] = np.ravel_multi_index((x, z, a, y), space.shape)
         progress(rows)

@@ -8,8 +8,19 @@ from typing import Any
 import numpy as np
 
 from takeup.errors import UnsuitableError
-from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs, Uniform, WarmTSLat
-from takeup.simulation.kernels import host, latent, observed, proposed, rows, small, two_arm, two_by_two, uniform
+from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs, TSRobust, Uniform, WarmTSLat
+from takeup.simulation.kernels import (
+    host,
+    latent,
+    observed,
+    proposed,
+    robust,
+    rows,
+    small,
+    two_arm,
+    two_by_two,
+    uniform,
+)
 from takeup.simulation.kernels.compile import Plain
 from takeup.space import Space
 
@@ -34,9 +45,10 @@ class Kernel:
     real: type[np.float32] | type[np.float64]
     registers: int | None = None
 
-    def size(self, space: Space) -> tuple[int, int]:
-        """Rows of counts and of reals."""
-        rows_: tuple[int, int] = self.file.size(*space.shape)
+    def size(self, policy: Policy[Any], space: Space) -> tuple[int, int]:
+        """Rows of counts and of reals; `room(policy, space)` says where they depend on the policy's parameters."""
+        own = hasattr(self.file, "room")
+        rows_: tuple[int, int] = self.file.room(policy, space) if own else self.file.size(*space.shape)
         return rows_
 
     def parameters(self, policy: Policy[Any], space: Space) -> Any:
@@ -87,6 +99,14 @@ def _one_start(policy: Policy[Any], space: Space) -> bool:
     return isinstance(policy, TSLat) and policy.restarts == 1
 
 
+def _no_small_shapes(policy: Policy[Any], space: Space) -> bool:
+    """Whether all gammas are of shapes of at least one."""
+    assert isinstance(policy, TSRobust)
+    prior = policy.prior(space)
+    assert prior.compliance is not None
+    return bool(min(prior.outcome.min(), prior.compliance.min()) >= 1)
+
+
 def _always(policy: Policy[Any], space: Space) -> bool:
     return True
 
@@ -103,6 +123,7 @@ KERNELS: list[tuple[type, Applies, Kernel]] = [
     (TSObs, _always, Kernel(observed, np.float32)),
     (TSLat, _one_start, Kernel(latent, np.float64, registers=96)),
     (WarmTSLat, _always, Kernel(latent, np.float64, registers=96)),
+    (TSRobust, _no_small_shapes, Kernel(robust, np.float64)),
 ]
 """Policies by their exact type, where the kernel applies, and the kernel: the first that fits is taken."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.environment import Environment
-from takeup.errors import InputError, MismatchError
+from takeup.errors import InputError, MismatchError, UnsuitableError
 from takeup.policies import Policy
 from takeup.simulation.kernels.choice import Kernel, choose
 from takeup.simulation.kernels.compile import Plain
@@ -89,6 +89,8 @@ class Job:
         spaces = {(e.space.shape, e.space.utility, e.space.intended) for e in environments}
         if len(spaces) > 1:
             raise MismatchError("environments run together must have one shape, utility and intended actions")
+        if any(e.later for e in environments):
+            raise UnsuitableError("kernels have no environments that change; use engine='reference'")
         space = environments[0].space
         kernel = choose(policy, space, recurrence=recurrence)
         kept = checks.counts("steps", [horizon] if steps is None else steps)
@@ -104,7 +106,7 @@ class Job:
             keep_decisions,
             kernel,
             kernel.parameters(policy, space),
-            kernel.size(space),
+            kernel.size(policy, space),
             kernel.switches(policy, space),
         )
 

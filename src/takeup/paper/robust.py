@@ -1,0 +1,269 @@
+"""What TS-Robust costs and gains beside TS, at T = 10,000: where the model of TS-Obs holds, and where it does not.
+
+Three kinds of worlds. The sweep is the regret bound analysis of Stirn & Jebara (2019), section 4.1, where compliance is
+ignorable. In the trap of Della Penna, Reid & Balduzzi (2016) half are always-takers who do well anyway and half are
+compliers whom the treatment harms. The random worlds mix all four compliance types and are confounded in any way.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from takeup import checks
+from takeup.checks import FloatArray
+from takeup.environment import Environment
+from takeup.policies import TS, Policy, TSObs, TSRobust
+from takeup.randomness import stream
+from takeup.simulation import Trace, simulate
+from takeup.simulation.engine import Progress, silent
+from takeup.simulation.run import EngineName
+from takeup.space import Space
+from takeup.world import World
+
+HORIZON = 10_000
+REPLICATIONS = 1_000
+"""How many runs each cell of the sweep has; the trap gets four times as many, a random world a fifth."""
+
+SWEEP = tuple(p / 100 for p in range(10, 50, 5))
+"""The p of the sweep: how many do not comply, 0.1 to 0.45."""
+
+TRAP = "trap"
+WORLDS = 200
+GAP = 0.02
+"""The least difference between the values of the two proposals of a random world."""
+
+HELD_OUT = 2019
+"""The seed of the random worlds that decide. Nothing was tuned on them."""
+
+TUNING = 777
+"""The seed of the worlds of the trade-off curves."""
+
+TUNING_WORLDS = 40
+SHARED = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+SHARPNESS = (1.0, 2.0, 6.0, 12.0)
+"""The settings of the trade-off curves; a sharpness of 3 is the default and in the first curve."""
+
+BOOTSTRAPS = 500
+RESPONSES = ((0, 0), (1, 1), (0, 1), (1, 0))
+"""Never-takers, always-takers, compliers and defiers: what each does under either proposal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The regret of a policy in an environment, and its ratio to that of TS, with Monte Carlo errors."""
+
+    environment: str
+    policy: str
+    regret: float
+    regret_error: float
+    ratio: float
+    ratio_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A figure that has to be at most a limit.
+
+    Attributes:
+        name: what it is.
+        limit: the most it may be.
+        measured: what it is.
+        error: its Monte Carlo error.
+    """
+
+    name: str
+    limit: float
+    measured: float
+    error: float
+
+    @property
+    def met(self) -> bool:
+        """Whether it is at most the limit."""
+        return self.measured <= self.limit
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is met by two errors or more."""
+        return self.measured + 2 * self.error <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One point of a trade-off curve.
+
+    Attributes:
+        shared: the prior probability that all is shared.
+        sharpness: the power of the evidence.
+        bars: the four figures, the random worlds being those of the tuning seed.
+    """
+
+    shared: float
+    sharpness: float
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RobustResult:
+    """All figures.
+
+    Attributes:
+        replications: runs of each cell of the sweep; the trap has four times as many.
+        world_replications: runs in each random world.
+        seed: the seed of the simulations.
+        cells: TS, TS-Obs and TS-Robust in the sweep and the trap.
+        worlds: TS-Robust in each held-out world.
+        bars: the four figures that have to be met.
+        curve: the trade-off over the prior weight, and then over the sharpness.
+    """
+
+    replications: int
+    world_replications: int
+    seed: int
+    cells: tuple[Cell, ...]
+    worlds: tuple[Cell, ...]
+    bars: tuple[Bar, ...]
+    curve: tuple[Setting, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all four are met."""
+        return all(bar.met for bar in self.bars)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as plain data, with the verdicts."""
+
+        def judged(bars: Sequence[Bar]) -> list[dict[str, Any]]:
+            return [asdict(bar) | {"met": bar.met, "clear": bar.clear} for bar in bars]
+
+        curve = [asdict(setting) | {"bars": judged(setting.bars)} for setting in self.curve]
+        return asdict(self) | {"bars": judged(self.bars), "curve": curve, "holds": self.holds}
+
+
+def sweep() -> dict[str, Environment]:
+    """μ = (0.75, 0.25), and a share p does the opposite of what is proposed."""
+    return {
+        f"p = {p:.2f}": Environment.from_world(World.bernoulli([[1 - p, p], [p, 1 - p]], [0.75, 0.25])) for p in SWEEP
+    }
+
+
+def trap() -> Environment:
+    """Half are always-takers who do well anyway, half are compliers whom the treatment harms."""
+    outcome = [[[0.25, 0.75], [0.25, 0.75]], [[0.5, 0.5], [0.75, 0.25]]]
+    return Environment.from_types(Space(2), [0.5, 0.5], RESPONSES[1:3], outcome)
+
+
+def confounded_worlds(number: int = WORLDS, seed: int = HELD_OUT) -> dict[str, Environment]:
+    """Two actions, four compliance types with Dirichlet(1) shares, potential outcomes with uniform rates.
+
+    Worlds whose two values are less than GAP apart are drawn again.
+    """
+    rng = stream(seed, "confounded worlds")
+    found: dict[str, Environment] = {}
+    while len(found) < number:
+        share, rate = rng.dirichlet(np.ones(len(RESPONSES))), rng.random((len(RESPONSES), 2))
+        world = Environment.from_types(Space(2), share, RESPONSES, np.stack([1 - rate, rate], axis=-1))
+        if world.regret().max() >= GAP:
+            found[f"world {len(found)}"] = world
+    return found
+
+
+def robust(
+    replications: int = REPLICATIONS, seed: int = 0, engine: EngineName = "auto", progress: Progress = silent
+) -> RobustResult:
+    """Measure TS-Robust beside TS, with verdicts, and the trade-off curves.
+
+    Args:
+        replications: runs of each cell of the sweep. The trap, whose regret has the longest tail, gets four times as
+            many, a held-out world a fifth. A point of a trade-off curve has a fifth of these runs, and a tenth in each
+            of its worlds.
+        seed: the seed of the simulations; that of the held-out worlds is fixed.
+        engine: see `simulate`.
+        progress: called with the number of decisions made.
+    """
+    checks.whole("replications", replications, least=50)
+    held_out, tuning = confounded_worlds(WORLDS, HELD_OUT), confounded_worlds(TUNING_WORLDS, TUNING)
+
+    def run(
+        policies: Sequence[Policy[Any]], runs: int, worlds: dict[str, Environment], there: int
+    ) -> tuple[Trace, Trace, Trace]:
+        def part(where: dict[str, Environment], many: int) -> Trace:
+            return simulate(where, policies, HORIZON, many, seed, engine=engine, progress=progress)
+
+        return part(sweep(), runs), part({TRAP: trap()}, 4 * runs), part(worlds, there)
+
+    curve = []
+    for policy in [TSRobust(shared=s) for s in SHARED] + [TSRobust(sharpness=s) for s in SHARPNESS]:
+        traces = run([TS(), policy], replications // 5, tuning, replications // 10)
+        curve.append(Setting(policy.shared, policy.sharpness, bars(*traces, policy.name)))
+    names = [TS().name, TSObs().name, TSRobust().name]
+    swept, trapped, random = run([TS(), TSObs(), TSRobust()], replications, held_out, replications // 5)
+    return RobustResult(
+        replications=replications,
+        world_replications=replications // 5,
+        seed=seed,
+        cells=tuple(
+            cell(trace, where, name)
+            for trace in (swept, trapped)
+            for where in trace.setup.environments
+            for name in names
+        ),
+        worlds=tuple(cell(random, where, names[-1]) for where in held_out),
+        bars=bars(swept, trapped, random, names[-1]),
+        curve=tuple(curve),
+    )
+
+
+def decisions(replications: int = REPLICATIONS) -> int:
+    """How many decisions `robust` makes, for a progress bar."""
+    known, settings = len(SWEEP) + 4, len(SHARED) + len(SHARPNESS)
+    last = 3 * (known * replications + WORLDS * (replications // 5))
+    return HORIZON * (last + 2 * settings * (known * (replications // 5) + TUNING_WORLDS * (replications // 10)))
+
+
+def cell(trace: Trace, environment: str, policy: str) -> Cell:
+    """One policy in one environment, beside TS."""
+    ours, theirs = trace.final(policy, environment), trace.final("TS", environment)
+    ratio, error = ratio_of_means(ours, theirs)
+    return Cell(environment, policy, float(ours.mean()), _error(ours), ratio, error)
+
+
+def bars(swept: Trace, trapped: Trace, worlds: Trace, policy: str) -> tuple[Bar, ...]:
+    """The four figures that decide, of traces of the sweep, the trap and the random worlds."""
+    cells = [cell(swept, where, policy) for where in swept.setup.environments]
+    mean = float(np.exp(np.mean([np.log(each.ratio) for each in cells])))
+    relative = float(np.sqrt(sum((each.ratio_error / each.ratio) ** 2 for each in cells)) / len(cells))
+    caught = cell(trapped, TRAP, policy)
+    position = list(worlds.setup.policies).index(policy)
+    ours, theirs = worlds.regret[:, position, :, -1], worlds.regret[:, 0, :, -1]
+    median, ninetieth = np.quantile(ours.mean(axis=1) / theirs.mean(axis=1), [0.5, 0.9])
+    errors = _bootstrap(ours, theirs)
+    return (
+        Bar("sweep, geometric mean of the ratios to TS", 0.65, mean, mean * relative),
+        Bar("trap, ratio to TS", 1.25, caught.ratio, caught.ratio_error),
+        Bar("random confounded worlds, median ratio to TS", 1.15, float(median), float(errors[0])),
+        Bar("random confounded worlds, 90th percentile of the ratios", 1.6, float(ninetieth), float(errors[1])),
+    )
+
+
+def ratio_of_means(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
+    """The ratio of two means of paired runs, and its standard error by the delta method."""
+    ratio = float(ours.mean() / theirs.mean())
+    return ratio, _error(ours - ratio * theirs) / float(theirs.mean())
+
+
+def _bootstrap(ours: FloatArray, theirs: FloatArray) -> FloatArray:
+    """The Monte Carlo error of median and 90th percentile: the runs of each world are drawn again, the worlds stay."""
+    rng = stream(0, "bootstrap")
+    number, runs = ours.shape
+    found = np.empty((BOOTSTRAPS, 2))
+    for i in range(BOOTSTRAPS):
+        again = rng.integers(runs, size=(number, runs))
+        means = [np.take_along_axis(each, again, axis=1).mean(axis=1) for each in (ours, theirs)]
+        found[i] = np.quantile(means[0] / means[1], [0.5, 0.9])
+    return np.asarray(found.std(axis=0, ddof=1))
+
+
+def _error(sample: FloatArray) -> float:
+    return float(sample.std(ddof=1) / np.sqrt(sample.size))

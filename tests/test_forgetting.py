@@ -1,0 +1,211 @@
+"""Epochs against a list of decisions, forgetting against its base, and environments that change."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from takeup import (
+    TS,
+    UNSEEN,
+    Environment,
+    Event,
+    Evidence,
+    Forgetting,
+    InputError,
+    MismatchError,
+    Reporting,
+    Space,
+    TSLat,
+    TSObs,
+    TSRobust,
+    UnsuitableError,
+    WarmTSLat,
+    World,
+    simulate,
+    stream,
+)
+from takeup.epochs import Epochs
+from takeup.policies.allocation import probability_largest
+from takeup.simulation.description import describe, environment_of, policy_of
+from takeup.simulation.kernels import cpu
+
+SPACE = Space(2, contexts=2)
+SUCCESS = [0.25, 0.75]
+BEFORE = Environment.from_world(World.bernoulli([[0.9, 0.1], [0.1, 0.9]], SUCCESS))
+AFTER = Environment.from_world(World.bernoulli([[0.2, 0.8], [0.7, 0.3]], SUCCESS))
+
+
+def by_hand(decisions: list[Event], epochs: int, length: int) -> np.ndarray:
+    """The table of decisions as they are known now, each put in its place on its own."""
+    counts = np.zeros((epochs, *Evidence.empty(SPACE).counts.shape), dtype=np.int64)
+    newest = (len(decisions) - 1) // length
+    for i, e in enumerate(decisions):
+        counts[min(newest - i // length, epochs - 1), e.context, e.proposal, e.implemented, e.outcome] += 1
+    return counts
+
+
+class TestEpochs:
+    @pytest.mark.parametrize(("epochs", "length"), [(1, 3), (3, 1), (4, 7), (40, 5)])
+    def test_equal_a_list_of_decisions_after_any_reports(self, epochs: int, length: int) -> None:
+        """60 decisions, after each of which some earlier one, however old, may become better known."""
+        rng = stream(1, epochs, length)
+        state = Epochs.empty(SPACE, epochs, length)
+        known: list[Event] = []
+        for i in range(60):
+            known.append(Event(int(rng.integers(2)), int(rng.integers(2)), number=i))
+            state = state.record(known[-1])
+            j = int(rng.integers(i + 1))
+            after = replace(known[j], implemented=int(rng.integers(2)), outcome=int(rng.integers(UNSEEN, 2)))
+            state, known[j] = state.move(known[j], after), after
+            np.testing.assert_array_equal(state.counts, by_hand(known, epochs, length))
+        assert state.total() == Evidence.of(SPACE, known)
+
+    def test_decisions_without_a_number_come_one_after_the_other(self) -> None:
+        events = [Event(0, i % 2, 0, 1) for i in range(20)]
+        plain, numbered = Epochs.empty(SPACE, 4, 3), Epochs.empty(SPACE, 4, 3)
+        for i, e in enumerate(events):
+            plain, numbered = plain.record(e), numbered.record(replace(e, number=i))
+        np.testing.assert_array_equal(plain.counts, numbered.counts)
+
+    def test_a_gap_in_the_numbers_lets_epochs_pass(self) -> None:
+        """Decision 0 and then decision 1,000, 100 epochs later: the first is among the old."""
+        state = Epochs.empty(SPACE, 5, 10).record(Event(0, 0, 0, 1, 0)).record(Event(0, 1, 1, 1, 1000))
+        assert state.counts[4, 0, 0, 0, 1] == 1
+        assert state.counts[0, 0, 1, 1, 1] == 1
+
+    def test_a_report_must_say_which_decision_it_is_about(self) -> None:
+        state = Epochs.empty(SPACE, 3, 5).record(Event(0, 0))
+        for number in (None, 1):
+            with pytest.raises(InputError, match="number: got"):
+                state.move(Event(0, 0, number=number), Event(0, 0, 1, number=number))
+        with pytest.raises(MismatchError, match="no decision is known"):
+            state.move(Event(0, 1, number=0), Event(0, 1, 1, number=0))
+
+    def test_weighted_evidence_is_for_reading(self) -> None:
+        weighted = Epochs.empty(SPACE, 2, 1).record(Event(0, 0, 0, 1)).weighted(np.array([0.5, 0.1]))
+        assert weighted.counts[0, 0, 0, 1] == 0.5
+        assert weighted.at(0).counts.sum() == 0.5
+        with pytest.raises(MismatchError, match="for reading"):
+            weighted.record(Event(0, 0))
+        with pytest.raises(MismatchError, match="for reading"):
+            weighted.move(Event(0, 0, 0, 1), Event(0, 0, 0, 0))
+
+
+class TestForgetting:
+    def test_old_decisions_count_half_after_a_half_life(self) -> None:
+        """Epochs of 4, a half-life of 8. A success of arm 0 two epochs ago counts 1/2, one of arm 1 now counts 1.
+
+        So TS compares Beta(1.5, 1) with Beta(2, 1).
+        """
+        policy = Forgetting(half_life=8, epoch=4)
+        state = policy.start(Space(2))
+        for number, z in ((0, 0), (8, 1)):
+            state = policy.learn(state, Event(0, z, z, 1, number), stream(0))
+        allocation = policy.allocation(state, 0, stream(0))
+        assert allocation.exact
+        np.testing.assert_allclose(allocation.probability, probability_largest(np.array([[1.5, 1], [2, 1]])))
+
+    def test_a_late_outcome_counts_as_much_as_its_decision(self) -> None:
+        policy = Forgetting(half_life=8, epoch=4)
+        state = policy.start(Space(2))
+        for number in (0, 8):
+            state = policy.learn(state, Event(0, 0, 0, number=number), stream(0))
+        state = policy.report(state, Event(0, 0, 0, number=0), Event(0, 0, 0, 1, 0), stream(0))
+        weighted = state.weighted(policy.weights)
+        assert weighted.counts[0, 0, 0, 1] == 0.5
+        assert weighted.counts[0, 0, 0, UNSEEN] == 1
+
+    @pytest.mark.parametrize("base", [TS(), TSObs(), TSLat(), TSRobust()], ids=lambda p: p.name)
+    def test_one_that_forgets_nothing_decides_as_its_base(self, base: TS) -> None:
+        patient = Forgetting(base=base, half_life=10**9, epoch=10**9)
+        for reporting in (Reporting(), Reporting(compliance=0.5, delay=3, batch=2)):
+            trace = simulate(BEFORE, [base, patient], 40, 10, engine="reference", reporting=reporting)
+            np.testing.assert_array_equal(trace.pulls[0, 0], trace.pulls[0, 1])
+
+    @pytest.mark.parametrize("base", [TS(), TSObs()], ids=lambda p: p.name)
+    def test_it_follows_a_compliance_that_changes_and_pays_for_it_before(self, base: TS) -> None:
+        """Who was told the better arm gets the worse one after half of 1,200 decisions.
+
+        Means over 100 runs, each comparison by more than 5 standard errors of the difference.
+        """
+        forgetful = Forgetting(base=base, half_life=100, epoch=20)
+        world = BEFORE.switch(600, AFTER)
+        trace = simulate(world, [base, forgetful], 1200, 100, seed=2, record="curve", steps=[600, 1200])
+        assert trace.setup.engines == ("reference", "reference")
+        halves = np.stack([trace.regret[0, :, :, 0], trace.regret[0, :, :, 1] - trace.regret[0, :, :, 0]])
+        difference = halves[:, 0] - halves[:, 1]
+        error = difference.std(axis=1, ddof=1) / 10
+        assert difference[0].mean() < -5 * error[0]
+        assert difference[1].mean() > 5 * error[1]
+
+    def test_it_survives_a_round_trip_through_its_description(self) -> None:
+        policy = Forgetting(base=TSRobust(shared=0.5), half_life=300, epoch=30)
+        again = policy_of(describe(policy))
+        assert describe(again) == describe(policy)
+        assert again.name == policy.name
+
+    def test_bad_parameters_are_refused(self) -> None:
+        with pytest.raises(InputError, match="base: got TS-Lat-0 warm"):
+            Forgetting(base=WarmTSLat())  # type: ignore[arg-type]  # as a user may
+        for argument in ("half_life", "epoch"):
+            with pytest.raises(InputError, match=f"{argument}: got"):
+                Forgetting(**{argument: 0})  # type: ignore[arg-type]  # as a user may
+
+    def test_it_has_no_kernel_and_the_error_says_what_to_use(self) -> None:
+        with pytest.raises(UnsuitableError, match="use engine='reference'"):
+            simulate(BEFORE, Forgetting(), 5, 5, engine="cpu")
+
+
+class TestSwitch:
+    def test_regret_is_that_of_the_environment_of_the_time(self) -> None:
+        """Every decision's gap, looked up one by one, with two changes and a delay, sums to the recorded regret."""
+        world = BEFORE.switch(15, AFTER).switch(40, BEFORE)
+        trace = simulate(
+            world, TS(), 60, 20, seed=3, record="full", reporting=Reporting(delay=4), steps=[10, 15, 16, 40, 60]
+        )
+        _, z, _, _ = np.unravel_index(trace.decisions[0, 0], world.space.shape)
+        gap = np.array([(BEFORE if t < 15 or t >= 40 else AFTER).regret()[0] for t in range(60)])
+        steps = np.cumsum(np.take_along_axis(gap, z.T, axis=1).T, axis=1)
+        np.testing.assert_allclose(trace.regret[0, 0], steps[:, [9, 14, 15, 39, 59]], atol=1e-12)
+
+    def test_responses_are_those_of_the_environment_of_the_time(self) -> None:
+        """Everyone complies, then nobody does."""
+        turned = [Environment.from_world(World.bernoulli(each, SUCCESS)) for each in (np.eye(2), 1 - np.eye(2))]
+        trace = simulate(turned[0].switch(30, turned[1]), TS(), 60, 10, record="full")
+        _, z, a, _ = np.unravel_index(trace.decisions[0, 0], SPACE.of_one_context().shape)
+        assert (a[:, :30] == z[:, :30]).all()
+        assert (a[:, 30:] != z[:, 30:]).all()
+
+    def test_lanes_change_each_at_its_own_time(self) -> None:
+        """What a simulation gives does not depend on what runs beside it."""
+        worlds = {"late": BEFORE.switch(20, AFTER), "early": BEFORE.switch(7, AFTER), "never": BEFORE}
+        together = simulate(worlds, TS(), 30, 100, seed=4, engine="reference")
+        for i, world in enumerate(worlds.values()):
+            alone = simulate(world, TS(), 30, 100, seed=4, engine="reference")
+            np.testing.assert_array_equal(together.regret[i], alone.regret[0])
+
+    def test_it_is_part_of_the_fingerprint_and_of_the_description(self) -> None:
+        world = BEFORE.switch(10, AFTER)
+        assert len({e.fingerprint() for e in (BEFORE, world, BEFORE.switch(11, AFTER), BEFORE.switch(10, BEFORE))}) == 4
+        assert environment_of(describe(world)).fingerprint() == world.fingerprint()
+
+    def test_kernels_refuse_it_and_say_what_to_use(self) -> None:
+        world = BEFORE.switch(10, AFTER)
+        with pytest.raises(UnsuitableError, match="use engine='reference'"):
+            simulate(world, TS(), 20, 5, engine="cpu")
+        with pytest.raises(UnsuitableError, match="use engine='reference'"):
+            cpu.run([world], TS(), 20, range(5))
+        assert simulate(world, TS(), 20, 5).setup.engines == ("reference",)
+
+    def test_bad_changes_are_refused(self) -> None:
+        world = BEFORE.switch(10, AFTER)
+        with pytest.raises(InputError, match="step: got 0"):
+            BEFORE.switch(0, AFTER)
+        with pytest.raises(InputError, match="step: got 10"):
+            world.switch(10, BEFORE)
+        with pytest.raises(InputError, match="other: got"):
+            BEFORE.switch(5, world)
+        three = Environment.from_world(World.bernoulli(np.eye(3), [0.1, 0.2, 0.3]))
+        with pytest.raises(MismatchError, match="cannot change its space"):
+            BEFORE.switch(5, three)
