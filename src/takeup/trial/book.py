@@ -228,8 +228,7 @@ class Book:
         for collection in (self.records, self.units, self.keys, self.answers, self.open):
             collection.clear()
         self.changes = Changes()
-        self.rollup.changed = set()
-        self.rollup.merged = False
+        self.rollup.forget(self.decisions + 1)
 
     def _decided(self, event: Decided) -> None:
         space = self.design.space

@@ -86,6 +86,12 @@ class Rollup:
         row.until = at
         self.changed.add(place)
 
+    def forget(self, number: int) -> None:
+        """Keep the bucket of the next decision, and drop the others."""
+        bucket = self.bucket(number)
+        self.rows = {place: row for place, row in self.rows.items() if place[0] == bucket}
+        self.changed, self.merged = set(), False
+
     def _double(self) -> None:
         """Merge neighbours; needs all rows."""
         rows: dict[tuple[int, int], Row] = {}
