@@ -8,6 +8,6 @@ except ImportError:
     raise MissingExtraError("sqlalchemy", "server") from None
 
 from takeup.store.sqlite import Library, library
-from takeup.store.store import Store, Witness, now
+from takeup.store.store import Store, Witness, looking, now
 
-__all__ = ["Library", "Store", "Witness", "library", "now"]
+__all__ = ["Library", "Store", "Witness", "library", "looking", "now"]

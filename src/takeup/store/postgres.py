@@ -14,7 +14,7 @@ def engine(url: str, connections: int) -> Engine:
     """Connections that wait for the disk at every commit, whatever the server's default."""
     if importlib.util.find_spec("psycopg") is None:
         raise MissingExtraError("psycopg", "postgres")
-    where = make_url(url).set(drivername="postgresql+psycopg")
+    where = make_url("postgresql" + url[url.index(":") :]).set(drivername="postgresql+psycopg")
     made = create_engine(
         where,
         pool_size=connections,

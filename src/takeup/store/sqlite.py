@@ -57,6 +57,11 @@ def library() -> Library:
     return max(found, key=lambda each: each.version)
 
 
+def path_of(url: str) -> str:
+    """The file of a URL such as `sqlite:///file.db`, or of a plain path; empty for a database in memory."""
+    return url.removeprefix("sqlite://").removeprefix("/") if url.startswith("sqlite://") else url
+
+
 def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
     """The one connection that writes; an empty path is a database in memory."""
     shared = library().shared
@@ -77,10 +82,8 @@ def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
     return engine
 
 
-def reader(path: str) -> Engine | None:
-    """Connections that read alone, or None where reads have to go through the writer."""
-    if not path or not library().shared:
-        return None
+def reader(path: str) -> Engine:
+    """Connections that read alone: they never write or checkpoint, so that the WAL-reset bug cannot touch them."""
 
     def connect() -> Any:
         uri = f"{Path(path).absolute().as_uri()}?mode=ro"

@@ -4,8 +4,9 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -14,7 +15,7 @@ from sqlalchemy import Connection, Engine, exc, select
 from takeup.errors import StoreError
 from takeup.store import group, load, postgres, sqlite
 from takeup.store.group import Create, Group, Job
-from takeup.store.migrate import migrate
+from takeup.store.migrate import HEAD, migrate, revision
 from takeup.store.schema import events
 from takeup.trial.book import Book
 from takeup.trial.commands import Command
@@ -266,16 +267,40 @@ class _Reading:
 
 def _engines(url: str, synchronous: sqlite.Synchronous) -> tuple[Engine, Engine | None]:
     """What writes, and what reads."""
-    if url.startswith(("postgresql", "postgres://")):
-        url = "postgresql" + url[url.index(":") :]
+    if url.startswith("postgres"):
         return postgres.engine(url, connections=2), postgres.engine(url, connections=4)
     if "://" in url and not url.startswith("sqlite://"):
         kind = url.partition(":")[0]
         raise StoreError(f"there is no store for {kind}; a database is sqlite:///file.db, a path or postgresql://..")
-    path = url.removeprefix("sqlite://").removeprefix("/") if url.startswith("sqlite://") else url
+    path = sqlite.path_of(url)
     if path and not Path(path).absolute().parent.is_dir():
         raise StoreError(f"{url} cannot be opened: there is no folder {Path(path).absolute().parent}")
-    return sqlite.writer(path, synchronous), sqlite.reader(path)
+    return sqlite.writer(path, synchronous), sqlite.reader(path) if path and sqlite.library().shared else None
+
+
+@contextmanager
+def looking(url: str | Path) -> Iterator[Connection]:
+    """One consistent state of a database, without writing to it: it is neither created nor migrated."""
+    url = str(url)
+    if url.startswith("postgres"):
+        engine = postgres.engine(url, connections=1)
+    else:
+        path = sqlite.path_of(url)
+        if not Path(path).is_file():
+            raise StoreError(f"there is no database {url}")
+        engine = sqlite.reader(path)
+    try:
+        with engine.connect() as connection:
+            if engine.dialect.name == "postgresql":
+                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with connection.begin():
+                if revision(connection) != HEAD:
+                    raise StoreError(f"{url} does not hold takeup's tables of schema {HEAD}")
+                yield connection
+    except exc.SQLAlchemyError as error:
+        raise StoreError(f"{url.partition('@')[2] or url} cannot be read: {_said(error)}") from error
+    finally:
+        engine.dispose()
 
 
 def _failure(shown: str, error: Exception) -> Exception:
