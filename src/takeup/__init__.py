@@ -1,5 +1,7 @@
 """takeup: adaptive experiments in which people do not do what they are told."""
 
+from typing import TYPE_CHECKING, Any
+
 from takeup.environment import Environment, Types
 from takeup.errors import (
     InputError,
@@ -29,6 +31,9 @@ from takeup.space import UNSEEN, Space
 from takeup.version import __version__
 from takeup.world import World
 
+if TYPE_CHECKING:
+    from takeup.live import Trial
+
 __all__ = [
     "TS",
     "UNSEEN",
@@ -52,6 +57,7 @@ __all__ = [
     "TakeupError",
     "Thompson",
     "Trace",
+    "Trial",
     "Types",
     "Uniform",
     "UnsuitableError",
@@ -62,3 +68,12 @@ __all__ = [
     "simulate",
     "stream",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs an extra is imported when it is asked for."""
+    if name == "Trial":
+        from takeup.live import Trial
+
+        return Trial
+    raise AttributeError(f"module 'takeup' has no attribute {name!r}")

@@ -58,7 +58,7 @@ class UnsuitableError(TakeupError, ValueError):
 
 
 class ConflictError(TakeupError):
-    """A request that contradicts what is on record: a used key, a decided unit, a value without a reason to correct it."""
+    """A request that contradicts what is on record: a used key, a decided unit, a report that is no correction."""
 
 
 class StateError(TakeupError):

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from takeup.cli.audit import audit
 from takeup.cli.demo import demo
+from takeup.cli.doctor import doctor
 from takeup.cli.simulate import simulate
 from takeup.errors import TakeupError
 from takeup.version import __version__
@@ -28,6 +30,11 @@ app.command(
     "[bold]takeup simulate trial.toml --replications 100000 --out results.parquet[/]\n\n"
     "[bold]takeup simulate trial.toml --engine dask --scheduler tls://scheduler.example.org:8786[/]"
 )(simulate)
+app.command(
+    epilog="Examples:\n\n[bold]takeup audit trials.db[/]\n\n"
+    "[bold]takeup audit postgresql://trials.example.org/takeup --trial stroke --anchors anchors.jsonl --key key[/]"
+)(audit)
+app.command(epilog="Examples:\n\n[bold]takeup doctor[/]\n\n[bold]takeup doctor trials.db[/]")(doctor)
 
 
 def main() -> None:

@@ -10,7 +10,17 @@ from takeup.errors import MissingExtraError
 LOCK_SECONDS = 30
 
 
-def engine(url: str, connections: int) -> Engine:
+def writer(url: str) -> Engine:
+    """Connections that see what others have committed as soon as they hold the trial's lock."""
+    return _engine(url, 2, isolation_level="READ COMMITTED")
+
+
+def reader(url: str) -> Engine:
+    """Connections that read one consistent state, and nothing else."""
+    return _engine(url, 4, isolation_level="REPEATABLE READ", execution_options={"postgresql_readonly": True})
+
+
+def _engine(url: str, connections: int, **options: Any) -> Engine:
     """Connections that wait for the disk at every commit, whatever the server's default."""
     if importlib.util.find_spec("psycopg") is None:
         raise MissingExtraError("psycopg", "postgres")
@@ -19,8 +29,8 @@ def engine(url: str, connections: int) -> Engine:
         where,
         pool_size=connections,
         max_overflow=0,
-        isolation_level="READ COMMITTED",
         connect_args={"connect_timeout": 10, "application_name": "takeup"},
+        **options,
     )
     event.listen(made, "connect", _settings)
     return made

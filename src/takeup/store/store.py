@@ -77,9 +77,11 @@ class Store:
         try:
             with self._engine.begin() as connection:
                 migrate(connection)
-        except exc.SQLAlchemyError as error:
-            self._engine.dispose()
-            raise StoreError(f"{self.shown} cannot be opened: {_said(error)}") from error
+        except BaseException as error:
+            self._dispose()
+            if isinstance(error, exc.SQLAlchemyError):
+                raise StoreError(f"{self.shown} cannot be opened: {_said(error)}") from error
+            raise
         self._thread = threading.Thread(target=self._work, name="takeup-writer", daemon=True)
         self._thread.start()
 
@@ -129,15 +131,18 @@ class Store:
         self._thread.join()
         if self._witness is not None:
             self._witness.close()
-        for engine in (self._engine, self._reader):
-            if engine is not None:
-                engine.dispose()
+        self._dispose()
 
     def __enter__(self) -> "Store":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _dispose(self) -> None:
+        for engine in (self._engine, self._reader):
+            if engine is not None:
+                engine.dispose()
 
     def _put(self, job: Job) -> "Future[Any]":
         if self._closed:
@@ -268,7 +273,7 @@ class _Reading:
 def _engines(url: str, synchronous: sqlite.Synchronous) -> tuple[Engine, Engine | None]:
     """What writes, and what reads."""
     if url.startswith("postgres"):
-        return postgres.engine(url, connections=2), postgres.engine(url, connections=4)
+        return postgres.writer(url), postgres.reader(url)
     if "://" in url and not url.startswith("sqlite://"):
         kind = url.partition(":")[0]
         raise StoreError(f"there is no store for {kind}; a database is sqlite:///file.db, a path or postgresql://..")
@@ -283,20 +288,17 @@ def looking(url: str | Path) -> Iterator[Connection]:
     """One consistent state of a database, without writing to it: it is neither created nor migrated."""
     url = str(url)
     if url.startswith("postgres"):
-        engine = postgres.engine(url, connections=1)
+        engine = postgres.reader(url)
     else:
         path = sqlite.path_of(url)
         if not Path(path).is_file():
             raise StoreError(f"there is no database {url}")
         engine = sqlite.reader(path)
     try:
-        with engine.connect() as connection:
-            if engine.dialect.name == "postgresql":
-                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            with connection.begin():
-                if revision(connection) != HEAD:
-                    raise StoreError(f"{url} does not hold takeup's tables of schema {HEAD}")
-                yield connection
+        with engine.connect() as connection, connection.begin():
+            if revision(connection) != HEAD:
+                raise StoreError(f"{url} does not hold takeup's tables of schema {HEAD}")
+            yield connection
     except exc.SQLAlchemyError as error:
         raise StoreError(f"{url.partition('@')[2] or url} cannot be read: {_said(error)}") from error
     finally:
