@@ -16,6 +16,7 @@ from takeup.randomness import stream
 from takeup.store import looking
 from takeup.trial import software as versions
 from takeup.trial import steps
+from takeup.trial.decision import choose
 
 runner = CliRunner()
 
@@ -95,11 +96,10 @@ def test_decisions_of_another_version_are_told_and_are_no_failures(
         trial.start()
         with monkeypatch.context() as patched:
             patched.setattr(steps, "software", lambda: "takeup 0.0.1")
-            original = steps.choose
             patched.setattr(
                 steps,
                 "choose",
-                lambda *arguments: replace(original(*arguments), proposal=1, probability=(0.25, 0.75)),
+                lambda *arguments: replace(choose(*arguments), proposal=1, probability=(0.25, 0.75)),
             )
             trial.decide("a")
         trial.decide("b")
