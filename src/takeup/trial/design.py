@@ -20,6 +20,7 @@ from takeup.specfile import at
 from takeup.trial.spec import TrialSpec, parse
 
 MICROSECONDS = 1_000_000
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 MOST_CELLS = 100_000
 MOST_LABEL = 200
 
@@ -123,7 +124,7 @@ class Design:
 
 def canonical(value: object) -> str:
     """JSON in the one form that is hashed: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 @lru_cache(maxsize=64)
