@@ -131,6 +131,13 @@ class Requests(RuleBasedStateMachine):
         self.model.report(number, said)
         self.remember("report", arguments, receipt)
 
+    @precondition(lambda self: self.model.cases)
+    @rule(which=st.integers(0, 10**6), outcome=st.sampled_from([0, 1, MISSING]), reason=st.sampled_from(["", "lost"]))
+    def correct(self, which: int, outcome: int | str, reason: str) -> None:
+        """An outcome, and at once another one."""
+        self.report(which, {"outcome": 1}, "a first value", keyed=False)
+        self.report(which, {"outcome": outcome}, reason or None, keyed=True)
+
     @precondition(lambda self: self.done)
     @rule(which=st.integers(0, 10**6))
     def ask_again(self, which: int) -> None:
@@ -144,6 +151,8 @@ class Requests(RuleBasedStateMachine):
         _, arguments, _ = self.done[which % len(self.done)]
         with pytest.raises(ConflictError, match="used for another request"):
             self.trial.report(1, outcome=0, reason="never said before", key=arguments["key"])
+        with pytest.raises(ConflictError, match="used for another request"):
+            self.trial.decide("nobody else", 0, occasion="1", key=arguments["key"])
 
     @rule(seconds=st.sampled_from([1, 4, 11]))
     def wait(self, seconds: int) -> None:
