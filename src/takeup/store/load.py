@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, bindparam, select, tuple_
 
-from takeup.store.schema import decisions, events, evidence, keys, rollup, trials
+from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.asking import answered_numbers
 from takeup.trial.book import Book, Record, Tally, blank
 from takeup.trial.commands import Needs
@@ -30,8 +30,11 @@ _ROLLUP = select(rollup).where(rollup.c.trial == bindparam("trial"))
 _BUCKET = _ROLLUP.where(rollup.c.bucket == bindparam("bucket"))
 _DECISIONS = select(decisions).where(decisions.c.trial == bindparam("trial"))
 _BY_NUMBER = _DECISIONS.where(decisions.c.number.in_(bindparam("some", expanding=True)))
-_BY_UNIT = _DECISIONS.where(tuple_(decisions.c.unit, decisions.c.occasion).in_(bindparam("some", expanding=True)))
-_DUE = _DECISIONS.where(decisions.c.outcome >= 0, ~decisions.c.counted, decisions.c.due <= bindparam("at"))
+# SQLite thinks that a trial has about ten decisions, and would read them all.
+_BY_UNIT = _DECISIONS.where(
+    tuple_(decisions.c.unit, decisions.c.occasion).in_(bindparam("some", expanding=True))
+).with_hint(decisions, "INDEXED BY decisions_by_unit", "sqlite")
+_DUE = _DECISIONS.where(WAITING, decisions.c.due <= bindparam("at"))
 _ANSWERS = (
     select(keys, events.c.body)
     .join(events, (events.c.trial == keys.c.trial) & (events.c.sequence == keys.c.sequence))

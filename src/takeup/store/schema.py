@@ -66,10 +66,12 @@ decisions = Table(
 )
 """A row a decision, as far as it is known."""
 
-_waiting = text("outcome >= 0 AND NOT counted")
-_pending = text("outcome < 0 AND NOT missing_outcome AND due IS NOT NULL")
-Index("decisions_waiting", decisions.c.trial, decisions.c.due, sqlite_where=_waiting, postgresql_where=_waiting)
-Index("decisions_pending", decisions.c.trial, decisions.c.due, sqlite_where=_pending, postgresql_where=_pending)
+WAITING = text("outcome >= 0 AND NOT counted")
+"""An outcome whose window is still open. Queries must say it in the same words for the index to serve them."""
+PENDING = text("outcome < 0 AND NOT missing_outcome AND due IS NOT NULL")
+"""A window and no outcome; likewise."""
+Index("decisions_waiting", decisions.c.trial, decisions.c.due, sqlite_where=WAITING, postgresql_where=WAITING)
+Index("decisions_pending", decisions.c.trial, decisions.c.due, sqlite_where=PENDING, postgresql_where=PENDING)
 
 evidence = Table(
     "evidence",
