@@ -105,9 +105,21 @@ def fill(connection: Connection, book: Book, needs: Sequence[Needs], at: int) ->
 
 def record_of(row: Row[Any]) -> Record:
     """A decision."""
-    values = row._asdict()
-    del values["trial"]
-    return Record(**values)
+    return Record(
+        number=row.number,
+        unit=row.unit,
+        occasion=row.occasion,
+        context=row.context,
+        proposal=row.proposal,
+        at=row.at,
+        due=row.due,
+        sequence=row.sequence,
+        implemented=row.implemented,
+        outcome=row.outcome,
+        missing_implemented=bool(row.missing_implemented),
+        missing_outcome=bool(row.missing_outcome),
+        counted=bool(row.counted),
+    )
 
 
 def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:

@@ -100,10 +100,7 @@ def records(connection: Connection, trial: str) -> Iterator[tuple[Record, str]]:
         .order_by(decisions.c.number)
     )
     for row in _rows(connection, statement):
-        values = row._asdict()
-        del values["trial"]
-        body = values.pop("body")
-        yield Record(**values), body
+        yield load.record_of(row), row.body
 
 
 def stored(connection: Connection, trial: str, name: str) -> Iterator[dict[str, Any]]:

@@ -92,7 +92,7 @@ def decision_number(event: Event) -> int | None:
 
 def record_values(trial: str, record: Record) -> dict[str, Any]:
     """A row of the decisions."""
-    return {"trial": trial, **{name: getattr(record, name) for name in Record.__slots__}}
+    return {"trial": trial, **{name: _stored(getattr(record, name)) for name in Record.__slots__}}
 
 
 def rollup_values(trial: str, place: tuple[int, int], row: Row) -> dict[str, Any]:
@@ -109,11 +109,16 @@ def rollup_values(trial: str, place: tuple[int, int], row: Row) -> dict[str, Any
     }
 
 
+def _stored(value: Any) -> Any:
+    """Yes and no as 1 and 0."""
+    return int(value) if isinstance(value, bool) else value
+
+
 def _save_decisions(connection: Connection, book: Book) -> None:
     created = book.changes.created
     new = [record_values(book.trial, book.changes.records[number]) for number in sorted(created)]
     moved = [
-        {"of_trial": book.trial, "of_number": number, **{name: getattr(record, name) for name in _MOVING}}
+        {"of_trial": book.trial, "of_number": number, **{name: int(getattr(record, name)) for name in _MOVING}}
         for number, record in book.changes.records.items()
         if number not in created
     ]
