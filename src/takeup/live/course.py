@@ -1,0 +1,105 @@
+"""The course of a trial over time, and whether its proposals came in the proportions that its log promises."""
+
+import math
+from dataclasses import dataclass
+
+from takeup.trial.book import Book
+from takeup.trial.rollup import Row
+
+ALARM = 1e-3
+"""The sample-ratio check sounds below this p-value: once in a thousand trials by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A stretch of consecutive decisions.
+
+    Attributes:
+        first: the number of the first.
+        last: the number of the last.
+        until: when the last was decided, in microseconds since 1970, UTC.
+        proposed: how often each proposal was made.
+        probability: the mean probability of each.
+        best: the mean probability that each is best, before limits and burn-in.
+    """
+
+    first: int
+    last: int
+    until: int
+    proposed: tuple[int, ...]
+    probability: tuple[float, ...]
+    best: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Time series of at most 256 points.
+
+    Attributes:
+        proposals: the labels.
+        overall: all contexts together.
+        contexts: each by itself, by label; stretches without a decision in the context are left out.
+    """
+
+    proposals: tuple[str, ...]
+    overall: tuple[Point, ...]
+    contexts: dict[str, tuple[Point, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRatio:
+    """Whether proposals were made as often as their logged probabilities say.
+
+    Σ (1[z_i = z] - p_i[z]) is a martingale, whatever the probabilities depended on; divided by the root of
+    Σ p_i[z] (1 - p_i[z]) it is close to a standard normal variable. A chi-square test against fixed shares would be
+    wrong here, as the shares adapt.
+
+    Attributes:
+        z: the score of each proposal, by label; None where its probability was always 0 or 1.
+        p_value: two-sided, for the largest score, times the number of scores; two proposals have but one.
+        alarm: whether it is below one in a thousand.
+    """
+
+    z: dict[str, float | None]
+    p_value: float
+    alarm: bool
+
+
+def course_of(book: Book) -> Course:
+    """The course that a book with its whole time series shows."""
+    space, step, last = book.design.space, book.rollup.step, book.decisions
+    rows: dict[int, Row] = {}
+    contexts: dict[str, list[Point]] = {label: [] for label in space.contexts}
+    for (bucket, context), row in sorted(book.rollup.rows.items()):
+        rows.setdefault(bucket, Row.empty(len(space.proposals))).merge(row)
+        contexts[space.contexts[context]].append(_point(bucket, row, step, last))
+    overall = tuple(_point(bucket, row, step, last) for bucket, row in rows.items())
+    return Course(space.proposals, overall, {label: tuple(points) for label, points in contexts.items()})
+
+
+def sample_ratio_of(book: Book) -> SampleRatio:
+    """The check, from a book with its whole time series."""
+    proposals = book.design.space.proposals
+    total = Row.empty(len(proposals))
+    for row in book.rollup.rows.values():
+        total.merge(row)
+    scores = [
+        (n - p) / math.sqrt(v) if v > 1e-9 else None
+        for n, p, v in zip(total.proposed, total.probability, total.variance, strict=True)
+    ]
+    found = [abs(score) for score in scores if score is not None]
+    apart = 1 if len(found) == 2 else len(found)
+    p_value = min(1.0, apart * math.erfc(max(found) / math.sqrt(2))) if found else 1.0
+    return SampleRatio(dict(zip(proposals, scores, strict=True)), p_value, p_value < ALARM)
+
+
+def _point(bucket: int, row: Row, step: int, last: int) -> Point:
+    n = sum(row.proposed)
+    return Point(
+        bucket * step + 1,
+        min((bucket + 1) * step, last),
+        row.until,
+        tuple(row.proposed),
+        tuple(p / n for p in row.probability),
+        tuple(b / n for b in row.best),
+    )

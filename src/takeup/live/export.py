@@ -1,0 +1,145 @@
+"""A trial's decisions as a table: CSV, Parquet or JSON lines, with planned and actual treatment (ARM, ACTARM)."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, Any, Literal, get_args
+
+from sqlalchemy import Connection
+
+from takeup.errors import InputError, MissingExtraError
+from takeup.space import UNSEEN
+from takeup.store import reading
+from takeup.trial.book import Record
+from takeup.trial.design import Design
+from takeup.trial.events import Decided, event_of
+
+Format = Literal["csv", "parquet", "jsonl"]
+COLUMNS = {
+    "trial": str,
+    "decision": int,
+    "unit": str,
+    "occasion": str,
+    "context": str,
+    "ARM": str,
+    "ACTARM": str,
+    "outcome": str,
+    "reward": float,
+    "implemented_status": str,
+    "outcome_status": str,
+    "decided_at": str,
+    "window_closes_at": str,
+    "probability": float,
+    "probabilities": list,
+    "evidence_version": int,
+    "source": str,
+    "software": str,
+}
+UNBLINDING = {"ARM", "ACTARM", "outcome", "reward", "probability", "probabilities", "evidence_version"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write(
+    file: str | Path | IO[bytes], rows: Iterable[Mapping[str, Any]], columns: Iterable[str], kind: Format
+) -> None:
+    """Write rows to a path or to a binary file."""
+    if kind not in get_args(Format):
+        raise InputError("format", repr(kind), f"one of {', '.join(get_args(Format))}")
+    if isinstance(file, str | Path):
+        with Path(file).open("wb") as opened:
+            write(opened, rows, columns, kind)
+        return
+    names = list(columns)
+    if kind == "parquet":
+        _write_parquet(file, rows, names)
+        return
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    if kind == "csv":
+        writer = csv.writer(text)
+        writer.writerow(names)
+        writer.writerows([_cell(row[name]) for name in names] for row in rows)
+    else:
+        text.writelines(json.dumps({name: row[name] for name in names}, ensure_ascii=False) + "\n" for row in rows)
+    text.flush()
+    text.detach()
+
+
+def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, Any]]:
+    """A row a decision, in their order."""
+    design = Design.of_text(reading.head(connection, trial).spec)
+    for record, body in reading.records(connection, trial):
+        yield _row(trial, design, record, body, at)
+
+
+def columns_of(*, blinded: bool) -> list[str]:
+    """The columns that a reader may see: the blinded get neither arms nor outcomes nor probabilities."""
+    return [name for name in COLUMNS if not (blinded and name in UNBLINDING)]
+
+
+def _row(trial: str, design: Design, record: Record, body: str, at: int) -> dict[str, Any]:
+    space, event = design.space, event_of(body)
+    assert isinstance(event, Decided)  # a decision's row points to its event
+    seen = record.outcome != UNSEEN
+    return {
+        "trial": trial,
+        "decision": record.number,
+        "unit": record.unit,
+        "occasion": record.occasion or None,
+        "context": space.contexts[record.context],
+        "ARM": space.proposals[record.proposal],
+        "ACTARM": space.implemented[record.implemented] if record.implemented != UNSEEN else None,
+        "outcome": space.outcomes[record.outcome] if seen else None,
+        "reward": space.utility[record.outcome] if seen else None,
+        "implemented_status": _implemented_status(record),
+        "outcome_status": _outcome_status(record, at),
+        "decided_at": moment(record.at),
+        "window_closes_at": None if record.due is None else moment(record.due),
+        "probability": event.probability[record.proposal],
+        "probabilities": list(event.probability),
+        "evidence_version": event.version,
+        "source": "policy" if event.software else "fallback",
+        "software": event.software,
+    }
+
+
+def moment(microseconds: int) -> str:
+    """A time as ISO 8601, in UTC."""
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+
+
+def _implemented_status(record: Record) -> str:
+    if record.implemented != UNSEEN:
+        return "seen"
+    return "missing" if record.missing_implemented else "pending"
+
+
+def _outcome_status(record: Record, at: int) -> str:
+    if record.outcome != UNSEEN:
+        return "counted" if record.counted else "waiting"
+    if record.missing_outcome:
+        return "missing"
+    return "late" if record.due is not None and record.due <= at else "pending"
+
+
+def _cell(value: object) -> object:
+    """A CSV cell; a text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    if isinstance(value, list):
+        return json.dumps(value)
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _write_parquet(file: IO[bytes], rows: Iterable[Mapping[str, Any]], names: list[str]) -> None:
+    try:
+        import polars as pl
+    except ImportError:
+        raise MissingExtraError("polars", "sim") from None
+    types = {str: pl.String(), int: pl.Int64(), float: pl.Float64(), list: pl.List(pl.Float64())}
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    for row in rows:
+        for name in names:
+            columns[name].append(row[name])
+    pl.DataFrame(columns, schema={name: types[COLUMNS[name]] for name in names}).write_parquet(file)

@@ -1,0 +1,81 @@
+"""How a trial is getting on, without a word about any arm: what a blinded reader may see."""
+
+from dataclasses import dataclass
+
+from takeup.space import UNSEEN
+from takeup.trial.book import Book
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Counts of a trial.
+
+    Attributes:
+        trial: its identifier.
+        name: what people call it.
+        state: draft, running, paused or stopped.
+        at: when its last event happened, in microseconds since 1970, UTC.
+        sequence: how many events its log has.
+        hash: the last one's.
+        version: the sequence number of the last event that moved the evidence.
+        decisions: how many there are.
+        contexts: how many in each context.
+        compliance_seen: decisions whose implemented action is known.
+        compliance_missing: declared missing.
+        compliance_pending: neither; zero where the spec says that compliance is never reported.
+        outcomes_counted: decisions whose outcome is in the evidence.
+        outcomes_waiting: with an outcome whose window is still open.
+        outcomes_missing: declared missing.
+        outcomes_pending: none of these.
+        outcomes_late: those of the pending ones whose window has closed.
+        corrections: reports that corrected an earlier one.
+        fallbacks: decisions that clients drew when they could not reach the service.
+    """
+
+    trial: str
+    name: str
+    state: str
+    at: int
+    sequence: int
+    hash: str
+    version: int
+    decisions: int
+    contexts: dict[str, int]
+    compliance_seen: int
+    compliance_missing: int
+    compliance_pending: int
+    outcomes_counted: int
+    outcomes_waiting: int
+    outcomes_missing: int
+    outcomes_pending: int
+    outcomes_late: int
+    corrections: int
+    fallbacks: int
+
+
+def progress_of(book: Book, late: int) -> Progress:
+    """The progress that a book shows."""
+    counts, tally, spec = book.counts, book.tally, book.design.spec
+    unseen = int(counts[..., UNSEEN, :].sum())
+    uncounted = int(counts[..., UNSEEN].sum())
+    return Progress(
+        trial=book.trial,
+        name=spec.name,
+        state=book.state,
+        at=book.at,
+        sequence=book.sequence,
+        hash=book.hash,
+        version=book.version,
+        decisions=book.decisions,
+        contexts=dict(zip(book.design.space.contexts, counts.sum(axis=(1, 2, 3)).tolist(), strict=True)),
+        compliance_seen=book.decisions - unseen,
+        compliance_missing=tally.missing_implemented,
+        compliance_pending=0 if spec.compliance == "never" else unseen - tally.missing_implemented,
+        outcomes_counted=book.decisions - uncounted,
+        outcomes_waiting=tally.waiting,
+        outcomes_missing=tally.missing_outcome,
+        outcomes_pending=uncounted - tally.waiting - tally.missing_outcome,
+        outcomes_late=late,
+        corrections=tally.corrections,
+        fallbacks=tally.fallbacks,
+    )

@@ -1,0 +1,305 @@
+"""What a trial has found so far: for readers who may see the arms."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv
+
+from takeup.checks import FloatArray, IntArray
+from takeup.evidence import Evidence
+from takeup.live.course import SampleRatio, sample_ratio_of
+from takeup.live.modelcheck import Exclusion, exclusion_of
+from takeup.live.progress import Progress, progress_of
+from takeup.posterior import dirichlet
+from takeup.randomness import stream
+from takeup.trial.book import Book
+from takeup.trial.design import Believing, Design
+
+LEVEL = 0.95
+_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_MOST_DRAWS, _LEAST_DRAWS, _MOST_NUMBERS = 4_000, 200, 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A posterior mean with its 95 % credible interval, from `n` decisions."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Something that is not shown, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalSummary:
+    """One proposal.
+
+    Attributes:
+        label: its name.
+        decisions: how often it was made.
+        value: the expected reward of proposing it, by intention to treat: it assumes nothing about compliance.
+        probability_best: that it is the best by that reading.
+        model_value: the same by the policy's own model, which assumes what the policy assumes.
+        model_probability_best: likewise.
+        complied_value: the reward of those who did what was proposed, who may not be like the others.
+    """
+
+    label: str
+    decisions: int
+    value: Estimate
+    probability_best: float
+    model_value: Estimate | None
+    model_probability_best: float | None
+    complied_value: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSummary:
+    """One implemented action, as treated.
+
+    Attributes:
+        label: its name.
+        decisions: how often it was seen.
+        value: the mean reward where it was implemented: causal where compliance is ignorable.
+        probability_best: that it is the best by that reading.
+        outcomes: the probability of each outcome level.
+    """
+
+    label: str
+    decisions: int
+    value: Estimate
+    probability_best: float
+    outcomes: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """One context, or all together.
+
+    Attributes:
+        context: its label; None for all together, each context weighted by its share of the decisions.
+        decisions: how many there are.
+        proposals: one entry each.
+        implemented: one entry an action.
+        compliance: π[z][a], a row a proposal.
+        regret: what better proposals would have brought more in the decisions made so far, by intention to treat.
+    """
+
+    context: str | None
+    decisions: int
+    proposals: tuple[ProposalSummary, ...]
+    implemented: tuple[ActionSummary, ...] | Withheld
+    compliance: tuple[tuple[Estimate, ...], ...] | Withheld
+    regret: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Whether the spec's stopping rule advises an end; nothing ends by itself."""
+
+    stop: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Everything but the log.
+
+    Attributes:
+        progress: what blinded readers see too.
+        policy: the policy's name.
+        overall: all contexts together.
+        contexts: each by itself.
+        exclusion: whether outcomes depend on the proposal beyond the action.
+        sample_ratio: whether proposals came as their logged probabilities say.
+        advice: what the stopping rule says.
+    """
+
+    progress: Progress
+    policy: str
+    overall: GroupSummary
+    contexts: tuple[GroupSummary, ...]
+    exclusion: Exclusion | Withheld
+    sample_ratio: SampleRatio
+    advice: Advice
+
+
+def summary_of(book: Book, late: int) -> Summary:
+    """The summary that a book with its whole time series shows: a function of the book alone."""
+    design = book.design
+    evidence = Evidence(design.space, book.counts)
+    readings = _Readings.of(design, evidence, book)
+    contexts = tuple(readings.at(x) for x in range(len(design.space.contexts)))
+    reason = not_identified(design, evidence)
+    return Summary(
+        progress=progress_of(book, late),
+        policy=design.policy.name,
+        overall=contexts[0] if len(contexts) == 1 else readings.overall(),
+        contexts=contexts,
+        exclusion=exclusion_of(evidence) if reason is None else Withheld(reason),
+        sample_ratio=sample_ratio_of(book),
+        advice=_advice(design, book.decisions, contexts),
+    )
+
+
+def not_identified(design: Design, evidence: Evidence) -> str | None:
+    """Why compliance and outcomes by action cannot be told, if they cannot."""
+    if design.spec.compliance == "never":
+        return (
+            "compliance is never reported in this trial: the data determine the value of each proposal, and neither"
+            " compliance nor what an action by itself does"
+        )
+    if not evidence.compliance.any():
+        return "no implemented action has been reported yet"
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Readings:
+    """Posterior draws under each reading; the arrays are (draw, context, proposal or action)."""
+
+    design: Design
+    evidence: Evidence
+    proposed: FloatArray
+    model: FloatArray | None
+    complied: FloatArray | None
+    treated: FloatArray
+
+    @classmethod
+    def of(cls, design: Design, evidence: Evidence, book: Book) -> "_Readings":
+        x, z, a, y = design.space.shape
+        draws = int(np.clip(_MOST_NUMBERS // (x * z * max(a, y)), _LEAST_DRAWS, _MOST_DRAWS))
+        rng = stream(0, "summary", book.trial, book.version, book.decisions)
+        reward = design.space.reward
+
+        def rewards(counts: IntArray) -> FloatArray:
+            return np.asarray(dirichlet(counts.astype(np.float64) + 1, rng, (draws,)) @ reward)
+
+        policy = design.policy
+        known = policy.posterior(evidence, rng) if isinstance(policy, Believing) else None
+        return cls(
+            design,
+            evidence,
+            rewards(evidence.proposed_outcomes),
+            None if known is None else known.sample(rng, draws).value(),
+            None if design.space.intended is None else rewards(evidence.complied_outcomes),
+            rewards(evidence.implemented_outcomes),
+        )
+
+    def at(self, context: int) -> GroupSummary:
+        """One context."""
+        weights = np.zeros(len(self.design.space.contexts))
+        weights[context] = 1.0
+        return self._group(self.design.space.contexts[context], weights)
+
+    def overall(self) -> GroupSummary:
+        """All contexts, each with its share of the decisions."""
+        decisions = self.evidence.counts.sum(axis=(1, 2, 3))
+        total = decisions.sum()
+        return self._group(None, decisions / total if total else np.full(decisions.size, 1 / decisions.size))
+
+    def _group(self, context: str | None, weights: FloatArray) -> GroupSummary:
+        inside = weights > 0 if context is not None else np.ones(weights.size, dtype=bool)
+        counts = self.evidence.counts[inside]
+        made = counts.sum(axis=(2, 3))
+        reason = not_identified(self.design, self.evidence)
+        gaps = self.proposed.max(axis=-1, keepdims=True) - self.proposed
+        regret = np.einsum("dxz,xz->d", gaps[:, inside], made)
+        return GroupSummary(
+            context,
+            int(made.sum()),
+            self._proposals(counts, weights),
+            self._actions(counts, weights) if reason is None else Withheld(reason),
+            self._compliance(counts) if reason is None else Withheld(reason),
+            _estimate(regret, int(made.sum())),
+        )
+
+    def _proposals(self, counts: IntArray, weights: FloatArray) -> tuple[ProposalSummary, ...]:
+        space = self.design.space
+        values, best = _weighted(self.proposed, weights)
+        model = None if self.model is None else _weighted(self.model, weights)
+        complied = None if self.complied is None else _weighted(self.complied, weights)[0]
+        seen = counts[..., :-1].sum(axis=(0, 2, 3))
+        who = np.arange(len(space.proposals)), np.array(space.intended or [0] * len(space.proposals))
+        followed = counts[:, who[0], who[1], :-1].sum(axis=(0, 2))
+        made = counts.sum(axis=(0, 2, 3))
+        return tuple(
+            ProposalSummary(
+                label,
+                int(made[z]),
+                _estimate(values[:, z], int(seen[z])),
+                float(best[z]),
+                None if model is None else _estimate(model[0][:, z], int(seen[z])),
+                None if model is None else float(model[1][z]),
+                None if complied is None else _estimate(complied[:, z], int(followed[z])),
+            )
+            for z, label in enumerate(space.proposals)
+        )
+
+    def _actions(self, counts: IntArray, weights: FloatArray) -> tuple[ActionSummary, ...]:
+        values, best = _weighted(self.treated, weights)
+        outcomes = counts[..., :-1, :-1].sum(axis=(0, 1))
+        seen = counts[..., :-1, :].sum(axis=(0, 1, 3))
+        return tuple(
+            ActionSummary(
+                label,
+                int(seen[a]),
+                _estimate(values[:, a], int(outcomes[a].sum())),
+                float(best[a]),
+                _shares(outcomes[a]),
+            )
+            for a, label in enumerate(self.design.space.implemented)
+        )
+
+    def _compliance(self, counts: IntArray) -> tuple[tuple[Estimate, ...], ...]:
+        return tuple(_shares(row) for row in counts[..., :-1, :].sum(axis=(0, 3)))
+
+
+def _weighted(draws: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mixture over contexts, and how often each entry is the largest."""
+    values = np.einsum("dxk,x->dk", draws, weights)
+    best = np.bincount(values.argmax(axis=1), minlength=values.shape[1]) / values.shape[0]
+    return np.asarray(values), best
+
+
+def _estimate(draws: FloatArray, n: int) -> Estimate:
+    low, high = np.quantile(draws, _TAILS)
+    return Estimate(float(draws.mean()), float(low), float(high), n)
+
+
+def _shares(counts: IntArray) -> tuple[Estimate, ...]:
+    """The probability of each category under a uniform prior: marginals of a Dirichlet are betas."""
+    total = int(counts.sum())
+    a = counts + 1.0
+    b = a.sum() - a
+    low, high = (betaincinv(a, b, tail) for tail in _TAILS)
+    return tuple(
+        Estimate(float(a[k] / (a[k] + b[k])), float(low[k]), float(high[k]), total) for k in range(counts.size)
+    )
+
+
+def _advice(design: Design, decisions: int, contexts: Sequence[GroupSummary]) -> Advice:
+    """An end is advised at the maximum size, or once one proposal is best, with the asked probability, everywhere."""
+    rule, reasons = design.spec.stopping, []
+    if rule.maximum is not None and decisions >= rule.maximum:
+        reasons.append(f"{decisions} decisions have been made, and the maximum is {rule.maximum}")
+    if rule.probability_best is not None:
+        sure = [max(_probability_best(p) for p in group.proposals) for group in contexts]
+        if min(sure) >= rule.probability_best:
+            where = "" if len(contexts) == 1 else "in every context "
+            reasons.append(f"{where}one proposal is best with probability {min(sure):.3f} or more")
+    return Advice(bool(reasons), tuple(reasons))
+
+
+def _probability_best(proposal: ProposalSummary) -> float:
+    """By the policy's own model where it has one."""
+    model = proposal.model_probability_best
+    return proposal.probability_best if model is None else model

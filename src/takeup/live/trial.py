@@ -1,0 +1,343 @@
+"""A live trial in Python: the same thing that the service offers, without HTTP."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from sqlalchemy import Connection
+
+from takeup import checks
+from takeup.errors import InputError, NotFoundError
+from takeup.live import export
+from takeup.live.anchors import Anchor
+from takeup.live.audit import Audit, audit
+from takeup.live.course import Course, course_of
+from takeup.live.progress import Progress, progress_of
+from takeup.live.summary import Summary, summary_of
+from takeup.store import Store, Witness, now, reading
+from takeup.store.reading import Logged
+from takeup.trial import spec as specs
+from takeup.trial.asking import Ask, Decide, DecideMany, Decision, Fallback, asks
+from takeup.trial.commands import Command
+from takeup.trial.design import Design
+from takeup.trial.reporting import Receipt, Report
+from takeup.trial.secret import Secret
+from takeup.trial.spec import TrialSpec
+from takeup.trial.steering import Amend, Move, Tick
+
+Reply = TypeVar("Reply")
+Spec = TrialSpec | Mapping[str, Any] | str | Path
+"""A spec: a value, a mapping, or the path of a TOML or JSON file."""
+
+_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+class Trial:
+    """A trial in a database. Every method returns after what it did is on the disk; any number of threads may call.
+
+    Use `Trial.create` and `Trial.open`; a trial that opened its database itself closes it with `close`, or at the end
+    of a `with` block.
+    """
+
+    def __init__(self, store: Store, trial: str, *, owner: bool = False) -> None:
+        self.store = store
+        self.id = trial
+        self._owner = owner
+
+    @classmethod
+    def create(
+        cls,
+        database: str | Path | Store,
+        spec: Spec,
+        *,
+        trial: str | None = None,
+        by: str | None = None,
+        clock: Callable[[], int] = now,
+        witness: Witness | None = None,
+    ) -> "Trial":
+        """A new trial, in draft.
+
+        Args:
+            database: a URL, a file's path or an open store.
+            spec: what the trial is.
+            trial: its identifier; made from its name where left out.
+            by: who creates it.
+            clock: what time it is, in microseconds since 1970, UTC.
+            witness: who is told of every committed head, such as `takeup.live.Anchors`.
+        """
+        parsed, design = _design(spec)
+        identifier = _slug(parsed.name) if trial is None else trial
+        if not _IDENTIFIER.fullmatch(identifier):
+            raise InputError("trial", repr(identifier), "up to 64 small letters, digits and hyphens")
+        store, owner = _opened(database, clock, witness)
+        made = cls(store, identifier, owner=owner)
+        try:
+            made.store.create(identifier, design, Secret.new(parsed.seed), by).result()
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    @classmethod
+    def open(
+        cls,
+        database: str | Path | Store,
+        trial: str | None = None,
+        *,
+        clock: Callable[[], int] = now,
+        witness: Witness | None = None,
+    ) -> "Trial":
+        """A trial that exists; which one may be left out where the database holds one."""
+        store, owner = _opened(database, clock, witness)
+        opened = cls(store, trial or "", owner=owner)
+        try:
+            opened.id = opened.store.read(lambda connection: _which(reading.identifiers(connection), trial))
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def close(self) -> None:
+        """Close the database, if it was opened for this trial alone."""
+        if self._owner:
+            self.store.close()
+
+    def __enter__(self) -> "Trial":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(self, command: Command[Reply]) -> "Future[Reply]":
+        """Hand in a command without waiting; the reply comes after the commit."""
+        return self.store.submit(self.id, command)
+
+    def decide(
+        self,
+        unit: str,
+        context: str | int | None = None,
+        *,
+        occasion: str | None = None,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Decision:
+        """What to propose to a unit. Asked twice for the same unit and occasion, it gives the same answer.
+
+        Args:
+            unit: who it is for.
+            context: which of the trial's contexts the unit is in; may be left out where there is one.
+            occasion: which of the unit's decisions, where a unit has many.
+            key: an idempotency key.
+            by: who asks.
+
+        Raises:
+            StateError: the trial is not running.
+            ConflictError: the key was used for something else, or the unit was decided in another context.
+        """
+        return self.submit(Decide(ask=Ask(unit=unit, context=context, occasion=occasion), key=key, by=by)).result()
+
+    def decide_many(
+        self, units: Sequence[str | Mapping[str, Any] | Ask], *, key: str | None = None, by: str | None = None
+    ) -> tuple[Decision, ...]:
+        """What to propose to many units, who all see the same evidence: all are decided, or none.
+
+        Args:
+            units: names, or mappings with unit, context and occasion.
+            key: an idempotency key for all of them.
+            by: who asks.
+        """
+        return self.submit(DecideMany(units=asks(units), key=key, by=by)).result()
+
+    def fallback(
+        self,
+        unit: str,
+        proposal: str | int,
+        context: str | int | None = None,
+        *,
+        occasion: str | None = None,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Decision:
+        """Record a proposal that a client drew from the spec's fallback probabilities; a standing decision wins."""
+        ask = Ask(unit=unit, context=context, occasion=occasion)
+        return self.submit(Fallback(ask=ask, proposal=proposal, key=key, by=by)).result()
+
+    def report(
+        self,
+        decision: Decision | int | None = None,
+        *,
+        unit: str | None = None,
+        occasion: str | None = None,
+        implemented: str | int | None = None,
+        outcome: str | int | None = None,
+        missing: Sequence[str] = (),
+        reason: str | None = None,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Receipt:
+        """Tell what became of a decision: the action, the outcome or both, in any order, at any time.
+
+        Args:
+            decision: the decision or its number; or else `unit` and `occasion` say which.
+            unit: whose decision it is.
+            occasion: which of the unit's.
+            implemented: a, the action.
+            outcome: y, the outcome level.
+            missing: "implemented", "outcome" or both, where they will never be known.
+            reason: why, where something that was reported before is corrected; the log keeps both.
+            key: an idempotency key.
+            by: who reports.
+
+        Raises:
+            ConflictError: it contradicts an earlier report and gives no reason.
+            NotFoundError: there is no such decision.
+        """
+        if isinstance(missing, str):
+            raise InputError("missing", repr(missing), 'a list of "implemented" and "outcome"')
+        number = decision.number if isinstance(decision, Decision) else decision
+        if isinstance(decision, Decision) and decision.trial != self.id:
+            raise InputError("decision", f"one of trial {decision.trial}", f"one of trial {self.id}")
+        report = Report(
+            decision=number,
+            unit=unit,
+            occasion=occasion,
+            implemented=implemented,
+            outcome=outcome,
+            missing=tuple(missing),
+            reason=reason,
+            key=key,
+            by=by,
+        )
+        return self.submit(report).result()
+
+    def start(self, *, reason: str | None = None, by: str | None = None) -> str:
+        """Begin to decide, or go on after a pause; from then on the spec cannot change."""
+        return self.submit(Move(state="running", reason=reason, by=by)).result()
+
+    def pause(self, *, reason: str | None = None, by: str | None = None) -> str:
+        """Make no decisions for a while; reports are still taken."""
+        return self.submit(Move(state="paused", reason=reason, by=by)).result()
+
+    def stop(self, *, reason: str | None = None, by: str | None = None) -> str:
+        """Make no more decisions; reports are still taken, and the log shows the seed."""
+        return self.submit(Move(state="stopped", reason=reason, by=by)).result()
+
+    def amend(self, spec: Spec, *, by: str | None = None) -> str:
+        """Another spec for a draft; its seed stays."""
+        parsed, design = _design(spec)
+        if parsed.seed is not None:
+            raise InputError("seed", "one", "none: a trial keeps the seed that it was created with")
+        return self.submit(Amend(design=design, by=by)).result()
+
+    def tick(self) -> int:
+        """Let outcomes in whose window has closed by now; any other request does so too. The evidence's version."""
+        return self.submit(Tick()).result()
+
+    @property
+    def design(self) -> Design:
+        """What the spec says; it never holds the seed."""
+        return self.store.read(lambda connection: Design.of_text(reading.head(connection, self.id).spec))
+
+    @property
+    def state(self) -> str:
+        """Draft, running, paused or stopped."""
+        return self.store.read(lambda connection: str(reading.head(connection, self.id).state))
+
+    def progress(self) -> Progress:
+        """How the trial is getting on, without a word about any arm."""
+        at = self.store.clock()
+        return self.store.read(lambda connection: _progress(connection, self.id, at))
+
+    def summary(self) -> Summary:
+        """What the trial has found so far; unblinds."""
+        at = self.store.clock()
+        book, late = self.store.read(
+            lambda connection: (reading.snapshot(connection, self.id), reading.late(connection, self.id, at))
+        )
+        return summary_of(book, late)
+
+    def course(self) -> Course:
+        """Allocation and probability best over time; unblinds."""
+        return course_of(self.store.read(lambda connection: reading.snapshot(connection, self.id)))
+
+    def log(
+        self,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        decision: int | None = None,
+        kind: str | None = None,
+        backwards: bool = False,
+    ) -> list[Logged]:
+        """A part of the log; unblinds."""
+        limit = checks.whole("limit", limit, least=1)
+
+        def look(connection: Connection) -> list[Logged]:
+            found = reading.log(
+                connection, self.id, after=after, limit=limit, decision=decision, kind=kind, backwards=backwards
+            )
+            return list(found)
+
+        return self.store.read(look)
+
+    def export(self, file: str | Path | IO[bytes], format: export.Format = "csv", *, blinded: bool = False) -> None:  # noqa: A002
+        """Write a row a decision to a path or a binary file.
+
+        Args:
+            file: where to.
+            format: csv, parquet or jsonl.
+            blinded: leave out arms, outcomes and probabilities.
+        """
+        at, columns = self.store.clock(), export.columns_of(blinded=blinded)
+        self.store.read(lambda connection: export.write(file, export.rows_of(connection, self.id, at), columns, format))
+
+    def audit(self, anchors: Sequence[Anchor] | None = None, *, at_rest: bool = False) -> Audit:
+        """Derive everything again from the log, and compare; see `takeup.live.audit`."""
+        return self.store.read(lambda connection: audit(connection, self.id, anchors, at_rest=at_rest))
+
+
+def trials(store: Store) -> list[Progress]:
+    """How every trial of a database is getting on."""
+    at = store.clock()
+
+    def look(connection: Connection) -> list[Progress]:
+        return [_progress(connection, trial, at) for trial in reading.identifiers(connection)]
+
+    return store.read(look)
+
+
+def _progress(connection: Connection, trial: str, at: int) -> Progress:
+    return progress_of(reading.snapshot(connection, trial, course=False), reading.late(connection, trial, at))
+
+
+def _design(spec: Spec) -> tuple[TrialSpec, Design]:
+    if isinstance(spec, TrialSpec):
+        return spec, Design.of(spec)
+    source = "spec" if isinstance(spec, Mapping) else Path(spec).name
+    parsed = specs.parse(spec, source) if isinstance(spec, Mapping) else specs.load(spec)
+    return parsed, Design.of(parsed, source)
+
+
+def _opened(database: str | Path | Store, clock: Callable[[], int], witness: Witness | None) -> tuple[Store, bool]:
+    """A store, and whether it was opened here."""
+    if isinstance(database, Store):
+        return database, False
+    return Store(database, clock=clock, witness=witness), True
+
+
+def _slug(name: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:64].strip("-") or "trial"
+
+
+def _which(known: list[str], wanted: str | None) -> str:
+    """The trial that is meant."""
+    listed = ", ".join(known) or "none"
+    if wanted is not None:
+        if wanted not in known:
+            raise NotFoundError(f"there is no trial {wanted!r} in this database; there is {listed}")
+        return wanted
+    if len(known) != 1:
+        raise NotFoundError(f"say which trial: this database holds {listed}")
+    return known[0]

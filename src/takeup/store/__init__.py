@@ -1,0 +1,14 @@
+"""Where trials are kept: SQLite or PostgreSQL."""
+
+from takeup.errors import MissingExtraError
+
+try:
+    import sqlalchemy  # noqa: F401  # says which extra is missing, once, for all modules below
+except ImportError:
+    raise MissingExtraError("sqlalchemy", "server") from None
+
+from takeup.store.opening import looking
+from takeup.store.sqlite import Library, library
+from takeup.store.store import Store, Witness, now
+
+__all__ = ["Library", "Store", "Witness", "library", "looking", "now"]

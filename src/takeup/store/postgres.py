@@ -1,0 +1,48 @@
+"""PostgreSQL: any number of processes, a lock for each trial."""
+
+import importlib.util
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, make_url
+
+from takeup.errors import MissingExtraError
+
+LOCK_SECONDS = 30
+
+
+def writer(url: str) -> Engine:
+    """Connections that see what others have committed as soon as they hold the trial's lock."""
+    return _engine(url, 2, isolation_level="READ COMMITTED")
+
+
+def reader(url: str) -> Engine:
+    """Connections that read one consistent state, and nothing else."""
+    return _engine(url, 4, isolation_level="REPEATABLE READ", execution_options={"postgresql_readonly": True})
+
+
+def _engine(url: str, connections: int, **options: Any) -> Engine:
+    """Connections that wait for the disk at every commit, whatever the server's default."""
+    if importlib.util.find_spec("psycopg") is None:
+        raise MissingExtraError("psycopg", "postgres")
+    where = make_url("postgresql" + url[url.index(":") :]).set(drivername="postgresql+psycopg")
+    made = create_engine(
+        where,
+        pool_size=connections,
+        max_overflow=0,
+        connect_args={"connect_timeout": 10, "application_name": "takeup"},
+        **options,
+    )
+    event.listen(made, "connect", _settings)
+    return made
+
+
+def _settings(connection: Any, _: object) -> None:
+    """Set for the session; autocommitted, so that a rollback does not take it back."""
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW synchronous_commit")
+        if cursor.fetchone()[0] in ("off", "local"):
+            cursor.execute("SET synchronous_commit = on")
+        cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
+        cursor.execute("SET idle_in_transaction_session_timeout = '60s'")
+    connection.autocommit = False

@@ -1,0 +1,131 @@
+"""What readers ask of a database, in one consistent state of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, inspect, select, text
+
+from takeup.errors import NotFoundError
+from takeup.store import load
+from takeup.store.schema import PENDING, TRIGGERS, decisions, events, evidence, keys, rollup, trials
+from takeup.trial.book import Book, Record
+
+FETCH = 1_000
+"""So many rows are fetched at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A row of the log as it is stored."""
+
+    sequence: int
+    hash: str
+    kind: str
+    at: int
+    decision: int | None
+    body: str
+
+
+def head(connection: Connection, trial: str) -> Row[Any]:
+    """A trial's head as it is stored."""
+    found = load.heads(connection, [trial], lock=False).get(trial)
+    if found is None:
+        known = ", ".join(identifiers(connection)) or "none"
+        raise NotFoundError(f"there is no trial {trial!r} in this database; there is {known}")
+    return found
+
+
+def identifiers(connection: Connection) -> list[str]:
+    """The trials that there are."""
+    return list(connection.execute(select(trials.c.id).order_by(trials.c.id)).scalars())
+
+
+def snapshot(connection: Connection, trial: str, *, course: bool = True) -> Book:
+    """A trial's book, with its whole time series where asked for, without its single decisions."""
+    book = load.book_of(connection, head(connection, trial))
+    if course:
+        load.load_rollup(connection, book)
+    return book
+
+
+def late(connection: Connection, trial: str, at: int) -> int:
+    """How many outcomes are pending although their window has closed."""
+    statement = (
+        select(func.count())
+        .select_from(decisions)
+        .where(
+            decisions.c.trial == trial,
+            PENDING,
+            decisions.c.due <= at,
+        )
+    )
+    return int(connection.execute(statement).scalar_one())
+
+
+def log(
+    connection: Connection,
+    trial: str,
+    *,
+    after: int = 0,
+    limit: int | None = None,
+    decision: int | None = None,
+    kind: str | None = None,
+    backwards: bool = False,
+) -> Iterator[Logged]:
+    """The log, in order; `backwards` begins with the latest event before `after`, or at all where that is 0."""
+    where = [events.c.trial == trial]
+    if backwards and after:
+        where.append(events.c.sequence < after)
+    elif after:
+        where.append(events.c.sequence > after)
+    if decision is not None:
+        where.append(events.c.decision == decision)
+    if kind is not None:
+        where.append(events.c.kind == kind)
+    order = events.c.sequence.desc() if backwards else events.c.sequence
+    statement = select(events).where(*where).order_by(order).limit(limit)
+    if decision is not None:
+        statement = statement.with_hint(events, "INDEXED BY events_by_decision", "sqlite")
+    for row in _rows(connection, statement):
+        yield Logged(row.sequence, row.hash, row.kind, row.at, row.decision, row.body)
+
+
+def records(connection: Connection, trial: str) -> Iterator[tuple[Record, str]]:
+    """Every decision as far as it is known, with the body of its event."""
+    statement = (
+        select(decisions, events.c.body)
+        .join(events, (events.c.trial == decisions.c.trial) & (events.c.sequence == decisions.c.sequence))
+        .where(decisions.c.trial == trial)
+        .order_by(decisions.c.number)
+    )
+    for row in _rows(connection, statement):
+        yield load.record_of(row), row.body
+
+
+def stored(connection: Connection, trial: str, name: str) -> Iterator[dict[str, Any]]:
+    """The rows of one of the tables that are folds of the log, as they are stored and in the order of their keys."""
+    table = {"decisions": decisions, "evidence": evidence, "keys": keys, "rollup": rollup}[name]
+    statement = select(table).where(table.c.trial == trial).order_by(*table.primary_key.columns)
+    for row in _rows(connection, statement):
+        yield row._asdict()
+
+
+def missing_triggers(connection: Connection) -> list[str]:
+    """The triggers that should keep the log append-only and are not there, or do not fire."""
+    if connection.dialect.name == "postgresql":
+        statement = "SELECT tgname FROM pg_trigger WHERE tgrelid = 'events'::regclass AND tgenabled = 'O'"
+    else:
+        statement = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'"
+    found = set(connection.execute(text(statement)).scalars())
+    return [name for name in TRIGGERS[connection.dialect.name] if name not in found]
+
+
+def tables(connection: Connection) -> list[str]:
+    """What the database holds."""
+    return sorted(inspect(connection).get_table_names())
+
+
+def _rows(connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
+    """Rows as they come, never all in memory."""
+    yield from connection.execution_options(yield_per=FETCH).execute(statement)

@@ -1,0 +1,121 @@
+"""The tables. The log (`events`) is the truth; the others are folds of it, so that nothing has to read it.
+
+Values are indices into the trial's space, -1 being UNSEEN; yes is 1 and no is 0, so that an audit sees any other
+value; times are microseconds since 1970, UTC.
+"""
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, Table, Text, text
+
+metadata = MetaData()
+
+trials = Table(
+    "trials",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("spec", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("decisions", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("missing_implemented", BigInteger, nullable=False),
+    Column("missing_outcome", BigInteger, nullable=False),
+    Column("waiting", BigInteger, nullable=False),
+    Column("corrections", BigInteger, nullable=False),
+    Column("fallbacks", BigInteger, nullable=False),
+    Column("step", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""A row a trial: its head. On PostgreSQL its lock is the trial's lock."""
+
+events = Table(
+    "events",
+    metadata,
+    Column("trial", Text, primary_key=True),
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    Column("hash", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("decision", BigInteger),
+    Column("body", Text, nullable=False),
+    Index("events_by_decision", "trial", "decision", "sequence"),
+    sqlite_with_rowid=False,
+)
+"""The log. Triggers refuse to change or delete a row."""
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("trial", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("unit", Text, nullable=False),
+    Column("occasion", Text, nullable=False),
+    Column("context", Integer, nullable=False),
+    Column("proposal", Integer, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("due", BigInteger),
+    Column("sequence", BigInteger, nullable=False),
+    Column("implemented", Integer, nullable=False),
+    Column("outcome", Integer, nullable=False),
+    Column("missing_implemented", Integer, nullable=False),
+    Column("missing_outcome", Integer, nullable=False),
+    Column("counted", Integer, nullable=False),
+    Index("decisions_by_unit", "trial", "unit", "occasion", unique=True),
+    sqlite_with_rowid=False,
+)
+"""A row a decision, as far as it is known."""
+
+WAITING = text("outcome >= 0 AND counted = 0")
+"""An outcome whose window is still open. Queries must say it in the same words for the index to serve them."""
+PENDING = text("outcome < 0 AND missing_outcome = 0 AND due IS NOT NULL")
+"""A window and no outcome; likewise."""
+Index("decisions_waiting", decisions.c.trial, decisions.c.due, sqlite_where=WAITING, postgresql_where=WAITING)
+Index("decisions_pending", decisions.c.trial, decisions.c.due, sqlite_where=PENDING, postgresql_where=PENDING)
+
+evidence = Table(
+    "evidence",
+    metadata,
+    Column("trial", Text, primary_key=True),
+    Column("context", Integer, primary_key=True, autoincrement=False),
+    Column("proposal", Integer, primary_key=True, autoincrement=False),
+    Column("implemented", Integer, primary_key=True, autoincrement=False),
+    Column("outcome", Integer, primary_key=True, autoincrement=False),
+    Column("decisions", BigInteger, nullable=False),
+    CheckConstraint("decisions >= 0", name="evidence_counts"),
+    sqlite_with_rowid=False,
+)
+"""A row a cell: how many decisions are in it."""
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("trial", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("request", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""Idempotency keys: what was asked for under each, and which event answered."""
+
+rollup = Table(
+    "rollup",
+    metadata,
+    Column("trial", Text, primary_key=True),
+    Column("bucket", Integer, primary_key=True, autoincrement=False),
+    Column("context", Integer, primary_key=True, autoincrement=False),
+    Column("proposed", Text, nullable=False),
+    Column("probability", Text, nullable=False),
+    Column("variance", Text, nullable=False),
+    Column("best", Text, nullable=False),
+    Column("until", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""Time series; the lists are JSON."""
+
+TRIGGERS = {
+    "sqlite": ("events_no_update", "events_no_delete"),
+    "postgresql": ("events_no_update", "events_no_delete", "events_no_truncate"),
+}
+"""What keeps the log append-only, by dialect; an audit looks whether they are there."""

@@ -1,0 +1,294 @@
+"""A trial as its log tells it: the fold of the events, in memory.
+
+A Book holds all of a trial, or as much of it as the next commands touch; either way the same functions move it. A store
+loads a book, lets commands append to it, and writes down what changed; an audit folds a whole log into one.
+"""
+
+import heapq
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from takeup.checks import IntArray
+from takeup.space import UNSEEN
+from takeup.trial.design import Design, canonical
+from takeup.trial.events import (
+    GENESIS,
+    Amended,
+    Answered,
+    Closed,
+    Created,
+    Decided,
+    Event,
+    Keyed,
+    Moved,
+    Reported,
+    SetAside,
+    body_of,
+    link,
+)
+from takeup.trial.rollup import Rollup
+from takeup.trial.secret import Secret
+
+Cell = tuple[int, int, int, int]
+
+
+class Entry(NamedTuple):
+    """An event with its place in the log."""
+
+    sequence: int
+    hash: str
+    body: str
+    event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One decision as far as it is known, in indices.
+
+    Attributes:
+        number: i.
+        unit: who it was for.
+        occasion: which of the unit's decisions; empty where a unit has one.
+        context: x.
+        proposal: z.
+        at: when it was decided.
+        due: when its outcome window closes.
+        sequence: where the log says so.
+        implemented: a, or UNSEEN.
+        outcome: y, or UNSEEN.
+        missing_implemented: whether a was declared missing.
+        missing_outcome: whether y was declared missing.
+        counted: whether the outcome has entered the evidence.
+    """
+
+    number: int
+    unit: str
+    occasion: str
+    context: int
+    proposal: int
+    at: int
+    due: int | None
+    sequence: int
+    implemented: int = UNSEEN
+    outcome: int = UNSEEN
+    missing_implemented: bool = False
+    missing_outcome: bool = False
+    counted: bool = False
+
+    @property
+    def cell(self) -> Cell:
+        """Its place in the evidence."""
+        return self.context, self.proposal, self.implemented, self.outcome if self.counted else UNSEEN
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an outcome has been reported whose window is still open."""
+        return self.outcome != UNSEEN and not self.counted
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of decisions that the evidence does not show: a status is not a cell.
+
+    Attributes:
+        missing_implemented: whose implemented action was declared missing.
+        missing_outcome: whose outcome was declared missing.
+        waiting: with an outcome whose window is still open.
+        corrections: how many reports corrected an earlier one.
+        fallbacks: decisions that a client drew when it could not reach the service.
+    """
+
+    missing_implemented: int = 0
+    missing_outcome: int = 0
+    waiting: int = 0
+    corrections: int = 0
+    fallbacks: int = 0
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a store has to write down.
+
+    Attributes:
+        entries: new events.
+        cells: cells of the evidence that moved.
+        records: new or changed decisions, by number.
+        created: the numbers of the new ones.
+        keys: idempotency keys with the hash of their request and the sequence number of their answer.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    cells: set[Cell] = field(default_factory=set)
+    records: dict[int, Record] = field(default_factory=dict)
+    created: set[int] = field(default_factory=set)
+    keys: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Book:
+    """The state of a trial after an event.
+
+    Attributes:
+        trial: its identifier.
+        design: what its spec says.
+        secret: its seed.
+        state: draft, running, paused or stopped.
+        sequence: the number of the last event.
+        hash: the last event's.
+        at: when it happened.
+        decisions: how many there are.
+        version: the sequence number of the last event that moved a cell of the evidence that informs.
+        counts: the evidence, n[x, z, a, y].
+        tally: what the evidence does not show.
+        rollup: the time series.
+        records: decisions by number; all, or those that were loaded.
+        units: numbers by (unit, occasion), likewise.
+        keys: the request and the answer's sequence number of every idempotency key, likewise.
+        answers: the events that answer these keys.
+        open: a heap of (due, number) of outcomes that wait for their window to close.
+        changes: what was appended since the last `forget`.
+    """
+
+    trial: str
+    design: Design
+    secret: Secret
+    counts: IntArray
+    state: str = "draft"
+    sequence: int = 0
+    hash: str = GENESIS
+    at: int = 0
+    decisions: int = 0
+    version: int = 0
+    tally: Tally = field(default_factory=Tally)
+    rollup: Rollup = field(default_factory=Rollup)
+    records: dict[int, Record] = field(default_factory=dict)
+    units: dict[tuple[str, str], int] = field(default_factory=dict)
+    keys: dict[str, tuple[str, int]] = field(default_factory=dict)
+    answers: dict[str, Keyed] = field(default_factory=dict)
+    open: list[tuple[int, int]] = field(default_factory=list)
+    changes: Changes = field(default_factory=Changes)
+
+    @classmethod
+    def begin(cls, created: Created, secret: Secret) -> "Book":
+        """The book of a trial that has just been created."""
+        design = Design.of_text(canonical(created.spec))
+        book = cls(created.trial, design, secret, blank(design))
+        book.append(created)
+        return book
+
+    def append(self, event: Event) -> Entry:
+        """Add an event to the log, and fold it in."""
+        self.sequence += 1
+        body = body_of(event)
+        self.hash = link(self.hash, self.sequence, body)
+        self.at = event.at
+        entry = Entry(self.sequence, self.hash, body, event)
+        self.changes.entries.append(entry)
+        match event:
+            case Decided():
+                self._decided(event)
+            case Reported():
+                self._reported(event)
+            case Closed():
+                self._closed(event)
+            case Moved():
+                self.state = event.state
+            case Amended():
+                self.design = Design.of_text(canonical(event.spec))
+                self.counts = blank(self.design)
+            case Created() | Answered() | SetAside():
+                pass
+        if isinstance(event, Decided | Reported | Answered | SetAside) and event.key is not None:
+            self.keys[event.key] = self.changes.keys[event.key] = (event.request or "", self.sequence)
+            self.answers[event.key] = event
+        return entry
+
+    def due(self, at: int) -> list[int]:
+        """The decisions whose outcome has been reported and whose window has closed by `at`, uncounted so far."""
+        found = set()
+        while self.open and self.open[0][0] <= at:
+            number = heapq.heappop(self.open)[1]
+            if self.records[number].waiting:
+                found.add(number)
+        for number in found:
+            heapq.heappush(self.open, (self.records[number].due or 0, number))
+        return sorted(found)
+
+    def remember(self, record: Record) -> None:
+        """Take in a decision that was stored."""
+        self.records[record.number] = record
+        self.units[record.unit, record.occasion] = record.number
+        if record.waiting:
+            heapq.heappush(self.open, (record.due or 0, record.number))
+
+    def forget(self) -> None:
+        """Keep what every decision needs, and drop what belongs to single ones."""
+        for collection in (self.records, self.units, self.keys, self.answers, self.open):
+            collection.clear()
+        self.changes = Changes()
+        self.rollup.forget(self.decisions + 1)
+
+    def _decided(self, event: Decided) -> None:
+        space = self.design.space
+        x, z = space.contexts.index(event.context), space.proposals.index(event.proposal)
+        record = Record(
+            number=event.number,
+            unit=event.unit,
+            occasion=event.occasion,
+            context=x,
+            proposal=z,
+            at=event.at,
+            due=event.due,
+            sequence=self.sequence,
+        )
+        self.decisions = event.number
+        self.units[record.unit, record.occasion] = record.number
+        self.changes.created.add(record.number)
+        self.records[record.number] = self.changes.records[record.number] = record
+        self.counts[record.cell] += 1
+        self.changes.cells.add(record.cell)
+        self.tally.fallbacks += event.software is None
+        best = event.probability if event.best is None else event.best
+        self.rollup.add(event.number, x, z, event.probability, best, event.at)
+
+    def _reported(self, event: Reported) -> None:
+        before, space = self.records[event.decision], self.design.space
+        after = before
+        if event.implemented is not None:
+            after = replace(after, implemented=space.implemented.index(event.implemented), missing_implemented=False)
+        elif "implemented" in event.missing:
+            after = replace(after, implemented=UNSEEN, missing_implemented=True)
+        if event.outcome is not None:
+            counted = before.counted or before.due is None or event.at >= before.due
+            after = replace(after, outcome=space.outcomes.index(event.outcome), missing_outcome=False, counted=counted)
+        elif "outcome" in event.missing:
+            after = replace(after, outcome=UNSEEN, missing_outcome=True, counted=False)
+        self.tally.corrections += event.before is not None
+        self._move(before, after)
+
+    def _closed(self, event: Closed) -> None:
+        for number in event.decisions:
+            record = self.records[number]
+            self._move(record, replace(record, counted=True))
+
+    def _move(self, before: Record, after: Record) -> None:
+        """Another state of one decision."""
+        self.records[after.number] = self.changes.records[after.number] = after
+        self.tally.missing_implemented += after.missing_implemented - before.missing_implemented
+        self.tally.missing_outcome += after.missing_outcome - before.missing_outcome
+        self.tally.waiting += after.waiting - before.waiting
+        if after.waiting and not before.waiting:
+            heapq.heappush(self.open, (after.due or 0, after.number))
+        if after.cell != before.cell:
+            self.counts[before.cell] -= 1
+            self.counts[after.cell] += 1
+            self.changes.cells |= {before.cell, after.cell}
+            self.version = self.sequence
+
+
+def blank(design: Design) -> IntArray:
+    """No evidence, and an array that may be written to."""
+    x, z, a, y = design.space.shape
+    return np.zeros((x, z, a + 1, y + 1), dtype=np.int64)

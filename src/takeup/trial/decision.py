@@ -1,0 +1,89 @@
+"""From evidence to a proposal: a pure function, so that any decision can be derived again."""
+
+import hashlib
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from takeup.checks import FloatArray, IntArray
+from takeup.evidence import Evidence
+from takeup.randomness import stream
+from takeup.space import UNSEEN
+from takeup.trial.design import Design
+from takeup.trial.secret import Secret
+
+GRAIN = 2**32
+"""Probabilities are whole multiples of 1 / GRAIN: they add up exactly, and so does what is drawn from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is proposed, and why.
+
+    Attributes:
+        proposal: z.
+        probability: what z was drawn from; each a multiple of 2^-32, the sum exactly one.
+        best: the probability that each proposal is best, before limits and burn-in.
+    """
+
+    proposal: int
+    probability: tuple[float, ...]
+    best: tuple[float, ...]
+
+
+def choose(design: Design, secret: Secret, counts: IntArray, context: int, number: int) -> Choice:
+    """What to propose to the unit of decision `number`.
+
+    Two streams take part. The vector of probabilities is a function of the seed, the context and what is known in it:
+    decisions that know the same share one vector, however many they are. The proposal is drawn from that vector with
+    a stream that is a function of the seed and the decision's number alone, so its probability is what the vector says.
+
+    Args:
+        design: the trial's.
+        secret: the trial's.
+        counts: the evidence, n[x, z, a, y].
+        context: x.
+        number: i, counted from 1.
+    """
+    here = informative(counts[context])
+    best = _best(design, secret, context, here.tobytes())
+    probability, ends = _spread(design, None if number <= design.spec.burn_in else best)
+    draw = int(stream(secret.number, "decision", number).integers(GRAIN))
+    return Choice(bisect_right(ends, draw), probability, best)
+
+
+def informative(counts: IntArray) -> IntArray:
+    """A context's counts without decisions of which nothing is known yet: they inform nothing."""
+    known = counts.copy()
+    known[:, UNSEEN, UNSEEN] = 0
+    return known
+
+
+@lru_cache(maxsize=4096)
+def _best(design: Design, secret: Secret, context: int, counts: bytes) -> tuple[float, ...]:
+    """The probability that each proposal is best in a context of which `counts` are known."""
+    x, z, a, y = design.space.shape
+    table = np.zeros((x, z, a + 1, y + 1), dtype=np.int64)
+    table[context] = np.frombuffer(counts, dtype=np.int64).reshape(z, a + 1, y + 1)
+    rng = stream(secret.number, "allocation", context, hashlib.sha256(counts).hexdigest())
+    allocation = design.policy.allocation(Evidence(design.space, table), context, rng, design.spec.draws)
+    return tuple((_grains(allocation.probability) / GRAIN).tolist())
+
+
+@lru_cache(maxsize=4096)
+def _spread(design: Design, best: tuple[float, ...] | None) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """The probabilities within the limits, even where `best` is None, and where the grains of each end."""
+    grains = _grains(design.even if best is None else design.limits.project(np.array(best)))
+    return tuple((grains / GRAIN).tolist()), tuple(np.cumsum(grains).tolist())
+
+
+def _grains(probability: FloatArray | tuple[float, ...]) -> IntArray:
+    """Whole numbers that sum to GRAIN, in proportion; what rounding leaves over goes to the largest fractions."""
+    given = np.asarray(probability, dtype=np.float64)
+    exact = given / given.sum() * GRAIN
+    whole: IntArray = np.floor(exact).astype(np.int64)
+    left = GRAIN - int(whole.sum())
+    whole[np.argsort(whole - exact, kind="stable")[:left]] += 1
+    return whole

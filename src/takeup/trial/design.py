@@ -1,0 +1,198 @@
+"""A trial's design: its spec, checked and ready to decide from."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from takeup import checks
+from takeup.errors import InputError, UnsuitableError
+from takeup.evidence import Evidence
+from takeup.policies.allocation import Allocation, Limits
+from takeup.policies.description import describe, policy_of
+from takeup.posterior import Posterior
+from takeup.randomness import Random, stream
+from takeup.space import UNSEEN, Axis, Space
+from takeup.specfile import at
+from takeup.trial.spec import TrialSpec, parse
+
+MICROSECONDS = 1_000_000
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+MOST_CELLS = 100_000
+MOST_LABEL = 200
+
+
+@runtime_checkable
+class Live(Protocol):
+    """What a live trial asks of its policy."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it may run a live trial."""
+
+    def start(self, space: Space) -> Evidence:
+        """No evidence yet; an error where the policy cannot work in this space."""
+
+    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int) -> Allocation:
+        """The probability of each proposal."""
+
+
+@runtime_checkable
+class Believing(Protocol):
+    """A policy with a posterior in blocks."""
+
+    def posterior(self, evidence: Evidence, rng: Random) -> Posterior:
+        """What it believes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """What a trial decides from.
+
+    Attributes:
+        spec: with every default filled in and without the seed.
+        text: the spec as canonical JSON: what is stored and hashed.
+        space: contexts, proposals, actions, outcomes.
+        policy: how to allocate.
+        limits: what the probabilities must keep to.
+        even: the probabilities during the burn-in.
+        fallback: the probabilities of a client that cannot reach the service.
+        window: the outcome window in microseconds.
+    """
+
+    spec: TrialSpec
+    text: str
+    space: Space
+    policy: Live
+    limits: Limits
+    even: tuple[float, ...]
+    fallback: tuple[float, ...]
+    window: int | None
+
+    @classmethod
+    def of(cls, spec: TrialSpec | Mapping[str, Any], source: str = "spec") -> "Design":
+        """Check a spec; every error names `source`, the key and the value."""
+        if not isinstance(spec, TrialSpec):
+            spec = parse(spec, source)
+        with at(source, "space"):
+            space = spec.space.build()
+            _check_size(space)
+        with at(source, "policy"):
+            policy = _policy(spec, space)
+        with at(source, "limits"):
+            limits = _limits(spec, space)
+            even = limits.project(np.full(len(space.proposals), 1 / len(space.proposals)))
+        with at(source, "fallback"):
+            given = spec.fallback
+            fallback = even if given is None else _by_label("fallback", given, space, "probabilities")
+            checks.probabilities("probabilities", fallback)
+        full = spec.model_copy(
+            update={
+                "space": spec.space.model_copy(update=describe(space)),
+                "policy": describe(policy),
+                "seed": None,
+            }
+        )
+        text = canonical(full.model_dump(mode="json", exclude={"seed"}))
+        window = None if spec.window is None else spec.window * MICROSECONDS
+        return cls(full, text, space, policy, limits, tuple(even.tolist()), tuple(fallback.tolist()), window)
+
+    @classmethod
+    def of_text(cls, text: str) -> "Design":
+        """The design whose `text` this is."""
+        return _of_text(text)
+
+    def index(self, axis: Axis, label: object) -> int:
+        """The index of a label."""
+        if not isinstance(label, str | int):
+            raise InputError(axis, repr(label), "a label")
+        return self.space.index(axis, label)
+
+    def context_index(self, label: object) -> int:
+        """The index of a context, which may be left out where there is one alone."""
+        if label is None and len(self.space.contexts) == 1:
+            return 0
+        return self.index("context", label)
+
+
+def canonical(value: object) -> str:
+    """JSON in the one form that is hashed: sorted keys, no spaces, no NaN."""
+    return _ENCODER.encode(value)
+
+
+@lru_cache(maxsize=64)
+def _of_text(text: str) -> Design:
+    return Design.of(json.loads(text), "the stored spec")
+
+
+def _check_size(space: Space) -> None:
+    x, z, a, y = space.shape
+    cells = x * z * (a + 1) * (y + 1)
+    if cells > MOST_CELLS:
+        raise InputError("size", f"{cells} cells", f"at most {MOST_CELLS}", "merge contexts, actions or outcome levels")
+    for name in ("contexts", "proposals", "implemented", "outcomes"):
+        for label in getattr(space, name):
+            text(name, label, MOST_LABEL)
+
+
+def text(argument: str, value: object, most: int) -> str:
+    """A text that every database and every reader can hold: not blank, not too long, no control characters."""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(argument, repr(value)[:100], "a text that is not blank")
+    if len(value) > most:
+        raise InputError(argument, f"{len(value)} characters", f"at most {most}")
+    if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in value):
+        raise InputError(argument, ascii(value)[:100], "a text without control characters and lone surrogates")
+    return value
+
+
+def _policy(spec: TrialSpec, space: Space) -> Live:
+    policy = policy_of(spec.policy)
+    if not policy.live or not isinstance(policy, Live):
+        raise InputError(
+            "kind", policy.name, "a live policy", "this one depends on its path and runs simulations alone"
+        )
+    policy.start(space)
+    if spec.compliance == "never" and isinstance(policy, Believing) and not _learns_unseen(policy, space):
+        raise UnsuitableError(
+            f"{policy.name} learns from decisions whose compliance is seen, and compliance is never reported;"
+            " choose TS or TSLat, or report compliance sometimes"
+        )
+    return policy
+
+
+def _learns_unseen(policy: Believing, space: Space) -> bool:
+    """Whether outcomes with unseen compliance teach it anything."""
+    counts = np.zeros_like(Evidence.empty(space).counts)
+    before = policy.posterior(Evidence(space, counts), stream(0))
+    counts[..., UNSEEN, 0] = 1_000
+    after = policy.posterior(Evidence(space, counts), stream(0))
+    return not np.array_equal(before.outcome, after.outcome)
+
+
+def _limits(spec: TrialSpec, space: Space) -> Limits:
+    floor, ceiling = (
+        value if isinstance(value, float) else _by_label(name, value, space, "limits", default)
+        for name, value, default in (("floor", spec.limits.floor, 0.0), ("ceiling", spec.limits.ceiling, 1.0))
+    )
+    return Limits(floor, ceiling)
+
+
+def _by_label(
+    argument: str, given: Mapping[str, float], space: Space, what: str, default: float | None = None
+) -> checks.FloatArray:
+    """One number for each proposal."""
+    for label in given:
+        if label not in space.proposals:
+            raise InputError(argument, repr(label), f"{what} of {', '.join(space.proposals)}")
+    missing = [label for label in space.proposals if label not in given]
+    if missing and default is None:
+        raise InputError(argument, f"nothing for {', '.join(missing)}", f"{what} of every proposal")
+    return np.array([given.get(label, default) for label in space.proposals], dtype=np.float64)

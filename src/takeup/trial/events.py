@@ -1,0 +1,199 @@
+"""What the log of a trial consists of, and the chain that binds it.
+
+An event is a frozen value. Its body is canonical JSON, and its hash covers the body, its place in the log and the hash
+before it. The log is the truth: everything else that a store holds is a fold of it (`takeup.trial.book`).
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, TypeAlias
+
+from takeup.errors import InputError
+from takeup.trial.design import canonical
+
+GENESIS = "0" * 64
+"""The hash before the first event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Event:
+    """What every event has.
+
+    Attributes:
+        at: when, in microseconds since 1970, UTC; never less than in the event before.
+        by: who asked for it, as far as is known.
+    """
+
+    at: int
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created(_Event):
+    """A trial in draft. `commitment` binds its seed without showing it."""
+
+    trial: str
+    spec: Mapping[str, Any]
+    commitment: str
+    software: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amended(_Event):
+    """Another spec for a draft."""
+
+    spec: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved(_Event):
+    """Another state; `secret` is shown when it is the last one."""
+
+    state: str
+    reason: str | None = None
+    secret: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Keyed(_Event):
+    """What a request with an idempotency key came to.
+
+    Attributes:
+        key: the key.
+        request: a hash of what was asked for under it.
+    """
+
+    key: str | None = None
+    request: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided(_Keyed):
+    """A decision, with all that is needed to derive it again.
+
+    Attributes:
+        number: i, counted from 1.
+        unit: who it is for.
+        occasion: which of the unit's decisions.
+        context: x, as a label.
+        proposal: z, as a label.
+        probability: what z was drawn from.
+        best: the probability that each proposal is best; left out where it is `probability`.
+        version: the evidence that was seen: the sequence number of the last event that moved a cell of it.
+        due: when the outcome window closes.
+        software: what computed it; None for a fallback that a client drew.
+    """
+
+    number: int
+    unit: str
+    occasion: str = ""
+    context: str
+    proposal: str
+    probability: tuple[float, ...]
+    best: tuple[float, ...] | None = None
+    version: int
+    due: int | None = None
+    software: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported(_Keyed):
+    """What became of a decision, or a correction of it.
+
+    Attributes:
+        decision: its number.
+        implemented: a, as a label.
+        outcome: y, as a label.
+        missing: what will never be known.
+        reason: why something that was reported before is corrected.
+        before: what a correction replaces: labels, or None for what had been declared missing.
+    """
+
+    decision: int
+    implemented: str | None = None
+    outcome: str | None = None
+    missing: tuple[str, ...] = ()
+    reason: str | None = None
+    before: Mapping[str, str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed(_Event):
+    """Outcome windows that have closed: the outcomes of these decisions enter the evidence."""
+
+    decisions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered(_Keyed):
+    """What a key was answered with, where no single event says it: a batch, or a unit that had its decision."""
+
+    decisions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside(_Keyed):
+    """A client's fallback for a unit that had its decision already, which stands."""
+
+    decision: int
+    proposal: str
+
+
+Event: TypeAlias = Created | Amended | Moved | Decided | Reported | Closed | Answered | SetAside
+Keyed: TypeAlias = Decided | Reported | Answered | SetAside
+
+_KINDS: dict[str, type[Event]] = {
+    "created": Created,
+    "amended": Amended,
+    "moved": Moved,
+    "decided": Decided,
+    "reported": Reported,
+    "closed": Closed,
+    "answered": Answered,
+    "set aside": SetAside,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+_FIELDS = {kind: tuple((f.name, f.default) for f in fields(kind)) for kind in _NAMES}
+_LISTS = {kind: tuple(f.name for f in fields(kind) if "tuple" in str(f.type)) for kind in _NAMES}
+
+
+def kind_of(event: Event) -> str:
+    """The name of an event's kind."""
+    return _NAMES[type(event)]
+
+
+def body_of(event: Event) -> str:
+    """An event as canonical JSON; what has its default is left out."""
+    body: dict[str, Any] = {"kind": _NAMES[type(event)]}
+    for name, default in _FIELDS[type(event)]:
+        value = getattr(event, name)
+        if value != default:
+            body[name] = value
+    return canonical(body)
+
+
+def event_of(body: str) -> Event:
+    """The event whose body this is.
+
+    Raises:
+        InputError: it is not the body of any event.
+    """
+    try:
+        content = json.loads(body)
+        kind = _KINDS[content.pop("kind")]
+        required = {name for name, default in _FIELDS[kind] if default is MISSING}
+        if not required <= set(content):
+            raise KeyError(*required - set(content))
+        for name in _LISTS[kind]:
+            if isinstance(content.get(name), list):
+                content[name] = tuple(content[name])
+        return kind(**content)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError("event", body[:200], "the body of an event", str(error)) from None
+
+
+def link(previous: str, sequence: int, body: str) -> str:
+    """The hash of an event: SHA-256 over the hash before it, its sequence number and its body."""
+    return hashlib.sha256(f"{previous}\n{sequence}\n{body}".encode()).hexdigest()

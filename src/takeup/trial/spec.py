@@ -1,0 +1,99 @@
+"""What a trial is, as its owner writes it down."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from takeup import specfile
+from takeup.specfile import SpaceTable, Table
+
+SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+LONGEST = 100 * 366 * SECONDS["day"]
+SEED_BITS = 256
+
+
+def seconds(value: object) -> object:
+    """A duration such as "90 days" in seconds; numbers are seconds already."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\s*(\d{1,12})\s*(second|minute|hour|day|week)s?\s*", value)
+    if found is None:
+        raise ValueError('a number of seconds, or a text such as "90 days" in seconds, minutes, hours, days or weeks')
+    return int(found[1]) * SECONDS[found[2]]
+
+
+def seed(value: object) -> object:
+    """A seed as 64 hexadecimal digits."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**SEED_BITS:
+        return f"{value:064x}"
+    if isinstance(value, str) and re.fullmatch("[0-9a-fA-F]{64}", value):
+        return value.lower()
+    if value is None:
+        return None
+    raise ValueError(f"a whole number from 0 to 2^{SEED_BITS} - 1, or 64 hexadecimal digits")
+
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Label = Annotated[str, Field(min_length=1, max_length=200)]
+Duration = Annotated[int, BeforeValidator(seconds), Field(ge=1, le=LONGEST)]
+Seed = Annotated[str, BeforeValidator(seed)]
+
+
+class LimitsTable(Table):
+    """`[limits]`: the least and the greatest probability of a proposal, one number for all or one for each label."""
+
+    floor: Share | dict[Label, Share] = 0.0
+    ceiling: Share | dict[Label, Share] = 1.0
+
+
+class StoppingTable(Table):
+    """`[stopping]`: when to advise an end; nothing ends by itself."""
+
+    probability_best: Annotated[float, Field(gt=0.5, lt=1)] | None = None
+    maximum: Annotated[int, Field(ge=1)] | None = None
+
+
+class TrialSpec(Table):
+    """A whole spec.
+
+    Attributes:
+        name: what people call the trial.
+        space: what can be met, proposed, implemented and come out.
+        policy: the kind of a registered live policy, with its parameters and priors.
+        draws: how many posterior draws a probability rests on where no quadrature exists.
+        limits: floors and ceilings of the probabilities.
+        burn_in: how many decisions are allocated evenly (within the limits) before the policy is asked.
+        window: how long after its decision an outcome enters the evidence, in seconds; at once where left out.
+        stopping: when to advise an end.
+        compliance: whether the implemented action will be reported.
+        decisions: whether a unit gets one decision, or many that are told apart by their occasion.
+        fallback: the probabilities a client draws from when the service cannot be reached; even where left out.
+        seed: for rehearsals that shall be repeatable. A real trial leaves it out and gets 256 random bits.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    description: Annotated[str, Field(max_length=10_000)] = ""
+    space: SpaceTable
+    policy: dict[str, Any]
+    draws: Annotated[int, Field(ge=100, le=1_000_000)] = 1_000
+    limits: LimitsTable = LimitsTable()
+    burn_in: Annotated[int, Field(ge=0)] = 0
+    window: Duration | None = None
+    stopping: StoppingTable = StoppingTable()
+    compliance: Literal["always", "sometimes", "never"] = "always"
+    decisions: Literal["one", "many"] = "one"
+    fallback: dict[Label, Share] | None = None
+    seed: Annotated[Seed | None, Field(repr=False)] = None
+
+
+def load(path: str | Path) -> TrialSpec:
+    """Read a TOML or JSON file; every error names the file, the key and the value."""
+    return parse(specfile.read(path), Path(path).name)
+
+
+def parse(content: Mapping[str, Any], source: str = "spec") -> TrialSpec:
+    """A spec from what a file, a request or a caller says; `source` is what errors call it."""
+    return specfile.validated(TrialSpec, content, source)

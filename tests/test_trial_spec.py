@@ -1,0 +1,142 @@
+"""Specs of trials: what a file can say, what is refused, and that the seed stays hidden."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from takeup.errors import InputError
+from takeup.specfile import SpecError
+from takeup.trial import Design, TrialSpec, load
+from takeup.trial.secret import Secret
+from takeup.trial.spec import parse
+
+GOOD = """
+name = "Stroke"
+burn_in = 20
+window = "90 days"
+compliance = "sometimes"
+draws = 500
+seed = 7
+
+[space]
+proposals = ["usual care", "new drug"]
+implemented = ["usual care", "new drug", "both"]
+contexts = ["young", "old"]
+outcomes = ["died", "ill", "well"]
+utility = [0.0, 0.4, 1.0]
+
+[policy]
+kind = "TSObs"
+beta = [[4, 1, 1], [1, 4, 1]]
+
+[limits]
+floor = 0.1
+ceiling = { "new drug" = 0.8 }
+
+[stopping]
+probability_best = 0.99
+maximum = 1000
+
+[fallback]
+"usual care" = 0.25
+"new drug" = 0.75
+"""
+
+
+def test_a_file_says_it_all(tmp_path: Path) -> None:
+    file = tmp_path / "trial.toml"
+    file.write_text(GOOD)
+    spec = load(file)
+    design = Design.of(spec, file.name)
+    assert design.window == 90 * 86_400 * 1_000_000
+    assert design.fallback == (0.25, 0.75)
+    assert design.limits.project([0.0, 1.0]).tolist() == pytest.approx([0.2, 0.8])
+    assert design.space.intended == (0, 1)
+    as_json = tmp_path / "trial.json"
+    as_json.write_text(json.dumps(spec.model_dump(mode="json")))
+    assert Design.of(load(as_json)).text == design.text
+
+
+def test_the_stored_spec_is_complete_and_gives_the_same_design() -> None:
+    design = Design.of(parse({"name": "t", "space": {"proposals": 2}, "policy": {"kind": "TSLat"}}))
+    stored = json.loads(design.text)
+    assert stored["policy"]["max_evaluations"] > 0
+    assert stored["space"]["intended"] == [0, 1]
+    assert Design.of_text(design.text).text == design.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "Stroke"', "", "trial.toml: name: got nothing, expected a value"),
+        ('window = "90 days"', 'window = "90 moons"', "trial.toml: window: got '90 moons'"),
+        ('window = "90 days"', "window = 0", "trial.toml: window: got 0"),
+        ("burn_in = 20", "burnin = 20", "trial.toml: burnin: got 20"),
+        ("seed = 7", "seed = -7", "trial.toml: seed: got -7"),
+        ("utility = [0.0, 0.4, 1.0]", "utility = [1.0, 1.0, 1.0]", "trial.toml: space.utility"),
+        ('kind = "TSObs"', 'kind = "UCB"', "trial.toml: policy.kind: got 'UCB'"),
+        (
+            'kind = "TSObs"\nbeta = [[4, 1, 1], [1, 4, 1]]',
+            'kind = "WarmTSLat"',
+            "trial.toml: policy.kind: got TS-Lat-0",
+        ),
+        ("[[4, 1, 1], [1, 4, 1]]", "[[4, 1], [1, 4]]", "trial.toml: policy.beta"),
+        ('compliance = "sometimes"', 'compliance = "never"', "TS-Obs learns from decisions whose compliance is seen"),
+        ('compliance = "sometimes"', 'compliance = "rarely"', "trial.toml: compliance: got 'rarely'"),
+        ("floor = 0.1", "floor = 0.6", "the floors sum to 1.2"),
+        ('"new drug" = 0.8 }', '"old drug" = 0.8 }', "trial.toml: limits.ceiling: got 'old drug'"),
+        ("probability_best = 0.99", "probability_best = 0.3", "trial.toml: stopping.probability_best: got 0.3"),
+        ('"usual care" = 0.25\n', "", "trial.toml: fallback.fallback: got nothing for usual care"),
+        ('"usual care" = 0.25', '"usual care" = 0.5', "trial.toml: fallback.probabilities"),
+    ],
+)
+def test_errors_name_file_key_and_value(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    file = tmp_path / "trial.toml"
+    file.write_text(GOOD.replace(old, new))
+    with pytest.raises(SpecError) as error:
+        Design.of(load(file), file.name)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["TS", "TSLat", "Uniform"])
+def test_policies_that_do_without_compliance_run_where_it_is_never_seen(kind: str) -> None:
+    design = Design.of(parse({"name": "t", "space": {"proposals": 2}, "policy": {"kind": kind}, "compliance": "never"}))
+    assert design.policy.live
+
+
+@pytest.mark.parametrize("label", ["a\x00b", "a\nb", "\ud800", "x" * 201])
+def test_labels_that_no_database_could_hold_are_refused(label: str) -> None:
+    with pytest.raises(InputError):
+        Design.of(parse({"name": "t", "space": {"proposals": ["a", label]}, "policy": {"kind": "TS"}}))
+
+
+def test_a_space_that_is_too_large_is_refused() -> None:
+    content: dict[str, Any] = {"name": "t", "space": {"proposals": 100, "contexts": 100}, "policy": {"kind": "TS"}}
+    with pytest.raises(SpecError, match="at most 100000"):
+        Design.of(parse(content))
+
+
+def test_the_seed_is_in_neither_the_stored_spec_nor_any_representation() -> None:
+    seed = "5eed" * 16
+    spec = parse({"name": "t", "space": {"proposals": 2}, "policy": {"kind": "TS"}, "seed": seed})
+    secret = Secret.new(spec.seed)
+    design = Design.of(spec)
+    assert secret.seed == seed
+    for shown in (repr(spec), repr(secret), str(secret), repr(design), design.text, secret.commitment):
+        assert seed not in shown
+
+
+def test_seeds_are_random_and_commitments_are_salted() -> None:
+    first, second = Secret.new(), Secret.new()
+    assert first.seed != second.seed
+    assert len(bytes.fromhex(first.seed)) == 32
+    assert Secret.new(first.seed).commitment != first.commitment
+    assert Secret.of_text(first.text) == first
+
+
+def test_a_spec_from_python() -> None:
+    spec = TrialSpec.model_validate({"name": "t", "space": {"proposals": ["a", "b"]}, "policy": {"kind": "TS"}})
+    assert Design.of(spec).even == (0.5, 0.5)

@@ -1,0 +1,210 @@
+"""The store against a model on paper: any sequence of requests, on both databases."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from model import MISSING, Model
+from takeup.errors import ConflictError, StateError
+from takeup.live import Trial
+from takeup.store import Store, reading
+
+SECOND = 1_000_000
+UNITS = ["ann", "bob", "cy", "di", "ed"]
+SPEC = {
+    "name": "Any order",
+    "space": {"proposals": ["rest", "drug"], "implemented": ["rest", "drug", "both"], "contexts": ["young", "old"]},
+    "policy": {"kind": "TSObs"},
+    "draws": 100,
+    "decisions": "many",
+    "compliance": "sometimes",
+}
+VALUES = st.fixed_dictionaries(
+    {},
+    optional={
+        "implemented": st.sampled_from([0, 1, 2, MISSING]),
+        "outcome": st.sampled_from([0, 1, MISSING]),
+    },
+).filter(bool)
+
+
+class Requests(RuleBasedStateMachine):
+    """Requests in any order, repeated, corrected, and across restarts."""
+
+    url: ClassVar[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 1_000 * SECOND
+        self.store = Store(self.url, clock=lambda: self.now)
+        self.done: list[tuple[str, dict[str, Any], object]] = []
+        self.keys = 0
+
+    @initialize(window=st.sampled_from([None, 10]), started=st.sampled_from([True, True, True, False]))
+    def create(self, window: int | None, started: bool) -> None:
+        count = len(self.store.read(reading.identifiers))
+        self.trial = Trial.create(self.store, SPEC | {"window": window}, trial=f"t{count}")
+        self.model = Model(self.trial.design.space, None if window is None else window * SECOND)
+        if started:
+            self.move("start")
+            self.decide("ann", "1", 0, keyed=True)
+            self.decide("bob", "1", 1, keyed=False)
+
+    @rule(state=st.sampled_from(["start", "start", "start", "pause"]))
+    def move(self, state: str) -> None:
+        wanted = {"start": "running", "pause": "paused"}[state]
+        if self.model.state == "draft" and wanted == "paused":
+            with pytest.raises(StateError):
+                self.trial.pause()
+        else:
+            assert getattr(self.trial, state)() == wanted
+            self.model.state = wanted
+
+    @rule(unit=st.sampled_from(UNITS), occasion=st.sampled_from("12"), context=st.integers(0, 1), keyed=st.booleans())
+    def decide(self, unit: str, occasion: str, context: int, keyed: bool) -> None:
+        arguments: dict[str, Any] = {"unit": unit, "occasion": occasion, "context": context}
+        arguments["key"] = self.key() if keyed else None
+        standing = self.model.units.get((unit, occasion))
+        if standing is None and self.model.state != "running":
+            with pytest.raises(StateError):
+                self.trial.decide(**arguments)
+            return
+        if standing is not None and self.model.cases[standing - 1].context != context:
+            with pytest.raises(ConflictError):
+                self.trial.decide(**arguments)
+            return
+        decision = self.trial.decide(**arguments)
+        self.take(unit, occasion, context, decision)
+        self.remember("decide", arguments, decision)
+
+    @precondition(lambda self: self.model.state == "running")
+    @rule(units=st.lists(st.tuples(st.sampled_from(UNITS), st.sampled_from("1234"), st.integers(0, 1)), min_size=1))
+    def decide_many(self, units: list[tuple[str, str, int]]) -> None:
+        asked = [{"unit": unit, "occasion": occasion, "context": context} for unit, occasion, context in units]
+        contexts: dict[tuple[str, str], int] = {}
+        for unit, occasion, context in units:
+            standing = self.model.units.get((unit, occasion))
+            had = context if standing is None else self.model.cases[standing - 1].context
+            if had != context or contexts.setdefault((unit, occasion), context) != context:
+                with pytest.raises(ConflictError):
+                    self.trial.decide_many(asked)
+                return
+        arguments: dict[str, Any] = {"units": asked, "key": self.key()}
+        decisions = self.trial.decide_many(**arguments)
+        for (unit, occasion, context), decision in zip(units, decisions, strict=True):
+            self.take(unit, occasion, context, decision)
+        self.remember("decide_many", arguments, decisions)
+
+    @precondition(lambda self: self.model.state != "draft")
+    @rule(unit=st.sampled_from(UNITS), proposal=st.integers(0, 1), keyed=st.booleans())
+    def fall_back(self, unit: str, proposal: int, keyed: bool) -> None:
+        arguments: dict[str, Any] = {"unit": unit, "occasion": "9", "proposal": proposal, "context": 0}
+        arguments["key"] = self.key() if keyed else None
+        decision = self.trial.fallback(**arguments)
+        self.take(unit, "9", 0, decision)
+        self.remember("fallback", arguments, decision)
+
+    @precondition(lambda self: self.model.cases)
+    @rule(which=st.integers(0, 10**6), said=VALUES, reason=st.sampled_from([None, "typing error"]), keyed=st.booleans())
+    def report(self, which: int, said: dict[str, int | str], reason: str | None, keyed: bool) -> None:
+        number = which % min(3, len(self.model.cases)) + 1
+        arguments: dict[str, Any] = {name: value for name, value in said.items() if value != MISSING}
+        arguments |= {"missing": [name for name, value in said.items() if value == MISSING], "reason": reason}
+        arguments |= {"decision": number, "key": self.key() if keyed else None}
+        if self.model.contradicts(number, said) and reason is None:
+            with pytest.raises(ConflictError):
+                self.trial.report(**arguments)
+            return
+        receipt = self.trial.report(**arguments)
+        assert receipt.decision == number
+        self.model.report(number, said)
+        self.remember("report", arguments, receipt)
+
+    @precondition(lambda self: self.model.cases)
+    @rule(which=st.integers(0, 10**6), outcome=st.sampled_from([0, 1, MISSING]), reason=st.sampled_from(["", "lost"]))
+    def correct(self, which: int, outcome: int | str, reason: str) -> None:
+        """An outcome, and at once another one."""
+        self.report(which, {"outcome": 1}, "a first value", keyed=False)
+        self.report(which, {"outcome": outcome}, reason or None, keyed=True)
+
+    @precondition(lambda self: self.done)
+    @rule(which=st.integers(0, 10**6))
+    def ask_again(self, which: int) -> None:
+        """Under the same key: the same answer, and no effect."""
+        method, arguments, answer = self.done[which % len(self.done)]
+        assert getattr(self.trial, method)(**arguments) == answer
+
+    @precondition(lambda self: self.done and self.model.cases)
+    @rule(which=st.integers(0, 10**6))
+    def use_a_key_twice(self, which: int) -> None:
+        _, arguments, _ = self.done[which % len(self.done)]
+        with pytest.raises(ConflictError, match="used for another request"):
+            self.trial.report(1, outcome=0, reason="never said before", key=arguments["key"])
+        with pytest.raises(ConflictError, match="used for another request"):
+            self.trial.decide("nobody else", 0, occasion="1", key=arguments["key"])
+
+    @rule(seconds=st.sampled_from([1, 4, 11]))
+    def wait(self, seconds: int) -> None:
+        self.now += seconds * SECOND
+        self.trial.tick()
+
+    @rule()
+    def restart(self) -> None:
+        self.store.close()
+        self.store = Store(self.url, clock=lambda: self.now)
+        self.trial = Trial.open(self.store, self.trial.id)
+
+    @invariant()
+    def same_as_the_model(self) -> None:
+        if not hasattr(self, "trial"):
+            return
+        book = self.store.read(lambda connection: reading.snapshot(connection, self.trial.id))
+        np.testing.assert_array_equal(book.counts, self.model.evidence(self.now))
+        progress = self.trial.progress()
+        assert {name: getattr(progress, name) for name in self.model.statuses(0)} == self.model.statuses(self.now)
+        assert progress.state == self.model.state
+
+    def teardown(self) -> None:
+        found = self.trial.audit() if hasattr(self, "trial") else None
+        self.store.close()
+        assert found is None or found.passed, found
+
+    def key(self) -> str:
+        self.keys += 1
+        return f"key {self.keys}"
+
+    def remember(self, method: str, arguments: dict[str, Any], answer: object) -> None:
+        if arguments["key"] is not None:
+            self.done.append((method, arguments, answer))
+
+    def take(self, unit: str, occasion: str, context: int, decision: Any) -> None:
+        """A decision that is new is the next one; one that is not is the one that the unit had."""
+        number = self.model.units.get((unit, occasion))
+        if number is None:
+            proposal = self.model.space.proposals.index(decision.proposal)
+            number = self.model.decide(unit, occasion, context, proposal, self.now)
+        assert decision.number == number
+        assert decision.proposal == self.model.space.proposals[self.model.cases[number - 1].proposal]
+
+
+def test_any_sequence_of_requests(database: str) -> None:
+    few = settings(
+        max_examples=12 if database.startswith("sqlite") else 6,
+        stateful_step_count=40,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    machine = type("Requests", (Requests,), {"url": database})
+    run_state_machine_as_test(machine, settings=few)
