@@ -8,6 +8,7 @@ TakeupError
 ├── MissingExtraError  a part of takeup that has not been installed (also an ImportError)
 ├── EngineError        an engine that cannot run here, or not this
 ├── ConflictError      a request that contradicts what is on record
+│   └── ReusedKeyError an idempotency key that was used for another request
 ├── StateError         a request that the trial's state does not allow
 ├── NotFoundError      a trial or a decision that does not exist (also a LookupError)
 ├── StoreError         a database that cannot be used
@@ -59,6 +60,13 @@ class UnsuitableError(TakeupError, ValueError):
 
 class ConflictError(TakeupError):
     """A request that contradicts what is on record: a used key, a decided unit, a report that is no correction."""
+
+
+class ReusedKeyError(ConflictError):
+    """An idempotency key that was used for another request."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the idempotency key {key!r} was used for another request")
 
 
 class StateError(TakeupError):

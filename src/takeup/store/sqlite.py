@@ -77,7 +77,7 @@ def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
         connection.execute("PRAGMA checkpoint_fullfsync = 1")
         return connection
 
-    engine = create_engine("sqlite://", module=_dbapi(), creator=connect, poolclass=StaticPool)
+    engine = create_engine("sqlite://", module=_dbapi(), creator=connect, poolclass=StaticPool, hide_parameters=True)
     event.listen(engine, "begin", _begin("BEGIN IMMEDIATE"))
     return engine
 
@@ -92,7 +92,9 @@ def reader(path: str) -> Engine:
         connection.execute("PRAGMA query_only = 1")
         return connection
 
-    engine = create_engine("sqlite://", module=_dbapi(), creator=connect, poolclass=QueuePool, pool_size=4)
+    engine = create_engine(
+        "sqlite://", module=_dbapi(), creator=connect, poolclass=QueuePool, pool_size=4, hide_parameters=True
+    )
     event.listen(engine, "begin", _begin("BEGIN"))
     return engine
 
