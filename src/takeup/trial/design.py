@@ -1,6 +1,7 @@
 """A trial's design: its spec, checked and ready to decide from."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,7 @@ from takeup.trial.spec import TrialSpec, parse
 MICROSECONDS = 1_000_000
 MOST_CELLS = 100_000
 MOST_LABEL = 200
+_UNTELLABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @runtime_checkable
@@ -147,7 +149,7 @@ def text(argument: str, value: object, most: int) -> str:
         raise InputError(argument, repr(value)[:100], "a text that is not blank")
     if len(value) > most:
         raise InputError(argument, f"{len(value)} characters", f"at most {most}")
-    if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in value):
+    if _UNTELLABLE.search(value):
         raise InputError(argument, ascii(value)[:100], "a text without control characters and lone surrogates")
     return value
 
