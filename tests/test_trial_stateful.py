@@ -69,7 +69,8 @@ class Requests(RuleBasedStateMachine):
 
     @rule(unit=st.sampled_from(UNITS), occasion=st.sampled_from("12"), context=st.integers(0, 1), keyed=st.booleans())
     def decide(self, unit: str, occasion: str, context: int, keyed: bool) -> None:
-        arguments = {"unit": unit, "occasion": occasion, "context": context, "key": self.key() if keyed else None}
+        arguments: dict[str, Any] = {"unit": unit, "occasion": occasion, "context": context}
+        arguments["key"] = self.key() if keyed else None
         standing = self.model.units.get((unit, occasion))
         if standing is None and self.model.state != "running":
             with pytest.raises(StateError):
@@ -95,7 +96,7 @@ class Requests(RuleBasedStateMachine):
                 with pytest.raises(ConflictError):
                     self.trial.decide_many(asked)
                 return
-        arguments = {"units": asked, "key": self.key()}
+        arguments: dict[str, Any] = {"units": asked, "key": self.key()}
         decisions = self.trial.decide_many(**arguments)
         for (unit, occasion, context), decision in zip(units, decisions, strict=True):
             self.take(unit, occasion, context, decision)
@@ -104,7 +105,7 @@ class Requests(RuleBasedStateMachine):
     @precondition(lambda self: self.model.state != "draft")
     @rule(unit=st.sampled_from(UNITS), proposal=st.integers(0, 1), keyed=st.booleans())
     def fall_back(self, unit: str, proposal: int, keyed: bool) -> None:
-        arguments = {"unit": unit, "occasion": "9", "proposal": proposal, "context": 0}
+        arguments: dict[str, Any] = {"unit": unit, "occasion": "9", "proposal": proposal, "context": 0}
         arguments["key"] = self.key() if keyed else None
         decision = self.trial.fallback(**arguments)
         self.take(unit, "9", 0, decision)
@@ -193,4 +194,4 @@ def test_any_sequence_of_requests(database: str) -> None:
         suppress_health_check=list(HealthCheck),
     )
     machine = type("Requests", (Requests,), {"url": database})
-    run_state_machine_as_test(machine, settings=few)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(machine, settings=few)

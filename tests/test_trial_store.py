@@ -92,8 +92,9 @@ def test_many_requests_share_one_commit_and_nobody_is_answered_before_it(trial: 
 
 def test_a_request_that_breaks_does_not_harm_the_others(trial: Trial) -> None:
     def submit() -> list[Future[Any]]:
-        asked = [Decide(ask=Ask(unit=f"u{i}", context=0)) for i in range(5)]
-        return [trial.submit(command) for command in (*asked[:2], Break(), *asked[2:])]
+        futures: list[Future[Any]] = [trial.submit(Decide(ask=Ask(unit=f"u{i}", context=0))) for i in range(2)]
+        futures.append(trial.submit(Break()))
+        return futures + [trial.submit(Decide(ask=Ask(unit=f"u{i}", context=0))) for i in range(2, 5)]
 
     done = together(trial, submit)
     assert isinstance(done[2].exception(), ZeroDivisionError)

@@ -56,7 +56,7 @@ class SampleRatio:
 
     Attributes:
         z: the score of each proposal, by label; None where its probability was always 0 or 1.
-        p_value: two-sided, for the largest score, times the number of scores.
+        p_value: two-sided, for the largest score, times the number of scores; two proposals have but one.
         alarm: whether it is below one in a thousand.
     """
 
@@ -88,7 +88,8 @@ def sample_ratio_of(book: Book) -> SampleRatio:
         for n, p, v in zip(total.proposed, total.probability, total.variance, strict=True)
     ]
     found = [abs(score) for score in scores if score is not None]
-    p_value = min(1.0, len(found) * math.erfc(max(found) / math.sqrt(2))) if found else 1.0
+    apart = 1 if len(found) == 2 else len(found)
+    p_value = min(1.0, apart * math.erfc(max(found) / math.sqrt(2))) if found else 1.0
     return SampleRatio(dict(zip(proposals, scores, strict=True)), p_value, p_value < ALARM)
 
 

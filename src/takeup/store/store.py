@@ -148,7 +148,8 @@ class Store:
         self.close()
 
     def _dispose(self) -> None:
-        for engine in (self._engine, self._reader):
+        """Readers first: the last connection folds SQLite's write-ahead log into the file, if it may write."""
+        for engine in (self._reader, self._engine):
             if engine is not None:
                 engine.dispose()
 

@@ -1,0 +1,161 @@
+"""Kill a process that writes to a store, again and again, and look for what it had acknowledged.
+
+    python tests/hammer.py FOLDER --kills 100 [--power] [--synchronous OFF]
+
+Prints what was lost as JSON. With --power it is not the process alone that dies: the disk keeps what had been synced,
+and any part of what was written later (`disk.py`). With --synchronous OFF as well, it must lose something.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import disk
+from takeup.live import Trial, audit
+from takeup.randomness import stream
+from takeup.store import Store, looking, reading
+from takeup.store.sqlite import Synchronous
+
+SPEC: dict[str, Any] = {
+    "name": "Hammer",
+    "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
+    "policy": {"kind": "Uniform"},
+    "window": 1,
+}
+THREADS = 4
+FRESH = 25
+"""After so many kills a new database begins, so that audits stay short."""
+
+
+@dataclass
+class Result:
+    """What became of it all."""
+
+    kills: int = 0
+    acknowledged: int = 0
+    events: int = 0
+    lost: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+
+def hammer(path: Path, said: int, run: int, synced: Path | None, synchronous: Synchronous) -> None:
+    """Write for ever, and say what was acknowledged: one line each, in one atomic write."""
+    if synced is not None:
+        recorder = disk.Recorder(synced)
+        for file in path.parent.glob(f"{path.name}*"):
+            recorder.keep(file)
+    trial = Trial.open(Store(path, synchronous=synchronous))
+
+    def work(thread: int) -> None:
+        for i in range(1_000_000):
+            unit = f"{run}-{thread}-{i}"
+            decision = trial.decide(unit, i % 2, key=f"d{unit}")
+            os.write(said, f"{json.dumps(['decided', decision.number, unit])}\n".encode())
+            receipt = trial.report(decision, implemented=i % 2, outcome=i % 2, key=f"r{unit}")
+            os.write(said, f"{json.dumps(['reported', receipt.sequence, unit])}\n".encode())
+
+    for thread in range(THREADS):
+        threading.Thread(target=work, args=(thread,)).start()
+
+
+def killed(
+    path: Path, run: int, rng: np.random.Generator, synced: Path | None, synchronous: Synchronous
+) -> list[list[Any]]:
+    """What a child acknowledged before it was killed: under load, or, one time in five, while it is starting."""
+    out, into = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(out)
+        hammer(path, into, run, synced, synchronous)
+        time.sleep(600)
+        os._exit(0)
+    os.close(into)
+    first = b"" if rng.random() < 0.2 else os.read(out, 1 << 16)
+    time.sleep(rng.uniform(0, 0.3))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with os.fdopen(out, "rb") as pipe:
+        lines = (first + pipe.read()).split(b"\n")
+    return [json.loads(line) for line in lines[:-1]]
+
+
+def check(path: Path, acknowledged: list[list[Any]], result: Result) -> None:
+    """Every acknowledged event is there exactly once, and the database is what its log says."""
+    with looking(path) as connection:
+        found = audit(connection, "hammer")
+        if not found.passed:
+            result.differences.append(str(found.difference))
+        numbers: dict[tuple[int, str], int] = {}
+        sequences: dict[tuple[int, str], int] = {}
+        for logged in reading.log(connection, "hammer"):
+            body = json.loads(logged.body)
+            if logged.kind == "decided":
+                numbers[body["number"], body["unit"]] = numbers.get((body["number"], body["unit"]), 0) + 1
+            elif logged.kind == "reported":
+                sequences[logged.sequence, body["key"][1:]] = 1
+        result.events = max(result.events, found.events)
+    for kind, number, unit in acknowledged:
+        times = (numbers if kind == "decided" else sequences).get((number, unit), 0)
+        if times != 1:
+            result.lost.append(f"{kind} {number} of {unit}: {times} times")
+
+
+def torture(folder: Path, kills: int, seed: int, *, power: bool, synchronous: Synchronous) -> Result:
+    """Kill and look, so many times."""
+    result, acknowledged, rng = Result(), list[list[Any]](), stream(seed)
+    path = folder / "hammer.db"
+    for run in range(kills):
+        if run % FRESH == 0:
+            acknowledged = []
+            shutil.rmtree(folder, ignore_errors=True)
+            (folder / "synced").mkdir(parents=True)
+            with Trial.create(path, SPEC) as trial:
+                trial.start()
+        synced = folder / "synced" if power else None
+        new = killed(path, run, rng, synced, synchronous)
+        acknowledged += new
+        if power:
+            lose_power(path, folder / "synced", rng)
+        result.kills += 1
+        check(path, acknowledged, result)
+        result.acknowledged += len(new)
+        if result.lost or result.differences:
+            break
+    return result
+
+
+def lose_power(path: Path, synced: Path, rng: np.random.Generator) -> None:
+    """Put in the place of the database what a power failure leaves of it; what was synced begins anew from there."""
+    for name in (path.name, f"{path.name}-wal"):
+        disk.after_power_failure(synced / name, path.with_name(name), path.with_name(name + ".after"), rng)
+    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    for name in (path.name, f"{path.name}-wal"):
+        path.with_name(name + ".after").replace(path.with_name(name))
+        (synced / name).unlink(missing_ok=True)
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--power", action="store_true")
+    parser.add_argument("--synchronous", choices=["FULL", "OFF"], default="FULL")
+    chosen = parser.parse_args()
+    result = torture(chosen.folder, chosen.kills, chosen.seed, power=chosen.power, synchronous=chosen.synchronous)
+    sys.stdout.write(json.dumps(result.__dict__) + "\n")
+
+
+if __name__ == "__main__":
+    main()

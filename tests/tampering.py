@@ -1,0 +1,275 @@
+"""A forger with full access to the database, who knows the code, but not the key of the anchors."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from takeup.live import Anchors, Trial, new_key
+from takeup.store import save, sqlite
+from takeup.trial import Ask, Decide, Report, perform
+from takeup.trial.book import Book
+from takeup.trial.events import Created, event_of, link
+from takeup.trial.secret import Secret
+
+Random = np.random.Generator
+SPEC: dict[str, Any] = {
+    "name": "Victim",
+    "space": {"proposals": ["rest", "drug"], "implemented": ["rest", "drug", "both"], "contexts": ["young", "old"]},
+    "policy": {"kind": "TSObs"},
+    "draws": 100,
+    "window": 60,
+    "limits": {"floor": 0.05},
+}
+
+
+def victim(folder: Path, rng: Random, decisions: int = 12) -> Path:
+    """A trial with some of everything in its log, its anchors and their key."""
+    now = [0]
+    path = folder / "victim.db"
+    witness = Anchors(folder / "anchors", new_key(folder / "key"))
+    with Trial.create(path, SPEC, clock=lambda: now[0], witness=witness) as trial:
+        trial.start(by="somebody")
+        for i in range(decisions):
+            now[0] += 17_000_000
+            decision = trial.decide(f"unit {i}", i % 2, key=f"decide {i}")
+            if i % 5 != 4:
+                trial.report(decision, implemented=int(rng.integers(3)))
+                trial.report(decision, outcome=int(rng.integers(2)), key=f"report {i}")
+        had = '"outcome":"1"' in trial.log(decision=1)[-1].body
+        trial.report(1, outcome=0 if had else 1, reason="typing error")
+        trial.report(5, missing=["outcome"])
+        trial.fallback("unit f", "drug", 0, key="fallback")
+        trial.fallback("unit 1", "drug", 1)
+        trial.decide_many([{"unit": f"batch {i}", "context": 1} for i in range(3)], key="batch")
+        trial.pause(reason="a look at safety")
+    return path
+
+
+def copied(path: Path, to: Path) -> Path:
+    """A database on its own, without a log that has not been checkpointed."""
+    shutil.copyfile(path, to)
+    return to
+
+
+class Forger:
+    """Changes one thing, as cleverly as it can."""
+
+    def __init__(self, path: Path, rng: Random) -> None:
+        self.path, self.rng = path, rng
+        self.connection = sqlite3.connect(path, isolation_level=None)
+        self.connection.row_factory = sqlite3.Row
+        self.connection.execute("PRAGMA synchronous = OFF")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def tamper(self) -> str:
+        """Do something, and say what."""
+        ways = [name for name in sorted(dir(self)) if name.startswith("do_")]
+        name = ways[self.rng.integers(len(ways))]
+        way: Callable[[], str] = getattr(self, name)
+        with self.unlocked(name != "do_drop_trigger"):
+            return f"{name}: {way()}"
+
+    # The log itself.
+
+    def do_change_a_character(self) -> str:
+        row = self.event()
+        place = int(self.rng.integers(len(row["body"])))
+        old = row["body"][place]
+        new = chr(33 + (ord(old) - 33 + 1 + int(self.rng.integers(80))) % 90)
+        body = row["body"][:place] + new + row["body"][place + 1 :]
+        return self.replace(row, body) if body != row["body"] else self.do_change_a_hash()
+
+    def do_change_a_hash(self) -> str:
+        row = self.event()
+        self.connection.execute("UPDATE events SET hash = ? WHERE sequence = ?", (row["hash"][::-1], row["sequence"]))
+        return f"hash of {row['sequence']}"
+
+    def do_change_a_column(self) -> str:
+        row = self.event()
+        column = ("kind", "at", "decision")[self.rng.integers(3)]
+        self.connection.execute(f"UPDATE events SET {column} = 99 WHERE sequence = ?", (row["sequence"],))
+        return f"{column} of {row['sequence']}"
+
+    def do_delete_an_event(self) -> str:
+        row = self.event()
+        self.connection.execute("DELETE FROM events WHERE sequence = ?", (row["sequence"],))
+        if self.rng.random() < 0.5:
+            self.renumber()
+        return f"event {row['sequence']}"
+
+    def do_swap_two_events(self) -> str:
+        bodies = self.bodies()
+        first = int(self.rng.integers(len(bodies) - 1))
+        bodies[first], bodies[first + 1] = bodies[first + 1], bodies[first]
+        self.write_log(bodies)
+        return f"events {first + 1} and {first + 2}"
+
+    def do_change_a_value_and_recompute_the_chain(self) -> str:
+        bodies = self.bodies()
+        place = int(self.rng.integers(1, len(bodies)))
+        event = json.loads(bodies[place])
+        name = sorted(set(event) - {"kind"})[self.rng.integers(len(event) - 1)]
+        event[name] = self.other(event[name])
+        bodies[place] = json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        self.write_log(bodies)
+        return f"{name} of event {place + 1}"
+
+    def do_add_an_event(self) -> str:
+        bodies = self.bodies()
+        bodies.insert(int(self.rng.integers(1, len(bodies) + 1)), bodies[self.rng.integers(1, len(bodies))])
+        self.write_log(bodies)
+        return "one twice"
+
+    # The whole database, so that everything in it fits together: what only anchors can show.
+
+    def do_cut_the_tail(self) -> str:
+        cut = int(self.rng.integers(1, 20))
+        self.rebuild(self.bodies()[:-cut])
+        return f"{cut} events"
+
+    def do_replace_the_tail(self) -> str:
+        """Cut, and let the trial go on otherwise: every decision is a true one."""
+        cut = int(self.rng.integers(1, 20))
+        book = self.book(self.bodies()[:-cut])
+        for i in range(cut):
+            if book.state == "running":
+                perform(Decide(ask=Ask(unit=f"nobody {i}", context=0)), book, book.at)
+            else:
+                perform(Report(decision=1, missing=("implemented",), reason=f"reason {i}"), book, book.at)
+        self.store(book)
+        return f"{cut} events"
+
+    def do_rewrite_history(self) -> str:
+        """Change one report, and derive all that follows from it as the code would."""
+        bodies = self.bodies()
+        reports = [i for i, body in enumerate(bodies) if '"kind":"reported"' in body and '"outcome"' in body]
+        event = json.loads(bodies[reports[self.rng.integers(len(reports))]])
+        place = bodies.index(json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+        event["by"] = "somebody else"
+        bodies[place] = json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        self.rebuild(bodies)
+        return f"event {place + 1}"
+
+    # The tables that are folds of the log.
+
+    def do_change_a_table(self) -> str:
+        table = ("evidence", "decisions", "keys", "rollup", "trials")[self.rng.integers(5)]
+        rows = self.connection.execute(f"SELECT * FROM {table}").fetchall()
+        row = rows[self.rng.integers(len(rows))]
+        columns = [c for c in row.keys() if c not in ("trial", "id")]  # noqa: SIM118  # a Row is no mapping
+        column = columns[self.rng.integers(len(columns))]
+        if table == "evidence":
+            column = "decisions"
+        where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118
+        try:
+            self.connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (self.other(row[column]), *row))
+        except sqlite3.IntegrityError:
+            return self.do_delete_a_row()
+        return f"{table}.{column}"
+
+    def do_delete_a_row(self) -> str:
+        table = ("evidence", "decisions", "keys", "rollup")[self.rng.integers(4)]
+        only = " WHERE decisions > 0" if table == "evidence" else ""
+        rows = self.connection.execute(f"SELECT * FROM {table}{only}").fetchall()
+        row = rows[self.rng.integers(len(rows))]
+        where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118
+        self.connection.execute(f"DELETE FROM {table} WHERE {where}", tuple(row))
+        return table
+
+    def do_change_the_secret(self) -> str:
+        self.connection.execute("UPDATE trials SET secret = ?", (Secret.new().text,))
+        return "another seed"
+
+    def do_drop_trigger(self) -> str:
+        name = ("events_no_update", "events_no_delete")[self.rng.integers(2)]
+        self.connection.execute(f"DROP TRIGGER {name}")
+        return name
+
+    # How.
+
+    def event(self) -> sqlite3.Row:
+        rows = self.connection.execute("SELECT * FROM events ORDER BY sequence").fetchall()
+        row: sqlite3.Row = rows[self.rng.integers(len(rows))]
+        return row
+
+    def bodies(self) -> list[str]:
+        return [row["body"] for row in self.connection.execute("SELECT body FROM events ORDER BY sequence")]
+
+    def replace(self, row: sqlite3.Row, body: str) -> str:
+        self.connection.execute("UPDATE events SET body = ? WHERE sequence = ?", (body, row["sequence"]))
+        return f"event {row['sequence']}"
+
+    def renumber(self) -> None:
+        self.write_log(self.bodies())
+
+    def write_log(self, bodies: list[str]) -> None:
+        """These events, with a valid chain and a head that fits."""
+        self.connection.execute("DELETE FROM events")
+        previous = "0" * 64
+        for sequence, body in enumerate(bodies, start=1):
+            previous = link(previous, sequence, body)
+            event = json.loads(body)
+            decision = event.get("number") or event.get("decision")
+            row = ("victim", sequence, previous, event["kind"], event["at"], decision, body)
+            self.connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self.connection.execute("UPDATE trials SET hash = ?, sequence = ?", (previous, len(bodies)))
+
+    def book(self, bodies: list[str]) -> Book:
+        secret = Secret.of_text(self.connection.execute("SELECT secret FROM trials").fetchone()[0])
+        first, *others = (event_of(body) for body in bodies)
+        assert isinstance(first, Created)
+        book = Book.begin(first, secret)
+        for event in others:
+            book.append(event)
+        return book
+
+    def rebuild(self, bodies: list[str]) -> None:
+        self.store(self.book(bodies))
+
+    def store(self, book: Book) -> None:
+        for table in ("trials", "events", "decisions", "evidence", "keys", "rollup"):
+            self.connection.execute(f"DELETE FROM {table}")
+        engine = sqlite.writer(str(self.path), synchronous="OFF")
+        with engine.begin() as connection:
+            save.save(connection, book, None)
+        engine.dispose()
+
+    def other(self, value: Any) -> Any:
+        """Another value of the same kind."""
+        match value:
+            case bool() | None:
+                return 1
+            case int() | float():
+                return value + 1
+            case str():
+                return {"rest": "drug", "drug": "rest", "0": "1", "1": "0", "running": "paused"}.get(value, value + "x")
+            case list():
+                return value[::-1] if value[::-1] != value else [*value, 1]
+        return {"outcome": "0"} if value == {"outcome": "1"} else {"outcome": "1"}
+
+    def unlocked(self, restore: bool) -> "_Unlocked":
+        return _Unlocked(self.connection, restore)
+
+
+class _Unlocked:
+    """The log without the triggers that protect it."""
+
+    def __init__(self, connection: sqlite3.Connection, restore: bool) -> None:
+        self.connection, self.restore = connection, restore
+
+    def __enter__(self) -> None:
+        names = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        self.triggers = self.connection.execute(names).fetchall() if self.restore else []
+        for name, _ in self.triggers:
+            self.connection.execute(f"DROP TRIGGER {name}")
+
+    def __exit__(self, *_: object) -> None:
+        for _, statement in self.triggers:
+            self.connection.execute(statement)

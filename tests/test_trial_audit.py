@@ -1,0 +1,171 @@
+"""The audit finds what was tampered with, and derives what was not."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import tampering
+from takeup.cli import app
+from takeup.errors import InputError
+from takeup.live import Anchors, Trial, audit, new_key, read_anchors, read_key
+from takeup.randomness import stream
+from takeup.store import looking
+from takeup.trial import software as versions
+from takeup.trial import steps
+from takeup.trial.decision import choose
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tampering.victim(tmp_path_factory.mktemp("victim"), stream(3))
+
+
+def findings(path: Path, folder: Path) -> Any:
+    anchors = read_anchors(folder / "anchors", read_key(folder / "key"))
+    with looking(path) as connection:
+        return audit(connection, "victim", anchors)
+
+
+def test_an_honest_log_passes(victim: Path) -> None:
+    found = findings(victim, victim.parent)
+    assert found.passed, found
+    assert found.decisions == 16
+    assert (found.rederived, found.fallbacks, found.other_software) == (15, 1, {})
+    assert found.anchors >= 40
+
+
+def test_every_tampering_is_found(victim: Path, tmp_path: Path) -> None:
+    """300 of them, of every kind; 10,000 in `make torture`."""
+    ways = set()
+    for i in range(300):
+        path = tampering.copied(victim, tmp_path / "forged.db")
+        forger = tampering.Forger(path, stream(5, i))
+        done = forger.tamper()
+        forger.close()
+        ways.add(done.partition(":")[0])
+        assert not findings(path, victim.parent).passed, done
+        for leftover in tmp_path.glob("forged.db*"):
+            leftover.unlink()
+    assert len(ways) == len([name for name in dir(tampering.Forger) if name.startswith("do_")])
+
+
+@pytest.mark.parametrize("way", ["do_cut_the_tail", "do_replace_the_tail", "do_rewrite_history"])
+def test_what_only_anchors_show(victim: Path, tmp_path: Path, way: str) -> None:
+    """A forged database that fits together passes without anchors: they are what finds it."""
+    path = tampering.copied(victim, tmp_path / "forged.db")
+    forger = tampering.Forger(path, stream(8))
+    with forger.unlocked(True):
+        getattr(forger, way)()
+    forger.close()
+    with looking(path) as connection:
+        assert audit(connection, "victim").passed
+    found = findings(path, victim.parent)
+    assert not found.passed
+    assert "anchored" in str(found.difference)
+
+
+def test_the_first_difference_is_the_one_that_is_told(victim: Path, tmp_path: Path) -> None:
+    path = tampering.copied(victim, tmp_path / "forged.db")
+    forger = tampering.Forger(path, stream(1))
+    with forger.unlocked(True):
+        bodies = forger.bodies()
+        event = json.loads(bodies[2])
+        event["proposal"] = {"rest": "drug", "drug": "rest"}[event["proposal"]]
+        bodies[2] = json.dumps(event, sort_keys=True, separators=(",", ":"))
+        forger.write_log(bodies)
+    forger.close()
+    with looking(path) as connection:
+        difference = audit(connection, "victim").difference
+    assert difference is not None
+    assert difference.where == "event 3"
+    assert f'"proposal":"{event["proposal"]}"' in difference.found
+    assert f'"proposal":"{event["proposal"]}"' not in difference.expected
+
+
+def test_decisions_of_another_version_are_told_and_are_no_failures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = {"name": "Old and new", "space": {"proposals": 2}, "policy": {"kind": "TS"}}
+    with Trial.create(tmp_path / "t.db", spec) as trial:
+        trial.start()
+        with monkeypatch.context() as patched:
+            patched.setattr(steps, "software", lambda: "takeup 0.0.1")
+            patched.setattr(
+                steps,
+                "choose",
+                lambda *arguments: replace(choose(*arguments), proposal=1, probability=(0.25, 0.75)),
+            )
+            trial.decide("a")
+        trial.decide("b")
+        found = trial.audit()
+    assert found.passed, found
+    assert found.other_software == {"takeup 0.0.1": 1}
+    assert found.rederived == 1
+    assert "numpy" in versions.software()
+
+
+def test_the_command_line_says_what_it_found(victim: Path, tmp_path: Path) -> None:
+    folder = victim.parent
+    signed = ["--anchors", str(folder / "anchors"), "--key", str(folder / "key")]
+    passed = runner.invoke(app, ["audit", str(victim), *signed])
+    assert passed.exit_code == 0
+    assert "victim: passed" in passed.output
+    assert "15 derived again" in passed.output
+    path = tampering.copied(victim, tmp_path / "forged.db")
+    forger = tampering.Forger(path, stream(2))
+    with forger.unlocked(True):
+        forger.do_cut_the_tail()
+    forger.close()
+    unsigned = runner.invoke(app, ["audit", str(path)])
+    assert unsigned.exit_code == 0
+    assert "would not be noticed" in unsigned.output
+    failed = runner.invoke(app, ["audit", str(path), *signed, "--json"])
+    assert failed.exit_code == 1
+    assert "an end after" in json.loads(failed.output)["audits"][0]["difference"]["found"]
+    with pytest.raises(InputError, match="both or neither"):
+        runner.invoke(app, ["audit", str(victim), *signed[:2]], catch_exceptions=False)
+
+
+def test_doctor_says_what_there_is(victim: Path, tmp_path: Path) -> None:
+    shown = runner.invoke(app, ["doctor", str(victim)])
+    assert shown.exit_code == 0, shown.output
+    assert "WAL-reset bug" in shown.output
+    assert "1 trials: victim" in shown.output
+    path = tampering.copied(victim, tmp_path / "forged.db")
+    forger = tampering.Forger(path, stream(2))
+    forger.do_drop_trigger()
+    forger.close()
+    shown = runner.invoke(app, ["doctor", str(path)])
+    assert shown.exit_code == 1
+    assert "PROBLEM: the log lacks its trigger" in shown.output
+
+
+def test_anchors_are_signed_and_survive_a_torn_last_line(tmp_path: Path) -> None:
+    key = new_key(tmp_path / "key")
+    assert read_key(tmp_path / "key") == key
+    assert (tmp_path / "key").stat().st_mode & 0o077 == 0
+    with pytest.raises(InputError, match="can be created"):
+        new_key(tmp_path / "key")
+    spec = {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
+    file = tmp_path / "anchors"
+    with Trial.create(tmp_path / "t.db", spec, witness=Anchors(file, key, seconds=3_600)) as trial:
+        trial.start()
+        for unit in "abc":
+            trial.decide(unit)
+        assert [anchor.sequence for anchor in read_anchors(file, key)] == [1]
+    signed = read_anchors(file, key)
+    assert [anchor.sequence for anchor in signed] == [1, 5]
+    with pytest.raises(InputError, match="that this key has signed"):
+        read_anchors(file, b"another key that is 32 bytes lon")
+    lines = file.read_text()
+    file.write_text(lines + lines[:40])
+    assert read_anchors(file, key) == signed
+    file.write_text(lines.replace('"sequence":5', '"sequence":4'))
+    with pytest.raises(InputError, match="line 2"):
+        read_anchors(file, key)

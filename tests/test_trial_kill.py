@@ -1,0 +1,80 @@
+"""What was acknowledged is there exactly once, whatever dies. `make torture` does the same thousands of times."""
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import servers
+from takeup.errors import StoreError
+from takeup.live import Trial
+from takeup.store import Store
+
+HAMMER = Path(__file__).with_name("hammer.py")
+
+
+def hammered(folder: Path, *options: str) -> dict[str, Any]:
+    command = [sys.executable, str(HAMMER), str(folder / "hammer"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def test_a_killed_process_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+    result = hammered(tmp_path, "--kills", "6")
+    assert result["acknowledged"] > 6
+    assert (result["kills"], result["lost"], result["differences"]) == (6, [], [])
+
+
+def test_a_power_failure_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    result = hammered(tmp_path, "--kills", "6", "--power")
+    assert result["acknowledged"] > 6
+    assert (result["kills"], result["lost"], result["differences"]) == (6, [], [])
+
+
+def test_the_power_failure_is_a_real_one(tmp_path: Path) -> None:
+    """The control: without syncs the same test sees loss."""
+    assert hammered(tmp_path, "--kills", "6", "--power", "--synchronous", "OFF")["lost"]
+
+
+def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: servers.Server) -> None:
+    """The server dies without a checkpoint while four threads write, and comes back."""
+    spec = {"name": "Crash", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
+    acknowledged, failures, stop = [], [], threading.Event()
+    with postgres.database() as url, Store(url) as store:
+        trial = Trial.create(store, spec)
+        trial.start()
+
+        def work(thread: int) -> None:
+            for i in range(1_000_000):
+                if stop.is_set():
+                    return
+                try:
+                    decision = trial.decide(f"{thread}-{i}")
+                    acknowledged.append((decision.number, decision.unit))
+                except StoreError as error:
+                    failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
+        for thread in threads:
+            thread.start()
+        while len(acknowledged) < 50:
+            stop.wait(0.01)
+        postgres.stop("immediate")
+        postgres.start()
+        count = len(acknowledged)
+        while len(acknowledged) < count + 50:
+            stop.wait(0.01)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        found = trial.audit()
+        assert found.passed, found
+        logged = [json.loads(each.body) for each in trial.log(kind="decided", limit=10**6)]
+        assert failures
+        assert len(set(acknowledged)) == len(acknowledged)
+        assert set(acknowledged) <= {(body["number"], body["unit"]) for body in logged}
+        assert len({body["unit"] for body in logged}) == len(logged)
