@@ -1,5 +1,6 @@
 """`takeup serve`: live trials over HTTP."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -49,5 +50,4 @@ def serve(
             typer.echo(f"The first admin key, which will not be shown again:\n\n    {token}\n")
             typer.echo("Make others with it (POST /keys), or with: takeup keys create NAME --scope SCOPE\n")
         typer.echo(f"Serving {store.shown} at {server.address(settings, listening)}")
-        logs.configure()
-        server.serve(settings, store, listening)
+        server.serve(settings, store, listening, logs.configure(sys.stderr))

@@ -16,6 +16,7 @@ from takeup.service import openapi, problem
 from takeup.service.core import Service
 from takeup.service.gate import Gate
 from takeup.service.limiter import Limiter
+from takeup.service.logs import RequestLog
 from takeup.service.metrics import Metrics
 from takeup.service.ring import KeyRing
 from takeup.service.routes import routes
@@ -28,12 +29,15 @@ READERS = 4
 """So many threads read; the database has as many connections for them."""
 
 
-def create_app(settings: Settings = Settings(), store: Store | None = None) -> FastAPI:
+def create_app(
+    settings: Settings = Settings(), store: Store | None = None, log: RequestLog = RequestLog(None)
+) -> FastAPI:
     """The service as an ASGI application.
 
     Args:
         settings: how it is set up.
         store: where the trials are, if it is open already; it is closed when the application shuts down.
+        log: where a line a request goes.
     """
     opened = store or open_store(settings)
     readers = ThreadPoolExecutor(READERS, thread_name_prefix="takeup-reader")
@@ -70,7 +74,7 @@ def create_app(settings: Settings = Settings(), store: Store | None = None) -> F
     app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     for error in (HTTPException, RequestValidationError, TakeupError):
         app.add_exception_handler(error, problem.handle)
-    app.add_middleware(Gate, settings=settings, metrics=service.metrics)
+    app.add_middleware(Gate, settings=settings, metrics=service.metrics, log=log)
     # Not include_router: it looks every route up twice, which decisions would pay for.
     app.router.routes.extend(routes())
     return app

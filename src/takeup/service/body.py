@@ -11,6 +11,7 @@ from takeup.service.problem import Refused
 MOST_DEPTH = 32
 MOST_DIGITS, MOST_BITS = 100, 340
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_UNTELLABLE = re.compile("[\0\ud800-\udfff]")
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 
 
@@ -89,7 +90,7 @@ def _check(value: Any, depth: int = 0) -> None:
         raise _malformed(f"it is nested more than {MOST_DEPTH} deep")
     match value:
         case str():
-            if "\0" in value or any(0xD800 <= ord(c) <= 0xDFFF for c in value):
+            if _UNTELLABLE.search(value):
                 raise _malformed(f"the text {ascii(value)[:100]} holds NUL or a lone surrogate")
         case dict():
             for name, each in value.items():

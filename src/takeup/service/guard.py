@@ -15,6 +15,8 @@ from takeup.service.problem import Refused, documented
 SCOPES = "x-scopes"
 """Where an operation's OpenAPI description names the scopes of which a key needs one."""
 
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
 _WITH_KEY = ("unauthenticated", "forbidden", "input", "too-many", "unavailable")
 _WITH_BODY = ("malformed", "too-large", "media-type")
 
@@ -34,9 +36,9 @@ def open_to_all(*problems: str) -> dict[str, Any]:
 class Guarded(APIRoute):
     """A route that asks for a key before it looks at anything else."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handler:
         """The handler behind the guard."""
-        handler = super().get_route_handler()
+        handler = self.handler()
         scopes: list[Scope] = (self.openapi_extra or {})[SCOPES]
         takes_json = self.body_field is not None
 
@@ -48,6 +50,10 @@ class Guarded(APIRoute):
             return await handler(StrictRequest(request.scope, request.receive))
 
         return guarded
+
+    def handler(self) -> Handler:
+        """What answers those who are let in."""
+        return super().get_route_handler()
 
 
 class StrictRequest(Request):

@@ -7,6 +7,7 @@ import uvicorn
 
 from takeup.errors import InputError
 from takeup.service.app import create_app
+from takeup.service.logs import RequestLog
 from takeup.service.settings import Settings
 from takeup.store import Store
 
@@ -30,10 +31,10 @@ def address(settings: Settings, listening: socket.socket) -> str:
     return f"{'https' if settings.tls_cert else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def serve(settings: Settings, store: Store, listening: socket.socket) -> None:
+def serve(settings: Settings, store: Store, listening: socket.socket, log: RequestLog) -> None:
     """Serve until the process is told to stop; requests that were accepted are finished first."""
     config = uvicorn.Config(
-        create_app(settings, store),
+        create_app(settings, store, log),
         log_config=None,
         access_log=False,
         server_header=False,

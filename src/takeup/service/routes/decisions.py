@@ -3,11 +3,12 @@
 from fastapi import APIRouter, Request
 
 from takeup.service.core import caller_of, service_of
-from takeup.service.guard import Guarded, needs
+from takeup.service.guard import needs
 from takeup.service.models import Decisions, FallbackMade, IdempotencyKey, TrialId, UnitAsked, UnitsAsked
+from takeup.service.quick import Quick
 from takeup.trial import Ask, Decide, DecideMany, Decision, Fallback
 
-router = APIRouter(route_class=Guarded, tags=["decisions"])
+router = APIRouter(route_class=Quick, tags=["decisions"])
 _PROBLEMS = ("not-found", "conflict", "in-flight", "state", "reused-key")
 
 
