@@ -12,6 +12,8 @@ TakeupError
 ├── StateError         a request that the trial's state does not allow
 ├── NotFoundError      a trial or a decision that does not exist (also a LookupError)
 ├── StoreError         a database that cannot be used
+├── AccessError        an API key that is not valid, or does not allow this
+├── UnreachableError   a service that did not answer in time
 └── UnsuitableError    a policy that cannot work in this space
 """
 
@@ -75,6 +77,14 @@ class StateError(TakeupError):
 
 class NotFoundError(TakeupError, LookupError):
     """A trial or a decision that does not exist."""
+
+
+class AccessError(TakeupError):
+    """An API key that is not valid, or does not allow what was asked for."""
+
+
+class UnreachableError(TakeupError):
+    """A service that did not answer in time; what was asked of it may have happened all the same."""
 
 
 class StoreError(TakeupError):
