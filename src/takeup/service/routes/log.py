@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, Response
 from pydantic import TypeAdapter
-from starlette.background import BackgroundTask
+from starlette.types import Receive, Scope, Send
 
 from takeup.live import Audit, Trial
+from takeup.live.errand import Errand, reachable
 from takeup.live.export import Format
 from takeup.service.core import Service, service_of, unblinded
-from takeup.service.errand import Errand, reachable
 from takeup.service.guard import Guarded, needs
 from takeup.service.models import AuditShown, EventPage, EventShown, TrialId
 from takeup.service.problem import Refused
@@ -112,7 +112,7 @@ async def export(
     except BaseException:
         folder.cleanup()
         raise
-    return FileResponse(file, media_type=MEDIA[format], filename=file.name, background=BackgroundTask(folder.cleanup))
+    return _Passing(file, folder, MEDIA[format])
 
 
 @router.get("/trials/{trial}/audit", **_READERS)
@@ -136,6 +136,21 @@ async def audit(request: Request, trial: TrialId) -> AuditShown:
     long = await _long(service, trial)
     found = _AUDIT.validate_python(await _send(service, errand)) if long else await service.read(here)
     return AuditShown.of(found, blinded=not unblinded(request))
+
+
+class _Passing(FileResponse):
+    """A file that is gone once it was sent, or could not be."""
+
+    def __init__(self, file: Path, folder: "tempfile.TemporaryDirectory[str]", media: str) -> None:
+        super().__init__(file, media_type=media, filename=file.name, headers={"Accept-Ranges": "none"})
+        self._folder = folder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        whole = {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"range"]}
+        try:
+            await super().__call__(whole, receive, send)
+        finally:
+            self._folder.cleanup()
 
 
 async def _events(service: Service, trial: str) -> int:

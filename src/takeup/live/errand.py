@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from takeup.errors import StoreError
-from takeup.live import Anchor, export, read_anchors, read_key
-from takeup.live import audit as audited
+from takeup.live import export
+from takeup.live.anchors import Anchor, read_anchors, read_key
+from takeup.live.audit import audit
 from takeup.store import library, looking
 
 Kind = Literal["audit", "export"]
@@ -49,7 +50,7 @@ class Errand:
         """Do it; an audit's findings, or nothing."""
         with looking(self.database) as connection:
             if self.kind == "audit":
-                return asdict(audited(connection, self.trial, self.signed()))
+                return asdict(audit(connection, self.trial, self.signed()))
             columns = export.columns_of(blinded=self.blinded)
             export.write(self.file, export.rows_of(connection, self.trial, self.at), columns, self.format)
         return {}
