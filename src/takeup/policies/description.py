@@ -32,14 +32,16 @@ def policy_of(description: Mapping[str, Any]) -> Policy[Any]:
     """The policy that a description is of."""
     parameters = dict(description)
     kind = parameters.pop("kind", None)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InputError("kind", repr(kind), f"one of {', '.join(sorted(KINDS))}")
     allowed = [field.name for field in fields(KINDS[kind])]  # type: ignore[arg-type]  # every policy is a dataclass
     for name in parameters:
         if name not in allowed:
             raise InputError(name, parameters[name], f"a parameter of {kind}: {', '.join(allowed) or 'it has none'}")
-    if isinstance(parameters.get("latent"), Mapping):
-        parameters["latent"] = policy_of({"kind": "TSLat"} | parameters["latent"])
+    if "latent" in parameters:
+        if not isinstance(parameters["latent"], Mapping):
+            raise InputError("latent", repr(parameters["latent"]), "a table with the parameters of TSLat")
+        parameters["latent"] = policy_of({**parameters["latent"], "kind": "TSLat"})
     return KINDS[kind](**parameters)
 
 
