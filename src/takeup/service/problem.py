@@ -142,7 +142,7 @@ def _invalid(error: RequestValidationError) -> Refused:
     """The first thing that is wrong with a request."""
     first = error.errors()[0]
     place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
-    argument = ".".join(place) or str(first["loc"][0])
+    argument = ".".join(place) or "body"
     value = "nothing" if first["type"] == "missing" else repr(first["input"])[:MOST_VALUE]
     allowed = str(first["msg"]).removeprefix("Input should be ").removeprefix("Value error, ")
     return Refused(
