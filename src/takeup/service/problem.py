@@ -13,7 +13,7 @@ from takeup import errors
 from takeup.errors import InputError, TakeupError
 
 MEDIA = "application/problem+json"
-MOST_VALUE = 200
+MOST_VALUE, MOST_DETAIL = 200, 1_000
 
 KINDS: Mapping[str, tuple[int, str]] = {
     "malformed": (400, "The body cannot be read"),
@@ -80,6 +80,7 @@ class Refused(HTTPException):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         status, title = KINDS[kind]
+        detail = detail if len(detail) <= MOST_DETAIL else f"{detail[:MOST_DETAIL]}.."
         super().__init__(status, detail, dict(headers or {}))
         self.kind = kind
         cut = None if value is None else value[:MOST_VALUE]
