@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test lint bench dask-torture clean
+.PHONY: help demo test lint bench torture dask-torture clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
 	@echo "make test    install everything, check style, types and layers, run the whole test suite"
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
+	@echo "make torture   kill stores, cut the power, forge logs: the figures in docs/reliability.md (about an hour)"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make clean   remove the virtual environment and caches"
 
@@ -48,6 +49,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/importing.py
 	$(BIN)/python benchmarks/meanfield.py
 	$(BIN)/python benchmarks/engines.py
+
+torture: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/torture.py
 
 dask-torture: $(VENV)/.dev
 	$(BIN)/python benchmarks/cluster.py

@@ -50,11 +50,11 @@ class Result:
 
 def hammer(path: Path, said: int, run: int, synced: Path | None, synchronous: Synchronous) -> None:
     """Write for ever, and say what was acknowledged: one line each, in one atomic write."""
-    if synced is not None:
-        recorder = disk.Recorder(synced)
-        for file in path.parent.glob(f"{path.name}*"):
-            recorder.keep(file)
+    recorder = None if synced is None else disk.Recorder(synced)  # SQLite calls it as long as the process lives
     trial = Trial.open(Store(path, synchronous=synchronous))
+    if run % 2:  # checkpoints all the time, where one is rare
+        driver: Any = trial.store._engine.raw_connection().driver_connection
+        driver.execute("PRAGMA wal_autocheckpoint = 20")
 
     def work(thread: int) -> None:
         for i in range(1_000_000):
@@ -64,8 +64,12 @@ def hammer(path: Path, said: int, run: int, synced: Path | None, synchronous: Sy
             receipt = trial.report(decision, implemented=i % 2, outcome=i % 2, key=f"r{unit}")
             os.write(said, f"{json.dumps(['reported', receipt.sequence, unit])}\n".encode())
 
-    for thread in range(THREADS):
-        threading.Thread(target=work, args=(thread,)).start()
+    threads = [threading.Thread(target=work, args=(thread,)) for thread in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    del recorder
 
 
 def killed(
@@ -76,14 +80,17 @@ def killed(
     child = os.fork()
     if child == 0:
         os.close(out)
-        hammer(path, into, run, synced, synchronous)
-        time.sleep(600)
-        os._exit(0)
+        try:
+            hammer(path, into, run, synced, synchronous)
+        finally:
+            os._exit(1)
     os.close(into)
     first = b"" if rng.random() < 0.2 else os.read(out, 1 << 16)
     time.sleep(rng.uniform(0, 0.3))
     os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
+    if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
+        raise RuntimeError(f"the child ended by itself: {os.waitstatus_to_exitcode(status)}")
     with os.fdopen(out, "rb") as pipe:
         lines = (first + pipe.read()).split(b"\n")
     return [json.loads(line) for line in lines[:-1]]
@@ -122,6 +129,10 @@ def torture(folder: Path, kills: int, seed: int, *, power: bool, synchronous: Sy
             with Trial.create(path, SPEC) as trial:
                 trial.start()
         synced = folder / "synced" if power else None
+        if synced is not None:  # what is there when the machine starts is on the disk
+            for file in (path, path.with_name(f"{path.name}-wal")):
+                if file.exists():
+                    shutil.copyfile(file, synced / file.name)
         new = killed(path, run, rng, synced, synchronous)
         acknowledged += new
         if power:

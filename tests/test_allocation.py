@@ -277,3 +277,12 @@ def test_project_lifts_zeros_to_the_floor() -> None:
 def test_limits_that_nothing_can_meet_are_refused(limits: Limits) -> None:
     with pytest.raises(LimitsError):
         limits.project([0.2, 0.3, 0.5])
+
+
+@pytest.mark.parametrize("policy", [TS(), TSObs()])
+def test_sampled_values_are_those_of_the_sampled_worlds(policy: Thompson) -> None:
+    space = Space(3, contexts=2, outcomes=3, utility=[0, 1, 5])
+    evidence = Evidence(space, stream(1).integers(0, 9, size=(2, 3, 4, 4)))
+    posterior = policy.posterior(evidence, stream(2))
+    values = posterior.sample(stream(3), 50).value()
+    np.testing.assert_allclose(posterior.sample_values(stream(3), 50), values, rtol=1e-15)

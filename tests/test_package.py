@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import takeup
-from takeup import simulate
+from takeup import simulate, trial
 from takeup.simulation.spec import load
+from takeup.trial import Design
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -65,6 +66,9 @@ def test_specs_in_the_docs_run(page: Path, tmp_path: Path) -> None:
     for block in re.findall(r"```toml\n(.*?)```", page.read_text(), flags=re.DOTALL):
         file = tmp_path / "spec.toml"
         file.write_text(block)
+        if "horizon" not in block:
+            assert Design.of(trial.load(file)).space.proposals
+            continue
         simulation = load(file)
         trace = simulate(**simulation.arguments | {"horizon": 100}, replications=2, engine="reference")
         assert trace.replications.size == 2

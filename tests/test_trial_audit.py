@@ -14,8 +14,8 @@ from takeup.errors import InputError
 from takeup.live import Anchors, Trial, audit, new_key, read_anchors, read_key
 from takeup.randomness import stream
 from takeup.store import looking
+from takeup.trial import Report, perform, steps
 from takeup.trial import software as versions
-from takeup.trial import steps
 from takeup.trial.decision import choose
 
 runner = CliRunner()
@@ -29,7 +29,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def findings(path: Path, folder: Path) -> Any:
     anchors = read_anchors(folder / "anchors", read_key(folder / "key"))
     with looking(path) as connection:
-        return audit(connection, "victim", anchors)
+        return audit(connection, "victim", anchors, at_rest=True)
 
 
 def test_an_honest_log_passes(victim: Path) -> None:
@@ -128,6 +128,7 @@ def test_the_command_line_says_what_it_found(victim: Path, tmp_path: Path) -> No
     failed = runner.invoke(app, ["audit", str(path), *signed, "--json"])
     assert failed.exit_code == 1
     assert "an end after" in json.loads(failed.output)["audits"][0]["difference"]["found"]
+    assert runner.invoke(app, ["audit", str(victim), *signed, "--at-rest"]).exit_code == 0
     with pytest.raises(InputError, match="both or neither"):
         runner.invoke(app, ["audit", str(victim), *signed[:2]], catch_exceptions=False)
 
@@ -169,3 +170,18 @@ def test_anchors_are_signed_and_survive_a_torn_last_line(tmp_path: Path) -> None
     file.write_text(lines.replace('"sequence":5', '"sequence":4'))
     with pytest.raises(InputError, match="line 2"):
         read_anchors(file, key)
+
+
+def test_an_event_that_was_added_without_the_key_follows_the_last_anchor(victim: Path, tmp_path: Path) -> None:
+    path = tampering.copied(victim, tmp_path / "forged.db")
+    forger = tampering.Forger(path, stream(2))
+    with forger.unlocked(True):
+        book = forger.book(forger.bodies())
+        perform(Report(decision=1, missing=("implemented",), reason="forged"), book, book.at)
+        forger.store(book)
+    forger.close()
+    anchors = read_anchors(victim.parent / "anchors", read_key(victim.parent / "key"))
+    with looking(path) as connection:
+        found = audit(connection, "victim", anchors)
+        assert (found.passed, found.unanchored) == (True, 1)
+        assert not audit(connection, "victim", anchors, at_rest=True).passed

@@ -51,11 +51,15 @@ class Requests(RuleBasedStateMachine):
         self.done: list[tuple[str, dict[str, Any], object]] = []
         self.keys = 0
 
-    @initialize(window=st.sampled_from([None, 10]))
-    def create(self, window: int | None) -> None:
+    @initialize(window=st.sampled_from([None, 10]), started=st.sampled_from([True, True, True, False]))
+    def create(self, window: int | None, started: bool) -> None:
         count = len(self.store.read(reading.identifiers))
         self.trial = Trial.create(self.store, SPEC | {"window": window}, trial=f"t{count}")
         self.model = Model(self.trial.design.space, None if window is None else window * SECOND)
+        if started:
+            self.move("start")
+            self.decide("ann", "1", 0, keyed=True)
+            self.decide("bob", "1", 1, keyed=False)
 
     @rule(state=st.sampled_from(["start", "start", "start", "pause"]))
     def move(self, state: str) -> None:
@@ -114,7 +118,7 @@ class Requests(RuleBasedStateMachine):
     @precondition(lambda self: self.model.cases)
     @rule(which=st.integers(0, 10**6), said=VALUES, reason=st.sampled_from([None, "typing error"]), keyed=st.booleans())
     def report(self, which: int, said: dict[str, int | str], reason: str | None, keyed: bool) -> None:
-        number = which % len(self.model.cases) + 1
+        number = which % min(3, len(self.model.cases)) + 1
         arguments: dict[str, Any] = {name: value for name, value in said.items() if value != MISSING}
         arguments |= {"missing": [name for name, value in said.items() if value == MISSING], "reason": reason}
         arguments |= {"decision": number, "key": self.key() if keyed else None}
@@ -126,6 +130,13 @@ class Requests(RuleBasedStateMachine):
         assert receipt.decision == number
         self.model.report(number, said)
         self.remember("report", arguments, receipt)
+
+    @precondition(lambda self: self.model.cases)
+    @rule(which=st.integers(0, 10**6), outcome=st.sampled_from([0, 1, MISSING]), reason=st.sampled_from(["", "lost"]))
+    def correct(self, which: int, outcome: int | str, reason: str) -> None:
+        """An outcome, and at once another one."""
+        self.report(which, {"outcome": 1}, "a first value", keyed=False)
+        self.report(which, {"outcome": outcome}, reason or None, keyed=True)
 
     @precondition(lambda self: self.done)
     @rule(which=st.integers(0, 10**6))
@@ -140,6 +151,8 @@ class Requests(RuleBasedStateMachine):
         _, arguments, _ = self.done[which % len(self.done)]
         with pytest.raises(ConflictError, match="used for another request"):
             self.trial.report(1, outcome=0, reason="never said before", key=arguments["key"])
+        with pytest.raises(ConflictError, match="used for another request"):
+            self.trial.decide("nobody else", 0, occasion="1", key=arguments["key"])
 
     @rule(seconds=st.sampled_from([1, 4, 11]))
     def wait(self, seconds: int) -> None:
@@ -187,8 +200,8 @@ class Requests(RuleBasedStateMachine):
 
 def test_any_sequence_of_requests(database: str) -> None:
     few = settings(
-        max_examples=10,
-        stateful_step_count=25,
+        max_examples=12 if database.startswith("sqlite") else 6,
+        stateful_step_count=40,
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),

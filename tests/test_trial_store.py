@@ -373,3 +373,51 @@ def test_the_time_series_stay_small_and_exact(database: str) -> None:
 
 def test_the_design_is_what_was_given(trial: Trial) -> None:
     assert trial.design.text == Design.of(SPEC).text
+
+
+def test_the_cost_of_a_request_does_not_grow_with_history(tmp_path: Path) -> None:
+    """Instructions of SQLite's machine, not seconds: the same after 100 and after 5,000 decisions and reports."""
+    now = [0]
+    with Trial.create(tmp_path / "t.db", SPEC | {"window": 1}, clock=lambda: now[0]) as trial:
+        trial.start()
+        driver = trial.store._engine.raw_connection().driver_connection
+        assert driver is not None
+
+        def grown_by(first: int, last: int) -> None:
+            for start in range(first, last, 500):
+                units = [f"u{i}" for i in range(start, min(start + 500, last))]
+                for decision in trial.decide_many([{"unit": unit, "context": 0} for unit in units], key=f"b{start}"):
+                    trial.submit(Report(decision=decision.number, outcome=0, implemented=0))
+                now[0] += 2_000_000
+                trial.tick()
+
+        def instructions() -> int:
+            count = [0]
+
+            def one_more() -> int:
+                count[0] += 1
+                return 0
+
+            driver.set_progress_handler(one_more, 1)
+            now[0] += 1
+            decision = trial.decide(f"asked at {now[0]}", 0, key=f"k{now[0]}")
+            trial.report(decision, outcome=1, key=f"r{now[0]}")
+            trial.report(unit=decision.unit, implemented=1)
+            driver.set_progress_handler(None, 0)
+            return count[0]
+
+        grown_by(0, 100)
+        few = instructions()
+        grown_by(100, 5_000)
+        assert instructions() < 1.3 * few
+
+
+def test_a_clock_that_goes_back_does_not_take_the_log_with_it() -> None:
+    now = [10_000_000]
+    with Trial.create("sqlite://", SPEC, clock=lambda: now[0]) as trial:
+        trial.start()
+        trial.decide("a", 0)
+        now[0] = 5_000_000
+        trial.decide("b", 0)
+        assert [logged.at for logged in trial.log()] == [10_000_000] * 4
+        assert trial.audit().passed

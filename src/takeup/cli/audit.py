@@ -18,6 +18,9 @@ def audit(
     trial: Annotated[str | None, typer.Option(help="One trial; all of them where left out.")] = None,
     anchors: Annotated[Path | None, typer.Option(help="The file of signed anchors.")] = None,
     key: Annotated[Path | None, typer.Option(help="The file of the key that signed them.")] = None,
+    at_rest: Annotated[
+        bool, typer.Option("--at-rest", help="Nothing writes to it: its last event must be anchored.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings for machines.")] = False,
 ) -> None:
     """Replay the log of every trial, derive every decision again, and compare with what the database holds.
@@ -30,10 +33,12 @@ def audit(
 
     if (anchors is None) != (key is None):
         raise InputError("anchors and key", "one of them", "both or neither")
+    if at_rest and anchors is None:
+        raise InputError("at-rest", "no anchors", "--anchors and --key with --at-rest")
     signed = None if anchors is None or key is None else read_anchors(anchors, read_key(key))
     with looking(database) as connection:
         names = reading.identifiers(connection) if trial is None else [trial]
-        found = [run(connection, name, signed) for name in names]
+        found = [run(connection, name, signed, at_rest=at_rest) for name in names]
     if as_json:
         typer.echo(json.dumps({"audits": [asdict(each) | {"passed": each.passed} for each in found]}))
     else:
@@ -51,5 +56,7 @@ def _said(found: "Audit") -> str:
     if found.fallbacks:
         parts.append(f"{found.fallbacks} drawn by clients")
     seen = "no anchors given, so a log that was cut off would not be noticed"
-    parts.append(seen if found.anchors is None else f"{found.anchors} anchors")
+    parts.append(
+        seen if found.anchors is None else f"{found.anchors} anchors, {found.unanchored} events after the last"
+    )
     return f"{found.trial}: {verdict}\n  {', '.join(parts)}"

@@ -51,6 +51,7 @@ class Audit:
         fallbacks: decisions that clients drew by themselves.
         anchors: how many signed anchors were compared; None where none were given, so that a log whose end was cut
             off would not be noticed.
+        unanchored: how many events follow the last anchor; None where none were given.
     """
 
     trial: str
@@ -61,6 +62,7 @@ class Audit:
     other_software: dict[str, int]
     fallbacks: int
     anchors: int | None
+    unanchored: int | None
 
     @property
     def passed(self) -> bool:
@@ -68,9 +70,20 @@ class Audit:
         return self.difference is None
 
 
-def audit(connection: Connection, trial: str, anchors: Sequence[Anchor] | None = None) -> Audit:
-    """Audit a trial, in one consistent state of its database."""
-    replay = _Replay(connection, trial, None if anchors is None else [a for a in anchors if a.trial == trial])
+def audit(
+    connection: Connection, trial: str, anchors: Sequence[Anchor] | None = None, *, at_rest: bool = False
+) -> Audit:
+    """Audit a trial, in one consistent state of its database.
+
+    Args:
+        connection: to the database, in a transaction.
+        trial: the trial's identifier.
+        anchors: signed anchors, of this and of other trials.
+        at_rest: that nothing writes to the log, so that its last event must be anchored: events that somebody added
+            without the key are then a difference.
+    """
+    own = None if anchors is None else [anchor for anchor in anchors if anchor.trial == trial]
+    replay = _Replay(connection, trial, own, at_rest)
     difference = next(replay.differences(), None)
     return Audit(
         trial,
@@ -80,7 +93,8 @@ def audit(connection: Connection, trial: str, anchors: Sequence[Anchor] | None =
         replay.rederived,
         dict(replay.other),
         replay.fallbacks,
-        None if replay.anchors is None else len(replay.anchors),
+        None if own is None else len(own),
+        None if own is None else max(0, replay.events - max((anchor.sequence for anchor in own), default=0)),
     )
 
 
@@ -91,6 +105,7 @@ class _Replay:
     connection: Connection
     trial: str
     anchors: list[Anchor] | None
+    at_rest: bool
     book: Book | None = None
     events: int = 0
     rederived: int = 0
@@ -115,6 +130,8 @@ class _Replay:
             return
         if hashes and max(hashes) > self.book.sequence:
             yield Difference("the log", f"event {max(hashes)}, which is anchored", f"an end after {self.book.sequence}")
+        if self.at_rest and max(hashes, default=0) < self.book.sequence:
+            yield Difference("the log", f"an end after event {max(hashes, default=0)}", f"event {self.book.sequence}")
         yield from self._head(head._asdict(), self.book)
         yield from self._tables(self.book)
         for name in reading.missing_triggers(self.connection):

@@ -48,9 +48,10 @@ class Errand:
 
     def run(self) -> dict[str, Any]:
         """Do it; an audit's findings, or nothing."""
+        signed = self.signed()  # before the log is: what is anchored later would be missed in it
         with looking(self.database) as connection:
             if self.kind == "audit":
-                return asdict(audit(connection, self.trial, self.signed()))
+                return asdict(audit(connection, self.trial, signed))
             columns = export.columns_of(blinded=self.blinded)
             export.write(self.file, export.rows_of(connection, self.trial, self.at), columns, self.format)
         return {}

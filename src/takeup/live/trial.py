@@ -293,9 +293,9 @@ class Trial:
         at, columns = self.store.clock(), export.columns_of(blinded=blinded)
         self.store.read(lambda connection: export.write(file, export.rows_of(connection, self.id, at), columns, format))
 
-    def audit(self, anchors: Sequence[Anchor] | None = None) -> Audit:
-        """Derive everything again from the log, and compare."""
-        return self.store.read(lambda connection: audit(connection, self.id, anchors))
+    def audit(self, anchors: Sequence[Anchor] | None = None, *, at_rest: bool = False) -> Audit:
+        """Derive everything again from the log, and compare; see `takeup.live.audit`."""
+        return self.store.read(lambda connection: audit(connection, self.id, anchors, at_rest=at_rest))
 
 
 def trials(store: Store) -> list[Progress]:

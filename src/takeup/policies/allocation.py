@@ -109,7 +109,7 @@ def allocate(posterior: Posterior, rng: np.random.Generator, draws: int) -> Allo
             b = probability_largest(compliance)[0]
             return _exact(np.array([a * b + (1 - a) * (1 - b), a * (1 - b) + b * (1 - a)]))
     draws = checks.whole("draws", draws, least=1)
-    best = posterior.sample(rng, draws).value()[..., 0, :].argmax(axis=-1)
+    best = posterior.sample_values(rng, draws)[..., 0, :].argmax(axis=-1)
     proposals = (posterior.outcome if posterior.compliance is None else posterior.compliance).shape[-2]
     p = np.bincount(best, minlength=proposals) / draws
     return Allocation(p, np.sqrt(p * (1 - p) / draws), draws)

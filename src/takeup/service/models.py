@@ -191,6 +191,7 @@ class AuditShown(BaseModel):
         other_software: decisions that another version made, by version: they are checked, but not derived again.
         fallbacks: decisions that clients drew by themselves.
         anchors: how many signed anchors were compared; None where there are none.
+        unanchored: how many events follow the last anchor; None where there are none.
     """
 
     trial: str
@@ -204,6 +205,7 @@ class AuditShown(BaseModel):
     other_software: dict[str, int]
     fallbacks: int
     anchors: int | None
+    unanchored: int | None
 
     @classmethod
     def of(cls, audit: Audit, *, blinded: bool) -> "AuditShown":
@@ -222,6 +224,7 @@ class AuditShown(BaseModel):
             other_software=audit.other_software,
             fallbacks=audit.fallbacks,
             anchors=audit.anchors,
+            unanchored=audit.unanchored,
         )
 
 

@@ -7,7 +7,8 @@ try:
 except ImportError:
     raise MissingExtraError("sqlalchemy", "server") from None
 
+from takeup.store.opening import looking
 from takeup.store.sqlite import Library, library
-from takeup.store.store import Store, Witness, looking, now
+from takeup.store.store import Store, Witness, now
 
 __all__ = ["Library", "Store", "Witness", "library", "looking", "now"]

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, Select, func, inspect, select, text
 
 from takeup.errors import NotFoundError
 from takeup.store import load
-from takeup.store.schema import TRIGGERS, decisions, events, evidence, keys, rollup, trials
+from takeup.store.schema import PENDING, TRIGGERS, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Record
 
 FETCH = 1_000
@@ -56,9 +56,7 @@ def late(connection: Connection, trial: str, at: int) -> int:
         .select_from(decisions)
         .where(
             decisions.c.trial == trial,
-            decisions.c.outcome < 0,
-            ~decisions.c.missing_outcome,
-            decisions.c.due.is_not(None),
+            PENDING,
             decisions.c.due <= at,
         )
     )
@@ -79,7 +77,7 @@ def log(
     where = [events.c.trial == trial]
     if backwards and after:
         where.append(events.c.sequence < after)
-    elif not backwards:
+    elif after:
         where.append(events.c.sequence > after)
     if decision is not None:
         where.append(events.c.decision == decision)
@@ -87,6 +85,8 @@ def log(
         where.append(events.c.kind == kind)
     order = events.c.sequence.desc() if backwards else events.c.sequence
     statement = select(events).where(*where).order_by(order).limit(limit)
+    if decision is not None:
+        statement = statement.with_hint(events, "INDEXED BY events_by_decision", "sqlite")
     for row in _rows(connection, statement):
         yield Logged(row.sequence, row.hash, row.kind, row.at, row.decision, row.body)
 
@@ -100,10 +100,7 @@ def records(connection: Connection, trial: str) -> Iterator[tuple[Record, str]]:
         .order_by(decisions.c.number)
     )
     for row in _rows(connection, statement):
-        values = row._asdict()
-        del values["trial"]
-        body = values.pop("body")
-        yield Record(**values), body
+        yield load.record_of(row), row.body
 
 
 def stored(connection: Connection, trial: str, name: str) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, insert, update
@@ -20,6 +21,8 @@ _UPDATE_DECISION = (
     .values({name: bindparam(name) for name in _MOVING})
 )
 
+_UPDATE_HEAD = update(trials).where(trials.c.id == bindparam("of_trial"), trials.c.hash == bindparam("before"))
+
 
 def save(connection: Connection, book: Book, before: str | None) -> None:
     """Write down what was appended to a book.
@@ -37,14 +40,14 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
     if before is None:
         connection.execute(insert(trials), {"id": book.trial, "secret": book.secret.text, **head_values(book)})
     else:
-        guard = (trials.c.id == book.trial, trials.c.hash == before)
-        if connection.execute(update(trials).where(*guard), head_values(book)).rowcount != 1:
+        values = {"of_trial": book.trial, "before": before, **head_values(book)}
+        if connection.execute(_UPDATE_HEAD, values).rowcount != 1:
             raise StoreError(f"trial {book.trial} was changed by somebody who did not hold its lock")
     connection.execute(insert(events), [event_values(book.trial, entry) for entry in book.changes.entries])
     _save_decisions(connection, book)
     if book.changes.cells:
         cells = [_cell_values(book, cell) for cell in book.changes.cells]
-        connection.execute(_upsert(connection, evidence, ("decisions",)), cells)
+        connection.execute(_upsert(connection.dialect.name, evidence, ("decisions",)), cells)
     if book.changes.keys:
         rows = [
             {"trial": book.trial, "key": key, "request": request, "sequence": sequence}
@@ -89,7 +92,7 @@ def decision_number(event: Event) -> int | None:
 
 def record_values(trial: str, record: Record) -> dict[str, Any]:
     """A row of the decisions."""
-    return {"trial": trial, **{name: getattr(record, name) for name in Record.__slots__}}
+    return {"trial": trial, **{name: _stored(getattr(record, name)) for name in Record.__slots__}}
 
 
 def rollup_values(trial: str, place: tuple[int, int], row: Row) -> dict[str, Any]:
@@ -106,11 +109,16 @@ def rollup_values(trial: str, place: tuple[int, int], row: Row) -> dict[str, Any
     }
 
 
+def _stored(value: Any) -> Any:
+    """Yes and no as 1 and 0."""
+    return int(value) if isinstance(value, bool) else value
+
+
 def _save_decisions(connection: Connection, book: Book) -> None:
     created = book.changes.created
     new = [record_values(book.trial, book.changes.records[number]) for number in sorted(created)]
     moved = [
-        {"of_trial": book.trial, "of_number": number, **{name: getattr(record, name) for name in _MOVING}}
+        {"of_trial": book.trial, "of_number": number, **{name: int(getattr(record, name)) for name in _MOVING}}
         for number, record in book.changes.records.items()
         if number not in created
     ]
@@ -131,12 +139,13 @@ def _save_rollup(connection: Connection, book: Book) -> None:
     if book.rollup.changed:
         rows = [rollup_values(book.trial, place, book.rollup.rows[place]) for place in sorted(book.rollup.changed)]
         names = ("proposed", "probability", "variance", "best", "until")
-        connection.execute(_upsert(connection, rollup, names), rows)
+        connection.execute(_upsert(connection.dialect.name, rollup, names), rows)
 
 
-def _upsert(connection: Connection, table: Table, names: tuple[str, ...]) -> Any:
+@cache
+def _upsert(dialect: str, table: Table, names: tuple[str, ...]) -> Any:
     """Insert, or replace what is there."""
-    statement = postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    statement = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
     return statement.on_conflict_do_update(
         index_elements=list(table.primary_key.columns),
         set_={name: statement.excluded[name] for name in names},

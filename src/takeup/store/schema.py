@@ -1,9 +1,10 @@
 """The tables. The log (`events`) is the truth; the others are folds of it, so that nothing has to read it.
 
-Values are indices into the trial's space, -1 being UNSEEN; times are microseconds since 1970, UTC.
+Values are indices into the trial's space, -1 being UNSEEN; yes is 1 and no is 0, so that an audit sees any other
+value; times are microseconds since 1970, UTC.
 """
 
-from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, MetaData, Table, Text, text
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, Table, Text, text
 
 metadata = MetaData()
 
@@ -58,18 +59,20 @@ decisions = Table(
     Column("sequence", BigInteger, nullable=False),
     Column("implemented", Integer, nullable=False),
     Column("outcome", Integer, nullable=False),
-    Column("missing_implemented", Boolean, nullable=False),
-    Column("missing_outcome", Boolean, nullable=False),
-    Column("counted", Boolean, nullable=False),
+    Column("missing_implemented", Integer, nullable=False),
+    Column("missing_outcome", Integer, nullable=False),
+    Column("counted", Integer, nullable=False),
     Index("decisions_by_unit", "trial", "unit", "occasion", unique=True),
     sqlite_with_rowid=False,
 )
 """A row a decision, as far as it is known."""
 
-_waiting = text("outcome >= 0 AND NOT counted")
-_pending = text("outcome < 0 AND NOT missing_outcome AND due IS NOT NULL")
-Index("decisions_waiting", decisions.c.trial, decisions.c.due, sqlite_where=_waiting, postgresql_where=_waiting)
-Index("decisions_pending", decisions.c.trial, decisions.c.due, sqlite_where=_pending, postgresql_where=_pending)
+WAITING = text("outcome >= 0 AND counted = 0")
+"""An outcome whose window is still open. Queries must say it in the same words for the index to serve them."""
+PENDING = text("outcome < 0 AND missing_outcome = 0 AND due IS NOT NULL")
+"""A window and no outcome; likewise."""
+Index("decisions_waiting", decisions.c.trial, decisions.c.due, sqlite_where=WAITING, postgresql_where=WAITING)
+Index("decisions_pending", decisions.c.trial, decisions.c.due, sqlite_where=PENDING, postgresql_where=PENDING)
 
 evidence = Table(
     "evidence",

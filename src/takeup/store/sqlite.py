@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.pool import QueuePool, StaticPool
 
 FIRST_WITHOUT_BUG = (3, 51, 3)
@@ -77,9 +78,7 @@ def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
         connection.execute("PRAGMA checkpoint_fullfsync = 1")
         return connection
 
-    engine = create_engine("sqlite://", module=_dbapi(), creator=connect, poolclass=StaticPool, hide_parameters=True)
-    event.listen(engine, "begin", _begin("BEGIN IMMEDIATE"))
-    return engine
+    return _engine(connect, "BEGIN IMMEDIATE", poolclass=StaticPool)
 
 
 def reader(path: str) -> Engine:
@@ -92,10 +91,21 @@ def reader(path: str) -> Engine:
         connection.execute("PRAGMA query_only = 1")
         return connection
 
-    engine = create_engine(
-        "sqlite://", module=_dbapi(), creator=connect, poolclass=QueuePool, pool_size=4, hide_parameters=True
-    )
-    event.listen(engine, "begin", _begin("BEGIN"))
+    return _engine(connect, "BEGIN", poolclass=QueuePool, pool_size=4)
+
+
+class _Compiler(SQLiteCompiler):
+    """SQLAlchemy leaves out table hints for SQLite, which has one: INDEXED BY."""
+
+    def get_from_hint_text(self, table: Any, text: str | None) -> str | None:
+        """A hint as it was given."""
+        return text
+
+
+def _engine(connect: Callable[[], Any], begin: str, **pool: Any) -> Engine:
+    engine = create_engine("sqlite://", module=_dbapi(), creator=connect, hide_parameters=True, **pool)
+    engine.dialect.statement_compiler = _Compiler
+    event.listen(engine, "begin", _begin(begin))
     return engine
 
 

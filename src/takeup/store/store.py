@@ -4,18 +4,18 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, exc, select
 
 from takeup.errors import StoreError
-from takeup.store import group, load, postgres, sqlite
+from takeup.store import group, load, sqlite
 from takeup.store.group import Create, Group, Job
-from takeup.store.migrate import HEAD, migrate, revision
+from takeup.store.migrate import migrate
+from takeup.store.opening import engines, said
 from takeup.store.schema import events
 from takeup.trial.book import Book
 from takeup.trial.commands import Command
@@ -70,9 +70,10 @@ class Store:
         self.url = str(url)
         self.clock = clock
         self._witness = witness
-        self._engine, self._reader = _engines(self.url, synchronous)
+        self._engine, self._reader = engines(self.url, synchronous)
         self._books: dict[str, Book] = {}
         self._jobs: queue.SimpleQueue[Job | _Reading | None] = queue.SimpleQueue()
+        self._gate = threading.Lock()
         self._closed = False
         try:
             with self._engine.begin() as connection:
@@ -80,7 +81,7 @@ class Store:
         except BaseException as error:
             self._dispose()
             if isinstance(error, exc.SQLAlchemyError):
-                raise StoreError(f"{self.shown} cannot be opened: {_said(error)}") from error
+                raise StoreError(f"{self.shown} cannot be opened: {said(error)}") from error
             raise
         self._thread = threading.Thread(target=self._work, name="takeup-writer", daemon=True)
         self._thread.start()
@@ -101,41 +102,46 @@ class Store:
         return self._jobs.qsize()
 
     def submit(self, trial: str, command: Command[Reply]) -> "Future[Reply]":
-        """Hand in a command; its reply comes after the commit."""
-        return self._put(Job(trial, command))
+        """Hand in a command; its reply comes after the commit.
+
+        What `add_done_callback` attaches to the future runs on the thread that writes, and must not wait for it.
+        """
+        job = Job(trial, command)
+        self._put(job)
+        return job.future
 
     def create(self, trial: str, design: Design, secret: Secret, by: str | None = None) -> "Future[str]":
         """A new trial, in draft."""
-        return self._put(Job(trial, Create(design=design, secret=secret, by=by)))
+        job = Job(trial, Create(design=design, secret=secret, by=by))
+        self._put(job)
+        return job.future
 
     def read(self, look: Callable[[Connection], Result]) -> Result:
         """What `look` finds in one consistent state of the database; it must not write."""
-        if self._closed:
-            raise StoreError(f"{self.shown} is closed")
         if self._reader is None:
             reading = _Reading(look)
-            self._jobs.put(reading)
+            self._put(reading)
             return reading.future.result()  # type: ignore[no-any-return]  # a queue cannot say whose reply it holds
+        self._check_open()
         try:
             with self._reader.connect() as connection, connection.begin():
                 return look(connection)
         except exc.SQLAlchemyError as error:
-            raise StoreError(f"{self.shown} cannot be read: {_said(error)}") from error
+            raise StoreError(f"{self.shown} cannot be read: {said(error)}") from error
 
     def write(self, change: Callable[[Connection], Result]) -> "Future[Result]":
         """Run `change` in a transaction of its own, for tables that are no part of any trial."""
-        if self._closed:
-            raise StoreError(f"{self.shown} is closed")
         writing = _Reading(change, commit=True)
-        self._jobs.put(writing)
+        self._put(writing)
         return writing.future
 
     def close(self) -> None:
         """Finish what was handed in, then let go of the database."""
-        if self._closed:
-            return
-        self._closed = True
-        self._jobs.put(None)
+        with self._gate:
+            if self._closed:
+                return
+            self._closed = True
+            self._jobs.put(None)
         self._thread.join()
         if self._witness is not None:
             self._witness.close()
@@ -153,11 +159,15 @@ class Store:
             if engine is not None:
                 engine.dispose()
 
-    def _put(self, job: Job) -> "Future[Any]":
+    def _put(self, job: "Job | _Reading") -> None:
+        """Nothing comes after the end, where nobody would take it."""
+        with self._gate:
+            self._check_open()
+            self._jobs.put(job)
+
+    def _check_open(self) -> None:
         if self._closed:
             raise StoreError(f"{self.shown} is closed")
-        self._jobs.put(job)
-        return job.future
 
     def _work(self) -> None:
         while True:
@@ -276,7 +286,7 @@ class _Reading:
                 if not self.commit:
                     transaction.rollback()
         except exc.SQLAlchemyError as error:
-            failed = StoreError(f"the database did not take it: {_said(error)}")
+            failed = StoreError(f"the database did not take it: {said(error)}")
             failed.__cause__ = error
             self.future.set_exception(failed)
         except Exception as error:
@@ -285,50 +295,10 @@ class _Reading:
             self.future.set_result(found)
 
 
-def _engines(url: str, synchronous: sqlite.Synchronous) -> tuple[Engine, Engine | None]:
-    """What writes, and what reads."""
-    if url.startswith("postgres"):
-        return postgres.writer(url), postgres.reader(url)
-    if "://" in url and not url.startswith("sqlite://"):
-        kind = url.partition(":")[0]
-        raise StoreError(f"there is no store for {kind}; a database is sqlite:///file.db, a path or postgresql://..")
-    path = sqlite.path_of(url)
-    if path and not Path(path).absolute().parent.is_dir():
-        raise StoreError(f"{url} cannot be opened: there is no folder {Path(path).absolute().parent}")
-    return sqlite.writer(path, synchronous), sqlite.reader(path) if path and sqlite.library().shared else None
-
-
-@contextmanager
-def looking(url: str | Path) -> Iterator[Connection]:
-    """One consistent state of a database, without writing to it: it is neither created nor migrated."""
-    url = str(url)
-    if url.startswith("postgres"):
-        engine = postgres.reader(url)
-    else:
-        path = sqlite.path_of(url)
-        if not Path(path).is_file():
-            raise StoreError(f"there is no database {url}")
-        engine = sqlite.reader(path)
-    try:
-        with engine.connect() as connection, connection.begin():
-            if revision(connection) != HEAD:
-                raise StoreError(f"{url} does not hold takeup's tables of schema {HEAD}")
-            yield connection
-    except exc.SQLAlchemyError as error:
-        raise StoreError(f"{url.partition('@')[2] or url} cannot be read: {_said(error)}") from error
-    finally:
-        engine.dispose()
-
-
 def _failure(shown: str, error: Exception) -> Exception:
     """What to tell the caller."""
     if isinstance(error, exc.SQLAlchemyError):
-        failed = StoreError(f"{shown} did not take it: {_said(error)}; ask again under the same idempotency key")
+        failed = StoreError(f"{shown} did not take it: {said(error)}; ask again under the same idempotency key")
         failed.__cause__ = error
         return failed
     return error
-
-
-def _said(error: exc.SQLAlchemyError) -> str:
-    """The driver's own words, without the statement and its values."""
-    return str(getattr(error, "orig", None) or error).strip().replace("\n", "; ")

@@ -1,6 +1,7 @@
 """From evidence to a proposal: a pure function, so that any decision can be derived again."""
 
 import hashlib
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -48,11 +49,9 @@ def choose(design: Design, secret: Secret, counts: IntArray, context: int, numbe
     """
     here = informative(counts[context])
     best = _best(design, secret, context, here.tobytes())
-    probability = design.even if number <= design.spec.burn_in else _projected(design, best)
-    weights = _grains(probability)
+    probability, ends = _spread(design, None if number <= design.spec.burn_in else best)
     draw = int(stream(secret.number, "decision", number).integers(GRAIN))
-    proposal = int(np.searchsorted(np.cumsum(weights), draw, side="right"))
-    return Choice(proposal, tuple((weights / GRAIN).tolist()), best)
+    return Choice(bisect_right(ends, draw), probability, best)
 
 
 def informative(counts: IntArray) -> IntArray:
@@ -74,8 +73,10 @@ def _best(design: Design, secret: Secret, context: int, counts: bytes) -> tuple[
 
 
 @lru_cache(maxsize=4096)
-def _projected(design: Design, best: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(design.limits.project(np.array(best)).tolist())
+def _spread(design: Design, best: tuple[float, ...] | None) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """The probabilities within the limits, even where `best` is None, and where the grains of each end."""
+    grains = _grains(design.even if best is None else design.limits.project(np.array(best)))
+    return tuple((grains / GRAIN).tolist()), tuple(np.cumsum(grains).tolist())
 
 
 def _grains(probability: FloatArray | tuple[float, ...]) -> IntArray:

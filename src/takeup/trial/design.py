@@ -21,6 +21,7 @@ from takeup.specfile import at
 from takeup.trial.spec import TrialSpec, parse
 
 MICROSECONDS = 1_000_000
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 MOST_CELLS = 100_000
 MOST_DRAWN = 20_000_000
 MOST_LABEL = 200
@@ -126,7 +127,7 @@ class Design:
 
 def canonical(value: object) -> str:
     """JSON in the one form that is hashed: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 @lru_cache(maxsize=64)

@@ -21,10 +21,6 @@ def _text(name: str) -> sa.Column[str]:
     return sa.Column(name, sa.Text(), nullable=False)
 
 
-def _yes_or_no(name: str) -> sa.Column[bool]:
-    return sa.Column(name, sa.Boolean(), nullable=False)
-
-
 def upgrade() -> None:
     """Create everything."""
     heads = [_whole(name) for name in ("at", "decisions", "version", "missing_implemented", "missing_outcome")]
@@ -65,16 +61,16 @@ def upgrade() -> None:
         _whole("sequence"),
         _small("implemented"),
         _small("outcome"),
-        _yes_or_no("missing_implemented"),
-        _yes_or_no("missing_outcome"),
-        _yes_or_no("counted"),
+        _small("missing_implemented"),
+        _small("missing_outcome"),
+        _small("counted"),
         sa.PrimaryKeyConstraint("trial", "number"),
         sqlite_with_rowid=False,
     )
     op.create_index("decisions_by_unit", "decisions", ["trial", "unit", "occasion"], unique=True)
     for name, where in (
-        ("waiting", "outcome >= 0 AND NOT counted"),
-        ("pending", "outcome < 0 AND NOT missing_outcome AND due IS NOT NULL"),
+        ("waiting", "outcome >= 0 AND counted = 0"),
+        ("pending", "outcome < 0 AND missing_outcome = 0 AND due IS NOT NULL"),
     ):
         only = sa.text(where)
         op.create_index(f"decisions_{name}", "decisions", ["trial", "due"], sqlite_where=only, postgresql_where=only)

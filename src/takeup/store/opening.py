@@ -1,0 +1,51 @@
+"""From a URL to a database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, exc
+
+from takeup.errors import StoreError
+from takeup.store import postgres, sqlite
+from takeup.store.migrate import HEAD, revision
+
+
+def engines(url: str, synchronous: sqlite.Synchronous) -> tuple[Engine, Engine | None]:
+    """What writes, and what reads."""
+    if url.startswith("postgres"):
+        return postgres.writer(url), postgres.reader(url)
+    if "://" in url and not url.startswith("sqlite://"):
+        kind = url.partition(":")[0]
+        raise StoreError(f"there is no store for {kind}; a database is sqlite:///file.db, a path or postgresql://..")
+    path = sqlite.path_of(url)
+    if path and not Path(path).absolute().parent.is_dir():
+        raise StoreError(f"{url} cannot be opened: there is no folder {Path(path).absolute().parent}")
+    return sqlite.writer(path, synchronous), sqlite.reader(path) if path and sqlite.library().shared else None
+
+
+@contextmanager
+def looking(url: str | Path) -> Iterator[Connection]:
+    """One consistent state of a database, without writing to it: it is neither created nor migrated."""
+    url = str(url)
+    if url.startswith("postgres"):
+        engine = postgres.reader(url)
+    else:
+        path = sqlite.path_of(url)
+        if not Path(path).is_file():
+            raise StoreError(f"there is no database {url}")
+        engine = sqlite.reader(path)
+    try:
+        with engine.connect() as connection, connection.begin():
+            if revision(connection) != HEAD:
+                raise StoreError(f"{url} does not hold takeup's tables of schema {HEAD}")
+            yield connection
+    except exc.SQLAlchemyError as error:
+        raise StoreError(f"{url.partition('@')[2] or url} cannot be read: {said(error)}") from error
+    finally:
+        engine.dispose()
+
+
+def said(error: exc.SQLAlchemyError) -> str:
+    """The driver's own words, without the statement and its values."""
+    return str(getattr(error, "orig", None) or error).strip().replace("\n", "; ")
