@@ -16,7 +16,7 @@ from sqlalchemy import event, exc, text
 from takeup.errors import ConflictError, InputError, LabelError, NotFoundError, StateError, StoreError
 from takeup.live import Trial, trials
 from takeup.store import Library, Store, reading, sqlite
-from takeup.store.migrate import revision
+from takeup.store.migrate import HEAD, revision
 from takeup.store.schema import metadata
 from takeup.trial import Ask, Book, Decide, Design, Report
 from takeup.trial.commands import Needs
@@ -313,7 +313,7 @@ def test_migrations_make_what_the_schema_says(trial: Trial) -> None:
 
     with trial.store._engine.begin() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        assert revision(connection) == "0001"
+        assert revision(connection) == HEAD
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StoreError, match="upgrade takeup"):
         Store(trial.store.url)

@@ -8,9 +8,12 @@ TakeupError
 ├── MissingExtraError  a part of takeup that has not been installed (also an ImportError)
 ├── EngineError        an engine that cannot run here, or not this
 ├── ConflictError      a request that contradicts what is on record
+│   └── ReusedKeyError an idempotency key that was used for another request
 ├── StateError         a request that the trial's state does not allow
 ├── NotFoundError      a trial or a decision that does not exist (also a LookupError)
 ├── StoreError         a database that cannot be used
+├── AccessError        an API key that is not valid, or does not allow this
+├── UnreachableError   a service that did not answer in time
 └── UnsuitableError    a policy that cannot work in this space
 """
 
@@ -61,12 +64,27 @@ class ConflictError(TakeupError):
     """A request that contradicts what is on record: a used key, a decided unit, a report that is no correction."""
 
 
+class ReusedKeyError(ConflictError):
+    """An idempotency key that was used for another request."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the idempotency key {key!r} was used for another request")
+
+
 class StateError(TakeupError):
     """A request that the trial's state does not allow."""
 
 
 class NotFoundError(TakeupError, LookupError):
     """A trial or a decision that does not exist."""
+
+
+class AccessError(TakeupError):
+    """An API key that is not valid, or does not allow what was asked for."""
+
+
+class UnreachableError(TakeupError):
+    """A service that did not answer in time; what was asked of it may have happened all the same."""
 
 
 class StoreError(TakeupError):

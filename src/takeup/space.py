@@ -113,9 +113,10 @@ class Space:
                     f"one action for each of {len(self.proposals)} proposals",
                 )
             return tuple(self.index("implemented", a) for a in given)
-        shared = [z in self.implemented for z in self.proposals]
+        places = {name: a for a, name in enumerate(self.implemented)}
+        shared = [z in places for z in self.proposals]
         if all(shared):
-            return tuple(self.implemented.index(z) for z in self.proposals)
+            return tuple(places[z] for z in self.proposals)
         if not any(shared) and len(self.proposals) == len(self.implemented):
             return tuple(range(len(self.proposals)))
         return None

@@ -5,9 +5,9 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from takeup.errors import InputError, TakeupError
 from takeup.space import Space
@@ -23,13 +23,18 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+MOST_NAMES = 10_000
+Names = Annotated[int, Field(strict=True, le=MOST_NAMES)] | Annotated[list[str], Field(max_length=MOST_NAMES)]
+"""How many there are, or what each is called. Specs come from afar: none may ask for what takes minutes to build."""
+
+
 class SpaceTable(Table):
     """`[space]`: names and utilities; left out, everything is numbered and outcomes are failure and success."""
 
-    proposals: int | list[str]
-    implemented: int | list[str] | None = None
-    contexts: int | list[str] = 1
-    outcomes: int | list[str] = 2
+    proposals: Names
+    implemented: Names | None = None
+    contexts: Names = 1
+    outcomes: Names = 2
     utility: list[float] | None = None
     intended: list[int | str] | dict[str, int | str] | None = None
 

@@ -9,7 +9,9 @@ from rich.console import Console
 from takeup.cli.audit import audit
 from takeup.cli.demo import demo
 from takeup.cli.doctor import doctor
+from takeup.cli.keys import keys
 from takeup.cli.paper import paper
+from takeup.cli.serve import serve
 from takeup.cli.simulate import simulate
 from takeup.errors import TakeupError
 from takeup.version import __version__
@@ -39,6 +41,11 @@ app.command(
     epilog="Examples:\n\n[bold]takeup audit trials.db[/]\n\n"
     "[bold]takeup audit postgresql://trials.example.org/takeup --trial stroke --anchors anchors.jsonl --key key[/]"
 )(audit)
+app.command(
+    epilog="Examples:\n\n[bold]takeup serve[/]\n\n"
+    "[bold]takeup serve --database postgresql://trials.example.org/takeup --host 0.0.0.0 --behind-proxy[/]"
+)(serve)
+app.add_typer(keys, name="keys")
 app.command(epilog="Examples:\n\n[bold]takeup doctor[/]\n\n[bold]takeup doctor trials.db[/]")(doctor)
 
 

@@ -13,6 +13,9 @@ from takeup.space import Space
 
 KINDS: dict[str, type[Policy[Any]]] = {type(policy).__name__: type(policy) for policy in REGISTRY}
 
+WITHIN = {"base", "latent"}
+"""Parameters that are policies themselves."""
+
 
 def describe(value: object) -> Any:
     """A value as JSON would have it: dataclasses as their fields, policies with their kind."""
@@ -32,15 +35,17 @@ def policy_of(description: Mapping[str, Any]) -> Policy[Any]:
     """The policy that a description is of."""
     parameters = dict(description)
     kind = parameters.pop("kind", None)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InputError("kind", repr(kind), f"one of {', '.join(sorted(KINDS))}")
     allowed = [field.name for field in fields(KINDS[kind])]  # type: ignore[arg-type]  # every policy is a dataclass
     for name in parameters:
         if name not in allowed:
             raise InputError(name, parameters[name], f"a parameter of {kind}: {', '.join(allowed) or 'it has none'}")
-    for name, value in parameters.items():
-        if isinstance(value, Mapping):  # a policy within a policy; what a WarmTSLat warms can only be one kind
-            parameters[name] = policy_of({"kind": "TSLat"} | dict(value) if name == "latent" else value)
+    for name in WITHIN & parameters.keys():
+        if not isinstance(parameters[name], Mapping):
+            raise InputError(name, repr(parameters[name]), "a table with the kind and the parameters of a policy")
+        kind_within = {"kind": "TSLat"} if name == "latent" else {}  # what a WarmTSLat warms can only be one kind
+        parameters[name] = policy_of({**parameters[name], **kind_within})
     return KINDS[kind](**parameters)
 
 

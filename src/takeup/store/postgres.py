@@ -29,6 +29,7 @@ def _engine(url: str, connections: int, **options: Any) -> Engine:
         where,
         pool_size=connections,
         max_overflow=0,
+        hide_parameters=True,
         connect_args={"connect_timeout": 10, "application_name": "takeup"},
         **options,
     )

@@ -114,6 +114,22 @@ rollup = Table(
 )
 """Time series; the lists are JSON."""
 
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("trials", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("created_by", Text),
+    Column("revoked_at", BigInteger),
+    Column("revoked_by", Text),
+    sqlite_with_rowid=False,
+)
+"""Who may do what over HTTP. The lists are JSON; no trials means all. Rows stay when a key is revoked."""
+
 TRIGGERS = {
     "sqlite": ("events_no_update", "events_no_delete"),
     "postgresql": ("events_no_update", "events_no_delete", "events_no_truncate"),

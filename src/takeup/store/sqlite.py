@@ -103,7 +103,7 @@ class _Compiler(SQLiteCompiler):
 
 
 def _engine(connect: Callable[[], Any], begin: str, **pool: Any) -> Engine:
-    engine = create_engine("sqlite://", module=_dbapi(), creator=connect, **pool)
+    engine = create_engine("sqlite://", module=_dbapi(), creator=connect, hide_parameters=True, **pool)
     engine.dialect.statement_compiler = _Compiler
     event.listen(engine, "begin", _begin(begin))
     return engine

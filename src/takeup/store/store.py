@@ -129,6 +129,12 @@ class Store:
         except exc.SQLAlchemyError as error:
             raise StoreError(f"{self.shown} cannot be read: {said(error)}") from error
 
+    def write(self, change: Callable[[Connection], Result]) -> "Future[Result]":
+        """Run `change` in a transaction of its own, for tables that are no part of any trial."""
+        writing = _Reading(change, commit=True)
+        self._put(writing)
+        return writing.future
+
     def close(self) -> None:
         """Finish what was handed in, then let go of the database."""
         with self._gate:
@@ -266,17 +272,23 @@ class Store:
 
 
 class _Reading:
-    """Something to look up between two transactions, on the connection that writes."""
+    """Something to look up, or to write, between two transactions on the connection that writes."""
 
-    def __init__(self, look: Callable[[Connection], Any]) -> None:
+    def __init__(self, look: Callable[[Connection], Any], *, commit: bool = False) -> None:
         self.look = look
+        self.commit = commit
         self.future: Future[Any] = Future()
 
     def run(self, engine: Engine) -> None:
         try:
             with engine.connect() as connection, connection.begin() as transaction:
                 found = self.look(connection)
-                transaction.rollback()
+                if not self.commit:
+                    transaction.rollback()
+        except exc.SQLAlchemyError as error:
+            failed = StoreError(f"the database did not take it: {said(error)}")
+            failed.__cause__ = error
+            self.future.set_exception(failed)
         except Exception as error:
             self.future.set_exception(error)
         else:

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from takeup.errors import ConflictError
+from takeup.errors import ReusedKeyError
 from takeup.trial import steps
 from takeup.trial.book import Book
 from takeup.trial.design import canonical, text
@@ -87,7 +87,7 @@ class Keyed(Generic[Reply]):
         if self.key is not None and self.key in book.keys:
             request, sequence = book.keys[self.key]
             if request != self.request:
-                raise ConflictError(f"the idempotency key {self.key!r} was used for another request")
+                raise ReusedKeyError(self.key)
             return self._answer(book, book.answers[self.key], sequence)
         return self._act(book, at)
 

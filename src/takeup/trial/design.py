@@ -1,6 +1,7 @@
 """A trial's design: its spec, checked and ready to decide from."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +23,9 @@ from takeup.trial.spec import TrialSpec, parse
 MICROSECONDS = 1_000_000
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 MOST_CELLS = 100_000
+MOST_DRAWN = 20_000_000
 MOST_LABEL = 200
+_UNTELLABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @runtime_checkable
@@ -83,7 +86,7 @@ class Design:
             spec = parse(spec, source)
         with at(source, "space"):
             space = spec.space.build()
-            _check_size(space)
+            _check_size(space, spec.draws)
         with at(source, "policy"):
             policy = _policy(spec, space)
         with at(source, "limits"):
@@ -132,11 +135,15 @@ def _of_text(text: str) -> Design:
     return Design.of(json.loads(text), "the stored spec")
 
 
-def _check_size(space: Space) -> None:
+def _check_size(space: Space, draws: int) -> None:
     x, z, a, y = space.shape
     cells = x * z * (a + 1) * (y + 1)
     if cells > MOST_CELLS:
         raise InputError("size", f"{cells} cells", f"at most {MOST_CELLS}", "merge contexts, actions or outcome levels")
+    numbers = draws * (z * a + max(z, a) * y)
+    if numbers > MOST_DRAWN:
+        allowed = f"at most {MOST_DRAWN} random numbers a decision"
+        raise InputError("draws", f"{draws}, which take {numbers}", allowed, "ask for fewer draws, or merge actions")
     for name in ("contexts", "proposals", "implemented", "outcomes"):
         for label in getattr(space, name):
             text(name, label, MOST_LABEL)
@@ -148,7 +155,7 @@ def text(argument: str, value: object, most: int) -> str:
         raise InputError(argument, repr(value)[:100], "a text that is not blank")
     if len(value) > most:
         raise InputError(argument, f"{len(value)} characters", f"at most {most}")
-    if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in value):
+    if _UNTELLABLE.search(value):
         raise InputError(argument, ascii(value)[:100], "a text without control characters and lone surrogates")
     return value
 

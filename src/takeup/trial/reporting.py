@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from takeup import checks
-from takeup.errors import ConflictError, InputError, NotFoundError
+from takeup.errors import InputError, NotFoundError, ReusedKeyError
 from takeup.trial import steps
 from takeup.trial.book import Book
 from takeup.trial.commands import MOST_NAME, MOST_REASON, Keyed, Needs
@@ -101,5 +101,5 @@ class Report(Keyed[Receipt]):
 
     def _answer(self, book: Book, event: KeyedEvent, sequence: int) -> Receipt:
         if not isinstance(event, Reported):
-            raise ConflictError(f"the idempotency key {self.key!r} was used for another request")
+            raise ReusedKeyError(self.key or "")
         return Receipt(sequence, event.decision, tuple(event.before or ()))

@@ -1,0 +1,53 @@
+"""`takeup serve`: live trials over HTTP."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Database = Annotated[str, typer.Option(help="A SQLite file or a URL: sqlite:///file.db, postgresql://..")]
+DATABASE = "takeup.db"
+
+
+def serve(
+    database: Database = DATABASE,
+    host: Annotated[str, typer.Option(help="The interface to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")] = 8000,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="A proxy in front speaks TLS; any interface may be used.")
+    ] = False,
+    tls_cert: Annotated[Path | None, typer.Option(help="A file with the certificate chain.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="A file with its private key.")] = None,
+    anchors: Annotated[Path | None, typer.Option(help="A file to append signed anchors of the logs to.")] = None,
+    anchor_key: Annotated[Path | None, typer.Option(help="The file of the key that signs them.")] = None,
+    rate: Annotated[float, typer.Option(min=1, help="Requests a second that a key may make.")] = 2_000,
+) -> None:
+    """Serve the trials of a database over HTTP until told to stop.
+
+    The first start prints the first admin key, once. `takeup keys create` and POST /keys make more.
+    """
+    from takeup.service import Settings, logs, server
+    from takeup.service.app import open_store
+    from takeup.service.keys import add_first
+
+    settings = Settings(
+        database=database,
+        host=host,
+        port=port,
+        behind_proxy=behind_proxy,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        anchors=anchors,
+        anchor_key=anchor_key,
+        rate=rate,
+        burst=2 * rate,
+    )
+    listening = server.listen(settings)
+    with listening, open_store(settings) as store:
+        token = add_first(store)
+        if token is not None:
+            typer.echo(f"The first admin key, which will not be shown again:\n\n    {token}\n")
+            typer.echo("Make others with it (POST /keys), or with: takeup keys create NAME --scope SCOPE\n")
+        typer.echo(f"Serving {store.shown} at {server.address(settings, listening)}")
+        server.serve(settings, store, listening, logs.configure(sys.stderr))

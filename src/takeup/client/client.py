@@ -1,0 +1,178 @@
+"""Asking the service, again and again until there is an answer or time has run out."""
+
+import json
+import secrets
+import ssl
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from takeup import specfile
+from takeup.client.transport import Answer, NotSentError, Transport
+from takeup.errors import (
+    AccessError,
+    ConflictError,
+    InputError,
+    NotFoundError,
+    ReusedKeyError,
+    StateError,
+    TakeupError,
+    UnreachableError,
+)
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+_AGAIN = {429, 502, 503, 504, 500}
+
+
+class Client:
+    """A service, as one key sees it; any number of threads may use it.
+
+    Args:
+        url: the service's address.
+        key: an API key.
+        timeout: how many seconds a request may take, with all its retries.
+        context: how TLS is spoken, where the system's trust is not what is wanted.
+        sleep: how to wait between two tries.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        timeout: float = 30.0,
+        context: ssl.SSLContext | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.timeout = timeout
+        self._transport = Transport(url, context)
+        self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json"}
+        self._sleep = sleep
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def trials(self) -> list[dict[str, Any]]:
+        """The trials that the key is valid in."""
+        found: list[dict[str, Any]] = self.call("GET", "/trials")["trials"]
+        return found
+
+    def create(self, spec: Mapping[str, Any] | str | Path, *, trial: str | None = None) -> str:
+        """A new trial, in draft, from a mapping or the path of a TOML or JSON file; its identifier."""
+        content = spec if isinstance(spec, Mapping) else specfile.read(spec)
+        query = "" if trial is None else f"?{urlencode({'trial': trial})}"
+        return str(self.call("POST", f"/trials{query}", dict(content))["trial"])
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """Ask for something; what the service says, from JSON.
+
+        Args:
+            method: GET, POST, PUT or DELETE.
+            path: what is asked for.
+            body: what is said, as JSON will have it.
+            key: an idempotency key; without one, a POST that may have arrived is not repeated.
+            timeout: how many seconds it may take, with all retries.
+
+        Raises:
+            UnreachableError: there was no answer in time.
+            TakeupError: the service refused.
+        """
+        return json.loads(self.raw(method, path, body, key=key, timeout=timeout).body or b"null")
+
+    def raw(
+        self, method: str, path: str, body: object = None, *, key: str | None = None, timeout: float | None = None
+    ) -> Answer:
+        """The same, as it came."""
+        headers = dict(self._headers)
+        content = None
+        if body is not None:
+            content = json.dumps(body, allow_nan=False).encode()
+            headers["Content-Type"] = "application/json"
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        repeatable = method != "POST" or key is not None
+        seconds = self.timeout if timeout is None else timeout
+        until, pause, said = time.monotonic() + seconds, FIRST_PAUSE, "no time was given"
+        while time.monotonic() < until:
+            wait = 0.0
+            try:
+                answer = self._transport.send(method, path, content, headers, until)
+            except OSError as error:
+                said = str(error) or type(error).__name__
+                if not (repeatable or isinstance(error, NotSentError)):
+                    break
+            else:
+                if answer.status < 300:
+                    return answer
+                problem = _problem(answer)
+                said = f"{answer.status}: {problem.get('detail', '')}"
+                in_flight = problem.get("type") == "urn:takeup:in-flight"
+                if not (answer.status in _AGAIN or in_flight):
+                    raise _error(problem, answer.status)
+                if not repeatable and answer.status != 429:
+                    break
+                wait = 0.0 if in_flight else _retry_after(answer)
+            left = until - time.monotonic()
+            self._sleep(max(0.0, min(left, max(wait, pause * (0.5 + secrets.randbelow(500) / 1_000)))))
+            pause = min(2 * pause, LONGEST_PAUSE)
+        raise UnreachableError(f"{self._transport.url} did not answer within {seconds:g} s; the last try: {said}")
+
+
+def new_key() -> str:
+    """An idempotency key that nobody else uses."""
+    return uuid.uuid4().hex
+
+
+def segment(name: str) -> str:
+    """A name as a part of a path."""
+    return quote(name, safe="")
+
+
+def _problem(answer: Answer) -> dict[str, Any]:
+    try:
+        found = json.loads(answer.body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _retry_after(answer: Answer) -> float:
+    given = answer.headers.get("Retry-After", "")
+    return float(given) if given.isdecimal() else 0.0
+
+
+def _error(problem: Mapping[str, Any], status: int) -> TakeupError:
+    """The error that the same request would have raised without HTTP."""
+    kind = str(problem.get("type", "")).rpartition(":")[2]
+    detail = str(problem.get("detail", f"the service answered with status {status}"))
+    if kind == "reused-key":
+        return ReusedKeyError(detail.partition("'")[2].partition("'")[0])
+    plain: dict[str, type[TakeupError]] = {
+        "conflict": ConflictError,
+        "state": StateError,
+        "not-found": NotFoundError,
+        "unauthenticated": AccessError,
+        "forbidden": AccessError,
+    }
+    if kind in plain:
+        return plain[kind](detail)
+    argument, value = str(problem.get("argument", "request")), problem.get("value", detail)
+    return InputError(argument, value, str(problem.get("allowed", "what the service takes")))

@@ -1,0 +1,282 @@
+"""A trial at a distance: the same methods as `takeup.live.Trial` has."""
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from takeup import specfile
+from takeup.client.client import Client, new_key, segment
+from takeup.client.spool import Drawn, Spool
+from takeup.errors import InputError, TakeupError, UnreachableError
+from takeup.trial.asking import Ask, Decision, asks
+from takeup.trial.design import Design, canonical
+from takeup.trial.reporting import Receipt
+
+DEADLINE = 2.0
+_GRAIN = 2**53
+
+
+class RemoteTrial:
+    """A trial of a service.
+
+    With a spool, `decide` always answers within its deadline: when the service cannot be reached, the proposal is drawn
+    here from the probabilities that the spec has agreed on, kept on this machine's disk, and recorded with the service
+    later, exactly once. Where the service had decided after all, its decision stands.
+
+    Args:
+        client: the service.
+        trial: the trial's identifier.
+        spool: a file for fallbacks; without one, `decide` raises an error when the service cannot be reached.
+        deadline: how many seconds a decision may take.
+        draw: a random whole number below its argument.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        trial: str,
+        *,
+        spool: str | Path | None = None,
+        deadline: float = DEADLINE,
+        draw: Callable[[int], int] = secrets.randbelow,
+    ) -> None:
+        self.id = trial
+        self._client = client
+        self._path = f"/trials/{segment(trial)}"
+        self._deadline = deadline
+        self._draw = draw
+        self._spool = None if spool is None else Spool(spool, trial)
+        if self._spool is not None and self._spool.agreed is None:
+            self._agree()
+
+    def close(self) -> None:
+        """Let go of the spool."""
+        if self._spool is not None:
+            self._spool.close()
+
+    def __enter__(self) -> "RemoteTrial":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def decide(
+        self,
+        unit: str,
+        context: str | int | None = None,
+        *,
+        occasion: str | None = None,
+        key: str | None = None,
+        deadline: float | None = None,
+    ) -> Decision | Drawn:
+        """What to propose to a unit; a `Drawn` proposal where the service did not answer before the deadline.
+
+        Args:
+            unit: who it is for.
+            context: which of the trial's contexts the unit is in; may be left out where there is one.
+            occasion: which of the unit's decisions, where a unit has many.
+            key: an idempotency key; a new one where left out.
+            deadline: how many seconds it may take.
+        """
+        seconds = self._deadline if deadline is None else deadline
+        ask = Ask(unit=unit, context=context, occasion=occasion)
+        drawn = None if self._spool is None else self._spool.drawn_for(ask.place)
+        try:
+            if drawn is not None:
+                return self._record(drawn, seconds)
+            said = self._client.call(
+                "POST", f"{self._path}/decisions", _asked(ask), key=key or new_key(), timeout=seconds
+            )
+        except UnreachableError:
+            if self._spool is None:
+                raise
+            return drawn or self._fall_back(ask)
+        if self._spool is not None and self._spool.agreed is None:
+            self._agree()
+        return Decision(**said)
+
+    def decide_many(
+        self, units: Sequence[str | Mapping[str, Any] | Ask], *, key: str | None = None
+    ) -> tuple[Decision, ...]:
+        """What to propose to many units, who all see the same evidence: all are decided, or none."""
+        body = {"units": [_asked(ask) for ask in asks(units)]}
+        said = self._client.call("POST", f"{self._path}/decisions/batch", body, key=key or new_key())
+        return tuple(Decision(**each) for each in said["decisions"])
+
+    def report(
+        self,
+        decision: Decision | Drawn | int | None = None,
+        *,
+        unit: str | None = None,
+        occasion: str | None = None,
+        implemented: str | int | None = None,
+        outcome: str | int | None = None,
+        missing: Sequence[str] = (),
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> Receipt:
+        """Tell what became of a decision: the action, the outcome or both, in any order, at any time.
+
+        Args:
+            decision: the decision, what was drawn for it, or its number; or else `unit` and `occasion` say which.
+            unit: whose decision it is.
+            occasion: which of the unit's.
+            implemented: a, the action.
+            outcome: y, the outcome level.
+            missing: "implemented", "outcome" or both, where they will never be known.
+            reason: why, where something that was reported before is corrected.
+            key: an idempotency key; a new one where left out.
+
+        Raises:
+            UnreachableError: the service did not answer; ask again under the same key.
+        """
+        if isinstance(decision, Drawn):
+            unit, occasion, decision = decision.unit, decision.occasion, None
+        number = decision.number if isinstance(decision, Decision) else decision
+        drawn = None if self._spool is None or unit is None else self._spool.drawn_for((unit, occasion or ""))
+        if drawn is not None:
+            self._record(drawn, self._client.timeout)
+        given = {
+            "decision": number,
+            "unit": unit,
+            "occasion": occasion,
+            "implemented": implemented,
+            "outcome": outcome,
+            "missing": list(missing),
+            "reason": reason,
+        }
+        body = {name: value for name, value in given.items() if value is not None}
+        said = self._client.call("POST", f"{self._path}/reports", body, key=key or new_key())
+        return Receipt(said["sequence"], said["decision"], tuple(said["corrected"]))
+
+    def report_many(self, reports: Sequence[Mapping[str, Any]], *, key: str | None = None) -> list[dict[str, Any]]:
+        """Tell what became of many decisions; a receipt or a problem for each, in their order."""
+        body = {"reports": [dict(each) for each in reports]}
+        said = self._client.call("POST", f"{self._path}/reports/batch", body, key=key or new_key())
+        found: list[dict[str, Any]] = said["results"]
+        return found
+
+    def waiting(self) -> list[Drawn]:
+        """What was drawn here and is not recorded yet."""
+        return [] if self._spool is None else self._spool.waiting()
+
+    def flush(self) -> list[tuple[Drawn, Decision]]:
+        """Record what was drawn here; each with the decision that stands, which is the service's where it had made one.
+
+        Raises:
+            UnreachableError: the service did not answer; what was recorded until then stays recorded.
+            TakeupError: the service refused one of them, which stays in the spool; the others are recorded.
+        """
+        done, refused = [], None
+        for drawn in self.waiting():
+            try:
+                done.append((drawn, self._record(drawn, self._client.timeout)))
+            except UnreachableError:
+                raise
+            except TakeupError as error:  # it stays in the spool, and must not keep the others there
+                refused = refused or error
+        if refused is not None:
+            raise refused
+        return done
+
+    def start(self, *, reason: str | None = None) -> str:
+        """Begin to decide, or go on after a pause."""
+        return self._move("running", reason)
+
+    def pause(self, *, reason: str | None = None) -> str:
+        """Make no decisions for a while; reports are still taken."""
+        return self._move("paused", reason)
+
+    def stop(self, *, reason: str | None = None) -> str:
+        """Make no more decisions; reports are still taken, and the log shows the seed."""
+        return self._move("stopped", reason)
+
+    def amend(self, spec: Mapping[str, Any] | str | Path) -> None:
+        """Another spec for a draft."""
+        content = spec if isinstance(spec, Mapping) else specfile.read(spec)
+        self._client.call("PUT", f"{self._path}/spec", dict(content))
+
+    def show(self) -> dict[str, Any]:
+        """The trial as it was designed."""
+        return self._get("")
+
+    def progress(self) -> dict[str, Any]:
+        """How the trial is getting on, without a word about any arm."""
+        return self._get("/progress")
+
+    def summary(self) -> dict[str, Any]:
+        """What the trial has found so far; unblinds."""
+        return self._get("/summary")
+
+    def course(self) -> dict[str, Any]:
+        """Allocation and probability best over time; unblinds."""
+        return self._get("/course")
+
+    def audit(self) -> dict[str, Any]:
+        """Have everything derived again from the log, and compared."""
+        return self._get("/audit")
+
+    def events(self, *, after: int = 0, limit: int = 100) -> dict[str, Any]:
+        """A page of the log."""
+        return self._get(f"/events?after={after:d}&limit={limit:d}")
+
+    def export(self, file: str | Path, format: str = "csv") -> None:  # noqa: A002
+        """All decisions as a file: csv, parquet or jsonl."""
+        answer = self._client.raw("GET", f"{self._path}/export?format={segment(format)}")
+        Path(file).write_bytes(answer.body)
+
+    def _get(self, path: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._client.call("GET", self._path + path)
+        return found
+
+    def _move(self, state: str, reason: str | None) -> str:
+        body = {"state": state} | ({} if reason is None else {"reason": reason})
+        return str(self._client.call("PUT", f"{self._path}/state", body)["state"])
+
+    def _agree(self) -> None:
+        """Learn what to draw from, as soon as the trial has begun and its spec cannot change any more."""
+        said = self.show()
+        if said["state"] != "draft" and self._spool is not None:
+            self._spool.agree(said["spec"])
+
+    def _fall_back(self, ask: Ask) -> Drawn:
+        assert self._spool is not None  # without one, nobody comes here
+        if self._spool.agreed is None:
+            raise UnreachableError(
+                f"trial {self.id} was a draft when the service was last reached, so that nothing is agreed to draw from"
+            )
+        design = Design.of_text(canonical(self._spool.agreed))
+        context = ask.check(design)
+        place = self._draw(_GRAIN) / _GRAIN * sum(design.fallback)
+        proposal = next(z for z, edge in enumerate(accumulate(design.fallback)) if place < edge)
+        drawn = Drawn(
+            trial=self.id,
+            unit=ask.unit,
+            occasion=ask.occasion,
+            context=design.space.contexts[context],
+            proposal=design.space.proposals[proposal],
+            at=time.time_ns() // 1_000,
+            key=new_key(),
+        )
+        return self._spool.add(drawn)
+
+    def _record(self, drawn: Drawn, seconds: float) -> Decision:
+        """Tell the service what was drawn; the decision that stands."""
+        ask = Ask(unit=drawn.unit, context=drawn.context, occasion=drawn.occasion)
+        body = {**_asked(ask), "proposal": drawn.proposal}
+        said = self._client.call("POST", f"{self._path}/fallbacks", body, key=drawn.key, timeout=seconds)
+        decision = Decision(**said)
+        if self._spool is not None:
+            self._spool.recorded(drawn, decision.number, decision.proposal)
+        return decision
+
+
+def _asked(ask: Ask) -> dict[str, Any]:
+    """A unit as JSON."""
+    given = {"unit": ask.unit, "context": ask.context, "occasion": ask.occasion}
+    if not isinstance(ask.context, str | int | None):
+        raise InputError("context", repr(ask.context), "a label")
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,100 @@
+"""The application."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from takeup.errors import TakeupError
+from takeup.live import Anchors, read_key, trials
+from takeup.service import openapi, problem
+from takeup.service.core import Service
+from takeup.service.gate import Gate
+from takeup.service.limiter import Limiter
+from takeup.service.logs import RequestLog
+from takeup.service.metrics import Metrics
+from takeup.service.ring import KeyRing
+from takeup.service.routes import routes
+from takeup.service.settings import Settings
+from takeup.store import Store
+from takeup.trial import Tick
+
+LOG = logging.getLogger("takeup.service")
+READERS = 4
+"""So many threads read; the database has as many connections for them."""
+
+
+def create_app(
+    settings: Settings = Settings(), store: Store | None = None, log: RequestLog = RequestLog(None)
+) -> FastAPI:
+    """The service as an ASGI application.
+
+    Args:
+        settings: how it is set up.
+        store: where the trials are, if it is open already; it is closed when the application shuts down.
+        log: where a line a request goes.
+    """
+    opened = store or open_store(settings)
+    readers = ThreadPoolExecutor(READERS, thread_name_prefix="takeup-reader")
+    service = Service(
+        settings,
+        opened,
+        readers,
+        KeyRing(opened, readers, settings.key_seconds),
+        Limiter(settings.rate, settings.burst),
+        Metrics(lambda: opened.queued),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        ticking = asyncio.create_task(_tick(service))
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            with suppress(asyncio.CancelledError):
+                await ticking
+            await asyncio.to_thread(opened.close)
+            readers.shutdown()
+
+    app = FastAPI(
+        title=openapi.TITLE,
+        description="Adaptive experiments in which people do not do what they are told: live trials.",
+        docs_url=None,  # they would load scripts from another host
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+    app.state.service = service
+    app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
+    for error in (HTTPException, RequestValidationError, TakeupError):
+        app.add_exception_handler(error, problem.handle)
+    app.add_middleware(Gate, settings=settings, metrics=service.metrics, log=log)
+    # Not include_router: it looks every route up twice, which decisions would pay for.
+    app.router.routes.extend(routes())
+    return app
+
+
+def open_store(settings: Settings) -> Store:
+    """The database, with whoever signs its heads."""
+    witness = None
+    if settings.anchors is not None and settings.anchor_key is not None:
+        witness = Anchors(settings.anchors, read_key(settings.anchor_key))
+    return Store(settings.database, witness=witness)
+
+
+async def _tick(service: Service) -> None:
+    """Close outcome windows in trials that nobody asks anything of."""
+    while True:
+        await asyncio.sleep(service.settings.tick_seconds)
+        try:
+            for each in await service.read(lambda: trials(service.store)):
+                if each.outcomes_waiting:
+                    await service.submit(each.trial, Tick())
+        except TakeupError:
+            LOG.exception("outcome windows were not looked after; trying again later")

@@ -1,0 +1,88 @@
+"""What all requests share: the store, the keys, and the ways to ask them."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from fastapi import Request
+
+from takeup.service.keys import ApiKey
+from takeup.service.limiter import Limiter
+from takeup.service.metrics import Metrics
+from takeup.service.problem import Refused
+from takeup.service.ring import KeyRing
+from takeup.service.settings import Settings
+from takeup.store import Store
+from takeup.trial import Command
+
+Reply = TypeVar("Reply")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Service:
+    """One process of the service.
+
+    Attributes:
+        settings: how it is set up.
+        store: where the trials are.
+        readers: the threads that read, so that the one that answers never waits for the disk.
+        ring: the API keys.
+        limiter: how often each may ask.
+        metrics: how it is doing.
+        flights: idempotency keys of requests that are on their way, by trial.
+        errand: held by what would slow down everything else: one audit or export at a time.
+    """
+
+    settings: Settings
+    store: Store
+    readers: ThreadPoolExecutor
+    ring: KeyRing
+    limiter: Limiter
+    metrics: Metrics
+    flights: set[tuple[str, str]] = field(default_factory=set)
+    errand: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def read(self, call: Callable[[], Result]) -> Result:
+        """Run something that waits, in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self.readers, call)
+
+    async def submit(self, trial: str, command: Command[Reply], key: str | None = None) -> Reply:
+        """Hand in a command and wait until it is on the disk; others are served meanwhile.
+
+        Raises:
+            Refused: a request with the same idempotency key is on its way, or too many wait already.
+        """
+        if self.store.queued >= self.settings.queue_limit:
+            raise Refused("unavailable", "too many requests are waiting for the database", headers={"Retry-After": "1"})
+        place = None if key is None else (trial, key)
+        if place in self.flights:
+            raise Refused(
+                "in-flight",
+                f"a request with the idempotency key {key!r} is on its way; ask again for its answer",
+                headers={"Retry-After": "1"},
+            )
+        future = self.store.submit(trial, command)
+        if place is not None:
+            self.flights.add(place)
+            future.add_done_callback(lambda _: self.flights.discard(place))
+        return await asyncio.wrap_future(future)
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request has come to."""
+    found: Service = request.app.state.service
+    return found
+
+
+def caller_of(request: Request) -> ApiKey:
+    """Who asks."""
+    found: ApiKey = request.scope["takeup.caller"]
+    return found
+
+
+def unblinded(request: Request) -> bool:
+    """Whether the caller may see what each arm does."""
+    return "read-unblinded" in caller_of(request).scopes

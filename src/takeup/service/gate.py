@@ -1,0 +1,127 @@
+"""What every request passes on its way in and out: limits, an id, headers, a log line, metrics."""
+
+import logging
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from takeup.service import problem
+from takeup.service.logs import RequestLog
+from takeup.service.metrics import Metrics
+from takeup.service.problem import Refused
+from takeup.service.settings import Settings
+
+LOG = logging.getLogger("takeup.service")
+ID_HEADER = b"x-request-id"
+HEADERS: Mapping[str, str] = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""What every answer says unless it says otherwise itself."""
+
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_BATCH = "/batch"
+
+
+class Gate:
+    """ASGI middleware around the whole application."""
+
+    def __init__(self, app: ASGIApp, *, settings: Settings, metrics: Metrics, log: RequestLog) -> None:
+        self.app, self.settings, self.metrics, self.log = app, settings, metrics, log
+        self._prefix, self._count = secrets.token_hex(4), count(1)
+        transport = {"Strict-Transport-Security": "max-age=31536000"} if settings.encrypted else {}
+        self.headers = [(name.lower().encode(), value.encode()) for name, value in {**HEADERS, **transport}.items()]
+
+    def new_id(self) -> str:
+        """An id that no other request has."""
+        return f"{self._prefix}-{next(self._count)}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        await _Passage(self, scope, receive, send).go()
+
+
+class _Passage:
+    """One request on its way."""
+
+    def __init__(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:
+        self.gate, self.scope, self._receive, self._send = gate, scope, receive, send
+        headers = Headers(scope=scope)
+        given = headers.get(ID_HEADER.decode(), "")
+        self.id = given if _ID.fullmatch(given) else gate.new_id()
+        scope["takeup.request"] = self.id
+        batch = scope["path"].endswith(_BATCH)
+        self.limit = gate.settings.batch_limit if batch else gate.settings.body_limit
+        self.declared = headers.get("content-length", "")
+        self.taken = 0
+        self.status = 0
+
+    async def go(self) -> None:
+        began = time.perf_counter()
+        self.gate.metrics.running.inc()
+        try:
+            await self._answer()
+        finally:
+            self.gate.metrics.running.dec()
+            self._note(time.perf_counter() - began)
+
+    async def _answer(self) -> None:
+        try:
+            if self.declared.isdecimal() and int(self.declared[:20]) > self.limit:
+                raise self._too_large()
+            await self.gate.app(self.scope, self.receive, self.send)
+        except Exception as error:
+            if not isinstance(error, Refused):
+                LOG.exception("request %s failed", self.id)
+            if self.status:
+                raise  # the answer had begun: only breaking off tells the client
+            self.scope["takeup.problem"] = problem.refused(error).kind
+            await problem.response(error)(self.scope, self.receive, self.send)
+
+    async def receive(self) -> Message:
+        """A part of the body, as long as it is not too large."""
+        message = await self._receive()
+        self.taken += len(message.get("body", b""))
+        if self.taken > self.limit:
+            raise self._too_large()
+        return message
+
+    async def send(self, message: Message) -> None:
+        """A part of the answer; the first gets the headers."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            said = {name for name, _ in message["headers"]}
+            added = [(name, value) for name, value in self.gate.headers if name not in said]
+            message = {**message, "headers": [*message["headers"], (ID_HEADER, self.id.encode()), *added]}
+        await self._send(message)
+
+    def _too_large(self) -> Refused:
+        return Refused("too-large", f"the body has more than {self.limit} bytes", allowed=f"{self.limit} bytes")
+
+    def _note(self, seconds: float) -> None:
+        method, route = self.scope["method"], getattr(self.scope.get("route"), "path", "unmatched")
+        known = method if method in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH") else "other"
+        self.gate.metrics.answered(known, route, self.status, seconds)
+        fields: dict[str, Any] = {
+            "request": self.id,
+            "method": known,
+            "route": route,
+            "status": self.status,
+            "milliseconds": round(1_000 * seconds, 1),
+        }
+        for name in ("key", "trial", "problem"):
+            value = self.scope.get(f"takeup.{name}")
+            if value is not None:
+                fields[name] = value
+        self.gate.log.write(fields)

@@ -1,0 +1,96 @@
+"""Who may do what: every route says which scopes it needs, and is closed to all others."""
+
+import math
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from takeup.service.body import parse_json
+from takeup.service.core import service_of
+from takeup.service.keys import Scope
+from takeup.service.problem import Refused, documented
+
+SCOPES = "x-scopes"
+"""Where an operation's OpenAPI description names the scopes of which a key needs one."""
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+_WITH_KEY = ("unauthenticated", "forbidden", "input", "too-many", "unavailable")
+_WITH_BODY = ("malformed", "too-large", "media-type")
+
+
+def needs(*scopes: Scope, problems: tuple[str, ...] = (), body: bool = False, **openapi: Any) -> dict[str, Any]:
+    """What to say about a route: one of these scopes is needed, and these problems can arise."""
+    kinds = (*_WITH_KEY, *problems, *(_WITH_BODY if body else ()))
+    extra = {SCOPES: list(scopes), "security": [{"key": []}], **openapi}
+    return {"openapi_extra": extra, "responses": documented(*dict.fromkeys(kinds))}
+
+
+def open_to_all(*problems: str) -> dict[str, Any]:
+    """What to say about a route that needs no key."""
+    return {"openapi_extra": {SCOPES: [], "security": []}, "responses": documented(*problems)}
+
+
+class Guarded(APIRoute):
+    """A route that asks for a key before it looks at anything else."""
+
+    def get_route_handler(self) -> Handler:
+        """The handler behind the guard."""
+        handler = self.handler()
+        scopes: list[Scope] = (self.openapi_extra or {})[SCOPES]
+        takes_json = self.body_field is not None
+
+        async def guarded(request: Request) -> Response:
+            if scopes:
+                await _admit(request, scopes)
+            if takes_json:
+                _check_media(request, "application/json")
+            return await handler(StrictRequest(request.scope, request.receive))
+
+        return guarded
+
+    def handler(self) -> Handler:
+        """What answers those who are let in."""
+        return super().get_route_handler()
+
+
+class StrictRequest(Request):
+    """A request whose JSON is read strictly."""
+
+    async def json(self) -> Any:
+        """The body."""
+        return parse_json(await self.body())
+
+
+def media_type(request: Request) -> str:
+    """What kind of body it says it has."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _check_media(request: Request, wanted: str) -> None:
+    given = media_type(request)
+    if given != wanted:
+        raise Refused("media-type", f"the body is {given or 'of no stated type'}, expected {wanted}", allowed=wanted)
+
+
+async def _admit(request: Request, scopes: list[Scope]) -> None:
+    service = service_of(request)
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    key = await service.ring.find(token) if scheme.lower() == "bearer" else None
+    if key is None:
+        detail = "send a valid API key in the header Authorization: Bearer .."
+        raise Refused("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
+    request.scope["takeup.caller"], request.scope["takeup.key"] = key, key.id
+    wait = service.limiter.wait(key.id)
+    if wait:
+        seconds = str(math.ceil(wait))
+        raise Refused("too-many", "the key asks more often than it may", headers={"Retry-After": seconds})
+    if not key.allows(scopes):
+        raise Refused("forbidden", f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(key.scopes)}")
+    trial = request.path_params.get("trial")
+    if trial is not None:
+        if not key.covers(trial):
+            raise Refused("forbidden", f"the key is not valid in trial {trial!r}")
+        request.scope["takeup.trial"] = trial

@@ -1,0 +1,186 @@
+"""API keys: what they are, and how they are kept."""
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from takeup.errors import InputError, NotFoundError
+from takeup.store import Store
+from takeup.store.schema import api_keys
+from takeup.trial.design import text
+
+Scope = Literal["decide", "report", "read-blinded", "read-unblinded", "design", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+PREFIX = "takeup_"
+MOST_NAME = 100
+MOST_TRIALS = 1_000
+_ID = slice(len(PREFIX), len(PREFIX) + 12)
+_TRIAL = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """Who may do what, and in which trials.
+
+    Attributes:
+        id: what people and logs call the key.
+        name: whose it is.
+        scopes: what it may do.
+        trials: where; None is everywhere.
+        created_at: when it was made, in microseconds since 1970, UTC.
+        created_by: by whom.
+        revoked_at: when it ceased to work.
+        revoked_by: by whose will.
+        hash: SHA-256 of the key itself, which is not kept. A slow hash is for passwords that people choose; 256 random
+            bits cannot be guessed, and a slow hash would be paid for in every request.
+    """
+
+    id: str
+    name: str
+    scopes: tuple[Scope, ...]
+    trials: tuple[str, ...] | None
+    created_at: int
+    created_by: str | None = None
+    revoked_at: int | None = None
+    revoked_by: str | None = None
+    hash: str = field(repr=False)
+
+    @property
+    def shown(self) -> str:
+        """What the log of a trial calls its holder."""
+        return f"{self.name} ({self.id})"
+
+    def covers(self, trial: str) -> bool:
+        """Whether it is valid in a trial."""
+        return self.trials is None or trial in self.trials
+
+    def covers_all(self, trials: Sequence[str] | None) -> bool:
+        """Whether it is valid wherever a key of these trials would be."""
+        return self.trials is None or (trials is not None and set(trials) <= set(self.trials))
+
+    def allows(self, scopes: Iterable[Scope]) -> bool:
+        """Whether it has one of these scopes."""
+        return any(scope in self.scopes for scope in scopes)
+
+
+def new(
+    name: str,
+    scopes: Sequence[str],
+    trials: Sequence[str] | None = None,
+    *,
+    at: int,
+    by: str | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key, and its text: 256 random bits that nobody will see again."""
+    text("name", name, MOST_NAME)
+    unknown = [scope for scope in scopes if scope not in SCOPES]
+    if unknown or not scopes:
+        raise InputError("scopes", repr(unknown[0]) if unknown else "none", f"some of {', '.join(SCOPES)}")
+    for trial in trials or ():
+        if not _TRIAL.fullmatch(trial):
+            raise InputError("trials", repr(trial), "identifiers of trials: small letters, digits and hyphens")
+    if trials is not None and not 1 <= len(trials) <= MOST_TRIALS:
+        raise InputError("trials", f"{len(trials)} of them", f"from 1 to {MOST_TRIALS}; leave them out for all trials")
+    id_ = secrets.token_hex(6)
+    token = f"{PREFIX}{id_}_{secrets.token_urlsafe(32)}"
+    key = ApiKey(
+        id=id_,
+        name=name,
+        scopes=tuple(scope for scope in SCOPES if scope in scopes),
+        trials=None if trials is None else tuple(sorted(set(trials))),
+        created_at=at,
+        created_by=by,
+        hash=digest(token),
+    )
+    return key, token
+
+
+def digest(token: str) -> str:
+    """What is stored of a key."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def id_of(token: str) -> str | None:
+    """The identifier inside a key's text; None where it cannot be a key."""
+    return token[_ID] if token.startswith(PREFIX) else None
+
+
+def matches(key: ApiKey, token: str) -> bool:
+    """Whether this is the key's text; takes as long whether or not."""
+    return hmac.compare_digest(key.hash, digest(token))
+
+
+def load(connection: Connection) -> dict[str, ApiKey]:
+    """All keys, the revoked ones too."""
+    rows = connection.execute(select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id))
+    return {row.id: _key(row) for row in rows}
+
+
+def known(connection: Connection, id_: str) -> ApiKey:
+    """One key."""
+    row = connection.execute(select(api_keys).where(api_keys.c.id == id_)).first()
+    if row is None:
+        raise NotFoundError(f"there is no key {id_!r}")
+    return _key(row)
+
+
+def add(store: Store, key: ApiKey) -> None:
+    """Keep a new key."""
+    store.write(lambda connection: connection.execute(insert(api_keys), _row(key))).result()
+
+
+def add_first(store: Store) -> str | None:
+    """The text of the first admin key, where the database holds no key yet; no two processes make one."""
+    key, token = new("first admin", ["admin"], at=store.clock())
+
+    def change(connection: Connection) -> bool:
+        if connection.execute(select(api_keys.c.id).limit(1)).first() is not None:
+            return False
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("LOCK TABLE api_keys IN EXCLUSIVE MODE")
+            if connection.execute(select(api_keys.c.id).limit(1)).first() is not None:
+                return False
+        connection.execute(insert(api_keys), _row(key))
+        return True
+
+    return token if store.write(change).result() else None
+
+
+def revoke(store: Store, id_: str, *, at: int, by: str | None = None) -> ApiKey:
+    """Let a key work no longer; a second time changes nothing."""
+
+    def change(connection: Connection) -> ApiKey:
+        where = (api_keys.c.id == id_, api_keys.c.revoked_at.is_(None))
+        connection.execute(update(api_keys).where(*where), {"revoked_at": at, "revoked_by": by})
+        return known(connection, id_)
+
+    return store.write(change).result()
+
+
+def _row(key: ApiKey) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "hash": key.hash,
+        "scopes": json.dumps(key.scopes),
+        "trials": None if key.trials is None else json.dumps(key.trials),
+        "created_at": key.created_at,
+        "created_by": key.created_by,
+        "revoked_at": key.revoked_at,
+        "revoked_by": key.revoked_by,
+    }
+
+
+def _key(row: Row[Any]) -> ApiKey:
+    values = row._asdict()
+    values["scopes"] = tuple(json.loads(row.scopes))
+    values["trials"] = None if row.trials is None else tuple(json.loads(row.trials))
+    return ApiKey(**values)

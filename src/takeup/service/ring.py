@@ -1,0 +1,86 @@
+"""The keys in memory: a request is let in without a look at the disk."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from typing import TypeVar
+
+from takeup.service import keys
+from takeup.service.keys import ApiKey
+from takeup.store import Store
+
+Result = TypeVar("Result")
+
+
+class KeyRing:
+    """All keys of the database, read again when they are older than `seconds`.
+
+    A key that this process makes or revokes counts at once; one that another process revokes works here for at most
+    `seconds` more.
+    """
+
+    def __init__(
+        self, store: Store, readers: Executor, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store = store
+        self._readers = readers
+        self._seconds = seconds
+        self._clock = clock
+        self._keys: Mapping[str, ApiKey] = {}
+        self._read_at = float("-inf")
+        self._changes = 0
+        self._reading: asyncio.Task[None] | None = None
+
+    async def find(self, token: str) -> ApiKey | None:
+        """The key with this text, unless it was revoked."""
+        if self._clock() - self._read_at > self._seconds:
+            await self._fresh()
+        id_ = keys.id_of(token)
+        key = None if id_ is None else self._keys.get(id_)
+        if key is None or key.revoked_at is not None or not keys.matches(key, token):
+            return None
+        return key
+
+    async def all(self) -> list[ApiKey]:
+        """All keys, the revoked ones too, in the order in which they were made."""
+        await self._fresh()
+        return list(self._keys.values())
+
+    async def add(self, key: ApiKey) -> None:
+        """Keep a new key."""
+        await self._run(lambda: keys.add(self._store, key))
+        self._take(key)
+
+    async def revoke(self, id_: str, *, by: str) -> ApiKey:
+        """Let a key work no longer."""
+        revoked = await self._run(lambda: keys.revoke(self._store, id_, at=self._store.clock(), by=by))
+        self._take(revoked)
+        return revoked
+
+    def _take(self, key: ApiKey) -> None:
+        self._changes += 1
+        self._keys = {**self._keys, key.id: key}
+
+    async def _fresh(self) -> None:
+        """Read the keys; whoever asks meanwhile waits for the same reading."""
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read())
+            self._reading.add_done_callback(self._done)
+        await asyncio.shield(self._reading)
+
+    def _done(self, reading: "asyncio.Task[None]") -> None:
+        self._reading = None
+        if not reading.cancelled():
+            reading.exception()  # those who wait are told; without them nobody need be
+
+    async def _read(self) -> None:
+        while True:
+            before, at = self._changes, self._clock()
+            found = await self._run(lambda: self._store.read(keys.load))
+            if before == self._changes:  # else it may be older than a change that was made here
+                self._keys, self._read_at = found, at
+                return
+
+    def _run(self, call: Callable[[], Result]) -> "asyncio.Future[Result]":
+        return asyncio.get_running_loop().run_in_executor(self._readers, call)

@@ -1,0 +1,12 @@
+"""The operations, a file a subject. The order is that of the look-up: what is asked most often comes first."""
+
+from fastapi.routing import APIRoute
+
+from takeup.service.routes import decisions, health, keys, log, reading, reports, trials
+
+ROUTERS = (decisions.router, reports.router, trials.router, reading.router, log.router, keys.router, health.router)
+
+
+def routes() -> list[APIRoute]:
+    """All routes."""
+    return [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]

@@ -1,0 +1,170 @@
+"""The log: looked through, exported, audited."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import FileResponse, Response
+from pydantic import TypeAdapter
+from starlette.types import Receive, Scope, Send
+
+from takeup.live import Audit, Trial
+from takeup.live.errand import Errand, reachable
+from takeup.live.export import Format
+from takeup.service.core import Service, service_of, unblinded
+from takeup.service.guard import Guarded, needs
+from takeup.service.models import AuditShown, EventPage, EventShown, TrialId
+from takeup.service.problem import Refused
+from takeup.store.reading import Logged
+from takeup.trial.reporting import MOST_NUMBER
+
+router = APIRouter(route_class=Guarded, tags=["log"])
+MEDIA: dict[Format, str] = {
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "jsonl": "application/jsonl",
+}
+LONG = 5_000
+"""From so many events on, an errand gets a process of its own, whose start alone takes a second."""
+
+_AUDIT = TypeAdapter(Audit)
+_READERS: dict[str, Any] = needs("read-blinded", "read-unblinded", problems=("not-found",))
+Kind = Literal["created", "amended", "moved", "decided", "reported", "closed", "answered", "set aside"]
+
+
+@router.get("/trials/{trial}/events", **_READERS)
+async def events(
+    request: Request,
+    trial: TrialId,
+    after: Annotated[int, Query(description="Begin after this event.", ge=0, le=MOST_NUMBER)] = 0,
+    limit: Annotated[int, Query(description="At most so many.", ge=1, le=1_000)] = 100,
+    decision: Annotated[int | None, Query(description="Of one decision alone.", ge=1, le=MOST_NUMBER)] = None,
+    kind: Annotated[Kind | None, Query(description="Of one kind alone.")] = None,
+    backwards: Annotated[bool, Query(description="Begin with the latest, or before `after`.")] = False,
+) -> EventPage:
+    """A page of the log. Blinded readers see what happened when, and neither what was said nor any hash."""
+    service, open_ = service_of(request), unblinded(request)
+    await _events(service, trial)
+
+    def look() -> list[Logged]:
+        return Trial(service.store, trial).log(
+            after=after, limit=limit, decision=decision, kind=kind, backwards=backwards
+        )
+
+    found = await service.read(look)
+    shown = tuple(
+        EventShown(
+            sequence=each.sequence,
+            kind=each.kind,
+            at=each.at,
+            decision=each.decision,
+            hash=each.hash if open_ else None,
+            event=json.loads(each.body) if open_ else None,
+        )
+        for each in found
+    )
+    return EventPage(events=shown, next=shown[-1].sequence if len(shown) == limit else None)
+
+
+@router.get(
+    "/trials/{trial}/export",
+    response_class=Response,
+    **{
+        **_READERS,
+        "responses": {
+            **_READERS["responses"],
+            200: {
+                "description": "A row a decision.",
+                "content": {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA.values()},
+            },
+        },
+    },
+)
+async def export(
+    request: Request,
+    trial: TrialId,
+    format: Annotated[Format, Query(description="What kind of file.")] = "csv",  # noqa: A002
+) -> Response:
+    """All decisions as a file, a row each. Blinded readers get neither arms nor outcomes nor probabilities."""
+    service = service_of(request)
+    folder = tempfile.TemporaryDirectory(prefix="takeup-export-")
+    file = Path(folder.name) / f"{trial}.{format}"
+    errand = Errand(
+        kind="export",
+        database=service.store.url,
+        trial=trial,
+        file=str(file),
+        format=format,
+        blinded=not unblinded(request),
+        at=service.store.clock(),
+    )
+
+    def here() -> None:
+        Trial(service.store, trial).export(file, format, blinded=errand.blinded)
+
+    try:
+        if await _long(service, trial):
+            await _send(service, errand)
+        else:
+            await service.read(here)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return _Passing(file, folder, MEDIA[format])
+
+
+@router.get("/trials/{trial}/audit", **_READERS)
+async def audit(request: Request, trial: TrialId) -> AuditShown:
+    """Derive everything again from the log, and compare; one audit at a time.
+
+    Blinded readers learn whether and where there is a difference, not what it is.
+    """
+    service, settings = service_of(request), service_of(request).settings
+    errand = Errand(
+        kind="audit",
+        database=service.store.url,
+        trial=trial,
+        anchors=None if settings.anchors is None else str(settings.anchors),
+        anchor_key=None if settings.anchor_key is None else str(settings.anchor_key),
+    )
+
+    def here() -> Audit:
+        return Trial(service.store, trial).audit(errand.signed())
+
+    long = await _long(service, trial)
+    found = _AUDIT.validate_python(await _send(service, errand)) if long else await service.read(here)
+    return AuditShown.of(found, blinded=not unblinded(request))
+
+
+class _Passing(FileResponse):
+    """A file that is gone once it was sent, or could not be."""
+
+    def __init__(self, file: Path, folder: "tempfile.TemporaryDirectory[str]", media: str) -> None:
+        super().__init__(file, media_type=media, filename=file.name, headers={"Accept-Ranges": "none"})
+        self._folder = folder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        whole = {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"range"]}
+        try:
+            await super().__call__(whole, receive, send)
+        finally:
+            self._folder.cleanup()
+
+
+async def _events(service: Service, trial: str) -> int:
+    """How many events a trial has; an error where there is no such trial."""
+    return (await service.read(Trial(service.store, trial).progress)).sequence
+
+
+async def _long(service: Service, trial: str) -> bool:
+    """Whether an errand in this trial is better done by another process, and can be."""
+    return await _events(service, trial) >= LONG and reachable(service.store.url)
+
+
+async def _send(service: Service, errand: Errand) -> dict[str, Any]:
+    if service.errand.locked():
+        raise Refused("too-many", "another audit or export is running; try again later", headers={"Retry-After": "5"})
+    async with service.errand:
+        return await errand.send()

@@ -1,0 +1,47 @@
+"""Reading what a trial has found."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from fastapi import APIRouter, Request
+
+from takeup.live import Course, Progress, Summary, Trial
+from takeup.service.core import service_of, unblinded
+from takeup.service.guard import Guarded, needs
+from takeup.service.models import TrialId
+
+router = APIRouter(route_class=Guarded, tags=["reading"])
+WITHHELD = "withheld"
+
+Result = TypeVar("Result")
+
+
+@router.get("/trials/{trial}/progress", **needs("read-blinded", "read-unblinded", problems=("not-found",)))
+async def progress(request: Request, trial: TrialId) -> Progress:
+    """Counts of decisions, reports, what is pending and what is late, without a word about any arm.
+
+    Blinded readers do not see the hash of the log's head: they could test guesses about an outcome against it.
+    """
+    found = await _trial(request, trial, Trial.progress)
+    return found if unblinded(request) else replace(found, hash=WITHHELD)
+
+
+@router.get("/trials/{trial}/summary", **needs("read-unblinded", problems=("not-found",)))
+async def summary(request: Request, trial: TrialId) -> Summary:
+    """What the trial has found: values, probability best, compliance, regret, checks, advice; unblinds.
+
+    What is not identified is withheld, with the reason.
+    """
+    return await _trial(request, trial, Trial.summary)
+
+
+@router.get("/trials/{trial}/course", **needs("read-unblinded", problems=("not-found",)))
+async def course(request: Request, trial: TrialId) -> Course:
+    """Allocation and probability best over time, in at most 256 points; unblinds."""
+    return await _trial(request, trial, Trial.course)
+
+
+async def _trial(request: Request, trial: str, look: Callable[[Trial], Result]) -> Result:
+    service = service_of(request)
+    return await service.read(lambda: look(Trial(service.store, trial)))

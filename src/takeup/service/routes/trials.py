@@ -1,0 +1,104 @@
+"""Trials: created, looked at, changed while they are drafts, started, paused and stopped."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy import Connection
+
+from takeup.live import Trial
+from takeup.service.body import parse_json, parse_toml
+from takeup.service.core import caller_of, service_of
+from takeup.service.guard import Guarded, media_type, needs
+from takeup.service.keys import SCOPES
+from takeup.service.models import IDENTIFIER, StateAsked, TrialId, TrialLine, TrialList, TrialShown
+from takeup.service.problem import Refused
+from takeup.store import reading
+from takeup.trial import Design, Move
+
+router = APIRouter(route_class=Guarded, tags=["trials"])
+TOML = "application/toml"
+SPECS: dict[str, Any] = {
+    "application/json": {"schema": {"$ref": "#/components/schemas/TrialSpec"}},
+    TOML: {"schema": {"type": "string"}},
+}
+_BODY: dict[str, Any] = {"body": True, "requestBody": {"required": True, "content": SPECS}}
+
+
+@router.post("/trials", status_code=201, **needs("design", problems=("conflict",), **_BODY))
+async def create(
+    request: Request,
+    trial: Annotated[
+        str | None, Query(description="The trial's identifier; made from its name where left out.", pattern=IDENTIFIER)
+    ] = None,
+) -> TrialShown:
+    """A new trial, in draft, from a spec in JSON or TOML."""
+    service, caller, spec = service_of(request), caller_of(request), await _spec(request)
+    if trial is None and caller.trials is not None:
+        raise Refused("forbidden", "the key is valid in some trials alone: say which one to create with ?trial=")
+    if trial is not None and not caller.covers(trial):
+        raise Refused("forbidden", f"the key is not valid in trial {trial!r}")
+    made = await service.read(lambda: Trial.create(service.store, spec, trial=trial, by=caller.shown))
+    return await _shown(request, made.id)
+
+
+@router.get("/trials", **needs(*SCOPES))
+async def list_trials(request: Request) -> TrialList:
+    """The trials that the key is valid in."""
+    service, caller = service_of(request), caller_of(request)
+
+    def look(connection: Connection) -> list[TrialLine]:
+        names = [name for name in reading.identifiers(connection) if caller.covers(name)]
+        heads = [reading.head(connection, name) for name in names]
+        return [TrialLine(trial=head.id, name=json.loads(head.spec)["name"], state=head.state) for head in heads]
+
+    return TrialList(trials=tuple(await service.read(lambda: service.store.read(look))))
+
+
+@router.get("/trials/{trial}", **needs(*SCOPES, problems=("not-found",)))
+async def show(request: Request, trial: TrialId) -> TrialShown:
+    """A trial as it was designed, and the probabilities that its clients fall back on."""
+    return await _shown(request, trial)
+
+
+@router.put("/trials/{trial}/spec", **needs("design", problems=("not-found", "state"), **_BODY))
+async def amend(request: Request, trial: TrialId) -> TrialShown:
+    """Another spec for a draft, in JSON or TOML; its seed stays."""
+    service, caller, spec = service_of(request), caller_of(request), await _spec(request)
+    await service.read(lambda: Trial(service.store, trial).amend(spec, by=caller.shown))
+    return await _shown(request, trial)
+
+
+@router.put("/trials/{trial}/state", **needs("design", problems=("not-found", "state"), body=True))
+async def move(request: Request, trial: TrialId, asked: StateAsked) -> TrialLine:
+    """Start a trial, pause it, let it go on, or stop it for good; asked for the state that it has, nothing changes."""
+    command = Move(state=asked.state, reason=asked.reason, by=caller_of(request).shown)
+    await service_of(request).submit(trial, command)
+    shown = await _shown(request, trial)
+    return TrialLine(trial=shown.trial, name=shown.name, state=shown.state)
+
+
+async def _spec(request: Request) -> dict[str, Any]:
+    """The spec in a body."""
+    given = media_type(request)
+    if given not in SPECS:
+        allowed = " or ".join(SPECS)
+        raise Refused("media-type", f"the body is {given or 'of no stated type'}, expected {allowed}", allowed=allowed)
+    body = await request.body()
+    content = parse_toml(body) if given == TOML else parse_json(body)
+    if not isinstance(content, dict):
+        raise Refused("input", "the body is not a table of keys and values", argument="body", allowed="a spec")
+    return content
+
+
+async def _shown(request: Request, trial: str) -> TrialShown:
+    store = service_of(request).store
+    head = await service_of(request).read(lambda: store.read(lambda connection: reading.head(connection, trial)))
+    design = Design.of_text(head.spec)
+    return TrialShown(
+        trial=trial,
+        name=design.spec.name,
+        state=head.state,
+        spec=design.spec.model_dump(mode="json", exclude={"seed"}),
+        fallback=dict(zip(design.space.proposals, design.fallback, strict=True)),
+    )

@@ -1,0 +1,49 @@
+"""The process that serves."""
+
+import socket
+from contextlib import suppress
+
+import uvicorn
+
+from takeup.errors import InputError
+from takeup.service.app import create_app
+from takeup.service.logs import RequestLog
+from takeup.service.settings import Settings
+from takeup.store import Store
+
+BACKLOG = 2_048
+
+
+def listen(settings: Settings) -> socket.socket:
+    """A socket that listens where the settings say."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        where = f"{settings.host}:{settings.port}"
+        raise InputError("--host and --port", where, f"an address that can be listened on ({said})") from None
+
+
+def address(settings: Settings, listening: socket.socket) -> str:
+    """The URL of a socket that listens."""
+    host, port = listening.getsockname()[:2]
+    return f"{'https' if settings.tls_cert else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def serve(settings: Settings, store: Store, listening: socket.socket, log: RequestLog) -> None:
+    """Serve until the process is told to stop; requests that were accepted are finished first."""
+    config = uvicorn.Config(
+        create_app(settings, store, log),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=settings.behind_proxy,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=None if settings.tls_key is None else str(settings.tls_key),
+        timeout_graceful_shutdown=settings.grace_seconds,
+        lifespan="on",
+        ws="none",
+    )
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,85 @@
+"""How a service is set up."""
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from takeup.errors import InputError
+
+DATABASE = "takeup.db"
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `takeup serve` is told.
+
+    Attributes:
+        database: a URL or a file's path.
+        host: the interface to listen on.
+        port: the port; 0 is any that is free.
+        behind_proxy: whether a proxy in front speaks TLS.
+        tls_cert: a file with the certificate chain.
+        tls_key: a file with its private key.
+        anchors: a file that signed anchors of the logs' heads are appended to.
+        anchor_key: the file of the key that signs them.
+        body_limit: the most bytes of a body.
+        batch_limit: the most bytes of the body of a batch.
+        rate: how many requests a second a key may make in the long run.
+        burst: how many it may make at once.
+        key_seconds: how long a key that another process revoked may still work.
+        queue_limit: how many requests may wait for the database; more are turned away at once.
+        tick_seconds: how often outcome windows are looked after when nobody asks for anything.
+        grace_seconds: how long requests that were accepted may take to finish when the service is stopped.
+    """
+
+    database: str = DATABASE
+    host: str = "127.0.0.1"
+    port: int = 8000
+    behind_proxy: bool = False
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    anchors: Path | None = None
+    anchor_key: Path | None = None
+    body_limit: int = MEGABYTE
+    batch_limit: int = 8 * MEGABYTE
+    rate: float = 2_000.0
+    burst: float = 4_000.0
+    key_seconds: float = 2.0
+    queue_limit: int = 10_000
+    tick_seconds: float = 60.0
+    grace_seconds: int = 30
+
+    def __post_init__(self) -> None:
+        """Refuse what would be unsafe or cannot be meant."""
+        for one, other, names in (
+            (self.tls_cert, self.tls_key, "--tls-cert and --tls-key"),
+            (self.anchors, self.anchor_key, "--anchors and --anchor-key"),
+        ):
+            if (one is None) != (other is None):
+                raise InputError(names, "one of them", "both or neither")
+        for file in (self.tls_cert, self.tls_key, self.anchor_key):
+            if file is not None and not file.is_file():
+                raise InputError("file", str(file), "a file that is there")
+        if not (self.loopback or self.encrypted):
+            raise InputError(
+                "--host",
+                self.host,
+                "a loopback address, as keys would cross the network in the clear",
+                "put a proxy that speaks TLS in front and say --behind-proxy, or give --tls-cert and --tls-key",
+            )
+
+    @property
+    def loopback(self) -> bool:
+        """Whether nobody but this machine can connect."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether those who connect speak TLS, here or with a proxy in front."""
+        return self.behind_proxy or self.tls_cert is not None

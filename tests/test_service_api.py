@@ -1,0 +1,390 @@
+"""The API as its users meet it: a trial's life, what blinded keys see, errors of one shape, limits."""
+
+import asyncio
+import csv
+import io
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+import asgi
+from asgi import SPEC, Api
+from takeup.live import Trial, new_key
+from takeup.service import Settings, create_app, keys
+from takeup.service.limiter import Limiter
+from takeup.service.problem import MEDIA
+from takeup.service.ring import KeyRing
+from takeup.service.routes import log as log_routes
+from takeup.store import Store
+
+SEED = "5eed" * 16
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    with asgi.api() as running:
+        yield running
+
+
+@pytest.fixture
+def key(api: Api) -> str:
+    return api.key("decide", "report", "read-unblinded", "design")
+
+
+@pytest.fixture
+def trial(api: Api, key: str) -> str:
+    """A trial that is running, at its path."""
+    api.request("POST", "/trials?trial=t", {**SPEC, "name": "A trial", "seed": SEED}, key)
+    assert api.request("PUT", "/trials/t/state", {"state": "running"}, key).json["state"] == "running"
+    return "/trials/t"
+
+
+def test_a_trial_from_draft_to_stop(api: Api, key: str) -> None:
+    made = api.request("POST", "/trials", {**SPEC, "seed": 1}, key)
+    assert (made.status, made.json["trial"], made.json["state"]) == (201, "tea-or-coffee", "draft")
+    assert made.json["fallback"] == {"tea": 0.5, "coffee": 0.5}
+    path = "/trials/tea-or-coffee"
+    early = api.request("POST", f"{path}/decisions", {"unit": "a", "context": "morning"}, key)
+    assert (early.status, early.json["type"]) == (409, "urn:takeup:state")
+    changed = api.request("PUT", f"{path}/spec", {**SPEC, "burn_in": 7}, key)
+    assert changed.json["spec"]["burn_in"] == 7
+    assert api.request("PUT", f"{path}/state", {"state": "running"}, key).status == 200
+    assert api.request("PUT", f"{path}/spec", SPEC, key).json["type"] == "urn:takeup:state"
+    decision = api.request("POST", f"{path}/decisions", {"unit": "a", "context": "morning"}, key).json
+    assert set(decision) == {"trial", "number", "unit", "occasion", "context", "proposal", "at"}
+    assert api.request("POST", f"{path}/decisions", {"unit": "a", "context": "morning"}, key).json == decision
+    receipt = api.request("POST", f"{path}/reports", {"decision": 1, "implemented": "tea"}, key)
+    assert receipt.json == {"sequence": 5, "decision": 1, "corrected": []}
+    api.request("POST", f"{path}/reports", {"unit": "a", "missing": ["outcome"]}, key)
+    changed = api.request("POST", f"{path}/reports", {"unit": "a", "outcome": "good", "reason": "it turned up"}, key)
+    assert changed.json["corrected"] == ["outcome"]
+    assert api.request("PUT", f"{path}/state", {"state": "paused", "reason": "a holiday"}, key).status == 200
+    assert api.request("PUT", f"{path}/state", {"state": "stopped"}, key).status == 200
+    assert api.request("PUT", f"{path}/state", {"state": "running"}, key).json["type"] == "urn:takeup:state"
+    progress = api.request("GET", f"{path}/progress", key=key).json
+    assert (progress["decisions"], progress["outcomes_counted"], progress["corrections"]) == (1, 1, 1)
+    assert api.request("GET", f"{path}/audit", key=key).json["passed"] is True
+    log = api.request("GET", f"{path}/events", key=key).json["events"]
+    assert [each["kind"] for each in log[:4]] == ["created", "amended", "moved", "decided"]
+    assert log[3]["event"]["by"].startswith("decide/report")
+
+
+def test_a_spec_in_toml(api: Api, key: str) -> None:
+    text = 'name = "from toml"\n[space]\nproposals = 2\n[policy]\nkind = "TS"\n'
+    made = api.request("POST", "/trials", key=key, raw=text.encode(), headers={"content-type": "application/toml"})
+    assert (made.status, made.json["trial"]) == (201, "from-toml")
+    wrong = api.request("POST", "/trials", key=key, raw=b"name = ", headers={"content-type": "application/toml"})
+    assert (wrong.status, wrong.json["type"]) == (400, "urn:takeup:malformed")
+    assert api.request("POST", "/trials", key=key, raw=b"<a/>", headers={"content-type": "text/xml"}).status == 415
+
+
+def test_batches(api: Api, key: str, trial: str) -> None:
+    units = [{"unit": f"u{i}", "context": "morning"} for i in range(50)]
+    headers = {"Idempotency-Key": "b"}
+    made = api.request("POST", f"{trial}/decisions/batch", {"units": units}, key, headers=headers).json["decisions"]
+    assert [each["number"] for each in made] == list(range(1, 51))
+    again = api.request("POST", f"{trial}/decisions/batch", {"units": units}, key, headers=headers)
+    assert again.json["decisions"] == made
+    reports = [{"decision": 1, "outcome": "good"}, {"decision": 99, "outcome": "good"}, {"decision": 1, "outcome": 0}]
+    results = api.request("POST", f"{trial}/reports/batch", {"reports": reports}, key, headers={"Idempotency-Key": "r"})
+    assert results.status == 200
+    first, second, third = results.json["results"]
+    assert first["receipt"]["decision"] == 1
+    assert second["problem"]["status"] == 404
+    assert third["problem"]["type"] == "urn:takeup:conflict"
+    again = api.request("POST", f"{trial}/reports/batch", {"reports": reports}, key, headers={"Idempotency-Key": "r"})
+    assert again.json["results"][0] == first
+    assert api.request("GET", f"{trial}/progress", key=key).json["sequence"] == 2 + 50 + 1 + 1
+
+
+def test_the_same_key_with_another_body_is_refused(api: Api, key: str, trial: str) -> None:
+    def ask(path: str, body: object) -> int:
+        return api.request("POST", f"{trial}/{path}", body, key, headers={"Idempotency-Key": "k"}).status
+
+    assert ask("decisions", {"unit": "a", "context": "morning"}) == 200
+    assert ask("decisions", {"unit": "b", "context": "morning"}) == 422
+    assert ask("reports", {"decision": 1, "outcome": "good"}) == 422
+    assert ask("decisions/batch", {"units": [{"unit": "a", "context": "morning"}]}) == 422
+    assert ask("decisions", {"unit": "a", "context": "morning"}) == 200
+
+
+def test_a_key_in_flight_is_refused(api: Api, key: str, trial: str) -> None:
+    """The database is held up, so that the first request is on its way while the second comes."""
+    gate = threading.Event()
+    held = api.store.write(lambda _: gate.wait(30))
+    headers = {"Idempotency-Key": "k"}
+    body = {"unit": "a", "context": "morning"}
+
+    async def both() -> tuple[asgi.Reply, asgi.Reply]:
+
+        first = asyncio.ensure_future(api.asked("POST", f"{trial}/decisions", body, key, headers=headers))
+        while not api.app.state.service.flights:
+            await asyncio.sleep(0.001)
+        second = await api.asked("POST", f"{trial}/decisions", body, key, headers=headers)
+        gate.set()
+        return await first, second
+
+    first, second = api.run(both())
+    held.result()
+    assert first.status == 200
+    assert (second.status, second.json["type"]) == (409, "urn:takeup:in-flight")
+    assert second.headers["retry-after"] == "1"
+    third = api.request("POST", f"{trial}/decisions", body, key, headers=headers)
+    assert third.json == first.json
+    assert not api.app.state.service.flights
+
+
+def test_blinded_keys_see_no_arm_and_nobody_sees_the_seed(api: Api, key: str, trial: str) -> None:
+    """All that a blinded reader can ask for, before and after the stop, names no arm, outcome, probability or hash."""
+    blinded = api.key("read-blinded")
+    for i in range(30):
+        decision = api.request("POST", f"{trial}/decisions", {"unit": f"u{i}", "context": "evening"}, key).json
+        report = {"decision": decision["number"], "implemented": decision["proposal"], "outcome": i % 2}
+        api.request("POST", f"{trial}/reports", report, key)
+    reading = ["progress", "summary", "course", "events?limit=1000", "events?kind=reported", "audit"]
+    reading += [f"export?format={kind}" for kind in ("csv", "jsonl", "parquet")]
+    for state in ("running", "stopped"):
+        api.request("PUT", f"{trial}/state", {"state": state}, key)
+        hashes = [each["hash"] for each in api.request("GET", f"{trial}/events?limit=1000", key=key).json["events"]]
+        for path in reading:
+            reply = api.request("GET", f"{trial}/{path}", key=blinded)
+            if path in ("summary", "course"):
+                assert reply.status == 403
+                continue
+            assert reply.status == 200
+            text = reply.body.decode("latin-1")
+            if path == "export?format=parquet":
+                frame = pl.read_parquet(io.BytesIO(reply.body))
+                text = frame.write_json()
+                assert frame.height == 30
+            for word in ("tea", "coffee", "good", "bad", "probabilit", SEED, *hashes):
+                assert word not in text, (path, word)
+            whole = api.request("GET", f"{trial}/{path}", key=key).body.decode("latin-1")
+            assert (SEED in whole) == (state == "stopped" and path == "events?limit=1000")
+
+
+def test_a_report_that_is_refused_does_not_tell_what_was_reported(api: Api, key: str, trial: str) -> None:
+    api.request("POST", f"{trial}/decisions", {"unit": "a", "context": "morning"}, key)
+    api.request("POST", f"{trial}/reports", {"unit": "a", "outcome": "good"}, key)
+    keyholders = {("report",): False, ("report", "read-blinded"): False, ("report", "read-unblinded"): True}
+    report = {"unit": "a", "outcome": "bad"}
+    for scopes, told in keyholders.items():
+        for path, asked in (("reports", report), ("reports/batch", {"reports": [report]})):
+            reply = api.request("POST", f"{trial}/{path}", asked, api.key(*scopes))
+            assert b"a correction needs a reason" in reply.body
+            assert (b"good" in reply.body) == told
+
+
+def test_exports(api: Api, key: str, trial: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i, unit in enumerate(("=1+1", "b", "c")):
+        api.request("POST", f"{trial}/decisions", {"unit": unit, "context": "evening"}, key)
+        api.request("POST", f"{trial}/reports", {"decision": i + 1, "implemented": "tea", "outcome": "good"}, key)
+    reply = api.request("GET", f"{trial}/export", key=key, headers={"Range": "bytes=0-3"})
+    assert reply.status == 200
+    assert reply.headers["content-disposition"] == 'attachment; filename="t.csv"'
+    rows = list(csv.DictReader(io.StringIO(reply.body.decode())))
+    assert [row["unit"] for row in rows] == ["'=1+1", "b", "c"]
+    assert {row["ACTARM"] for row in rows} == {"tea"}
+    lines = api.request("GET", f"{trial}/export?format=jsonl", key=key).body.splitlines()
+    assert [json.loads(line)["unit"] for line in lines] == ["=1+1", "b", "c"]
+    frame = pl.read_parquet(io.BytesIO(api.request("GET", f"{trial}/export?format=parquet", key=key).body))
+    assert frame["ARM"].is_in(["tea", "coffee"]).all()
+    assert api.request("GET", f"{trial}/export?format=xls", key=key).status == 422
+
+
+def test_long_errands_are_run_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_routes, "LONG", 1)
+    anchors, anchor_key = tmp_path / "anchors", tmp_path / "key"
+    new_key(anchor_key)
+    settings = Settings(database=str(tmp_path / "t.db"), anchors=anchors, anchor_key=anchor_key)
+
+    running = Api(create_app(settings))
+    try:
+        key = running.key("decide", "read-unblinded", "design")
+        running.request("POST", "/trials?trial=t", SPEC, key)
+        running.request("PUT", "/trials/t/state", {"state": "running"}, key)
+        running.request("POST", "/trials/t/decisions", {"unit": "a", "context": "evening"}, key)
+        found = running.request("GET", "/trials/t/audit", key=key).json
+        assert (found["passed"], found["decisions"], found["anchors"]) == (True, 1, 3)
+        shown = running.request("GET", "/trials/t/export", key=key)
+        assert b"evening" in shown.body
+
+        async def two() -> list[int]:
+
+            asked = (running.asked("GET", "/trials/t/audit", key=key) for _ in range(2))
+            return sorted(reply.status for reply in await asyncio.gather(*asked))
+
+        assert running.run(two()) == [200, 429]
+        anchors.write_text("{}\n")
+        failed = running.request("GET", "/trials/t/audit", key=key)
+        assert (failed.status, failed.json["type"]) == (503, "urn:takeup:unavailable")
+        assert "an anchor that this key has signed" in failed.json["detail"]
+    finally:
+        running.close()
+
+
+def test_errors_have_one_shape(api: Api, key: str, trial: str) -> None:
+    cases = {
+        400: ("POST", f"{trial}/decisions", b"{"),
+        401: ("GET", "/trials", None),
+        403: ("GET", "/keys", None),
+        404: ("GET", "/trials/none", None),
+        405: ("PATCH", "/trials", None),
+        409: ("PUT", f"{trial}/spec", json.dumps(SPEC).encode()),
+        422: ("POST", f"{trial}/decisions", b'{"unit": "a", "context": "noon"}'),
+    }
+    for status, (method, path, raw) in cases.items():
+        reply = api.request(method, path, raw=raw, key=None if status == 401 else key)
+        assert reply.status == status
+        assert reply.headers["content-type"] == MEDIA
+        problem = reply.json
+        assert problem["status"] == status
+        assert {"type", "title", "detail"} <= set(problem)
+    assert problem["argument"] == "context"
+    assert problem["value"] == "'noon'"
+    assert "morning" in problem["allowed"]
+    missing = api.request("POST", f"{trial}/decisions", {}, key).json
+    assert (missing["argument"], missing["value"]) == ("unit", "nothing")
+    unknown = api.request("POST", f"{trial}/decisions", {"unit": "a", "contxt": 1}, key).json
+    assert unknown["argument"] == "contxt"
+    page = api.request("GET", f"{trial}/events?limit=0", key=key).json
+    assert (page["argument"], page["value"]) == ("limit", "'0'")
+
+
+def test_what_is_not_foreseen_is_a_500_that_says_nothing(
+    api: Api, key: str, trial: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("the cause")
+
+    monkeypatch.setattr(Trial, "progress", fail)
+    reply = api.request("GET", f"{trial}/progress", key=key, headers={"X-Request-ID": "abc.1"})
+    assert (reply.status, reply.json["type"]) == (500, "urn:takeup:internal")
+    assert b"cause" not in reply.body
+    assert reply.headers["x-request-id"] == "abc.1"
+    assert "request abc.1 failed" in caplog.text
+
+
+def test_every_answer_has_an_id_and_safe_headers(api: Api, key: str) -> None:
+    seen = set()
+    for method, path, given in (
+        ("GET", "/health", {}),
+        ("GET", "/nowhere", {}),
+        ("GET", "/trials", {"X-Request-ID": "é"}),
+    ):
+        reply = api.request(method, path, key=key, headers=given)
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert reply.headers["cache-control"] == "no-store"
+        assert reply.headers["content-security-policy"].startswith("default-src 'none'")
+        assert "strict-transport-security" not in reply.headers
+        seen.add(reply.headers["x-request-id"])
+    assert len(seen) == 3
+    with asgi.api(settings=Settings(behind_proxy=True, host="0.0.0.0")) as proxied:
+        assert "strict-transport-security" in proxied.request("GET", "/health").headers
+
+
+def test_limits_of_body_and_rate(api: Api, trial: str, key: str) -> None:
+    huge = b'{"unit": "' + b"a" * 2_000_000 + b'"}'
+    for headers in ({}, {"content-length": str(len(huge))}):
+        reply = api.request("POST", f"{trial}/decisions", raw=huge, key=key, headers=headers)
+        assert (reply.status, reply.json["type"]) == (413, "urn:takeup:too-large")
+    with asgi.api(settings=Settings(rate=0.5, burst=3)) as slow:
+        one, other = slow.key("design"), slow.key("design")
+        assert [slow.request("GET", "/trials", key=one).status for _ in range(4)] == [200, 200, 200, 429]
+        refused = slow.request("GET", "/trials", key=one)
+        assert (refused.json["type"], refused.headers["retry-after"]) == ("urn:takeup:too-many", "2")
+        assert slow.request("GET", "/trials", key=other).status == 200
+
+
+def test_a_bucket_fills_again() -> None:
+    """Two tokens a second, three at most: after 3 requests at once, the fourth waits half a second."""
+    at = 0.0
+    limiter = Limiter(rate=2, burst=3, clock=lambda: at)
+    assert [limiter.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
+    at = 0.5
+    assert [limiter.wait("a") for _ in range(2)] == [0, 0.5]
+    at = 100.0
+    assert [limiter.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
+
+
+def test_too_much_waiting_is_turned_away(trial: str, api: Api, key: str) -> None:
+
+    gate = threading.Event()
+    object.__setattr__(api.app.state.service, "settings", Settings(queue_limit=1))
+    held = api.store.write(lambda _: gate.wait(30))
+    while api.store.queued:  # until the writer has taken it
+        pass
+    waiting = api.store.write(lambda _: None)
+    try:
+        refused = api.request("POST", f"{trial}/decisions", {"unit": "a", "context": "morning"}, key)
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert api.request("GET", "/health").status == 200
+    finally:
+        gate.set()
+    held.result()
+    waiting.result()
+    assert api.request("POST", f"{trial}/decisions", {"unit": "a", "context": "morning"}, key).status == 200
+
+
+def test_metrics_are_what_prometheus_reads(api: Api, key: str, trial: str) -> None:
+    api.request("POST", f"{trial}/decisions", {"unit": "a", "context": "morning"}, key)
+    api.request("GET", "/trials/none", key=key)
+    reply = api.request("GET", "/metrics", key=key)
+    samples = {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(reply.body.decode())
+        for sample in family.samples
+    }
+    labels = (("method", "POST"), ("route", "/trials/{trial}/decisions"))
+    assert samples["takeup_requests_total", *labels, ("status", "200")] == 1
+    assert samples["takeup_request_seconds_count", *labels] == 1
+    assert samples["takeup_requests_running",] == 1
+    assert samples["takeup_queued",] == 0
+
+
+def test_keys_are_kept_as_hashes_and_read_once(tmp_path: Path) -> None:
+    at, reads = 0.0, 0
+    with Store(tmp_path / "t.db") as store:
+        key, token = keys.new("x", ["decide"], at=1)
+        keys.add(store, key)
+        assert token.encode() not in (tmp_path / "t.db").read_bytes() + (tmp_path / "t.db-wal").read_bytes()
+        assert token not in repr(key)
+
+        look = store.read
+
+        def counted(*given: object) -> object:
+            nonlocal reads
+            reads += 1
+            return look(*given)  # type: ignore[arg-type]
+
+        store.read = counted  # type: ignore[method-assign, assignment]
+
+        async def use() -> None:
+            nonlocal at
+            ring = KeyRing(store, pool, 2.0, clock=lambda: at)
+            for _ in range(100):
+                assert await ring.find(token) == key
+                assert await ring.find(token[:-1]) is None
+                assert await ring.find("takeup_000000000000_x") is None
+            assert reads == 1
+            keys.revoke(store, key.id, at=5)
+            assert await ring.find(token) == key  # another process revoked it: this one learns it within seconds
+            at = 2.1
+            assert await ring.find(token) is None
+            assert reads == 2
+
+        with ThreadPoolExecutor(1) as pool:
+            asyncio.run(use())
+
+
+def test_the_first_key_is_made_once(database: str) -> None:
+    with Store(database) as one, Store(database) as other:
+        made = [keys.add_first(store) for store in (one, other, one)]
+        assert [token is None for token in made] == [False, True, True]
+        assert [key.scopes for key in one.read(keys.load).values()] == [("admin",)]

@@ -1,0 +1,147 @@
+"""Every operation with every scope: exactly those that are specified are let in."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import asgi
+from takeup.service.guard import SCOPES as DECLARED
+from takeup.service.keys import SCOPES
+from takeup.service.routes import routes
+
+ALL: set[str] = set(SCOPES)
+READ: set[str] = {"read-blinded", "read-unblinded"}
+OPERATIONS: dict[tuple[str, str], tuple[set[str], Any]] = {
+    ("POST", "/trials"): ({"design"}, asgi.SPEC),
+    ("GET", "/trials"): (ALL, None),
+    ("GET", "/trials/{trial}"): (ALL, None),
+    ("PUT", "/trials/{trial}/spec"): ({"design"}, asgi.SPEC),
+    ("PUT", "/trials/{trial}/state"): ({"design"}, {"state": "running"}),
+    ("POST", "/trials/{trial}/decisions"): ({"decide"}, {"unit": "a", "context": "morning"}),
+    ("POST", "/trials/{trial}/decisions/batch"): ({"decide"}, {"units": [{"unit": "b", "context": "morning"}]}),
+    ("POST", "/trials/{trial}/fallbacks"): ({"decide"}, {"unit": "c", "context": "morning", "proposal": "tea"}),
+    ("POST", "/trials/{trial}/reports"): ({"report"}, {"decision": 1, "implemented": "tea"}),
+    ("POST", "/trials/{trial}/reports/batch"): ({"report"}, {"reports": [{"decision": 1, "outcome": "good"}]}),
+    ("GET", "/trials/{trial}/progress"): (READ, None),
+    ("GET", "/trials/{trial}/summary"): ({"read-unblinded"}, None),
+    ("GET", "/trials/{trial}/course"): ({"read-unblinded"}, None),
+    ("GET", "/trials/{trial}/events"): (READ, None),
+    ("GET", "/trials/{trial}/export"): (READ, None),
+    ("GET", "/trials/{trial}/audit"): (READ, None),
+    ("POST", "/keys"): ({"admin"}, {"name": "x", "scopes": ["decide"]}),
+    ("GET", "/keys"): ({"admin"}, None),
+    ("DELETE", "/keys/{id}"): ({"admin"}, None),
+    ("GET", "/metrics"): (ALL, None),
+    ("GET", "/health"): (set(), None),
+    ("GET", "/ready"): (set(), None),
+}
+"""What each operation needs, as docs/service.md has it."""
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[asgi.Api]:
+    with asgi.api() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def trial(api: asgi.Api) -> str:
+    key = api.key("design", "decide")
+    api.request("POST", "/trials?trial=shared", asgi.SPEC, key)
+    api.request("PUT", "/trials/shared/state", {"state": "running"}, key)
+    assert api.request("POST", "/trials/shared/decisions", {"unit": "z", "context": "evening"}, key).status == 200
+    return "shared"
+
+
+def test_every_operation_is_in_the_table() -> None:
+    found = {
+        (method, route.path): set((route.openapi_extra or {})[DECLARED])
+        for route in routes()
+        for method in route.methods or ()
+    }
+    assert found == {operation: scopes for operation, (scopes, _) in OPERATIONS.items()}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_the_scopes_let_in_whom_they_should(api: asgi.Api, trial: str, method: str, path: str, scope: str) -> None:
+    scopes, body = OPERATIONS[method, path]
+    key = api.key(scope)
+    other = key.split("_")[1]
+    reply = api.request(method, path.replace("{trial}", trial).replace("{id}", other), body, key)
+    if not scopes or scope in scopes:
+        assert reply.status not in (401, 403), reply.body
+        assert reply.status < 500
+    else:
+        assert reply.status == 403
+        assert scope in reply.json["detail"]
+
+
+@pytest.mark.parametrize(("method", "path"), [place for place, (scopes, _) in OPERATIONS.items() if scopes])
+def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, trial: str, method: str, path: str) -> None:
+    place = path.replace("{trial}", trial).replace("{id}", "0" * 12)
+    body = OPERATIONS[method, path][1]
+    good = api.key(*SCOPES)
+    revoked = api.key(*SCOPES)
+    api.request("DELETE", f"/keys/{revoked.split('_')[1]}", key=api.key("admin"))
+    wrong = good[:-1] + ("A" if good[-1] != "A" else "B")
+    for headers in (
+        {},
+        {"authorization": "Bearer"},
+        {"authorization": "Bearer takeup_"},
+        {"authorization": f"Basic {good}"},
+        {"authorization": f"Bearer {wrong}"},
+        {"authorization": f"Bearer {revoked}"},
+        {"authorization": f"Bearer {good} "},
+        {"authorization": "Bearer \xff\xfe"},
+    ):
+        reply = api.request(method, place, body, headers=headers)
+        assert reply.status == 401, headers
+        assert reply.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(("method", "path"), [place for place in OPERATIONS if "{trial}" in place[1]])
+def test_a_key_of_one_trial_is_no_key_of_another(api: asgi.Api, trial: str, method: str, path: str) -> None:
+    body = OPERATIONS[method, path][1]
+    elsewhere, here = api.key(*SCOPES, trials=["another"]), api.key(*SCOPES, trials=["another", trial])
+    place = path.replace("{trial}", trial)
+    assert api.request(method, place, body, elsewhere).status == 403
+    assert api.request(method, place, body, here).status != 403
+
+
+def test_a_key_of_one_trial_lists_and_creates_that_one_alone(api: asgi.Api, trial: str) -> None:
+    key = api.key(*SCOPES, trials=["mine"])
+    assert api.request("GET", "/trials", key=key).json == {"trials": []}
+    assert api.request("POST", "/trials?trial=yours", asgi.SPEC, key).status == 403
+    assert api.request("POST", "/trials", asgi.SPEC, key).status == 403
+    assert api.request("POST", "/trials?trial=mine", asgi.SPEC, key).status == 201
+    assert [each["trial"] for each in api.request("GET", "/trials", key=key).json["trials"]] == ["mine"]
+
+
+def test_an_admin_of_one_trial_makes_and_sees_keys_of_that_one_alone(api: asgi.Api) -> None:
+    key = api.key("admin", trials=["mine"])
+    asked = {"name": "x", "scopes": ["decide"]}
+    assert api.request("POST", "/keys", asked, key).status == 403
+    assert api.request("POST", "/keys", {**asked, "trials": ["mine", "yours"]}, key).status == 403
+    made = api.request("POST", "/keys", {**asked, "trials": ["mine"]}, key)
+    assert made.status == 201
+    stranger = api.key("decide").split("_")[1]
+    listed = api.request("GET", "/keys", key=key).json["keys"]
+    assert {each["id"] for each in listed} >= {made.json["id"], key.split("_")[1]}
+    assert stranger not in {each["id"] for each in listed}
+    assert api.request("DELETE", f"/keys/{stranger}", key=key).status == 404
+    assert api.request("DELETE", f"/keys/{made.json['id']}", key=key).status == 200
+
+
+def test_a_revoked_key_stops_at_once_and_stays_in_the_list(api: asgi.Api) -> None:
+    admin = api.key("admin")
+    made = api.request("POST", "/keys", {"name": "x", "scopes": ["decide", "decide"]}, admin).json
+    assert made["scopes"] == ["decide"]
+    assert api.request("GET", "/trials", key=made["key"]).status == 200
+    revoked = api.request("DELETE", f"/keys/{made['id']}", key=admin).json
+    assert api.request("GET", "/trials", key=made["key"]).status == 401
+    again = api.request("DELETE", f"/keys/{made['id']}", key=admin).json
+    assert again == revoked
+    assert revoked["revoked_by"].startswith("admin (")
+    assert made["key"] not in api.request("GET", "/keys", key=admin).body.decode()
