@@ -38,8 +38,9 @@ def policy_of(description: Mapping[str, Any]) -> Policy[Any]:
     for name in parameters:
         if name not in allowed:
             raise InputError(name, parameters[name], f"a parameter of {kind}: {', '.join(allowed) or 'it has none'}")
-    if isinstance(parameters.get("latent"), Mapping):
-        parameters["latent"] = policy_of({"kind": "TSLat"} | parameters["latent"])
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):  # a policy within a policy; what a WarmTSLat warms can only be one kind
+            parameters[name] = policy_of({"kind": "TSLat"} | dict(value) if name == "latent" else value)
     return KINDS[kind](**parameters)
 
 
