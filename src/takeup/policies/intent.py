@@ -29,8 +29,8 @@ class IntentTS(TS):
 
     @property
     def name(self) -> str:
-        """TS^Z."""
-        return "TS^Z"
+        """TS-Intent."""
+        return "TS-Intent"
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; refuses a space whose contexts are not the proposals."""
@@ -58,8 +58,8 @@ class CausalTS(TS):
 
     @property
     def name(self) -> str:
-        """TS^C."""
-        return "TS^C"
+        """TS-Causal."""
+        return "TS-Causal"
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; refuses a space whose contexts are not the proposals."""
