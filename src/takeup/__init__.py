@@ -1,5 +1,6 @@
 """takeup: adaptive experiments in which people do not do what they are told."""
 
+from takeup import datasets
 from takeup.environment import Environment, Types
 from takeup.errors import (
     InputError,
@@ -86,6 +87,7 @@ __all__ = [
     "WarmTSLat",
     "World",
     "__version__",
+    "datasets",
     "event",
     "simulate",
     "stream",

@@ -1,0 +1,19 @@
+"""Real trials: loaders for the files that their authors publish, and the counts that takeup brings along."""
+
+from takeup.datasets.codings import Coding, Doubt
+from takeup.datasets.columns import DatasetError
+from takeup.datasets.shipped import ist_counts, ist_doubts, ist_evidence
+from takeup.datasets.stroke import ATTRIBUTION, Outcome, StrokeTrial, ist
+
+__all__ = [
+    "ATTRIBUTION",
+    "Coding",
+    "DatasetError",
+    "Doubt",
+    "Outcome",
+    "StrokeTrial",
+    "ist",
+    "ist_counts",
+    "ist_doubts",
+    "ist_evidence",
+]
