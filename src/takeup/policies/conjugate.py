@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from takeup.checks import IntArray
-from takeup.evidence import Event, Evidence, Index
-from takeup.policies.allocation import Allocation
+from takeup.checks import FloatArray, IntArray
+from takeup.evidence import Event, Evidence, Index, at_context
+from takeup.policies.allocation import Allocation, allocate
+from takeup.policies.arms import Rows
 from takeup.policies.base import Thompson, prior_block
 from takeup.posterior import Posterior
 from takeup.randomness import Random
@@ -16,7 +17,7 @@ from takeup.space import Space
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TS(Thompson):
+class TS(Thompson, Rows):
     """Thompson sampling, which takes every proposal as implemented: Stirn & Jebara (2019), section 3.1.
 
     It learns the value of *proposing* z, whatever became of the proposal, so it is right however compliance comes
@@ -25,6 +26,8 @@ class TS(Thompson):
     Attributes:
         alpha: α[x, z, y], the prior of the outcomes by *proposal*.
     """
+
+    weighted: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -40,6 +43,15 @@ class TS(Thompson):
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, z, y] = α + n[x, z, y], summed over a, unseen included."""
         return prior.plus(evidence.proposed_outcomes)
+
+    def choose(self, table: FloatArray, space: Space, context: Index, rng: Random) -> IntArray:
+        """The best arm in a draw from prior plus table, as a bandit under any protocol."""
+        value = self.prior(space).at(context).plus(at_context(table, context, trailing=3)).sample(rng).value()
+        return np.asarray(value[..., 0, :].argmax(axis=-1))
+
+    def weigh(self, table: FloatArray, space: Space, context: int, rng: np.random.Generator, draws: int) -> Allocation:
+        """The probability that each arm is the best, given the table."""
+        return allocate(self.prior(space).at(context).plus(at_context(table, context, trailing=3)), rng, draws)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import LabelError, MismatchError
+from takeup.errors import InputError, LabelError, MismatchError
+from takeup.regret import KINDS, Kind
 from takeup.simulation.setup import Setup
 
 if TYPE_CHECKING:
@@ -59,6 +60,14 @@ class Trace:
     def final(self, policy: str, environment: str | None = None) -> FloatArray:
         """The regret of each replication at the last recorded step; the only environment need not be named."""
         return np.asarray(self.regret[self._at(policy, environment)][:, -1])
+
+    def cost(self, kind: Kind, policy: str, environment: str | None = None) -> FloatArray:
+        """The final regret of each replication by another of the regrets in `takeup.regret`, from the pulls."""
+        if kind not in KINDS:
+            raise InputError("kind", repr(kind), f"one of {', '.join(KINDS)}")
+        where = self._at(policy, environment)
+        gap = KINDS[kind](list(self.setup.environments.values())[where[0]])
+        return np.asarray(np.einsum("rxz,xz->r", self.pulls[where], gap))
 
     def curve(self, policy: str, environment: str | None = None) -> FloatArray:
         """The mean regret at each recorded step."""

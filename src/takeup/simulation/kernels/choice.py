@@ -8,8 +8,33 @@ from typing import Any
 import numpy as np
 
 from takeup.errors import UnsuitableError
-from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs, TSRobust, Uniform, WarmTSLat
+from takeup.policies import (
+    EXP3,
+    KLUCB,
+    TS,
+    UCB1,
+    UCBAT,
+    UCBITT,
+    BayesUCB,
+    CausalTS,
+    EpsilonGreedy,
+    Hierarchical,
+    IntentTS,
+    Policy,
+    Protocol,
+    ThompsonBounded,
+    TopTwo,
+    TSCheck,
+    TSLat,
+    TSObs,
+    TSRobust,
+    TwoStage,
+    Uniform,
+    WarmTSLat,
+)
 from takeup.simulation.kernels import (
+    bandits,
+    composite,
     host,
     latent,
     observed,
@@ -19,6 +44,7 @@ from takeup.simulation.kernels import (
     small,
     two_arm,
     two_by_two,
+    two_stage,
     uniform,
 )
 from takeup.simulation.kernels.compile import Plain
@@ -113,17 +139,25 @@ def _always(policy: Policy[Any], space: Space) -> bool:
 
 Applies = Callable[[Policy[Any], Space], bool]
 
+_BANDITS = (EpsilonGreedy, UCB1, KLUCB, BayesUCB, TopTwo, EXP3, Protocol, CausalTS, UCBITT, UCBAT)
+
 KERNELS: list[tuple[type, Applies, Kernel]] = [
     (Uniform, _always, Kernel(uniform, np.float32)),
     (TS, _two_arm, Kernel(two_arm, np.float64)),
     (TSCheck, _two_arm, Kernel(two_arm, np.float64)),
+    (IntentTS, _two_arm, Kernel(two_arm, np.float64)),
     (TSObs, _two_by_two, Kernel(two_by_two, np.float64)),
     (TS, _always, Kernel(proposed, np.float32)),
     (TSCheck, _always, Kernel(proposed, np.float32)),
+    (IntentTS, _always, Kernel(proposed, np.float32)),
     (TSObs, _always, Kernel(observed, np.float32)),
     (TSLat, _one_start, Kernel(latent, np.float64, registers=96)),
     (WarmTSLat, _always, Kernel(latent, np.float64, registers=96)),
     (TSRobust, _no_small_shapes, Kernel(robust, np.float64)),
+    (Hierarchical, _always, Kernel(composite, np.float64)),
+    (ThompsonBounded, _always, Kernel(composite, np.float64)),
+    (TwoStage, _always, Kernel(two_stage, np.float64)),
+    *((kind, _always, Kernel(bandits, np.float64)) for kind in _BANDITS),
 ]
 """Policies by their exact type, where the kernel applies, and the kernel: the first that fits is taken."""
 

@@ -28,8 +28,15 @@ def _build(
     njit = numba_module().njit
 
     def decorate(function: Plain, original: Plain) -> Compiled:
-        compiled = njit(nogil=True, error_model="numpy", forceinline=original in machine.INLINED)(function)
-        if original is entry:
+        inner = original is not entry  # only the entry is called from Python and needs a way in from there
+        compiled = njit(
+            nogil=True,
+            error_model="numpy",
+            forceinline=original in machine.INLINED,
+            no_cpython_wrapper=inner,
+            no_cfunc_wrapper=True,
+        )(function)
+        if not inner:
             keep(compiled, name)
         return compiled
 

@@ -25,6 +25,10 @@ ATTEMPT = np.uint32(0)
 
 _MULTIPLIER_0, _MULTIPLIER_2 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _WEYL_0, _WEYL_1 = 0x9E3779B9, 0xBB67AE85
+FIRST, SECOND = np.int64(0), np.int64(1)
+TURN_0, TURN_1, TURN_2, TURN_3, TURN_4, TURN_5, TURN_6, TURN_7, TURN_8, TURN_9 = np.arange(10)
+"""The words of a key and the rounds, as numbers that are not literals: numba would compile a function for each."""
+
 _LOW, _WORD = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
@@ -47,9 +51,9 @@ def _round(c0: Number, c1: Number, c2: Number, c3: Number, k0: Number, k1: Numbe
     product_0 = np.uint64(c0) * _MULTIPLIER_0
     product_2 = np.uint64(c2) * _MULTIPLIER_2
     return (
-        np.uint32(np.uint32(product_2 >> _WORD) ^ c1 ^ np.uint32(round_key(k0, 0, turn))),
+        np.uint32(np.uint32(product_2 >> _WORD) ^ c1 ^ np.uint32(round_key(k0, FIRST, turn))),
         np.uint32(product_2 & _LOW),
-        np.uint32(np.uint32(product_0 >> _WORD) ^ c3 ^ np.uint32(round_key(k1, 1, turn))),
+        np.uint32(np.uint32(product_0 >> _WORD) ^ c3 ^ np.uint32(round_key(k1, SECOND, turn))),
         np.uint32(product_0 & _LOW),
     )
 
@@ -57,16 +61,16 @@ def _round(c0: Number, c1: Number, c2: Number, c3: Number, k0: Number, k1: Numbe
 @inlined
 def philox(c0: Number, c1: Number, c2: Number, c3: Number, k0: Number, k1: Number) -> Number:
     """Four random words from a counter and a key, both of uint32; ten rounds, written out for the vectoriser."""
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, 0)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, 1)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, 2)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, 3)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, 4)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, 5)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, 6)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, 7)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, 8)
-    return _round(c0, c1, c2, c3, k0, k1, 9)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, TURN_0)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, TURN_1)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, TURN_2)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, TURN_3)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, TURN_4)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, TURN_5)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, TURN_6)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, TURN_7)
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1, TURN_8)
+    return _round(c0, c1, c2, c3, k0, k1, TURN_9)
 
 
 @inlined

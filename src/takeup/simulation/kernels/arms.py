@@ -1,0 +1,283 @@
+"""Bandits that see arms alone: one table a bandit, and all that can be done with it, whatever the bandit's rule.
+
+A table is W[arm, y], how often each outcome was credited to each arm, prior and imagined pulls included; EXP3 keeps the
+log weight of an arm in W[arm, 0] instead. The rule is a number that is told at run time, so that all bandits, and
+all policies that are made of them, share their machine code. Everything is of float64.
+
+Random words come from slots that a ticket counts, which is the first of the policy's counts: what is drawn in one
+moment, however often and for whatever purpose, never comes from the same slot twice.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from takeup.policies.exp3 import LEAST
+from takeup.simulation.kernels.indices import bayes_ucb, kl_ucb, ucb1
+from takeup.simulation.kernels.latent import drawn_mean
+from takeup.simulation.kernels.machine import Array, Number, inlined
+from takeup.simulation.kernels.streams import POLICY, uniform, words
+
+THOMPSON, TOP_TWO, CAUSAL, EXP3, GREEDY, UCB1, KL_UCB, BAYES_UCB = range(8)
+"""The rules; those that draw come first."""
+
+CHOSEN, ACTUAL, COMPLY = range(3)
+"""The credits, in the order of takeup.policies.arms.CREDITS."""
+
+FIXED, LOGARITHMIC, HARMONIC = range(3)
+"""How the probability to explore falls."""
+
+TICKET = 0
+"""The count of slots that have been used."""
+
+_WRAP = 0x3FFFFFFF
+
+
+class Parameters(NamedTuple):
+    """What a bandit is told.
+
+    Attributes:
+        rule: what it does.
+        credit: which arm a reward goes to.
+        gain: the utilities rescaled to [0, 1].
+        intended: the action that each proposal intends; -2 where the space does not say.
+        table: the table to begin with, of every context, flat.
+        first: the rule's first number: exploration, constant, α, ε, η or the probability of the leader.
+        second: its second: the decay, the mixing or how many draws a challenger may take.
+        intent: the proposal that each context intends, for CAUSAL.
+        observed: the mean observed of those who followed it; nan where there is none.
+    """
+
+    rule: Number
+    credit: Number
+    gain: Array
+    intended: Array
+    table: Array
+    first: Number
+    second: Number
+    intent: Array
+    observed: Array
+
+
+@inlined
+def take(counts: Array, column: Number, many: Number) -> Number:
+    """The first of so many slots that nobody else has."""
+    first = np.int64(counts[TICKET, column])
+    counts[TICKET, column] = np.int32((first + many) & _WRAP)
+    return first
+
+
+@inlined
+def chance(counts: Array, column: Number, moment: Number) -> Number:
+    """A number strictly between 0 and 1."""
+    return uniform(words(moment, np.uint32(POLICY + np.uint32(take(counts, column, 1))), 0)[0])
+
+
+@inlined
+def rows(shape: Number) -> Number:
+    """The cells of one context's table."""
+    return shape[1] * shape[3]
+
+
+def choose(
+    rule: Number,
+    counts: Array,
+    real: Array,
+    column: Number,
+    row: Number,
+    x: Number,
+    shape: Number,
+    parameters: Number,
+    moment: Number,
+) -> Number:
+    """The arm that a rule plays by the table that begins at a row."""
+    arms = shape[1]
+    if rule == EXP3:
+        return pick(counts, real, column, row, arms, shape[3], parameters.second, moment)
+    if rule == GREEDY:
+        rate = exploring(real, column, row, shape, parameters)
+        if chance(counts, column, moment) < rate:
+            return min(arms - 1, np.int64(chance(counts, column, moment) * arms))
+    leader, draws = np.int64(-1), 1
+    if rule == TOP_TWO and chance(counts, column, moment) >= parameters.first:
+        draws += np.int64(parameters.second) if arms > 2 else 1
+    while True:  # once, or until another arm than the first wins, from which the last draw leaves that one out
+        but = leader if draws == 1 else np.int64(-1)
+        found = best(rule, but, counts, real, column, row, x, shape, parameters, moment)
+        draws -= 1
+        if draws == 0 or found != leader >= 0:
+            return found
+        leader = found
+
+
+def best(
+    rule: Number,
+    but: Number,
+    counts: Array,
+    real: Array,
+    column: Number,
+    row: Number,
+    x: Number,
+    shape: Number,
+    parameters: Number,
+    moment: Number,
+) -> Number:
+    """The arm of the highest score, ties at random; `but` is one that is left out."""
+    arms, levels = shape[1], shape[3]
+    pulls = 0.0
+    for cell in range(arms * levels):
+        pulls += real[row + cell, column]
+    follow = 0.0
+    if rule == CAUSAL:
+        follow = following(real, column, row, x, shape, parameters)
+    found, highest, ties = 0, -math.inf, 0
+    for arm in range(arms):
+        if arm == but:
+            continue
+        score = 0.0
+        if rule <= CAUSAL:
+            slot = take(counts, column, levels)
+            score = drawn_mean(real, column, row + arm * levels, levels, parameters.gain, moment, slot)
+            if rule == CAUSAL:
+                score *= confidence(real, column, row, arm, x, follow, shape, parameters)
+        else:
+            n, mean = mean_of(real, column, row + arm * levels, levels, parameters.gain)
+            score = index(rule, mean, n, 1.0 + pulls, parameters)
+        if score > highest:
+            found, highest, ties = arm, score, 1
+        elif score == highest:
+            ties += 1
+            if chance(counts, column, moment) * ties < 1.0:
+                found = arm
+    return found
+
+
+def index(rule: Number, mean: Number, pulls: Number, time: Number, parameters: Number) -> Number:
+    """The index of an arm."""
+    if rule == UCB1:
+        return ucb1(mean, pulls, time, parameters.first)
+    if rule == KL_UCB:
+        return kl_ucb(mean, pulls, time, parameters.first)
+    if rule == BAYES_UCB:
+        return bayes_ucb(mean, pulls, time, parameters.first)
+    return mean if pulls > 0.0 else math.inf
+
+
+@inlined
+def mean_of(real: Array, column: Number, row: Number, levels: Number, gain: Array) -> Number:
+    """The pulls of an arm, and its mean reward."""
+    pulls, total = 0.0, 0.0
+    for y in range(levels):
+        pulls += real[row + y, column]
+        total += real[row + y, column] * gain[y]
+    return pulls, total / pulls if pulls > 0.0 else 0.0
+
+
+def exploring(real: Array, column: Number, row: Number, shape: Number, parameters: Number) -> Number:
+    """The probability to explore now."""
+    time = 1.0
+    for cell in range(rows(shape)):
+        time += real[row + cell, column]
+    if parameters.second == FIXED:
+        return parameters.first
+    if parameters.second == HARMONIC:
+        return parameters.first * shape[1] / time
+    return parameters.first / math.log(time) if time > 1.0 else 1.0
+
+
+def following(real: Array, column: Number, row: Number, x: Number, shape: Number, parameters: Number) -> Number:
+    """The mean of following one's intent: the observed one, or else that of the table."""
+    if parameters.observed[x] == parameters.observed[x]:
+        return parameters.observed[x]
+    return mean_of(real, column, row + parameters.intent[x] * shape[3], shape[3], parameters.gain)[1]
+
+
+def confidence(
+    real: Array, column: Number, row: Number, arm: Number, x: Number, follow: Number, shape: Number, parameters: Number
+) -> Number:
+    """What CAUSAL multiplies the draw of an arm by."""
+    levels, own = shape[3], parameters.intent[x]
+    if arm != own:
+        mean = mean_of(real, column, row + arm * levels, levels, parameters.gain)[1]
+        return 1.0 if mean > follow else 1.0 - (follow - mean)
+    least = 1.0
+    for other in range(shape[1]):
+        if other != own:
+            mean = mean_of(real, column, row + other * levels, levels, parameters.gain)[1]
+            if mean > follow:
+                least = min(least, 1.0 - (mean - follow))
+    return least
+
+
+def mass(real: Array, column: Number, row: Number, arms: Number, stride: Number) -> Number:
+    """The largest log weight, and the sum of the weights relative to it."""
+    largest = -math.inf
+    for arm in range(arms):
+        largest = max(largest, real[row + arm * stride, column])
+    total = 0.0
+    for arm in range(arms):
+        total += math.exp(real[row + arm * stride, column] - largest)
+    return largest, total
+
+
+@inlined
+def probability(log: Number, largest: Number, total: Number, arms: Number, mixing: Number) -> Number:
+    """The probability that EXP3 gives to an arm of this log weight."""
+    return (1.0 - mixing) * math.exp(log - largest) / total + mixing / arms
+
+
+def pick(
+    counts: Array,
+    real: Array,
+    column: Number,
+    row: Number,
+    arms: Number,
+    stride: Number,
+    mixing: Number,
+    moment: Number,
+) -> Number:
+    """An arm by the probabilities of EXP3."""
+    largest, total = mass(real, column, row, arms, stride)
+    mark = chance(counts, column, moment)
+    for arm in range(arms - 1):
+        mark -= probability(real[row + arm * stride, column], largest, total, arms, mixing)
+        if mark < 0.0:
+            return arm
+    return arms - 1
+
+
+@inlined
+def gets(credit: Number, arm: Number, z: Number, a: Number, parameters: Number) -> Number:
+    """Whether an arm gets the reward where z was proposed and a implemented, which may be UNSEEN."""
+    if credit == CHOSEN:
+        return arm == z
+    return parameters.intended[arm] == a and (credit == ACTUAL or arm == z)
+
+
+def absorb(
+    rule: Number,
+    credit: Number,
+    real: Array,
+    column: Number,
+    row: Number,
+    z: Number,
+    a: Number,
+    y: Number,
+    weight: Number,
+    shape: Number,
+    parameters: Number,
+) -> None:
+    """Put a seen outcome into the table that begins at a row; only draws and EXP3 have a use for weights."""
+    arms, levels = shape[1], shape[3]
+    largest, total = 0.0, 1.0
+    if rule == EXP3:
+        largest, total = mass(real, column, row, arms, levels)
+    for arm in range(arms):
+        if gets(credit, arm, z, a, parameters):
+            if rule == EXP3:
+                log = real[row + arm * levels, column]
+                p = max(probability(log, largest, total, arms, parameters.second), LEAST)
+                real[row + arm * levels, column] = log + parameters.first * parameters.gain[y] * weight / p
+            else:
+                real[row + arm * levels + y, column] += weight if rule in (THOMPSON, TOP_TWO) else 1.0
