@@ -14,6 +14,7 @@ REGISTRY: tuple[Policy[Any], ...] = (
     TSObs(),
     TSLat(),
     TSLat(soft_start=40),
+    TSLat(inference="gibbs"),
     WarmTSLat(),
 )
 """Every policy, with its defaults. Who is in here is tested by the shared contract and listed to users."""

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, expit
 
 from takeup import checks
-from takeup.checks import FloatArray
+from takeup.checks import FloatArray, IntArray
 from takeup.errors import LimitsError
 from takeup.posterior import Posterior
 
@@ -111,8 +111,13 @@ def allocate(posterior: Posterior, rng: np.random.Generator, draws: int) -> Allo
     draws = checks.whole("draws", draws, least=1)
     best = posterior.sample(rng, draws).value()[..., 0, :].argmax(axis=-1)
     proposals = (posterior.outcome if posterior.compliance is None else posterior.compliance).shape[-2]
-    p = np.bincount(best, minlength=proposals) / draws
-    return Allocation(p, np.sqrt(p * (1 - p) / draws), draws)
+    return from_draws(best, proposals)
+
+
+def from_draws(best: IntArray, proposals: int) -> Allocation:
+    """How often each proposal was the best, one entry a draw."""
+    p = np.bincount(best, minlength=proposals) / best.size
+    return Allocation(p, np.sqrt(p * (1 - p) / best.size), best.size)
 
 
 def _exact(probability: FloatArray) -> Allocation:

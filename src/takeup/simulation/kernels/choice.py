@@ -9,7 +9,7 @@ import numpy as np
 
 from takeup.errors import UnsuitableError
 from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs, Uniform, WarmTSLat
-from takeup.simulation.kernels import host, latent, observed, proposed, rows, small, two_arm, two_by_two, uniform
+from takeup.simulation.kernels import gibbs, host, latent, observed, proposed, rows, small, two_arm, two_by_two, uniform
 from takeup.simulation.kernels.compile import Plain
 from takeup.space import Space
 
@@ -83,8 +83,12 @@ def _two_by_two(policy: Policy[Any], space: Space) -> bool:
 
 
 def _one_start(policy: Policy[Any], space: Space) -> bool:
-    """Whether a fit starts once; the best of several is for the reference."""
-    return isinstance(policy, TSLat) and policy.restarts == 1
+    """Whether a mean-field fit starts once; the best of several is for the reference."""
+    return isinstance(policy, TSLat) and policy.inference == "meanfield" and policy.restarts == 1
+
+
+def _gibbs(policy: Policy[Any], space: Space) -> bool:
+    return isinstance(policy, TSLat) and policy.inference == "gibbs"
 
 
 def _always(policy: Policy[Any], space: Space) -> bool:
@@ -102,6 +106,7 @@ KERNELS: list[tuple[type, Applies, Kernel]] = [
     (TSCheck, _always, Kernel(proposed, np.float32)),
     (TSObs, _always, Kernel(observed, np.float32)),
     (TSLat, _one_start, Kernel(latent, np.float64, registers=96)),
+    (TSLat, _gibbs, Kernel(gibbs, np.float64)),
     (WarmTSLat, _always, Kernel(latent, np.float64, registers=96)),
 ]
 """Policies by their exact type, where the kernel applies, and the kernel: the first that fits is taken."""
