@@ -247,3 +247,21 @@ def urn_of_two(first: float, others: float, draws: Iterable[bool]) -> tuple[floa
         chance *= (first if draw else others) / (first + others)
         first, others = (first + 1, others) if draw else (first, others + 1)
     return chance, (first, others)
+
+
+def latent_allocation(counts: NDArray[np.int64], grid: int = 800) -> float:
+    """P(proposal 0 is the best) for two of each, flat priors, no compliance seen, by quadrature over μ.
+
+    Given μ, π is uniform, so that each value is uniform between the success rates l < h of the two actions. Let F_z be
+    the distribution function of Beta(1 + successes, 1 + failures). Both values lie between l and h with likelihood
+    ∏_z (F_z(h) - F_z(l)) / (h - l), and v_0 > v_1 with that of ∫_l^h (F_1 - F_1(l)) dF_0 / (h - l)².
+    """
+    steps = 20
+    fine = np.linspace(0, 1, grid * steps + 1)
+    first, second = (betainc(row[1] + 1, row[0] + 1, fine) for row in counts)
+    below = np.concatenate([[0.0], np.cumsum(np.diff(first) * (second[1:] + second[:-1]) / 2)])[::steps]
+    first, second = first[::steps], second[::steps]
+    low, high = np.triu_indices(grid + 1, k=1)
+    weight = 1.0 / (high - low) ** 2
+    won = weight @ (below[high] - below[low] - second[low] * (first[high] - first[low]))
+    return float(won / (weight @ ((first[high] - first[low]) * (second[high] - second[low]))))

@@ -36,12 +36,12 @@ import numba
 import numba.cuda.dispatcher as dispatcher
 import numpy as np
 from numba import cuda
-from takeup import TSObs, TSRobust, Environment, Reporting, World
+from takeup import TSLat, TSObs, TSRobust, Environment, Reporting, World
 from takeup.simulation.kernels import compile_gpu
 from takeup.simulation.kernels.job import Job
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
 truth = Environment.from_world(World.bernoulli(np.eye(3), [0.1, 0.2, 0.3]))
-for policy in (TSObs(), TSRobust()):
+for policy in (TSObs(), TSRobust(), TSLat(inference="gibbs")):
     job = Job.of([truth], policy, 100, range(64), 0, Reporting(), None, False, True)
     entry = compile_gpu.entry(job.bind, job.switches, job.shape, job.rows, job.kernel.real)
     given = (64, 64, 0, 100, job.scenarios, job.report, job.parameters, job.memory(1), job.record(64))

@@ -51,6 +51,10 @@ class Streams:
         """Gamma numbers of scale one; `shape` has the first axis too."""
         return np.stack([rng.standard_gamma(s, size=size[1:]) for rng, s in zip(self._streams, shape, strict=True)])
 
+    def binomial(self, n: IntArray, p: FloatArray) -> IntArray:
+        """How many of n succeed with probability p; both have the first axis too."""
+        return np.stack([rng.binomial(*each) for rng, *each in zip(self._streams, n, p, strict=True)])
+
 
 Random: TypeAlias = np.random.Generator | Streams
 """What a policy draws from."""

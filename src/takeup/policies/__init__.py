@@ -24,6 +24,7 @@ REGISTRY: tuple[Policy[Any], ...] = (
     TSObs(),
     TSLat(),
     TSLat(soft_start=40),
+    TSLat(inference="gibbs"),
     WarmTSLat(),
     TSRobust(),
     Forgetting(),

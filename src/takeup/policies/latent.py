@@ -1,34 +1,40 @@
 """Thompson sampling when compliance is not, or not always, seen."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError
 from takeup.evidence import Event, Evidence, Index, at_context
-from takeup.inference import meanfield
+from takeup.inference import gibbs, meanfield
 from takeup.inference.ascent import MAX_EVALUATIONS, TOLERANCE
 from takeup.inference.meanfield import Fit
+from takeup.policies.allocation import Allocation, from_draws
 from takeup.policies.conjugate import TSObs
 from takeup.posterior import Posterior
 from takeup.randomness import Random
 from takeup.space import Space
+
+Inference: TypeAlias = Literal["meanfield", "gibbs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TSLat(TSObs):
     """Thompson sampling with latent compliance: Stirn & Jebara (2019), section 3.4 and algorithm 2.
 
-    It explains outcomes whose compliance was not seen by a mean-field approximation, and takes what was seen as it
-    is: with all compliance seen it is TS-Obs exactly, with none it is the paper's TS-Lat. Each fit starts cold from
-    the stream, so that what it proposes is a function of evidence and stream alone. Mean-field posteriors are too
-    sure of themselves: it commits early, which is often right and sometimes costly. It assumes what TS-Obs assumes,
-    and that compliance is missing at random: whether it is seen may depend on context, proposal and outcome, not on
-    the action.
+    It explains outcomes whose compliance was not seen by a mean-field approximation or by Gibbs sampling, and takes
+    what was seen as it is: with all compliance seen it is TS-Obs exactly, with none and mean-field inference it is the
+    paper's TS-Lat. Both start cold from the stream, so that what it proposes is a function of evidence and stream
+    alone. Mean-field posteriors are too sure of themselves: it commits early, which is often right and sometimes
+    costly. Gibbs sampling tends to the exact posterior as its sweeps grow. It assumes what TS-Obs assumes, and that
+    compliance is missing at random: whether it is seen may depend on context, proposal and outcome, not on the action.
 
     Attributes:
+        inference: "meanfield", or "gibbs", which costs its sweeps and has no long tails.
+        sweeps: how many sweeps of Gibbs sampling a decision gets, always from a cold start.
         soft_start: M, how many outcomes a context must have seen before its evidence is used; until then it explores
             from the prior.
         restarts: how many cold starts are tried; the one with the highest ELBO wins. More than one pays where the
@@ -37,12 +43,17 @@ class TSLat(TSObs):
         max_evaluations: how many evaluations a fit may take.
     """
 
+    inference: Inference = "meanfield"
+    sweeps: int = gibbs.SWEEPS
     soft_start: int = 0
     restarts: int = 1
     tolerance: float = TOLERANCE
     max_evaluations: int = MAX_EVALUATIONS
 
     def __post_init__(self) -> None:
+        if self.inference not in get_args(Inference):
+            raise InputError("inference", repr(self.inference), f"one of {', '.join(get_args(Inference))}")
+        checks.whole("sweeps", self.sweeps, least=1)
         checks.whole("soft_start", self.soft_start, least=0)
         checks.whole("restarts", self.restarts, least=1)
         checks.whole("max_evaluations", self.max_evaluations, least=3)
@@ -50,15 +61,31 @@ class TSLat(TSObs):
 
     @property
     def name(self) -> str:
-        """TS-Lat-M, as the paper writes it."""
-        return f"TS-Lat-{self.soft_start}"
+        """TS-Lat-M, as the paper writes it, and how it infers where that is not the paper's way."""
+        return f"TS-Lat-{self.soft_start}" + (" Gibbs" if self.inference == "gibbs" else "")
 
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
-        """q(μ) q(π), the mean-field approximation of the posterior."""
+        """q(μ) q(π), the mean-field approximation of the posterior; or the blocks given one Gibbs draw of the actions.
+
+        Either way a World that is sampled from them is what a decision rests on.
+        """
+        if self.inference == "gibbs":
+            return gibbs.draw(prior, self.used(evidence), rng, self.sweeps)
         return self.fit(prior, evidence, rng)[0]
 
+    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
+        """The probability of each proposal; of Gibbs sampling from this many chains, each of them a decision."""
+        if self.inference == "meanfield":
+            return TSObs.allocation(self, evidence, context, rng, draws)
+        draws = checks.whole("draws", draws, least=1)
+        here = evidence.at(context)
+        chains = np.broadcast_to(here.counts, (draws, *here.counts.shape))
+        prior = self.prior(evidence.space).at(context)
+        best = self.update(prior, Evidence(here.space, chains), rng).sample(rng).value()[..., 0, :].argmax(axis=-1)
+        return from_draws(best, len(evidence.space.proposals))
+
     def fit(self, prior: Posterior, evidence: Evidence, rng: Random) -> tuple[Posterior, Fit]:
-        """The approximation, and how the fit went."""
+        """The mean-field approximation, whatever `inference` says, and how the fit went."""
         return meanfield.cold(
             prior,
             self.used(evidence),
@@ -96,6 +123,10 @@ class WarmTSLat:
 
     latent: TSLat = TSLat()
     live: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.latent.inference != "meanfield":
+            raise InputError("latent", self.latent.name, "a TSLat(inference='meanfield'): Gibbs chains start cold")
 
     @property
     def name(self) -> str:

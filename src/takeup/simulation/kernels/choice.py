@@ -35,6 +35,7 @@ from takeup.policies import (
 from takeup.simulation.kernels import (
     bandits,
     composite,
+    gibbs,
     host,
     latent,
     observed,
@@ -121,8 +122,12 @@ def _two_by_two(policy: Policy[Any], space: Space) -> bool:
 
 
 def _one_start(policy: Policy[Any], space: Space) -> bool:
-    """Whether a fit starts once; the best of several is for the reference."""
-    return isinstance(policy, TSLat) and policy.restarts == 1
+    """Whether a mean-field fit starts once; the best of several is for the reference."""
+    return isinstance(policy, TSLat) and policy.inference == "meanfield" and policy.restarts == 1
+
+
+def _gibbs(policy: Policy[Any], space: Space) -> bool:
+    return isinstance(policy, TSLat) and policy.inference == "gibbs"
 
 
 def _no_small_shapes(policy: Policy[Any], space: Space) -> bool:
@@ -152,6 +157,7 @@ KERNELS: list[tuple[type, Applies, Kernel]] = [
     (IntentTS, _always, Kernel(proposed, np.float32)),
     (TSObs, _always, Kernel(observed, np.float32)),
     (TSLat, _one_start, Kernel(latent, np.float64, registers=96)),
+    (TSLat, _gibbs, Kernel(gibbs, np.float64)),
     (WarmTSLat, _always, Kernel(latent, np.float64, registers=96)),
     (TSRobust, _no_small_shapes, Kernel(robust, np.float64)),
     (Hierarchical, _always, Kernel(composite, np.float64)),

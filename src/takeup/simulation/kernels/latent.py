@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from takeup.policies import TSLat, WarmTSLat
-from takeup.simulation.kernels.gammas import normal_pair
+from takeup.simulation.kernels.dirichlets import log_gamma_draw
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined
 from takeup.simulation.kernels.meanfield import ascend, work_size
 from takeup.simulation.kernels.meanfield_two import ascend_two
-from takeup.simulation.kernels.streams import POLICY, uniform, words
 from takeup.space import Space
 
 WARM = False
@@ -102,30 +101,6 @@ def rest(real: Array, column: Number, x: Number, shape: Number, parameters: Numb
         real[base + i, column] = parameters.alpha[x * outcomes + i]
     for i in range(responses):
         real[base + outcomes + i, column] = parameters.beta[x * responses + i]
-
-
-def log_gamma_draw(shape: Number, moment: Number, slot: Number) -> Number:
-    """The logarithm of a Gamma(shape) draw, by Marsaglia & Tsang (2000) with the boost below one, in float64.
-
-    Gamma(1), of which cold starts under a uniform prior draw many, is an exponential.
-    """
-    if shape == 1.0:
-        return math.log(-math.log(uniform(words(moment, np.uint32(POLICY + np.uint32(slot)), 0)[0])))
-    boosted = shape + 1.0 if shape < 1.0 else shape
-    d = boosted - 0.3333333333333333
-    c = 1.0 / math.sqrt(9.0 * d)
-    attempt = 0
-    while True:
-        block = words(moment, np.uint32(POLICY + np.uint32(slot)), attempt)
-        t = c * np.float64(normal_pair(block[0], block[1])[0])
-        if t > -1.0:
-            log_v = math.log1p(t)
-            if math.log(uniform(block[2])) < 3.0 * d * (log_v - t + t * t * (0.5 - t / 3.0)):
-                log_gamma = math.log(d) + 3.0 * log_v
-                if shape < 1.0:
-                    log_gamma += math.log(uniform(block[3])) / shape
-                return log_gamma
-        attempt += 1
 
 
 def propose(
