@@ -1,5 +1,6 @@
 """takeup: adaptive experiments in which people do not do what they are told."""
 
+from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
 from takeup.environment import Environment, Types
 from takeup.errors import (
     InputError,
@@ -23,6 +24,7 @@ from takeup.policies import (
     WarmTSLat,
 )
 from takeup.posterior import Posterior
+from takeup.prior import Prior
 from takeup.randomness import stream
 from takeup.simulation import Reporting, Summary, Trace, simulate
 from takeup.space import UNSEEN, Space
@@ -43,6 +45,7 @@ __all__ = [
     "MismatchError",
     "Policy",
     "Posterior",
+    "Prior",
     "Reporting",
     "Space",
     "Summary",
@@ -58,7 +61,10 @@ __all__ = [
     "WarmTSLat",
     "World",
     "__version__",
+    "check_exclusion",
+    "check_ignorable",
     "event",
     "simulate",
     "stream",
+    "weak_instrument",
 ]
