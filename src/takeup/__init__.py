@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from takeup import datasets
+from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
 from takeup.environment import Environment, Types
 from takeup.errors import (
     InputError,
@@ -42,6 +43,7 @@ from takeup.policies import (
     WarmTSLat,
 )
 from takeup.posterior import Posterior
+from takeup.prior import Prior
 from takeup.randomness import stream
 from takeup.simulation import Reporting, Summary, Trace, simulate
 from takeup.space import UNSEEN, Space
@@ -76,6 +78,7 @@ __all__ = [
     "MismatchError",
     "Policy",
     "Posterior",
+    "Prior",
     "Protocol",
     "Reporting",
     "Space",
@@ -97,10 +100,13 @@ __all__ = [
     "WarmTSLat",
     "World",
     "__version__",
+    "check_exclusion",
+    "check_ignorable",
     "datasets",
     "event",
     "simulate",
     "stream",
+    "weak_instrument",
 ]
 
 

@@ -88,6 +88,14 @@ def positive(argument: str, value: ArrayLike) -> FloatArray:
     return array
 
 
+def share(argument: str, value: float) -> float:
+    """A number strictly between 0 and 1."""
+    given = real(argument, value)
+    if given.ndim or not 0 < given < 1:
+        raise InputError(argument, repr(value), "a number between 0 and 1, both excluded")
+    return float(given)
+
+
 def shaped(argument: str, array: NDArray[Any], shape: Sequence[int], axes: str) -> None:
     """The trailing axes of the array have these lengths; `axes` names them for the message."""
     if array.shape[array.ndim - len(shape) :] != tuple(shape) or array.ndim < len(shape):

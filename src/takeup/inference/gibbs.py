@@ -71,7 +71,7 @@ def slide(seen: Posterior, outcome: FloatArray, compliance: FloatArray, a: int, 
 
     leave Π μ as it is, and both in their simplices for u between max_y (1 - μ[a, y] / μ[b, y]) and
     min_z (1 + π[z, b] / π[z, a]). The scalings u are a group with Haar measure du / u, and the step from (π, μ) has the
-    Jacobian u^(Kz - Y + 1); with flat priors and nothing seen u^(Kz - Y) is then the density to draw u from. Other priors
+    Jacobian u^(Kz - Y + 1), so that u^(Kz - Y) is the density to draw u from with flat priors and nothing seen. Others,
     and what was seen decide by their Dirichlet densities whether the step is accepted.
     """
     mu_a, mu_b, pi_a, pi_b = outcome[..., a, :], outcome[..., b, :], compliance[..., a], compliance[..., b]

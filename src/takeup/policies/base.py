@@ -2,17 +2,18 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError
+from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Event, Evidence, Index
 from takeup.policies.allocation import Allocation, allocate
 from takeup.posterior import Posterior
+from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
 
@@ -82,6 +83,10 @@ class Thompson(ABC):
     @abstractmethod
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """The blocks after this evidence; context by context, so that both may be slices at one context."""
+
+    def informed(self, prior: Prior) -> Self:
+        """The policy with what a pilot taught added to its own prior; its alpha, and beta, are then full arrays."""
+        raise UnsuitableError(f"{self.name} does not take a prior from a pilot")
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; checks that the priors fit the space."""

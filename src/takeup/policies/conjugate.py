@@ -1,7 +1,7 @@
 """The policies whose posterior has a closed form: prior plus counts."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from takeup.policies.allocation import Allocation, allocate
 from takeup.policies.arms import Rows
 from takeup.policies.base import Thompson, prior_block
 from takeup.posterior import Posterior
+from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
 
@@ -39,6 +40,10 @@ class TS(Thompson, Rows):
         contexts, proposals, _, levels = space.shape
         alpha = prior_block("alpha", self.alpha, (contexts, proposals, levels), "context, proposal, outcome")
         return Posterior(alpha, None, space.reward)
+
+    def informed(self, prior: Prior) -> Self:
+        """α[x, z, y] plus the pilot's outcomes by proposal."""
+        return replace(self, alpha=self.prior(prior.space).outcome + prior.proposed_outcomes)
 
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, z, y] = α + n[x, z, y], summed over a, unseen included."""
@@ -74,6 +79,10 @@ class TSCheck(TS):
         space.complying(self.name)
         return TS.start(self, space, batch)
 
+    def informed(self, prior: Prior) -> Self:
+        """α[x, z, y] plus the outcomes of those of the pilot who complied."""
+        return replace(self, alpha=self.prior(prior.space).outcome + prior.complied_outcomes)
+
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, z, y] = α + n[x, z, intended[z], y]."""
         return prior.plus(evidence.complied_outcomes)
@@ -106,6 +115,12 @@ class TSObs(Thompson):
         alpha = prior_block("alpha", self.alpha, (contexts, actions, levels), "context, implemented, outcome")
         beta = prior_block("beta", self.beta, (contexts, proposals, actions), "context, proposal, implemented")
         return Posterior(alpha, beta, space.reward)
+
+    def informed(self, prior: Prior) -> Self:
+        """α[x, a, y] and β[x, z, a] plus the pilot's outcomes by action and actions by proposal."""
+        blocks = self.prior(prior.space).plus(prior.implemented_outcomes, prior.compliance)
+        assert blocks.compliance is not None
+        return replace(self, alpha=blocks.outcome, beta=blocks.compliance)
 
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, a, y] = α + n[x, a, y] and β'[x, z, a] = β + n[x, z, a]."""

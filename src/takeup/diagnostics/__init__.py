@@ -1,0 +1,17 @@
+"""Is the model true? Checks of a table of counts against what the policies assume."""
+
+from takeup.diagnostics.exclusion import Exclusion, check_exclusion
+from takeup.diagnostics.ignorable import Contrast, Contrasts, Group, Ignorable, check_ignorable
+from takeup.diagnostics.instrument import Instrument, weak_instrument
+
+__all__ = [
+    "Contrast",
+    "Contrasts",
+    "Exclusion",
+    "Group",
+    "Ignorable",
+    "Instrument",
+    "check_exclusion",
+    "check_ignorable",
+    "weak_instrument",
+]
