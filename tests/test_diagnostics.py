@@ -65,7 +65,7 @@ def at_looks(truth: Environment, policy: Policy[Any], looks: list[int], runs: in
 
 
 def spare(bound: float, runs: int) -> float:
-    return bound + 4.5 * (bound * (1 - bound) / runs) ** 0.5
+    return float(bound + 4.5 * (bound * (1 - bound) / runs) ** 0.5)
 
 
 class TestTables:
