@@ -170,7 +170,7 @@ class TestUnsupported:
         """
         found = theory.lower_bound(np.eye(2), [0.8, 0.0])
         assert found.constant == pytest.approx(0.8 / -math.log(0.2), rel=1e-6)
-        found = theory.lower_bound([[1, 0, 0], [0, 0.5, 0.5]], [0.7, 1.0, 0.0])
+        found = theory.lower_bound([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]], [0.7, 1.0, 0.0])
         assert found.rates[1] == pytest.approx(1 / float(theory.divergence(0.5, 0.7)))
 
     def test_an_action_that_never_happens(self) -> None:
