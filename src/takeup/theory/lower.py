@@ -45,7 +45,7 @@ def lower_bound(compliance: ArrayLike, success: ArrayLike) -> LowerBound:
     Where every action is supported, a confusing world differs in one row π_z alone and C is Σ_z Δ_z / KLinf(π_z, v*), a
     closed form but for a root. Else a confusing world may also raise μ of unsupported actions, which couples the rows
     that reach them; C is then the value of a semi-infinite linear program, solved to about 1e-6. That takes
-    scipy.optimize, and time that grows steeply with the number of unsupported actions: up to five are practical.
+    scipy.optimize and, with a handful of actions, about a second.
 
     C is never above `thompson_constant` of the values: what one sees of compliance cannot harm.
 
