@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from takeup.cli.demo import demo
+from takeup.cli.policies import policies
 from takeup.cli.simulate import simulate
 from takeup.errors import TakeupError
 from takeup.version import __version__
@@ -28,6 +29,9 @@ app.command(
     "[bold]takeup simulate trial.toml --replications 100000 --out results.parquet[/]\n\n"
     "[bold]takeup simulate trial.toml --engine dask --scheduler tls://scheduler.example.org:8786[/]"
 )(simulate)
+app.command(epilog="Examples:\n\n[bold]takeup policies[/]\n\n[bold]takeup policies --json | jq '.policies[].name'[/]")(
+    policies
+)
 
 
 def main() -> None:

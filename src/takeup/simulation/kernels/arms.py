@@ -99,9 +99,9 @@ def choose(
         rate = exploring(real, column, row, shape, parameters)
         if chance(counts, column, moment) < rate:
             return min(arms - 1, np.int64(chance(counts, column, moment) * arms))
-    leader, draws = np.int64(-1), 1
+    leader, draws = np.int64(-1), np.int64(1)
     if rule == TOP_TWO and chance(counts, column, moment) >= parameters.first:
-        draws += np.int64(parameters.second) if arms > 2 else 1
+        draws += np.int64(parameters.second if arms > 2 else 1.0)
     while True:  # once, or until another arm than the first wins, from which the last draw leaves that one out
         but = leader if draws == 1 else np.int64(-1)
         found = best(rule, but, counts, real, column, row, x, shape, parameters, moment)
