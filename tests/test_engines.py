@@ -12,8 +12,8 @@ from takeup.policies import REGISTRY
 from takeup.simulation.compiled import has_kernel
 from takeup.simulation.run import EngineName
 
-LEVEL = 1e-4 / 40
-"""Of each test; there are fewer than 40, so all together raise a false alarm in fewer than 1 of 10,000 seeds."""
+LEVEL = 1e-4 / (2 * 3 * len(REGISTRY))
+"""Of each test, two for each policy and case, so that all together raise a false alarm in 1 of 10,000 seeds."""
 
 REFERENCE_ALONE = {"TS half-life 1000"}
 """The policies without a kernel."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from takeup.policies.description import describe, policy_of
 
 from takeup import (
     TS,
@@ -21,6 +20,7 @@ from takeup import (
     stream,
 )
 from takeup.paper import audited, contextual, piloted
+from takeup.policies.description import describe, policy_of
 
 SPACE = Space(2, contexts=2)
 PILOT = Evidence.of(

@@ -202,8 +202,10 @@ def test_depth_is_what_counts_not_brackets() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["a = nan", "a = inf", "a = 1979-05-27", "a = " + "[" * 40 + "]" * 40, ".".join("a" * 900) + " = 1", "a = 1\na = 2"]
-    + ['a = "\\u0000"', "a = 0x" + "f" * 5_000, "a = " + "9" * 5_000, "a"],
+    [
+        *("a = nan", "a = inf", "a = 1979-05-27", "a = " + "[" * 40 + "]" * 40, ".".join("a" * 900) + " = 1"),
+        *("a = 1\na = 2", 'a = "\\u0000"', "a = 0x" + "f" * 5_000, "a = " + "9" * 5_000, "a"),
+    ],
 )
 def test_toml_says_no_more_than_json_can(body: str) -> None:
     with pytest.raises(Refused):
@@ -233,4 +235,7 @@ def test_bytes_are_read_or_refused(body: bytes) -> None:
         try:
             read(body)
         except Refused as error:
-            assert error.status_code == 400
+            status = error.status_code
+        else:
+            continue
+        assert status == 400

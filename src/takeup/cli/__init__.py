@@ -11,6 +11,7 @@ from takeup.cli.demo import demo
 from takeup.cli.doctor import doctor
 from takeup.cli.keys import keys
 from takeup.cli.paper import paper
+from takeup.cli.policies import policies
 from takeup.cli.serve import serve
 from takeup.cli.simulate import simulate
 from takeup.errors import TakeupError
@@ -47,6 +48,9 @@ app.command(
 )(serve)
 app.add_typer(keys, name="keys")
 app.command(epilog="Examples:\n\n[bold]takeup doctor[/]\n\n[bold]takeup doctor trials.db[/]")(doctor)
+app.command(epilog="Examples:\n\n[bold]takeup policies[/]\n\n[bold]takeup policies --json | jq '.policies[].name'[/]")(
+    policies
+)
 
 
 def main() -> None:

@@ -1,0 +1,45 @@
+"""`takeup policies`: what there is to choose from."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from takeup.policies import REGISTRY
+from takeup.policies.catalogue import about
+from takeup.simulation.compiled import has_kernel
+from takeup.space import Space
+
+
+def policies(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list for machines.")] = False,
+) -> None:
+    """List the policies: whether they may run a live trial, what they must see, what runs them, where they are from."""
+    rows = [_row(policy) for policy in REGISTRY]
+    if as_json:
+        typer.echo(json.dumps({"policies": rows}))
+        return
+    table = Table(title="Policies, with their defaults")
+    for name in ("name", "kind", "live", "compliance", "engines", "source"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        engines = "cpu, gpu, reference" if row["kernel"] else "reference"
+        live = "yes" if row["live"] else "no"
+        table.add_row(row["name"], row["kind"], live, row["compliance"], engines, row["source"])
+    console = Console()
+    console.print(table)
+    console.print("A policy that is not live depends on the path and runs in simulations alone; see docs/policies.md.")
+
+
+def _row(policy: Any) -> dict[str, Any]:
+    known = about(policy)
+    return {
+        "name": policy.name,
+        "kind": type(policy).__name__,
+        "live": policy.live,
+        "compliance": known.compliance,
+        "kernel": has_kernel(policy, Space(2, contexts=2)),
+        "source": known.source,
+    }

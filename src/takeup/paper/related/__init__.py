@@ -1,0 +1,66 @@
+"""The experiments of the systems that Stirn & Jebara (2019) compare themselves with, run again.
+
+Each figure that their authors printed, drew or leave to their code stands beside ours, with a verdict by a rule that
+was fixed before any run: see `takeup.paper.related.figures`.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from takeup.paper.agreement import REPLICATIONS
+from takeup.paper.related import compliance_aware, instruments, intents
+from takeup.paper.related.figures import Figure, Statement
+from takeup.simulation.engine import Progress, silent
+from takeup.simulation.run import EngineName
+from takeup.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedResult:
+    """Every figure and statement, measured.
+
+    Attributes:
+        figures: published figures beside ours.
+        statements: what the papers say in words, and whether our runs bear it out.
+        replications: runs of each cell.
+        seed: the seed.
+    """
+
+    figures: tuple[Figure, ...]
+    statements: tuple[Statement, ...]
+    replications: int
+    seed: int
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it for machines."""
+        return {
+            "version": __version__,
+            "replications": self.replications,
+            "seed": self.seed,
+            "agreeing": sum(figure.agrees for figure in self.figures),
+            "figures": [figure.as_json() for figure in self.figures],
+            "statements": [statement.as_json() for statement in self.statements],
+        }
+
+
+def related(
+    replications: int = REPLICATIONS, seed: int = 0, engine: EngineName = "auto", progress: Progress = silent
+) -> RelatedResult:
+    """All of it.
+
+    Args:
+        replications: runs of each policy in each experiment; a fiftieth of them, and six at the least, where one run is
+            a million decisions. The numpy reference leaves those out.
+        seed: the seed.
+        engine: what runs them.
+        progress: called with the number of decisions made; `decisions` says how many there are.
+    """
+    parts = [part.run(replications, seed, engine, progress) for part in (compliance_aware, instruments, intents)]
+    figures = tuple(figure for part, _ in parts for figure in part)
+    statements = tuple(statement for _, part in parts for statement in part)
+    return RelatedResult(figures, statements, replications, seed)
+
+
+def decisions(replications: int, engine: EngineName = "auto") -> int:
+    """How many decisions all of it takes, for a progress bar."""
+    return sum(part.decisions(replications, engine) for part in (compliance_aware, instruments, intents))

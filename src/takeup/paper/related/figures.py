@@ -1,0 +1,112 @@
+"""When a figure of a cited paper agrees with ours. The rule is fixed here, before any run.
+
+A difference may be four standard errors of both sides together, and besides what the figure itself leaves open: half a
+unit of its last printed digit, or what cannot be read off a chart.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from takeup.checks import FloatArray
+from takeup.paper.agreement import STANDARD_ERRORS
+
+Basis: TypeAlias = Literal["printed", "read off", "authors' code", "written anew"]
+"""Where a figure is from: the text or a table, a chart, the authors' code when run again, or a program that was written
+from the paper by itself, apart from this one."""
+
+
+class Published(NamedTuple):
+    """A figure as published.
+
+    Attributes:
+        value: the figure.
+        tolerance: how far it may be from what was measured: rounding, or reading.
+        error: its standard error; 0 where that is within the tolerance.
+        basis: where it is from.
+        note: what has to be known about it.
+    """
+
+    value: float
+    tolerance: float
+    error: float
+    basis: Basis
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A published figure beside ours.
+
+    Attributes:
+        source: paper and place.
+        experiment: what was run.
+        policy: of whom it is.
+        quantity: what was measured.
+        published: the published figure.
+        measured: ours.
+        mcse: the Monte Carlo error of ours.
+    """
+
+    source: str
+    experiment: str
+    policy: str
+    quantity: str
+    published: Published
+    measured: float
+    mcse: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the difference is within the tolerance and four standard errors of both sides."""
+        allowed = self.published.tolerance + STANDARD_ERRORS * float(np.hypot(self.mcse, self.published.error))
+        return abs(self.measured - self.published.value) <= allowed
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines, the verdict included."""
+        return asdict(self) | {"published": self.published._asdict(), "agrees": self.agrees}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a paper says in words, and whether our runs bear it out.
+
+    Attributes:
+        source: paper and place.
+        claim: what it says.
+        holds: whether the difference that it is about is of the right sign, by more than four standard errors.
+        found: the figures that decided.
+    """
+
+    source: str
+    claim: str
+    holds: bool
+    found: str
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        return asdict(self)
+
+
+class Mean(NamedTuple):
+    """A mean and its Monte Carlo error."""
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, runs: FloatArray) -> "Mean":
+        """Over runs."""
+        return cls(float(runs.mean()), float(runs.std(ddof=1) / np.sqrt(runs.size)))
+
+    def __str__(self) -> str:
+        """Both."""
+        return f"{self.value:.1f} ± {self.error:.1f}"
+
+
+def larger(source: str, claim: str, one: Mean, other: Mean, names: tuple[str, str]) -> Statement:
+    """That one mean is larger than another."""
+    margin = one.value - other.value
+    holds = margin > STANDARD_ERRORS * float(np.hypot(one.error, other.error))
+    return Statement(source, claim, holds, f"{names[0]} {one}, {names[1]} {other}")

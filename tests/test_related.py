@@ -1,0 +1,88 @@
+"""The experiments of the cited papers: the rule, and small runs that must agree by it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from takeup.paper import related
+from takeup.paper.related import compliance_aware, figures, instruments, intents
+from takeup.paper.related.figures import Figure, Mean, Published, larger
+from takeup.policies import TS
+from takeup.simulation.engine import silent
+
+
+def figure(measured: float, mcse: float, published: Published) -> Figure:
+    return Figure("source", "experiment", "policy", "quantity", published, measured, mcse)
+
+
+def test_the_rule_by_hand() -> None:
+    """Errors of 0.3 and 0.4 are 0.5 together: 4 * 0.5 + 1 may lie between, so 13 agrees with 10 and 13.1 does not."""
+    published = Published(10.0, 1.0, 0.4, "read off")
+    assert figure(13.0, 0.3, published).agrees
+    assert not figure(13.1, 0.3, published).agrees
+    assert not figure(6.9, 0.3, published).agrees
+
+
+def test_statements_need_four_errors() -> None:
+    assert larger("s", "c", Mean(3.0, 0.3), Mean(0.9, 0.4), ("a", "b")).holds
+    assert not larger("s", "c", Mean(3.0, 0.3), Mean(1.1, 0.4), ("a", "b")).holds
+
+
+def test_the_casinos_agree_with_the_authors_code() -> None:
+    """36 figures of 400 runs: under normal errors one of 16,000 such comparisons is a false alarm."""
+    found, statements = intents.run(400, 3, "cpu", silent)
+    assert len(found) == 36
+    for each in found:
+        assert each.agrees, each
+    assert all(statement.holds for statement in statements)
+
+
+def test_the_trap_world_agrees_with_the_printed_table() -> None:
+    """TS by its five policies, 60 runs, printed and by the authors' code; false alarms as above."""
+    trapped = compliance_aware._surplus({"trap": compliance_aware.trap()}, TS(), 60, 5, "cpu", silent)
+    found = list(compliance_aware._of_trap(trapped))
+    assert len(found) == 10
+    for each in found:
+        assert each.agrees, each
+
+
+def test_the_second_example_of_kallus_agrees_at_the_short_horizon() -> None:
+    """Ten figures of 30 runs; false alarms as above."""
+    two = instruments.second_example()
+    policies = [*instruments.upper_bounds(two), *instruments.two_stage(two)]
+    short = instruments._costs(two, policies, instruments.SECOND, 30, 5, "cpu", silent)
+    for each in instruments._again(short, 30, instruments.SECOND):
+        assert each.agrees, each
+    assert all(statement.holds for statement in instruments._statements(short, "it"))
+
+
+def test_everything_runs_and_is_told_to_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With short horizons; progress counts every decision."""
+    monkeypatch.setattr(compliance_aware, "HORIZON", 20)
+    monkeypatch.setattr(compliance_aware, "STEPS", (10, 20))
+    monkeypatch.setattr(compliance_aware, "SHORT", 4)
+    for name in ("FIRST", "SECOND", "LONG"):
+        monkeypatch.setattr(instruments, name, {"FIRST": 10, "SECOND": 20, "LONG": 30}[name])
+    again: dict[int, Any] = {20: instruments._AGAIN[10_000], 30: instruments._AGAIN[1_000_000]}
+    monkeypatch.setattr(instruments, "_AGAIN", again)
+    monkeypatch.setattr(intents, "HORIZON", 10)
+    made: list[int] = []
+    result = related.related(3, 1, "auto", made.append)
+    assert sum(made) == related.decisions(3)
+    told = result.as_json()
+    assert len(told["figures"]) == len(result.figures) > 100
+    assert set(told["figures"][0]) == {
+        "source",
+        "experiment",
+        "policy",
+        "quantity",
+        "published",
+        "measured",
+        "mcse",
+        "agrees",
+    }
+    assert told["agreeing"] == sum(f["agrees"] for f in told["figures"])
+    bases = {f["published"]["basis"] for f in told["figures"]}
+    assert bases == set(figures.Basis.__args__)  # type: ignore[attr-defined]
+    assert np.isfinite([f["measured"] for f in told["figures"]]).all()
