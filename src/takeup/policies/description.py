@@ -13,9 +13,6 @@ from takeup.space import Space
 
 KINDS: dict[str, type[Policy[Any]]] = {type(policy).__name__: type(policy) for policy in REGISTRY}
 
-WITHIN = {"base", "latent"}
-"""Parameters that are policies themselves."""
-
 
 def describe(value: object) -> Any:
     """A value as JSON would have it: dataclasses as their fields, policies with their kind."""
@@ -41,11 +38,11 @@ def policy_of(description: Mapping[str, Any]) -> Policy[Any]:
     for name in parameters:
         if name not in allowed:
             raise InputError(name, parameters[name], f"a parameter of {kind}: {', '.join(allowed) or 'it has none'}")
-    for name in WITHIN & parameters.keys():
-        if not isinstance(parameters[name], Mapping):
-            raise InputError(name, repr(parameters[name]), "a table with the kind and the parameters of a policy")
-        kind_within = {"kind": "TSLat"} if name == "latent" else {}  # what a WarmTSLat warms can only be one kind
-        parameters[name] = policy_of({**parameters[name], **kind_within})
+    if not isinstance(parameters.get("latent", {}), Mapping):
+        raise InputError("latent", repr(parameters["latent"]), "a table with the parameters of TSLat")
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):  # a policy within a policy; what a WarmTSLat warms can only be one kind
+            parameters[name] = policy_of({**value, "kind": "TSLat"} if name == "latent" else value)
     return KINDS[kind](**parameters)
 
 
