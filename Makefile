@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test lint bench torture dask-torture robust clean
+.PHONY: help demo test long lint bench torture dask-torture robust clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
 	@echo "make test    install everything, check style, types and layers, run the whole test suite"
+	@echo "make long    the tests that take minutes each"
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
 	@echo "make torture   kill stores, cut the power, forge logs: the figures in docs/reliability.md (about an hour)"
@@ -41,6 +42,9 @@ lint: $(VENV)/.dev
 
 test: lint
 	$(BIN)/pytest
+
+long: $(VENV)/.dev
+	$(BIN)/pytest -m long
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(INSTALL) --editable '.[bench]'

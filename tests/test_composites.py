@@ -67,6 +67,7 @@ def alike(one: NDArray[np.int64], other: NDArray[np.int64]) -> None:
         assert stats.ks_2samp(one[:, z], other[:, z]).pvalue > LEVEL, z
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
 @pytest.mark.parametrize("truth", [TRAP, THREE], ids=["trap", "three"])
 @pytest.mark.parametrize("recycle", [True, False], ids=["recycling", "not"])
@@ -121,6 +122,7 @@ CASES: list[tuple[Policy[Any], Reporting]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("policy", "reporting"), CASES, ids=lambda case: getattr(case, "name", ""))
 def test_kernels_agree_in_three_arms_and_contexts(policy: Policy[Any], reporting: Reporting) -> None:
     """Kolmogorov-Smirnov on the final regret of 400 runs, in three contexts; false alarms: see LEVEL."""

@@ -82,6 +82,7 @@ def test_what_does_not_fit_is_refused() -> None:
         Own().informed(Prior.from_evidence(PILOT))
 
 
+@pytest.mark.long
 def test_seeing_more_helps() -> None:
     """Environments 3 and 4 after 300 decisions, 100 runs: with all seen the regret is lower by 5 standard errors."""
     curve = audited.curve(100, seed=1, engine="cpu", horizon=300, fractions=(0.0, 1.0))

@@ -47,6 +47,7 @@ def test_the_trap_world_agrees_with_the_printed_table() -> None:
         assert each.agrees, each
 
 
+@pytest.mark.long
 def test_the_second_example_of_kallus_agrees_at_the_short_horizon() -> None:
     """Ten figures of 30 runs; false alarms as above."""
     two = instruments.second_example()

@@ -233,6 +233,7 @@ class TestKernel:
             choose(TSRobust(beta=0.5), Space(2))
 
 
+@pytest.mark.long
 def test_the_trap_does_not_hold_it() -> None:
     """Half are always-takers who do well anyway, half are compliers whom the drug harms: the treated do better.
 

@@ -15,7 +15,7 @@ RUNS = {"cpu": 500, "reference": 40}
 so that the noise of a hundred runs of our own carries some seeds over the line."""
 
 
-@pytest.fixture(scope="module", params=list(RUNS))
+@pytest.fixture(scope="module", params=["cpu", pytest.param("reference", marks=pytest.mark.long)])
 def cells(request: pytest.FixtureRequest) -> dict[tuple[int, str], contextual.Cell]:
     table = contextual.table(replications=RUNS[request.param], seed=SEED, engine=request.param)
     return {(cell.environment, cell.policy): cell for cell in table}
