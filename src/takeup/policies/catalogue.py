@@ -12,6 +12,7 @@ from takeup.policies import (
     BayesUCB,
     CausalTS,
     EpsilonGreedy,
+    Forgetting,
     Hierarchical,
     IntentTS,
     Policy,
@@ -21,6 +22,7 @@ from takeup.policies import (
     TSCheck,
     TSLat,
     TSObs,
+    TSRobust,
     TwoStage,
     Uniform,
     WarmTSLat,
@@ -54,6 +56,7 @@ ABOUT: dict[type, About] = {
     TSCheck: About("needed", f"{_STIRN}, section 3.2"),
     TSObs: About("needed", f"{_STIRN}, section 3.3"),
     TSLat: About("used where seen", f"{_STIRN}, section 3.4"),
+    TSRobust: About("needed", "takeup"),
     WarmTSLat: About("used where seen", f"{_STIRN}, section 3.4"),
     EpsilonGreedy: About("not used", _AUER),
     UCB1: About("not used", _AUER),
@@ -70,11 +73,16 @@ ABOUT: dict[type, About] = {
     UCBAT: About("needed", _KALLUS),
     TwoStage: About("needed", _KALLUS),
 }
-"""By kind; every registered one is in here."""
+"""By kind; every registered one but those around another is in here."""
 
 
 def about(policy: Policy[Any]) -> About:
-    """What is known of a policy; a protocol that credits the proposal has no use for compliance."""
+    """What is known of a policy: of a forgetful one what is known of its base.
+
+    A protocol that credits the proposal has no use for compliance.
+    """
+    if isinstance(policy, Forgetting):
+        return about(policy.base)
     found = ABOUT[type(policy)]
     if isinstance(policy, Protocol) and policy.credit == "chosen":
         return found._replace(compliance="not used")
