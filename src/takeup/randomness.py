@@ -26,6 +26,20 @@ def stream(seed: int, *path: int | str) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
 
 
+def bits(count: int, seed: int, *path: int | str) -> int:
+    """The first random bits of (seed, path), as a whole number from 0 to 2^count - 1: a hash of both.
+
+    Where a single number is drawn it costs a tenth of what a stream does.
+
+    Args:
+        count: how many bits, at most 64.
+        seed: any whole number of at least 0, of any size.
+        path: what the bits are for; different paths give independent bits.
+    """
+    digest = hashlib.blake2b(repr((seed, *path)).encode(), digest_size=8, person=b"takeup-bits").digest()
+    return int.from_bytes(digest, "little") >> (64 - count)
+
+
 class Streams:
     """Several streams side by side: whatever is drawn, row i along the first axis comes from stream i alone.
 

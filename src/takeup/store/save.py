@@ -92,7 +92,22 @@ def decision_number(event: Event) -> int | None:
 
 def record_values(trial: str, record: Record) -> dict[str, Any]:
     """A row of the decisions."""
-    return {"trial": trial, **{name: _stored(getattr(record, name)) for name in Record.__slots__}}
+    return {
+        "trial": trial,
+        "number": record.number,
+        "unit": record.unit,
+        "occasion": record.occasion,
+        "context": record.context,
+        "proposal": record.proposal,
+        "at": record.at,
+        "due": record.due,
+        "sequence": record.sequence,
+        "implemented": record.implemented,
+        "outcome": record.outcome,
+        "missing_implemented": int(record.missing_implemented),
+        "missing_outcome": int(record.missing_outcome),
+        "counted": int(record.counted),
+    }
 
 
 def rollup_values(trial: str, place: tuple[int, int], row: Row) -> dict[str, Any]:
@@ -107,11 +122,6 @@ def rollup_values(trial: str, place: tuple[int, int], row: Row) -> dict[str, Any
         "best": json.dumps(row.best),
         "until": row.until,
     }
-
-
-def _stored(value: Any) -> Any:
-    """Yes and no as 1 and 0."""
-    return int(value) if isinstance(value, bool) else value
 
 
 def _save_decisions(connection: Connection, book: Book) -> None:

@@ -9,12 +9,13 @@ import numpy as np
 
 from takeup.checks import FloatArray, IntArray
 from takeup.evidence import Evidence
-from takeup.randomness import stream
+from takeup.randomness import bits, stream
 from takeup.space import UNSEEN
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret
 
-GRAIN = 2**32
+GRAIN_BITS = 32
+GRAIN = 2**GRAIN_BITS
 """Probabilities are whole multiples of 1 / GRAIN: they add up exactly, and so does what is drawn from them."""
 
 
@@ -36,9 +37,9 @@ class Choice:
 def choose(design: Design, secret: Secret, counts: IntArray, context: int, number: int) -> Choice:
     """What to propose to the unit of decision `number`.
 
-    Two streams take part. The vector of probabilities is a function of the seed, the context and what is known in it:
-    decisions that know the same share one vector, however many they are. The proposal is drawn from that vector with
-    a stream that is a function of the seed and the decision's number alone, so its probability is what the vector says.
+    Chance takes part twice. The vector of probabilities is a function of the seed, the context and what is known in
+    it: decisions that know the same share one vector, however many they are. The proposal is drawn from that vector by
+    bits that are a function of the seed and the decision's number alone, so its probability is what the vector says.
 
     Args:
         design: the trial's.
@@ -50,7 +51,7 @@ def choose(design: Design, secret: Secret, counts: IntArray, context: int, numbe
     here = informative(counts[context])
     best = _best(design, secret, context, here.tobytes())
     probability, ends = _spread(design, None if number <= design.spec.burn_in else best)
-    draw = int(stream(secret.number, "decision", number).integers(GRAIN))
+    draw = bits(GRAIN_BITS, secret.number, "decision", number)
     return Choice(bisect_right(ends, draw), probability, best)
 
 
