@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ class RemoteTrial:
         self._draw = draw
         self._spool = None if spool is None else Spool(spool, trial)
         if self._spool is not None and self._spool.agreed is None:
-            self._agree()
+            self._agree(client.timeout)
 
     def close(self) -> None:
         """Let go of the spool."""
@@ -95,7 +96,8 @@ class RemoteTrial:
                 raise
             return drawn or self._fall_back(ask)
         if self._spool is not None and self._spool.agreed is None:
-            self._agree()
+            with suppress(UnreachableError):
+                self._agree(seconds)
         return Decision(**said)
 
     def decide_many(
@@ -236,9 +238,9 @@ class RemoteTrial:
         body = {"state": state} | ({} if reason is None else {"reason": reason})
         return str(self._client.call("PUT", f"{self._path}/state", body)["state"])
 
-    def _agree(self) -> None:
+    def _agree(self, seconds: float) -> None:
         """Learn what to draw from, as soon as the trial has begun and its spec cannot change any more."""
-        said = self.show()
+        said = self._client.call("GET", self._path, timeout=seconds)
         if said["state"] != "draft" and self._spool is not None:
             self._spool.agree(said["spec"])
 

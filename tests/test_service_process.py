@@ -1,0 +1,122 @@
+"""Real servers on loopback: the same key and the same unit from many at once, kills, and an orderly end."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import servers
+import torment
+from load import Requests
+from serving import Served, served
+from takeup.live import Trial
+from torment import SPEC, Acknowledged, Crowd
+
+KEYS, UNITS = 200, 50
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("served")
+    with served(folder / "trials.db", folder, "--rate", "1000000") as running:
+        yield running
+
+
+def test_a_key_sent_sixteen_times_at_once_has_one_effect(server: Served) -> None:
+    key = server.key("decide", "design")
+    trial = server.trial({**SPEC, "name": "keys"}, key)
+    answers = asyncio.run(torment.keys_at_once(Crowd([server.port], Requests(trial, key)), KEYS, 16))
+    assert {len(each) for each in answers.values()} == {1}
+    with Trial.open(server.database, trial) as opened:
+        assert opened.progress().decisions == KEYS
+        assert opened.progress().sequence == 2 + KEYS
+        assert opened.audit().passed
+
+
+def test_a_unit_asked_for_by_many_at_once_has_one_decision(server: Served) -> None:
+    key = server.key("decide", "design")
+    trial = server.trial({**SPEC, "name": "units"}, key)
+    numbers = asyncio.run(torment.units_at_once(Crowd([server.port], Requests(trial, key)), UNITS, 32))
+    assert sorted(number for each in numbers.values() for number in each) == list(range(1, UNITS + 1))
+    with Trial.open(server.database, trial) as opened:
+        assert opened.progress().decisions == UNITS
+        assert opened.audit().passed
+
+
+def test_two_processes_on_one_database_agree(postgres: servers.Server, tmp_path: Path) -> None:
+    """Keys and units go to two servers at once; PostgreSQL's lock puts them in one order."""
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for folder in folders:
+        folder.mkdir()
+    with postgres.database() as url:
+        one = Served(url, folders[0], ["--rate", "1000000"])
+        other = Served(url, folders[1], ["--rate", "1000000"])
+        try:
+            assert other.admin is None
+            key = one.key("decide", "design", "read-unblinded")
+            trial = one.trial(SPEC, key)
+            crowd = Crowd([one.port, other.port], Requests(trial, key))
+            answers = asyncio.run(torment.keys_at_once(crowd, 60, 8))
+            assert {len(each) for each in answers.values()} == {1}
+            numbers = asyncio.run(torment.units_at_once(crowd, 20, 8))
+            assert {len(each) for each in numbers.values()} == {1}
+            status, progress = other.request("GET", f"/trials/{trial}/progress", key=key)
+            assert (status, progress["decisions"]) == (200, 80)
+            assert one.request("GET", f"/trials/{trial}/audit", key=key)[1]["passed"] is True
+        finally:
+            one.stop()
+            other.stop()
+
+
+def test_nothing_acknowledged_is_lost_when_the_service_is_killed(tmp_path: Path) -> None:
+    said, missing = torment.killed_again_and_again(tmp_path, kills=3, seconds=0.7, seed=1)
+    assert missing == []
+    assert said.broken >= 3
+
+
+def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
+    """SIGTERM under load: whoever was let in gets an answer, nobody else does, and all of it is there."""
+    said = Acknowledged()
+    server = Served(tmp_path / "trials.db", tmp_path, ["--rate", "1000000"])
+    key = server.key("decide", "report", "design")
+    trial = server.trial(SPEC, key)
+
+    async def under_load() -> None:
+        until = time.monotonic() + 60
+        running = asyncio.create_task(torment.decide_and_report(server.port, Requests(trial, key), "x", until, said))
+        await asyncio.sleep(0.7)
+        await asyncio.to_thread(server.stop)
+        await running
+
+    asyncio.run(under_load())
+    assert len(said) > 0
+    assert torment.lost(server.database, trial, said) == []
+    with Trial.open(server.database) as opened:
+        assert opened.progress().sequence == 2 + len(said)
+    lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+    assert lines[-1]["message"].startswith("Finished server process")
+
+
+def test_logs_name_requests_and_tell_no_secret(tmp_path: Path) -> None:
+    seed = "5eed" * 16
+    with served(tmp_path / "trials.db", tmp_path) as server:
+        key = server.key("decide", "design", "read-unblinded")
+        server.request("POST", "/trials?trial=t", {**SPEC, "seed": seed}, key)
+        server.request("POST", "/trials?trial=t", {**SPEC, "seed": seed}, key)
+        server.request("POST", "/trials?trial=u", {**SPEC, "seed": seed + "0"}, key)
+        server.request("PUT", "/trials/t/state", {"state": "running"}, key)
+        server.request("POST", "/trials/t/decisions", {"unit": "Jane Doe", "context": 0}, key, X_Request_ID="mine")
+        server.request("GET", "/trials?secret=hunter2", key=key[:-1])
+        admin = server.admin
+    text = server.log.read_text()
+    assert admin is not None
+    for secret in (key, key.split("_", 2)[2], admin, admin.split("_", 2)[2], seed, "Jane", "hunter2", "Bearer"):
+        assert secret not in text
+    lines = [json.loads(line) for line in text.splitlines()]
+    mine = next(line for line in lines if line.get("request") == "mine")
+    assert (mine["method"], mine["route"], mine["status"]) == ("POST", "/trials/{trial}/decisions", 200)
+    assert (mine["trial"], mine["key"]) == ("t", key.split("_")[1])
+    assert [line["status"] for line in lines if line.get("route") == "/trials"] == [201, 409, 422, 401]

@@ -1,0 +1,178 @@
+"""Many clients at once, and a service that is killed under them: what every test of it, short or long, does."""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import load
+from serving import Served
+from takeup.live import audit
+from takeup.randomness import stream
+from takeup.store import looking, reading
+
+SPEC: dict[str, Any] = {"name": "Torment", "space": {"proposals": 3, "contexts": 2}, "policy": {"kind": "TSObs"}}
+IN_FLIGHT = b"urn:takeup:in-flight"
+AGAIN = 0.002
+
+
+class Crowd:
+    """Connections that share the work."""
+
+    def __init__(self, ports: Sequence[int], requests: load.Requests) -> None:
+        self._ports, self.requests = ports, requests
+
+    async def run(
+        self, connections: int, tasks: Sequence[Callable[["Crowd", load.Connection], Awaitable[None]]]
+    ) -> None:
+        """Every task once, in order, on whichever connection is free."""
+        waiting = iter(tasks)
+
+        async def work(port: int) -> None:
+            connection = await load.Connection.open(port)
+            for task in waiting:
+                await task(self, connection)
+            connection.close()
+
+        ports = [self._ports[i % len(self._ports)] for i in range(connections)]
+        await asyncio.gather(*(work(port) for port in ports))
+
+    async def ask(self, connection: load.Connection, what: str, body: dict[str, Any], key: str) -> Any:
+        """The answer, asking again as long as another request with the same key is on its way."""
+        while True:
+            status, answer = await connection.ask(self.requests.post(what, body, key))
+            if status == 200:
+                return json.loads(answer)
+            assert status == 409, answer
+            assert IN_FLIGHT in answer, answer
+            await asyncio.sleep(AGAIN)
+
+
+Task = Callable[[Crowd, load.Connection], Awaitable[None]]
+
+
+async def keys_at_once(crowd: Crowd, keys: int, times: int) -> dict[str, set[str]]:
+    """Send every key so many times, on 64 connections; the answers to each."""
+    answers: dict[str, set[str]] = {}
+
+    def task(i: int) -> Task:
+        async def send(crowd: Crowd, connection: load.Connection) -> None:
+            body = {"unit": f"k{i}", "context": i % 2}
+            answer = await crowd.ask(connection, "decisions", body, f"key {i}")
+            answers.setdefault(f"key {i}", set()).add(json.dumps(answer))
+
+        return send
+
+    order = [i for first in range(0, keys, 64) for _ in range(times) for i in range(first, min(first + 64, keys))]
+    await crowd.run(64, [task(i) for i in order])
+    return answers
+
+
+async def units_at_once(crowd: Crowd, units: int, times: int) -> dict[str, set[int]]:
+    """Ask for every unit so many times under other keys; the decision numbers of each."""
+    numbers: dict[str, set[int]] = {}
+
+    def task(i: int, again: int) -> Task:
+        async def send(crowd: Crowd, connection: load.Connection) -> None:
+            body = {"unit": f"u{i}", "context": i % 2}
+            answer = await crowd.ask(connection, "decisions", body, f"unit {i}, {again}")
+            numbers.setdefault(f"u{i}", set()).add(answer["number"])
+
+        return send
+
+    await crowd.run(64, [task(i, again) for i in range(units) for again in range(times)])
+    return numbers
+
+
+@dataclass
+class Acknowledged:
+    """What the service has said it has done."""
+
+    decided: list[tuple[int, str, str]] = field(default_factory=list)
+    reported: list[tuple[int, str]] = field(default_factory=list)
+    broken: int = 0
+
+    def __len__(self) -> int:
+        return len(self.decided) + len(self.reported)
+
+
+async def decide_and_report(port: int, requests: load.Requests, run: str, until: float, said: Acknowledged) -> None:
+    """Sixteen clients, one decision and one report after the other, until the time is over or the line is dead."""
+
+    async def client(name: int) -> None:
+        connection = await load.Connection.open(port)
+        i = 0
+        while time.monotonic() < until:
+            unit, i = f"{run}-{name}-{i}", i + 1
+            status, answer = await connection.ask(
+                requests.post("decisions", {"unit": unit, "context": i % 2}, f"d{unit}")
+            )
+            assert status == 200, answer
+            decision = json.loads(answer)
+            said.decided.append((decision["number"], unit, decision["proposal"]))
+            report = {"decision": decision["number"], "implemented": i % 3, "outcome": i % 2}
+            status, answer = await connection.ask(requests.post("reports", report, f"r{unit}"))
+            assert status == 200, answer
+            said.reported.append((json.loads(answer)["sequence"], f"r{unit}"))
+        connection.close()
+
+    async def until_it_breaks(name: int) -> None:
+        try:
+            await client(name)
+        except OSError:
+            said.broken += 1
+
+    await asyncio.gather(*(until_it_breaks(name) for name in range(16)))
+
+
+def lost(database: str | Path, trial: str, said: Acknowledged) -> list[str]:
+    """What was acknowledged and is not in the log exactly once; and what an audit finds."""
+    with looking(database) as connection:
+        found = audit(connection, trial)
+        decided: Counter[tuple[int, str, str]] = Counter()
+        reported: Counter[tuple[int, str]] = Counter()
+        for logged in reading.log(connection, trial):
+            body = json.loads(logged.body)
+            if logged.kind == "decided":
+                decided[body["number"], body["unit"], body["proposal"]] += 1
+            elif logged.kind == "reported":
+                reported[logged.sequence, body["key"]] += 1
+    missing = [f"decision {each}" for each in said.decided if decided[each] != 1]
+    missing += [f"report {each}" for each in said.reported if reported[each] != 1]
+    twice = [f"{key} twice" for key, times in Counter(key for _, key in reported).items() if times > 1]
+    return [*missing, *twice, *([] if found.passed else [str(found.difference)])]
+
+
+def killed_again_and_again(folder: Path, kills: int, seconds: float, seed: int) -> tuple[Acknowledged, list[str]]:
+    """Kill a service under load so many times; all that was acknowledged, and what is missing of it."""
+    database, said, rng = folder / "trials.db", Acknowledged(), stream(seed)
+    server = Served(database, folder, ["--rate", "1000000"])
+    key = server.key("decide", "report", "design")
+    trial = server.trial(SPEC, key)
+    missing: list[str] = []
+    for run in range(kills):
+        requests, port = load.Requests(trial, key), server.port
+
+        async def under_load(server: Served, requests: load.Requests, port: int, run: int) -> None:
+            running = asyncio.create_task(
+                decide_and_report(port, requests, f"{run}", time.monotonic() + 60, said), name="load"
+            )
+            await asyncio.sleep(seconds * (0.5 + rng.random()))
+            server.kill()
+            with contextlib.suppress(OSError):
+                await running
+
+        before = len(said)
+        asyncio.run(under_load(server, requests, port, run))
+        assert len(said) > before, "nothing was acknowledged before the kill"
+        missing = lost(database, trial, said)
+        if missing:
+            break
+        server = Served(database, folder, ["--rate", "1000000"])
+    server.stop()
+    return said, missing
