@@ -130,8 +130,8 @@ def causal(
     """
     rng, everyone = np.random.default_rng(seed), np.arange(runs)
     success, failure = np.ones((runs, 2, 2)), np.ones((runs, 2, 2))
-    for x in range(2):
-        success[:, x, x], failure[:, x, x] = observed[x, 1], observed[x, 0]
+    for intent in range(2):
+        success[:, intent, intent], failure[:, intent, intent] = observed[intent, 1], observed[intent, 0]
     regret = np.zeros(runs)
     for _ in range(horizon):
         x = rng.integers(2, size=runs)

@@ -8,6 +8,7 @@ import naive_bandits
 from takeup import TS, CausalTS, Environment, Evidence, InputError, IntentTS, Space, UnsuitableError, simulate, stream
 from takeup.paper.related import intents
 from takeup.policies.intent import intents as intents_of
+from takeup.simulation.run import EngineName
 
 GREEDY = intents.CASINOS["greedy casino"]
 
@@ -24,8 +25,9 @@ def test_causal_ts_is_the_authors_algorithm(name: str) -> None:
     casino = intents.CASINOS[name]
     policy = intents.causal(casino)
     twin = naive_bandits.causal(intents.by_intent(casino), np.asarray(policy.observed), 150, 2000, 1)
-    for engine in ("reference", "cpu"):
-        ours = simulate(intents.environment(casino), policy, 150, 2000, seed=2, engine=engine)  # type: ignore[arg-type]
+    engines: tuple[EngineName, ...] = ("reference", "cpu")
+    for engine in engines:
+        ours = simulate(intents.environment(casino), policy, 150, 2000, seed=2, engine=engine)
         assert stats.ks_2samp(ours.final(policy.name), twin).pvalue > 1e-5
 
 

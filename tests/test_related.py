@@ -40,7 +40,7 @@ def test_the_casinos_agree_with_the_authors_code() -> None:
 
 def test_the_trap_world_agrees_with_the_printed_table() -> None:
     """TS by its five policies, 60 runs, printed and by the authors' code; false alarms as above."""
-    trapped = compliance_aware._surplus({"trap": compliance_aware.trap()}, TS(), 60, 5, "cpu", silent)
+    trapped = compliance_aware._surplus({"trap": compliance_aware.trap()}, TS(), 60, 5, "cpu", silent, 10_000)
     found = list(compliance_aware._of_trap(trapped))
     assert len(found) == 10
     for each in found:
@@ -50,11 +50,22 @@ def test_the_trap_world_agrees_with_the_printed_table() -> None:
 def test_the_second_example_of_kallus_agrees_at_the_short_horizon() -> None:
     """Ten figures of 30 runs; false alarms as above."""
     two = instruments.second_example()
-    policies = [*instruments.upper_bounds(two), *instruments.two_stage(two)]
+    policies = [*instruments.upper_bounds(two, 2.0), *instruments.two_stage(two)]
     short = instruments._costs(two, policies, instruments.SECOND, 30, 5, "cpu", silent)
-    for each in instruments._again(short, 30, instruments.SECOND):
+    for each in instruments._again(short, instruments.SECOND):
         assert each.agrees, each
     assert all(statement.holds for statement in instruments._statements(short, "it"))
+
+
+def test_the_spread_of_what_units_lose() -> None:
+    """A tenth comply with example 2, and lose 1.1, 1, 1, 1 or 0: a variance of 0.1 * 0.9 times the square.
+
+    By proposals, the first costs 0.1 to the four tenths who follow it, 0.4 * 0.6 * 0.01, and the next three are alike.
+    """
+    two = instruments.second_example()
+    lost = np.array([1.1, 1, 1, 1, 0])
+    np.testing.assert_allclose(instruments.variances(two, "compliers"), 0.09 * lost**2, atol=1e-9)
+    np.testing.assert_allclose(instruments.variances(two, "proposals")[:4], [0.0024, 0, 0, 0], atol=1e-9)
 
 
 def test_everything_runs_and_is_told_to_machines(monkeypatch: pytest.MonkeyPatch) -> None:

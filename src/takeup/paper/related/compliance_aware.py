@@ -132,10 +132,11 @@ def run(replications: int, seed: int, engine: EngineName, progress: Progress) ->
     """The trap world, the stroke trial, and two more worlds of the authors' code."""
     surplus: dict[tuple[str, str, str], FloatArray] = {}
     for drug in DRUGS:
+        worlds = {drug: stroke(drug)}
         for name, base in BASES.items():
-            for column, runs in _surplus({drug: stroke(drug)}, base, replications, seed, engine, progress).items():
+            for column, runs in _surplus(worlds, base, replications, seed, engine, progress, HORIZON).items():
                 surplus[name, drug, column] = runs[:, -1]
-    trapped = _surplus({"trap": trap()}, TS(), replications, seed, engine, progress)
+    trapped = _surplus({"trap": trap()}, TS(), replications, seed, engine, progress, HORIZON)
     figures = [*_of_trap(trapped), *_of_stroke(surplus)]
     for again, compliers, least, horizon, many in (
         (_INDEPENDENT, 0.9, 0.9, HORIZON, replications),
@@ -160,7 +161,7 @@ def _surplus(
     seed: int,
     engine: EngineName,
     progress: Progress,
-    horizon: int = HORIZON,
+    horizon: int,
 ) -> dict[str, FloatArray]:
     """The surplus of each column at the steps; (environments times replications, steps)."""
     steps = [step for step in STEPS if step <= horizon] or [horizon]

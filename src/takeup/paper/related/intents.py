@@ -119,9 +119,9 @@ def _figures(
     name: str, casino: Casino, regret: dict[str, FloatArray], share: dict[str, FloatArray]
 ) -> Iterator[Figure]:
     """Theirs are of rewards as they fell: a regret of theirs has their noise, and a share that of the patients met."""
-    rate = by_intent(casino)
-    noise = HORIZON * float((rate * (1 - rate)).max())
     for i, policy in enumerate(_POLICIES):
+        rate = unseen(casino).value() if policy == "TS" else by_intent(casino)
+        noise = HORIZON * float((rate * (1 - rate)).max())
         error = float(np.sqrt((regret[policy].var(ddof=1) + noise) / RUNS))
         published = Published(casino.regret[i], 0.05, error, "authors' code")
         yield Figure(SOURCE, name, policy, "regret", published, *Mean.of(regret[policy]))
