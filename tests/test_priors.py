@@ -83,24 +83,21 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_seeing_more_helps() -> None:
-    """Environments 3 and 4 after 500 decisions, 200 runs: the regret of TS-Lat by Gibbs falls with every step.
-
-    From nothing to a half to all: the differences are above 3 standard errors when written; none may be below 0.
-    """
-    curve = audited.curve(200, seed=1, engine="cpu", horizon=500, fractions=(0.0, 0.5, 1.0))
+    """Environments 3 and 4 after 300 decisions, 100 runs: with all seen the regret is lower by 5 standard errors."""
+    curve = audited.curve(100, seed=1, engine="cpu", horizon=300, fractions=(0.0, 1.0))
     for number in audited.ENVIRONMENTS:
-        means = [curve.at(number, fraction, "TS-Lat-0 Gibbs").mean for fraction in (0.0, 0.5, 1.0)]
-        assert means == sorted(means, reverse=True)
+        nothing, everything = (curve.at(number, fraction, "TS-Lat-0 Gibbs") for fraction in (0.0, 1.0))
+        assert nothing.mean - everything.mean > 5 * np.hypot(nothing.mcse, everything.mcse)
         all_seen = [curve.at(number, 1.0, policy) for policy in ("TS-Obs", "TS-Lat-0", "TS-Lat-0 Gibbs")]
         for row in all_seen[1:]:  # with all compliance seen all three are one policy
             assert abs(row.mean - all_seen[0].mean) < 4.5 * np.hypot(row.mcse, all_seen[0].mcse)
-    assert len(curve.rows) == len(audited.policies()) * 2 * 3
-    assert audited.decisions(200, 500, (0.0, 0.5, 1.0)) == len(curve.rows) * 500 * 200
+    assert len(curve.rows) == len(audited.policies()) * 2 * 2
+    assert audited.decisions(100, 300, (0.0, 1.0)) == len(curve.rows) * 300 * 100
 
 
 def test_pilots_help_and_are_their_own() -> None:
-    """60 runs of 300 decisions: 500 patients of a pilot lower the regret of TS-Lat by more than 3 standard errors."""
-    found = piloted.worth(60, seed=2, engine="cpu", horizon=300, patients=(0, 500))
+    """40 runs of 300 decisions: 500 patients of a pilot lower the regret of TS-Lat by more than 3 standard errors."""
+    found = piloted.worth(40, seed=2, engine="cpu", horizon=300, patients=(0, 500))
     rows = {(row.environment, row.patients, row.policy): row for row in found.rows}
     for number in piloted.ENVIRONMENTS:
         none, much = rows[number, 0, "TS-Lat-0"], rows[number, 500, "TS-Lat-0"]
