@@ -5,7 +5,7 @@ from takeup.live.audit import Audit, Difference, audit
 from takeup.live.course import Course, Point, SampleRatio
 from takeup.live.progress import Progress
 from takeup.live.summary import Advice, Estimate, Summary, Withheld
-from takeup.live.trial import Trial, trials
+from takeup.live.trial import Trial, progress_in, trials
 
 __all__ = [
     "Advice",
@@ -23,6 +23,7 @@ __all__ = [
     "Withheld",
     "audit",
     "new_key",
+    "progress_in",
     "read_anchors",
     "read_key",
     "trials",

@@ -248,7 +248,7 @@ class Trial:
     def progress(self) -> Progress:
         """How the trial is getting on, without a word about any arm."""
         at = self.store.clock()
-        return self.store.read(lambda connection: _progress(connection, self.id, at))
+        return self.store.read(lambda connection: progress_in(connection, self.id, at))
 
     def summary(self) -> Summary:
         """What the trial has found so far; unblinds."""
@@ -303,12 +303,13 @@ def trials(store: Store) -> list[Progress]:
     at = store.clock()
 
     def look(connection: Connection) -> list[Progress]:
-        return [_progress(connection, trial, at) for trial in reading.identifiers(connection)]
+        return [progress_in(connection, trial, at) for trial in reading.identifiers(connection)]
 
     return store.read(look)
 
 
-def _progress(connection: Connection, trial: str, at: int) -> Progress:
+def progress_in(connection: Connection, trial: str, at: int) -> Progress:
+    """How a trial is getting on, as a connection sees it."""
     return progress_of(reading.snapshot(connection, trial, course=False), reading.late(connection, trial, at))
 
 

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from takeup.errors import TakeupError
 from takeup.live import Anchors, read_key, trials
-from takeup.service import openapi, problem
+from takeup.service import openapi, pages, problem
 from takeup.service.core import Service
 from takeup.service.gate import Gate
 from takeup.service.limiter import Limiter
@@ -20,6 +20,7 @@ from takeup.service.logs import RequestLog
 from takeup.service.metrics import Metrics
 from takeup.service.ring import KeyRing
 from takeup.service.routes import routes
+from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
 from takeup.store import Store
 from takeup.trial import Tick
@@ -41,11 +42,13 @@ def create_app(
     """
     opened = store or open_store(settings)
     readers = ThreadPoolExecutor(READERS, thread_name_prefix="takeup-reader")
+    ring = KeyRing(opened, readers, settings.key_seconds)
     service = Service(
         settings,
         opened,
         readers,
-        KeyRing(opened, readers, settings.key_seconds),
+        ring,
+        Sessions(opened, readers, ring, settings.session_seconds, settings.key_seconds),
         Limiter(settings.rate, settings.burst),
         Metrics(lambda: opened.queued),
     )
@@ -76,7 +79,7 @@ def create_app(
         app.add_exception_handler(error, problem.handle)
     app.add_middleware(Gate, settings=settings, metrics=service.metrics, log=log)
     # Not include_router: it looks every route up twice, which decisions would pay for.
-    app.router.routes.extend(routes())
+    app.router.routes.extend([*routes(), *pages.routes()])
     return app
 
 

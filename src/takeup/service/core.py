@@ -13,6 +13,7 @@ from takeup.service.limiter import Limiter
 from takeup.service.metrics import Metrics
 from takeup.service.problem import Refused
 from takeup.service.ring import KeyRing
+from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
 from takeup.store import Store
 from takeup.trial import Command
@@ -30,20 +31,24 @@ class Service:
         store: where the trials are.
         readers: the threads that read, so that the one that answers never waits for the disk.
         ring: the API keys.
+        sessions: who has signed in to the pages.
         limiter: how often each may ask.
         metrics: how it is doing.
         flights: idempotency keys of requests that are on their way, by trial.
         errand: held by what would slow down everything else: one audit or export at a time.
+        closing: set when the service is about to stop; answers that last end then.
     """
 
     settings: Settings
     store: Store
     readers: ThreadPoolExecutor
     ring: KeyRing
+    sessions: Sessions
     limiter: Limiter
     metrics: Metrics
     flights: set[tuple[str, str]] = field(default_factory=set)
     errand: asyncio.Lock = field(default_factory=asyncio.Lock)
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def read(self, call: Callable[[], Result]) -> Result:
         """Run something that waits, in a thread."""

@@ -34,13 +34,16 @@ class KeyRing:
 
     async def find(self, token: str) -> ApiKey | None:
         """The key with this text, unless it was revoked."""
+        id_ = keys.id_of(token)
+        key = None if id_ is None else await self.get(id_)
+        return key if key is not None and keys.matches(key, token) else None
+
+    async def get(self, id_: str) -> ApiKey | None:
+        """The key with this identifier, unless it was revoked."""
         if self._clock() - self._read_at > self._seconds:
             await self._fresh()
-        id_ = keys.id_of(token)
-        key = None if id_ is None else self._keys.get(id_)
-        if key is None or key.revoked_at is not None or not keys.matches(key, token):
-            return None
-        return key
+        key = self._keys.get(id_)
+        return key if key is not None and key.revoked_at is None else None
 
     async def all(self) -> list[ApiKey]:
         """All keys, the revoked ones too, in the order in which they were made."""

@@ -1,5 +1,6 @@
 """The process that serves."""
 
+import asyncio
 import socket
 from contextlib import suppress
 
@@ -33,8 +34,9 @@ def address(settings: Settings, listening: socket.socket) -> str:
 
 def serve(settings: Settings, store: Store, listening: socket.socket, log: RequestLog) -> None:
     """Serve until the process is told to stop; requests that were accepted are finished first."""
+    app = create_app(settings, store, log)
     config = uvicorn.Config(
-        create_app(settings, store, log),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -46,4 +48,17 @@ def serve(settings: Settings, store: Store, listening: socket.socket, log: Reque
         ws="none",
     )
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config, app.state.service.closing).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that tells answers without an end of their own, such as live pages, that it is about to stop."""
+
+    def __init__(self, config: uvicorn.Config, closing: asyncio.Event) -> None:
+        super().__init__(config)
+        self._closing = closing
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish what was accepted, and stop."""
+        self._closing.set()
+        await super().shutdown(sockets)

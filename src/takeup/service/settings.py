@@ -28,6 +28,7 @@ class Settings:
         rate: how many requests a second a key may make in the long run.
         burst: how many it may make at once.
         key_seconds: how long a key that another process revoked may still work.
+        session_seconds: how long a person who signed in to the pages stays so.
         queue_limit: how many requests may wait for the database; more are turned away at once.
         tick_seconds: how often outcome windows are looked after when nobody asks for anything.
         grace_seconds: how long requests that were accepted may take to finish when the service is stopped.
@@ -46,6 +47,7 @@ class Settings:
     rate: float = 2_000.0
     burst: float = 4_000.0
     key_seconds: float = 2.0
+    session_seconds: float = 12 * 3_600.0
     queue_limit: int = 10_000
     tick_seconds: float = 60.0
     grace_seconds: int = 30

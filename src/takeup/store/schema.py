@@ -130,6 +130,17 @@ api_keys = Table(
 )
 """Who may do what over HTTP. The lists are JSON; no trials means all. Rows stay when a key is revoked."""
 
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("key", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""Who has signed in to the pages, and with which API key."""
+
 TRIGGERS = {
     "sqlite": ("events_no_update", "events_no_delete"),
     "postgresql": ("events_no_update", "events_no_delete", "events_no_truncate"),

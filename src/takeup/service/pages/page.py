@@ -1,0 +1,216 @@
+"""Pages: what a browser gets. They are let in by a session instead of a key, and go through the same service."""
+
+import math
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
+
+from takeup.service import problem
+from takeup.service.body import parse_form
+from takeup.service.core import Service, service_of
+from takeup.service.guard import Handler, media_type
+from takeup.service.keys import ApiKey, Scope
+from takeup.service.pages.templates import render
+from takeup.service.problem import Refused
+from takeup.service.sessions import form_token, same
+from takeup.service.settings import Settings
+
+HOME, SIGN_IN = "/app", "/app/sign-in"
+FORM = "application/x-www-form-urlencoded"
+FORM_TOKEN = "form_token"  # a field's name
+CONTENT_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'self'",
+        "script-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+READERS: tuple[Scope, ...] = ("read-blinded", "read-unblinded")
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Visit:
+    """One request of a browser.
+
+    Attributes:
+        request: the request.
+        service: what it has come to.
+        cookie: the text of the visitor's cookie: a session's, or one of somebody who has not signed in.
+        caller: the key that the visitor signed in with; None on the pages that are open to all.
+        form: the fields that were sent.
+    """
+
+    request: Request
+    service: Service
+    cookie: str
+    caller: ApiKey | None = None
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> ApiKey:
+        """The key that the visitor signed in with."""
+        assert self.caller is not None  # the guard has seen to it
+        return self.caller
+
+    @property
+    def trial(self) -> str:
+        """The trial that the page is about."""
+        return str(self.request.path_params["trial"])
+
+    @property
+    def unblinded(self) -> bool:
+        """Whether the visitor may see what each arm does."""
+        return self.may("read-unblinded")
+
+    def may(self, *scopes: Scope) -> bool:
+        """Whether the visitor has one of these scopes."""
+        return self.caller is not None and self.caller.allows(scopes)
+
+    async def read(self, call: Callable[[], Result]) -> Result:
+        """Run something that waits, in a thread."""
+        return await self.service.read(call)
+
+    def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page from a template, which knows the visit and the token that its forms must carry."""
+        return html(render(template, visit=self, form_token=form_token(self.cookie), **values), status)
+
+    def see(self, path: str) -> RedirectResponse:
+        """Send the browser to another page, after a form has had its effect."""
+        return RedirectResponse(path, 303)
+
+
+Endpoint = Callable[[Visit], Awaitable[Response]]
+
+
+class Page(APIRoute):
+    """A page, and who may see it: visitors whose key has one of its scopes, or everybody where it has none."""
+
+    def __init__(self, path: str, view: Endpoint, method: str, scopes: tuple[Scope, ...]) -> None:
+        self.view, self.scopes = view, scopes
+
+        async def endpoint(request: Request) -> Response:  # what FastAPI is shown; the handler below goes past it
+            raise NotImplementedError
+
+        super().__init__(path, endpoint, methods=[method], include_in_schema=False, response_model=None)
+
+    def get_route_handler(self) -> Handler:
+        """Let the visitor in or send them to sign in, call the view, and show as a page whatever goes wrong."""
+
+        async def handle(request: Request) -> Response:
+            visit = Visit(request, service_of(request), _cookie(request))
+            try:
+                if self.scopes:
+                    visit = await _admit(visit, self.scopes)
+                if request.method == "POST":
+                    visit = await _sent(visit)
+                return await self.view(visit)
+            except Exception as error:
+                found = problem.refused(error)
+                if found.kind == "internal":
+                    raise
+                request.scope["takeup.problem"] = found.kind
+                if found.kind == "unauthenticated" and request.method == "GET":
+                    return RedirectResponse(f"{SIGN_IN}?next={quote(request.url.path)}", 303)
+                answer = visit.page("problem", found.status_code, problem=found.problem)
+                answer.headers.update(found.headers or {})
+                return answer
+
+        return handle
+
+
+class Pages:
+    """The pages of a file."""
+
+    def __init__(self) -> None:
+        self.routes: list[Page] = []
+
+    def get(self, path: str, *scopes: Scope) -> Callable[[Endpoint], Endpoint]:
+        """A page to look at."""
+        return self._add("GET", path, scopes)
+
+    def post(self, path: str, *scopes: Scope) -> Callable[[Endpoint], Endpoint]:
+        """What a form does; its fields and its token have been checked by the time it is called."""
+        return self._add("POST", path, scopes)
+
+    def _add(self, method: str, path: str, scopes: tuple[Scope, ...]) -> Callable[[Endpoint], Endpoint]:
+        def add(view: Endpoint) -> Endpoint:
+            self.routes.append(Page(path, view, method, scopes))
+            return view
+
+        return add
+
+
+def html(content: str, status: int = 200) -> HTMLResponse:
+    """An answer that a browser shows, with a policy under which it runs nothing that is not ours."""
+    return HTMLResponse(content, status, {"Content-Security-Policy": CONTENT_POLICY})
+
+
+def cookie_name(settings: Settings) -> str:
+    """The cookie's name; the prefix makes browsers insist on TLS and on this host."""
+    return "__Host-takeup" if settings.encrypted else "takeup"
+
+
+def set_cookie(response: Response, settings: Settings, token: str, seconds: int | None) -> None:
+    """Give the visitor a cookie that no script and no other site can use; without `seconds` until the browser ends."""
+    response.set_cookie(
+        cookie_name(settings),
+        token,
+        max_age=seconds,
+        path="/",
+        secure=settings.encrypted,
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def new_cookie() -> str:
+    """A cookie for somebody who has not signed in."""
+    return secrets.token_urlsafe(32)
+
+
+def _cookie(request: Request) -> str:
+    return request.cookies.get(cookie_name(service_of(request).settings), "")
+
+
+async def _admit(visit: Visit, scopes: tuple[Scope, ...]) -> Visit:
+    request, service = visit.request, visit.service
+    key = await service.sessions.find(visit.cookie) if visit.cookie else None
+    if key is None:
+        raise Refused("unauthenticated", "nobody is signed in here, or the session has ended; sign in again")
+    request.scope["takeup.key"] = key.id
+    wait = service.limiter.wait(key.id)
+    if wait:
+        headers = {"Retry-After": str(math.ceil(wait))}
+        raise Refused("too-many", "the key asks more often than it may", headers=headers)
+    if not key.allows(scopes):
+        raise Refused("forbidden", f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(key.scopes)}")
+    trial = request.path_params.get("trial")
+    if trial is not None:
+        if not key.covers(trial):
+            raise Refused("forbidden", f"the key is not valid in trial {trial!r}")
+        request.scope["takeup.trial"] = trial
+    return Visit(request, service, visit.cookie, key)
+
+
+async def _sent(visit: Visit) -> Visit:
+    """The form that was sent, if it was one of our pages that sent it."""
+    if media_type(visit.request) != FORM:
+        raise Refused("media-type", "this takes what a form of these pages sends", allowed=FORM)
+    form = parse_form(await visit.request.body())
+    token = form.pop(FORM_TOKEN, "")
+    if not visit.cookie or not same(token, form_token(visit.cookie)):
+        raise Refused("forbidden", "the form has expired, or came from elsewhere; load the page again and repeat")
+    return Visit(visit.request, visit.service, visit.cookie, visit.caller, form)

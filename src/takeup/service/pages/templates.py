@@ -1,0 +1,76 @@
+"""Templates, and how they write numbers and times."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from takeup.version import __version__
+
+_KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_STATIC = files("takeup.service.pages") / "static"
+
+
+@cache
+def static() -> Mapping[str, tuple[bytes, str]]:
+    """The scripts and styles, by name: their bytes and their kind."""
+    found = {each.name: each.read_bytes() for each in _STATIC.iterdir() if each.name.rpartition(".")[2] in _KINDS}
+    return {name: (content, _KINDS[name.rpartition(".")[2]]) for name, content in found.items()}
+
+
+def asset(name: str) -> str:
+    """The address of a script or style; it changes with the content, so that browsers may keep it for ever."""
+    return f"/app/static/{name}?v={hashlib.sha256(static()[name][0]).hexdigest()[:12]}"
+
+
+def count(number: int) -> str:
+    """12,345."""
+    return f"{number:,}"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """81 %, with a space that does not break."""
+    return f"{100 * share:.{digits}f}\u00a0%"
+
+
+def decimal(number: float, digits: int = 2) -> str:
+    """0.93; a true minus sign."""
+    return f"{number:.{digits}f}".replace("-", "\u2212")
+
+
+def probability(number: float) -> str:
+    """0.93, never a 0 or a 1 that is not quite one."""
+    return "> 0.99" if 0.99 < number < 1 else "< 0.01" if 0 < number < 0.01 else f"{number:.2f}"
+
+
+def moment(at: int) -> Markup:
+    """Microseconds since 1970 as a time that people and machines read; scripts put it in the reader's own zone."""
+    when = datetime.fromtimestamp(at / 1e6, UTC)
+    return Markup('<time datetime="{}">{}</time>').format(
+        when.isoformat(timespec="seconds"), when.strftime("%Y-%m-%d %H:%M UTC")
+    )
+
+
+@cache
+def environment() -> Environment:
+    """All templates. Everything is escaped, and a name that is not there is an error."""
+    made = Environment(
+        loader=PackageLoader("takeup.service.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(count=count, percent=percent, decimal=decimal, probability=probability, moment=moment)
+    made.globals.update(asset=asset, version=__version__)
+    return made
+
+
+def render(template: str, **values: Any) -> str:
+    """A page."""
+    return environment().get_template(f"{template}.html.jinja").render(**values)
