@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test long lint bench torture dask-torture robust clean
+.PHONY: help demo test browser long lint bench torture dask-torture robust clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
 	@echo "make test    install everything, check style, types and layers, run the whole test suite"
+	@echo "make browser   install Debian's chromium for the tests of the pages, as root"
 	@echo "make long    the tests that take minutes each"
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
@@ -40,8 +41,16 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+test: lint browser
 	$(BIN)/pytest
+
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
+		else \
+			echo "no chromium: the tests of the pages will be skipped; as root: apt-get install chromium"; \
+		fi
 
 long: $(VENV)/.dev
 	$(BIN)/pytest -m long

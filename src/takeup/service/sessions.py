@@ -55,7 +55,7 @@ class Sessions:
         row = {"hash": digest(token), "key": key.id, "created_at": at, "expires_at": expires}
 
         def change(connection: Connection) -> None:
-            connection.execute(delete(sessions).where(sessions.c.expires_at < at))
+            connection.execute(delete(sessions).where(sessions.c.expires_at <= at))
             connection.execute(insert(sessions), row)
 
         await self._run(lambda: self._store.write(change).result())
