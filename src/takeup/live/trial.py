@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from takeup import checks
 from takeup.errors import InputError, NotFoundError
+from takeup.evidence import Evidence
 from takeup.live import export
 from takeup.live.anchors import Anchor
 from takeup.live.audit import Audit, audit
@@ -257,6 +258,11 @@ class Trial:
             lambda connection: (reading.snapshot(connection, self.id), reading.late(connection, self.id, at))
         )
         return summary_of(book, late)
+
+    def evidence(self) -> Evidence:
+        """The table of counts that the policy learns from; unblinds."""
+        book = self.store.read(lambda connection: reading.snapshot(connection, self.id, course=False))
+        return Evidence(book.design.space, book.counts)
 
     def course(self) -> Course:
         """Allocation and probability best over time; unblinds."""
