@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test browser long lint bench torture dask-torture robust clean
+.PHONY: help demo test browser screenshots long lint bench torture dask-torture robust clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
 	@echo "make test    install everything, check style, types and layers, run the whole test suite"
 	@echo "make browser   install Debian's chromium for the tests of the pages, as root"
+	@echo "make screenshots   the pictures of the pages in docs/images"
 	@echo "make long    the tests that take minutes each"
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
@@ -51,6 +52,9 @@ browser:
 		else \
 			echo "no chromium: the tests of the pages will be skipped; as root: apt-get install chromium"; \
 		fi
+
+screenshots: $(VENV)/.dev browser
+	TAKEUP_IMAGES=docs/images $(BIN)/pytest --numprocesses=0 tests/test_pages_story.py
 
 long: $(VENV)/.dev
 	$(BIN)/pytest -m long
