@@ -65,7 +65,7 @@ def policies() -> list[tuple[Policy[Any], Policy[Any]]]:
 
 
 def drift(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = silent) -> DriftResult:
-    """Run both worlds in the reference engine, the only one in which environments change."""
+    """Run both worlds."""
     checks.whole("replications", replications, least=2)
     worlds = {"changing": BEFORE.switch(CHANGE, AFTER), "staying": BEFORE}
     costs = []
@@ -76,7 +76,6 @@ def drift(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = 
             HORIZON,
             replications,
             seed,
-            engine="reference",
             record="curve",
             steps=[CHANGE, HORIZON],
             progress=progress,

@@ -11,6 +11,7 @@ from takeup.simulation.engine import Part, Progress, packed_type, silent
 from takeup.simulation.kernels import choice, cpu, gpu
 from takeup.simulation.kernels.job import Result
 from takeup.simulation.kernels.machine import LANES
+from takeup.simulation.reporting import Reporting
 from takeup.simulation.setup import Setup
 from takeup.space import Space
 
@@ -23,10 +24,10 @@ def available() -> bool:
     return find_spec("numba") is not None
 
 
-def has_kernel(policy: Policy[Any], space: Space) -> bool:
-    """Whether there is a kernel for this policy in this space."""
+def has_kernel(policy: Policy[Any], space: Space, reporting: Reporting = Reporting()) -> bool:
+    """Whether there is a kernel for this policy in this space that takes such reports."""
     try:
-        choice.choose(policy, space)
+        choice.choose(policy, space, waiting=reporting.waiting)
     except UnsuitableError:
         return False
     return True

@@ -26,3 +26,8 @@ class Reporting:
             raise InputError("compliance", self.compliance, "a probability between 0 and 1")
         checks.whole("delay", self.delay, least=0)
         checks.whole("batch", self.batch, least=1)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anything reaches the policy later than at once."""
+        return self.delay > 0 or self.batch > 1

@@ -9,7 +9,7 @@ import numpy as np
 from takeup import checks
 from takeup.checks import IntArray
 from takeup.environment import Environment
-from takeup.errors import InputError, MismatchError, UnsuitableError
+from takeup.errors import InputError, MismatchError
 from takeup.policies import Policy
 from takeup.simulation import reference
 from takeup.simulation.engine import Engine, Progress, silent
@@ -75,9 +75,9 @@ def simulate(
         horizon: T, how many units are met.
         replications: how many runs, or a range of their numbers, to run a part again or to add to one.
         seed: any whole number of at least 0.
-        engine: "reference" is numpy and takes any policy, and environments that change; "cpu" and "gpu" are compiled
-            kernels; "dask" spreads the CPU's over a cluster; "auto" takes the CPU's where numba is installed and knows
-            the policy, else the reference.
+        engine: "reference" is numpy and takes any policy; "cpu" and "gpu" are compiled kernels; "dask" spreads the
+            CPU's over a cluster; "auto" takes the CPU's where numba is installed and knows the policy, else the
+            reference.
         record: "summary" keeps the final regret and the pulls of each replication, "curve" the regret at some steps as
             well, "full" every decision too.
         steps: when to record the regret of a curve, as numbers of units met so far; 100 even ones where left out.
@@ -122,8 +122,7 @@ def plan(
     space = next(iter(environments.values())).space
     for policy in chosen.values():
         policy.start(space)  # fails before the first minute, not after it
-    changing = any(each.later for each in environments.values())
-    found = [_engine(engine, policy, space, scheduler, changing) for policy in chosen.values()]
+    found = [_engine(engine, policy, space, reporting, scheduler) for policy in chosen.values()]
     setup = Setup(
         environments=environments,
         policies=chosen,
@@ -138,28 +137,23 @@ def plan(
 
 
 def _engine(
-    name: EngineName, policy: Policy[Any], space: Space, scheduler: object, changing: bool
+    name: EngineName, policy: Policy[Any], space: Space, reporting: Reporting, scheduler: object
 ) -> tuple[str, Engine]:
-    """What runs a policy, and whose streams it uses: what the CPU and a cluster run is the same.
-
-    Kernels know environments that stay as they are alone.
-    """
+    """What runs a policy, and whose streams it uses: what the CPU and a cluster run is the same."""
     if name not in get_args(EngineName):
         raise InputError("engine", repr(name), f"one of {', '.join(get_args(EngineName))}")
     if name == "dask":
         from takeup.simulation import compiled
         from takeup.simulation.cluster import Cluster
 
-        local, engine = _engine("auto", policy, space, None, changing)
+        local, engine = _engine("auto", policy, space, reporting, None)
         return local, Cluster(engine, scheduler, grain=reference.BLOCK if local == "reference" else compiled.GRAIN)
     if name == "reference":
         return "reference", reference.run
     from takeup.simulation import compiled
 
-    if name == "auto" and (changing or not (compiled.available() and compiled.has_kernel(policy, space))):
+    if name == "auto" and not (compiled.available() and compiled.has_kernel(policy, space, reporting)):
         return "reference", reference.run
-    if changing:
-        raise UnsuitableError(f"engine {name!r} has no environments that change; use engine='reference' or 'auto'")
     return ("gpu", compiled.run_gpu) if name == "gpu" else ("cpu", compiled.run_cpu)
 
 

@@ -1,7 +1,7 @@
 """Which kernel runs a policy in a space. It depends on these two alone, so every engine makes the same choice."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +18,7 @@ from takeup.policies import (
     BayesUCB,
     CausalTS,
     EpsilonGreedy,
+    Forgetting,
     Hierarchical,
     IntentTS,
     Policy,
@@ -35,6 +36,7 @@ from takeup.policies import (
 from takeup.simulation.kernels import (
     bandits,
     composite,
+    forgetting,
     gibbs,
     host,
     latent,
@@ -57,6 +59,8 @@ _LEAST_SHAPE = 0.1
 _LEAST_H = 1e-200
 """Below this the recurrence could lose its way back: h would pass through numbers that are not normal."""
 
+_FUNCTIONS = ("begin", "propose", "learn", "reveal")
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -66,11 +70,15 @@ class Kernel:
         file: the module with `begin`, `propose`, `learn`, `reveal`, `size` and `parameters` (see `uniform`).
         real: the type of the state's real numbers.
         registers: how many a thread may take on a GPU; more threads then run at once. None leaves it to the compiler.
+        inside: functions that stand in for others in what the file itself is made of.
+        at_once: whether it needs everything to be reported at once.
     """
 
     file: ModuleType
     real: type[np.float32] | type[np.float64]
     registers: int | None = None
+    inside: Mapping[Plain, Plain] = field(default_factory=dict)
+    at_once: bool = False
 
     def size(self, policy: Policy[Any], space: Space) -> tuple[int, int]:
         """Rows of counts and of reals; `room(policy, space)` says where they depend on the policy's parameters."""
@@ -89,8 +97,8 @@ class Kernel:
 
     def bound(self, parameters: Any) -> dict[Plain, Plain]:
         """What stands in for what: this file's functions for those of `uniform`, `small`'s for those of `rows`."""
-        names = ("begin", "propose", "learn", "reveal")
-        bind: dict[Plain, Plain] = {getattr(uniform, name): getattr(self.file, name) for name in names}
+        own: dict[Plain, Plain] = {getattr(uniform, name): getattr(self.file, name) for name in _FUNCTIONS}
+        bind = {name: self.inside.get(one, one) for name, one in own.items()} | dict(self.inside)
         if has_small_shapes(parameters):
             bind |= {rows.end: small.end, rows.put: small.put, rows.weigh: small.weigh}
         return bind
@@ -138,12 +146,19 @@ def _no_small_shapes(policy: Policy[Any], space: Space) -> bool:
     return bool(min(prior.outcome.min(), prior.compliance.min()) >= 1)
 
 
+def _forgets(*bases: type) -> "Applies":
+    """Whether it is one of these that forgets."""
+    return lambda policy, space: isinstance(policy, Forgetting) and type(policy.base) in bases
+
+
 def _always(policy: Policy[Any], space: Space) -> bool:
     return True
 
 
 Applies = Callable[[Policy[Any], Space], bool]
 
+_SEE: dict[Plain, Plain] = {rows.see: forgetting.see}
+_OBSERVED: dict[Plain, Plain] = {getattr(proposed, name): getattr(observed, name) for name in _FUNCTIONS}
 _BANDITS = (EpsilonGreedy, UCB1, KLUCB, BayesUCB, TopTwo, EXP3, Protocol, CausalTS, UCBITT, UCBAT)
 
 KERNELS: list[tuple[type, Applies, Kernel]] = [
@@ -160,6 +175,8 @@ KERNELS: list[tuple[type, Applies, Kernel]] = [
     (TSLat, _gibbs, Kernel(gibbs, np.float64)),
     (WarmTSLat, _always, Kernel(latent, np.float64, registers=96)),
     (TSRobust, _no_small_shapes, Kernel(robust, np.float64)),
+    (Forgetting, _forgets(TS, TSCheck), Kernel(forgetting, np.float32, inside=_SEE, at_once=True)),
+    (Forgetting, _forgets(TSObs), Kernel(forgetting, np.float32, inside=_SEE | _OBSERVED, at_once=True)),
     (Hierarchical, _always, Kernel(composite, np.float64)),
     (ThompsonBounded, _always, Kernel(composite, np.float64)),
     (TwoStage, _always, Kernel(two_stage, np.float64)),
@@ -168,11 +185,20 @@ KERNELS: list[tuple[type, Applies, Kernel]] = [
 """Policies by their exact type, where the kernel applies, and the kernel: the first that fits is taken."""
 
 
-def choose(policy: Policy[Any], space: Space, *, recurrence: bool = True) -> Kernel:
-    """The kernel of a policy in a space; `recurrence=False` leaves out those that draw nothing."""
+def choose(policy: Policy[Any], space: Space, *, waiting: bool = False, recurrence: bool = True) -> Kernel:
+    """The kernel of a policy in a space.
+
+    Args:
+        policy: the policy.
+        space: the space.
+        waiting: whether anything is reported later than at once.
+        recurrence: False leaves out the kernels that draw nothing.
+    """
     policy.start(space)
     for kind, applies, kernel in KERNELS:
         if type(policy) is kind and applies(policy, space) and (recurrence or kernel.file not in (two_arm, two_by_two)):
+            if waiting and kernel.at_once:
+                raise UnsuitableError(f"{policy.name} has no kernel for reports that wait; use engine='reference'")
             return kernel
     known = ", ".join(sorted({kind.__name__ for kind, _, _ in KERNELS}))
     raise UnsuitableError(f"{policy.name} has no kernel (there are: {known}); use engine='reference'")

@@ -1,7 +1,7 @@
 """One replication, whatever the policy: meet a patient, propose, see what happens, learn, count.
 
 The policy's four functions are those of `uniform` in this file as it stands; `compile` binds them to those of another
-policy's file, and sets WAITING and KEEPING, so that what is not used is not compiled.
+policy's file, and sets WAITING, KEEPING and CHANGING, so that what is not used is not compiled.
 """
 
 import numpy as np
@@ -15,6 +15,9 @@ WAITING = False
 
 KEEPING = False
 """Whether every decision is kept."""
+
+CHANGING = False
+"""Whether any environment changes."""
 
 
 @inlined
@@ -82,19 +85,27 @@ def replicate(
     for cell in range(cells):
         memory.counts[first + cell, column] = 0
     begin(memory.counts, memory.real, column, shape, parameters)
-    recorded = 0
+    recorded, changes, truth, past = 0, 0, np.int64(scenario), 0.0
     key_0, key_1 = scenarios.key[scenario, 0], scenarios.key[scenario, 1]
     for step in range(horizon):
         moment = (key_0, key_1, np.uint32(number), np.uint32(step))
+        if CHANGING:  # noqa: SIM102  # by itself, so that nothing of it is compiled where nothing changes
+            if changes < scenarios.until.shape[1] and step == scenarios.until[scenario, changes]:
+                past += tally(memory, column, first, cells, scenarios.gap, truth)
+                for cell in range(cells):
+                    record.pulls[scenario, row, cell] += memory.counts[first + cell, column]
+                    memory.counts[first + cell, column] = 0
+                truth = scenarios.becomes[scenario, changes]
+                changes += 1
         if WAITING:
             deliver(step, column, shape, report, parameters, memory, moment)
         arrival, response, reported, chance = words(moment, PATIENT, ATTEMPT)
         x = 0
         if contexts > 1:
-            x = pick(arrival, scenarios.context_threshold, scenarios.context_alias, scenario, 0, contexts)
+            x = pick(arrival, scenarios.context_threshold, scenarios.context_alias, truth, 0, contexts)
         z = propose(memory.counts, memory.real, column, x, shape, parameters, moment, chance)
         here = x * proposals + z
-        answer = pick(response, scenarios.response_threshold, scenarios.response_alias, scenario, here * joint, joint)
+        answer = pick(response, scenarios.response_threshold, scenarios.response_alias, truth, here * joint, joint)
         seen = np.uint64(reported) < report.threshold
         if WAITING:
             memory.ring[step % memory.ring.shape[0], column] = np.uint32(
@@ -108,10 +119,10 @@ def replicate(
         if KEEPING:
             record.decisions[scenario, row, step] = here * joint + answer
         if recorded < record.steps.size and record.steps[recorded] == step + 1:
-            record.regret[scenario, row, recorded] = tally(memory, column, first, cells, scenarios.gap, scenario)
+            record.regret[scenario, row, recorded] = past + tally(memory, column, first, cells, scenarios.gap, truth)
             recorded += 1
     for cell in range(cells):
-        record.pulls[scenario, row, cell] = memory.counts[first + cell, column]
+        record.pulls[scenario, row, cell] += memory.counts[first + cell, column]
 
 
 def replicate_many(

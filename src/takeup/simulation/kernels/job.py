@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.environment import Environment
-from takeup.errors import InputError, MismatchError, UnsuitableError
+from takeup.errors import InputError, MismatchError
 from takeup.policies import Policy
 from takeup.simulation.kernels.choice import Kernel, choose
 from takeup.simulation.kernels.compile import Plain
@@ -89,10 +89,8 @@ class Job:
         spaces = {(e.space.shape, e.space.utility, e.space.intended) for e in environments}
         if len(spaces) > 1:
             raise MismatchError("environments run together must have one shape, utility and intended actions")
-        if any(e.later for e in environments):
-            raise UnsuitableError("kernels have no environments that change; use engine='reference'")
         space = environments[0].space
-        kernel = choose(policy, space, recurrence=recurrence)
+        kernel = choose(policy, space, waiting=reporting.waiting, recurrence=recurrence)
         kept = checks.counts("steps", [horizon] if steps is None else steps)
         if kept.ndim != 1 or not kept.size or kept[0] < 1 or kept[-1] > horizon or (np.diff(kept) <= 0).any():
             raise InputError("steps", list(kept), f"rising numbers between 1 and the horizon of {horizon}")
@@ -116,9 +114,14 @@ class Job:
         return int(self.report.delay) > 0 or int(self.report.batch) > 1
 
     @property
+    def changing(self) -> bool:
+        """Whether any environment changes."""
+        return bool((self.scenarios.until < self.horizon).any())
+
+    @property
     def switches(self) -> dict[str, bool]:
         """The switches of the driver, and those of the policy's file."""
-        return {"WAITING": self.waiting, "KEEPING": self.keeping, **self.own}
+        return {"WAITING": self.waiting, "KEEPING": self.keeping, "CHANGING": self.changing, **self.own}
 
     @property
     def bind(self) -> dict[Plain, Plain]:

@@ -19,7 +19,7 @@ from takeup.simulation.kernels.job import Job
 def entry(job: Job) -> tuple[Plain, dict[Plain, Plain]] | None:
     """The lanes' driver and what to bind in it; None where the job has no such form."""
     bind = _bind(job)
-    if job.waiting or bind is None:
+    if job.waiting or job.changing or bind is None:
         return None
     if job.shape == (1, 2, 2, 2):
         bind |= {

@@ -13,24 +13,31 @@ from takeup.simulation.kernels.streams import key_of
 
 WordArray = NDArray[np.uint32]
 
+NEVER = 2**62
+"""A decision that is not reached."""
+
 ALWAYS = np.uint64(1 << 32)
 """The threshold of a report that no word reaches."""
 
 
 class Scenarios(NamedTuple):
-    """Environments of one shape, side by side along the first axis.
+    """Environments of one shape, side by side along the first axis, and behind them what they change into.
 
     Attributes:
         key: the key of each one's streams, (E, 2).
-        context_threshold: the alias table of the contexts, (E, X): an entry keeps its own index while the fraction's
+        until: before which decision each one changes for the n-th time, (E, N); NEVER where it does not.
+        becomes: which row of the other tables it is from then on, (E, N).
+        context_threshold: the alias table of the contexts, (F, X): an entry keeps its own index while the fraction's
             32 bits are below the threshold, and else takes that of `context_alias`.
         context_alias: see above.
-        response_threshold: one alias table over the joint (a, y) for each (x, z), (E, X Kz Ka Y).
+        response_threshold: one alias table over the joint (a, y) for each (x, z), (F, X Kz Ka Y).
         response_alias: see above.
-        gap: what proposing z in x costs, (E, X Kz).
+        gap: what proposing z in x costs, (F, X Kz).
     """
 
     key: Array
+    until: Array
+    becomes: Array
     context_threshold: Array
     context_alias: Array
     response_threshold: Array
@@ -84,15 +91,25 @@ class Memory(NamedTuple):
 
 def scenarios(environments: Sequence[Environment], seed: int) -> Scenarios:
     """The tables of these environments."""
-    contexts = [alias_table(e.context[np.newaxis]) for e in environments]
-    responses = [alias_table(e.response.reshape(-1, e.response[0, 0].size)) for e in environments]
+    most = max(1, *(len(e.later) for e in environments))
+    until = np.full((len(environments), most), NEVER, dtype=np.int64)
+    becomes = np.zeros_like(until)
+    phases = list(environments)
+    for i, environment in enumerate(environments):
+        for n, (step, other) in enumerate(environment.later):
+            until[i, n], becomes[i, n] = step, len(phases)
+            phases.append(other)
+    contexts = [alias_table(e.context[np.newaxis]) for e in phases]
+    responses = [alias_table(e.response.reshape(-1, e.response[0, 0].size)) for e in phases]
     return Scenarios(
         np.stack([key_of(seed, e.fingerprint()) for e in environments]),
+        until,
+        becomes,
         np.stack([threshold.ravel() for threshold, _ in contexts]),
         np.stack([alias.ravel() for _, alias in contexts]),
         np.stack([threshold.ravel() for threshold, _ in responses]),
         np.stack([alias.ravel() for _, alias in responses]),
-        np.stack([e.regret().ravel() for e in environments]),
+        np.stack([e.regret().ravel() for e in phases]),
     )
 
 
