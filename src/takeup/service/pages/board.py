@@ -1,5 +1,7 @@
 """A trial: how it stands, why to trust it, and how it goes on."""
 
+from collections.abc import AsyncIterator
+
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from markupsafe import Markup
@@ -15,7 +17,7 @@ from takeup.trial.design import Design
 
 pages = Pages()
 WAIT = 0.7
-"""A page waits so many seconds for its board; scripts fetch it later, and without scripts the page loads itself again."""
+"""So many seconds a page waits for its board; after that scripts fetch it, or the page loads itself again."""
 
 FRAGMENT_WAIT = 10.0
 
@@ -33,7 +35,7 @@ async def trial(visit: Visit) -> Response:
         name=Design.of_text(head.spec).spec.name,
         state=head.state,
         drawn=drawn,
-        board=None if drawn is None else Markup(drawn.html.decode()),  # noqa: S704  # our own template made it
+        board=None if drawn is None else Markup(drawn.html.decode()),  # our own template made it
         audit=audit,
         anchored=visit.service.settings.anchors is not None,
     )
@@ -62,7 +64,7 @@ async def stream(visit: Visit) -> Response:
         key = await visit.service.sessions.find(visit.cookie)
         return key is not None and key.allows(READERS) and key.covers(visit.trial)
 
-    async def said():  # type: ignore[no-untyped-def]
+    async def said() -> AsyncIterator[bytes]:
         try:
             async for part in news(listener, welcome):
                 yield part

@@ -16,7 +16,7 @@ from takeup.service.core import Service
 from takeup.service.models import AuditShown
 from takeup.service.pages import words
 from takeup.service.pages.templates import render
-from takeup.service.pages.worker import DrawingError, Drawn, Task, Worker
+from takeup.service.pages.worker import Brief, DrawingError, Drawn, Task, Worker
 from takeup.store import reading
 from takeup.trial.secret import Secret
 
@@ -37,6 +37,7 @@ MOST = 128
 """So many drawings are kept."""
 
 Kind = Literal["full", "brief", "blinded"]
+_TOLD: tuple[Kind, ...] = ("full", "brief")
 
 
 @dataclass(slots=True, eq=False)
@@ -83,6 +84,11 @@ class Boards:
         entry = self._entries.get((trial, kind))
         return None if entry is None else entry.drawn
 
+    def brief(self, trial: str) -> Brief | None:
+        """The latest that is known in short."""
+        known = [found for kind in _TOLD if (found := self.latest(trial, kind)) is not None and found.brief is not None]
+        return max(known, key=lambda each: each.sequence).brief if known else None
+
     async def sequence(self, trial: str) -> int:
         """The number of the trial's last event."""
         store = self.service.store
@@ -97,6 +103,9 @@ class Boards:
             sequence: the number of the trial's last event.
             wait: how many seconds to wait.
         """
+        whole = self._entries.get((trial, "full")) if kind == "brief" else None
+        if whole is not None and whole.shows(sequence):
+            return whole.drawn
         entry = self._entry(trial, kind)
         if entry.shows(sequence) or entry.rests:
             return entry.drawn
@@ -127,9 +136,11 @@ class Boards:
         try:
             entry.drawn = await self._ways[kind](trial)
         except DrawingError as error:
-            LOG.error("trial %s was not drawn: %s", trial, error)  # noqa: TRY400  # where it happened says nothing
+            LOG.error("trial %s was not drawn: %s", trial, error)  # where it happened says nothing
             html = render("undrawn", sequence=sequence, at=self.service.store.clock(), reason=str(error)).encode()
-            entry.drawn = Drawn(sequence, self.service.store.clock(), False, None, html, gzip.compress(html), str(error))
+            entry.drawn = Drawn(
+                sequence, self.service.store.clock(), False, None, html, gzip.compress(html), str(error)
+            )
         except NotFoundError:
             entry.drawn = None
         except Exception:

@@ -6,9 +6,9 @@ import signal
 import sys
 
 from takeup.live.findings import Findings, findings_of, leader_of, probability_of
-from takeup.live.summary import GroupSummary, Withheld
+from takeup.live.summary import Estimate, GroupSummary, Withheld
 from takeup.service.pages import words
-from takeup.service.pages.figures import figures, interval, readings
+from takeup.service.pages.figures import figures, readings
 from takeup.service.pages.templates import render
 from takeup.service.pages.worker import Brief, Drawn, Task, packed, stand_back, unpacked
 from takeup.store import looking, reading
@@ -45,7 +45,7 @@ def board(found: Findings, at: int) -> str:
         readings=readings(found, summary.overall),
         contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
         contexts_left=max(0, len(contexts) - MOST_CONTEXTS),
-        regret=interval(summary.overall.regret),
+        regret=_sum(summary.overall.regret),
         withheld=summary.overall.compliance.reason if isinstance(summary.overall.compliance, Withheld) else None,
         pending=words.pending(summary.progress),
     )
@@ -53,17 +53,27 @@ def board(found: Findings, at: int) -> str:
 
 def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
     leader = leader_of(group)
-    said = f"{leader.label}, {words.chance(probability_of(leader))}" if any(each.value.n for each in group.proposals) else ""
+    said = (
+        f"{leader.label}, {words.chance(probability_of(leader))}"
+        if any(each.value.n for each in group.proposals)
+        else ""
+    )
     columns, rows = readings(found, group)
     decisions = [(each.decisions,) for each in group.proposals]
     return {
         "label": group.context,
         "decisions": group.decisions,
         "leader": said,
-        "regret": interval(group.regret),
+        "regret": _sum(group.regret),
         "columns": ("proposal", "decisions", *columns[1:]),
         "rows": [(row[0], f"{n:,}", *row[1:]) for row, (n,) in zip(rows, decisions, strict=True)],
     }
+
+
+def _sum(estimate: Estimate) -> str:
+    """An estimate in units of reward, to the tenth."""
+    mean, low, high = (f"{each:,.1f}" for each in (estimate.mean, estimate.low, estimate.high))
+    return f"{mean} ({low} to {high})"
 
 
 def _brief(found: Findings) -> Brief:
@@ -72,7 +82,7 @@ def _brief(found: Findings) -> Brief:
     if found.split is not None:
         leader = next(each for each in found.summary.overall.proposals if each.label == found.split.proposal)
         chance = found.split.probability
-    return Brief(leader.label if known else None, chance, tuple(words.warnings(found)))
+    return Brief(leader.label if known else None, words.chance(chance), tuple(words.warnings(found)))
 
 
 def _read(task: Task) -> tuple[Book, int]:

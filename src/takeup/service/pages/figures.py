@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -101,7 +102,7 @@ def _left_out(found: Findings) -> str:
 
 
 def _drawn(chart: Chart, name: str, alternative: str) -> Markup:
-    return Markup(charts.inline(chart, name, alternative))  # noqa: S704  # vl-convert escapes what labels say
+    return Markup(charts.inline(chart, name, alternative))  # vl-convert escapes what labels say
 
 
 def _best(found: Findings) -> Figure:
@@ -126,7 +127,7 @@ def _best(found: Findings) -> Figure:
         "What the policy believed when it decided, before limits and burn-in." + _left_out(found),
         _drawn(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
         ("decisions", *labels),
-        [(f"{count(p.first)}–{count(p.last)}", *map(chance, p.best)) for p in merged(found.course.overall, 16)],
+        [(f"{count(p.first)} to {count(p.last)}", *map(chance, p.best)) for p in merged(found.course.overall, 16)],
     )
 
 
@@ -139,7 +140,8 @@ def _allocation(found: Findings) -> Figure:
             "proposal": labels[z],
             "share": point.proposed[z] / sum(point.proposed),
             "say": f"{labels[z]}: {count(point.proposed[z])} of {count(sum(point.proposed))} proposals,"
-            f" decisions {count(point.first)} to {count(point.last)}; mean probability {probability(point.probability[z])}",
+            f" decisions {count(point.first)} to {count(point.last)};"
+            f" mean probability {probability(point.probability[z])}",
         }
         for point in merged(found.course.overall, BARS)
         for z in shown
@@ -154,7 +156,7 @@ def _allocation(found: Findings) -> Figure:
         "Which share of the proposals was which." + _left_out(found),
         _drawn(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
         ("decisions", *labels),
-        [(f"{count(p.first)}–{count(p.last)}", *map(count, p.proposed)) for p in merged(found.course.overall, 16)],
+        [(f"{count(p.first)} to {count(p.last)}", *map(count, p.proposed)) for p in merged(found.course.overall, 16)],
     )
 
 
@@ -199,7 +201,8 @@ def _compliance(found: Findings) -> Figure:
     space, table = found.space, found.summary.overall.compliance
     assert not isinstance(table, Withheld)  # the caller has looked
     taken = found.taken()
-    records, rows = [], []
+    records: list[dict[str, Any]] = []
+    rows: Rows = []
     for z, proposal in enumerate(space.proposals):
         for a, action in enumerate(space.implemented):
             cell, n = table[z][a], sum(taken[z])
@@ -239,7 +242,7 @@ def _outcomes(found: Findings) -> Figure:
     assert not isinstance(actions, Withheld)  # the caller has looked
     levels = list(range(len(space.outcomes)))
     drawn = [int(space.reward.argmax())] if len(levels) == 2 else levels
-    records = [
+    records: list[dict[str, Any]] = [
         {
             "label": action.label,
             "kind": space.outcomes[y],
@@ -253,7 +256,7 @@ def _outcomes(found: Findings) -> Figure:
         for y in drawn
     ]
     title = f"share with outcome “{space.outcomes[drawn[0]]}”" if len(drawn) == 1 else "share"
-    told = "; ".join(f"{record['label']}, {record['kind']}: {percent(float(record['mean']))}" for record in records)
+    told = "; ".join(f"{record['label']}, {record['kind']}: {percent(record['mean'])}" for record in records)
     return Figure(
         "outcomes",
         "Outcomes by what was done",

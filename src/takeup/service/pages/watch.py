@@ -67,7 +67,9 @@ class Watches:
             Refused: too many do.
         """
         if self.listeners >= MOST_LISTENERS or self._boards.service.closing.is_set():
-            detail = f"{MOST_LISTENERS} live pages are open already, or the service is about to stop; load the page again"
+            detail = (
+                f"{MOST_LISTENERS} live pages are open already, or the service is about to stop; load the page again"
+            )
             raise Refused("unavailable", detail, headers={"Retry-After": "30"})
         listener = Listener(kind, seen)
         self._listeners.setdefault(trial, set()).add(listener)

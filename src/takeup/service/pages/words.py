@@ -78,8 +78,9 @@ def _leading(found: Findings) -> Iterator[str]:
         yield f"{leader.label} is best with probability {chance(probability_of(leader))}"
     intended, z = found.space.intended, found.space.proposals.index(leader.label)
     row = found.taken()[z]
-    if intended is not None and sum(row):
-        yield f"{percent(row[intended[z]] / sum(row))} of those offered {leader.label} took it"
+    known = sum(row)
+    if intended is not None and known:
+        yield f"{percent(row[intended[z]] / known)} of those offered {leader.label} took it"
 
 
 def checks(found: Findings) -> list[Check]:
@@ -88,11 +89,12 @@ def checks(found: Findings) -> list[Check]:
 
 
 def warnings(found: Findings) -> list[str]:
-    """What a reader should know before anything else; empty where all is well."""
+    """What a reader of a list should know before anything else; empty where all is well."""
     said = [check.short for check in checks(found) if check.state == "sounds"]
-    said += [disagreement(each) for each in found.disagreements if each.kind != "open"]
+    if any(each.kind != "open" for each in found.disagreements):
+        said.append("Readings of the data disagree")
     if found.summary.advice.stop:
-        said.append(f"The stopping rule advises an end: {'; '.join(found.summary.advice.reasons)}.")
+        said.append("The stopping rule advises an end")
     return said
 
 
@@ -100,8 +102,9 @@ def disagreement(found: Disagreement) -> str:
     """In plain language."""
     if found.kind == "selection":
         return (
-            f"Those who were offered {found.proposal} and took it fared otherwise than all who took {found.other}: their"
-            " intervals do not overlap. Who complies is not like who does not, and comparing by what was taken misleads."
+            f"Those who were offered {found.proposal} and took it fared otherwise than all who took {found.other}:"
+            " their intervals do not overlap. Who complies is not like who does not, and comparing by what was taken"
+            " misleads."
         )
     both = (
         f"By intention to treat {found.proposal} is best (probability {chance(found.probability)});"
@@ -111,8 +114,8 @@ def disagreement(found: Disagreement) -> str:
     if found.kind == "open":
         return f"{both} Neither is sure yet."
     return (
-        f"{both} They cannot both be right. Intention to treat rests on the proposals alone, which were drawn at random;"
-        " the other assumes that those who comply are like those who do not."
+        f"{both} They cannot both be right. Intention to treat rests on the proposals alone, which were drawn at"
+        " random; the other assumes that those who comply are like those who do not."
     )
 
 
@@ -141,7 +144,8 @@ def _ignorable(found: Ignorable | Withheld) -> Check:
     if found.doubtful_at_any_time:
         words = (
             "Who complies differs from who does not: outcomes depend on the proposal even among those who took the same"
-            " action. TS-Obs and TS-Lat, and everything read by action taken, can be wrong here. Intention to treat is not."
+            " action. TS-Obs and TS-Lat, and everything read by action taken, can be wrong here. Intention to treat is"
+            " not."
         )
         return Check(name, "sounds", "Those who comply differ from those who do not", words, found.summary())
     words = (

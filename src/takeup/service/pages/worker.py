@@ -6,7 +6,7 @@ import pickle
 import struct
 import sys
 from dataclasses import dataclass
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from takeup.errors import TakeupError
 from takeup.trial.book import Book
@@ -43,12 +43,12 @@ class Brief:
 
     Attributes:
         best: the proposal that is most probably best; None where no outcome is known.
-        probability: that it is.
+        chance: the probability that it is, in words.
         warnings: what to know before anything else.
     """
 
     best: str | None
-    probability: float
+    chance: str
     warnings: tuple[str, ...]
 
 
@@ -125,7 +125,6 @@ class Worker:
                 *self._command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-                start_new_session=False,
             )
         assert self._process is not None
         return self._process
@@ -138,11 +137,12 @@ class Worker:
 
 
 async def _exchange(process: asyncio.subprocess.Process, task: Task) -> Any:
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None  # both are pipes
+    assert process.stdout is not None
     process.stdin.write(packed(task))
     await process.stdin.drain()
     (size,) = _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))
-    return pickle.loads(await process.stdout.readexactly(size))  # noqa: S301  # our own process wrote it
+    return pickle.loads(await process.stdout.readexactly(size))  # our own process wrote it
 
 
 def packed(value: object) -> bytes:
@@ -156,7 +156,7 @@ def unpacked(pipe: IO[bytes]) -> Any:
     head = pipe.read(_HEAD.size)
     if len(head) < _HEAD.size:
         return None
-    return pickle.loads(pipe.read(*_HEAD.unpack(head)))  # noqa: S301  # our own process wrote it
+    return pickle.loads(pipe.read(*_HEAD.unpack(head)))  # our own process wrote it
 
 
 def stand_back() -> None:

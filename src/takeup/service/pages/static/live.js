@@ -8,7 +8,7 @@
   const base = `/app/trials/${encodeURIComponent(live.dataset.trial)}`;
   const QUIET_MS = 30000; // screen readers hear of changes at most so often
   let lastTold = Date.now();
-  let connected = false;
+  let connected = null; // not known yet
   let busy = false;
 
   const board = () => live.querySelector(".board");
@@ -104,8 +104,8 @@
     const seconds = Math.max(0, Math.round((Date.now() - drawn() / 1000) / 1000));
     const ago = seconds < 90 ? `${seconds} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
     age.hidden = drawn() === 0;
-    age.classList.toggle("live", connected);
-    age.textContent = connected ? `live, drawn ${ago} ago` : `not connected, drawn ${ago} ago`;
+    age.classList.toggle("live", connected === true);
+    age.textContent = { true: "live, ", false: "not connected, ", null: "" }[connected] + `drawn ${ago} ago`;
     if (wanted > drawn() && !document.hidden) follow();
   }
   since();
