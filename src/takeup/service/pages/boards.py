@@ -25,7 +25,7 @@ EVERY = 2.0
 """A trial is drawn again after so many seconds at the earliest, however fast its events come."""
 
 SHARE = 4.0
-"""After a drawing its trial is left alone for so many times as long as it took."""
+"""For so many times the processor time of a drawing its trial is left alone."""
 
 AGAIN = 15.0
 """After a drawing failed it is tried again after so many seconds."""
@@ -61,7 +61,7 @@ class _Entry:
         """Whether it is too early to draw again."""
         if self.drawn is None:
             return False
-        pause = max(EVERY, SHARE * (self.ended - self.began)) if self.drawn.failed is None else AGAIN
+        pause = max(EVERY, SHARE * self.drawn.seconds) if self.drawn.failed is None else AGAIN
         return time.monotonic() - self.began < pause
 
 

@@ -4,6 +4,7 @@ import gzip
 import os
 import signal
 import sys
+import time
 
 from takeup.live.findings import Findings, findings_of, leader_of, probability_of
 from takeup.live.summary import Estimate, GroupSummary, Withheld
@@ -20,13 +21,14 @@ MOST_CONTEXTS = 24
 
 def draw(task: Task) -> Drawn:
     """Do a task."""
+    began = time.process_time()
     book, late = task.book or _read(task)
     found = findings_of(book, late)
     brief = _brief(found)
-    if not task.full:
-        return Drawn(book.sequence, task.at, not found.window, brief)
-    html = board(found, task.at).encode()
-    return Drawn(book.sequence, task.at, not found.window, brief, html, gzip.compress(html, 5))
+    html = board(found, task.at).encode() if task.full else b""
+    packed_html = gzip.compress(html, 5)
+    seconds = time.process_time() - began
+    return Drawn(book.sequence, task.at, not found.window, brief, html, packed_html, seconds=seconds)
 
 
 def board(found: Findings, at: int) -> str:

@@ -21,7 +21,7 @@ HEARTBEAT = 15.0
 SPREAD = 1.0
 """All listeners hear of something new within so many seconds, not all at once: each of them then asks for it."""
 
-PATIENCE = 35.0
+PATIENCE = 70.0
 MOST_LISTENERS = 500
 RETRY = b"retry: 3000\n\n"
 

@@ -12,8 +12,11 @@ from takeup.errors import TakeupError
 from takeup.trial.book import Book
 
 MODULE = "takeup.service.pages.drawing"
-PATIENCE = 30.0
+PATIENCE = 60.0
 """A drawing that takes longer, in seconds, has failed."""
+
+NICE = 10
+"""How far it stands back. At 19 a busy machine would leave it next to nothing, and pages would wait for minutes."""
 
 _HEAD = struct.Struct(">Q")
 
@@ -64,6 +67,7 @@ class Drawn:
         html: the board; empty where the brief alone was asked for.
         packed: the same, as gzip.
         failed: why there is no board, where there is none.
+        seconds: of a processor that it took.
     """
 
     sequence: int
@@ -73,6 +77,7 @@ class Drawn:
     html: bytes = b""
     packed: bytes = b""
     failed: str | None = None
+    seconds: float = 0.0
 
 
 class DrawingError(TakeupError):
@@ -162,4 +167,4 @@ def unpacked(pipe: IO[bytes]) -> Any:
 def stand_back() -> None:
     """Leave the processors to whoever decides."""
     if hasattr(os, "nice"):
-        os.nice(19)
+        os.nice(NICE)

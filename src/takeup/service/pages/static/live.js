@@ -90,15 +90,25 @@
     } catch { /* the network is away; the stream tells again */ } finally { busy = false; }
   }
 
+  // A browser has few connections to a host: pages that nobody sees let go of theirs.
   let wanted = 0;
-  const stream = new EventSource(`${base}/stream?after=${drawn()}`);
-  stream.onopen = () => { connected = true; };
-  stream.onerror = () => { connected = false; };
-  stream.onmessage = (event) => {
-    wanted = JSON.parse(event.data).drawn;
-    if (!document.hidden) follow();
-  };
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && wanted > drawn()) follow(); });
+  let stream = null;
+  function listen() {
+    if (stream || document.hidden) return;
+    stream = new EventSource(`${base}/stream?after=${drawn()}`);
+    stream.onopen = () => { connected = true; };
+    stream.onmessage = (event) => { wanted = JSON.parse(event.data).drawn; follow(); };
+    stream.onerror = () => {
+      connected = false;
+      if (stream && stream.readyState === EventSource.CLOSED) { stream = null; setTimeout(listen, 30000); }
+    };
+  }
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) { listen(); return; }
+    stream?.close();
+    stream = null;
+  });
+  listen();
 
   function since() {
     const seconds = Math.max(0, Math.round((Date.now() - drawn() / 1000) / 1000));
