@@ -167,7 +167,9 @@ def test_what_is_not_identified_is_withheld_with_the_reason() -> None:
     assert 'id="figure-compliance"' not in html
     assert 'id="figure-outcomes"' not in html
     assert 'id="figure-values"' in html
-    assert "Compliance cannot be checked" in html
+    assert "Compliance not checked" in html
+    assert "As treated and complied only are withheld" in html
+    assert "They agree" not in html
 
 
 def test_an_empty_trial_has_a_page() -> None:

@@ -9,7 +9,7 @@ import time
 from takeup.live.findings import Findings, findings_of, leader_of, probability_of
 from takeup.live.summary import Estimate, GroupSummary, Withheld
 from takeup.service.pages import words
-from takeup.service.pages.figures import figures, readings
+from takeup.service.pages.figures import figures, readings, unread
 from takeup.service.pages.templates import render
 from takeup.service.pages.worker import Brief, Drawn, Task, packed, stand_back, unpacked
 from takeup.store import looking, reading
@@ -45,11 +45,11 @@ def board(found: Findings, at: int) -> str:
         notes=[(each.kind, words.disagreement(each)) for each in found.disagreements],
         figures=figures(found),
         readings=readings(found, summary.overall),
+        unread=unread(found),
         contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
         contexts_left=max(0, len(contexts) - MOST_CONTEXTS),
         regret=_sum(summary.overall.regret),
         withheld=summary.overall.compliance.reason if isinstance(summary.overall.compliance, Withheld) else None,
-        pending=words.pending(summary.progress),
     )
 
 

@@ -271,22 +271,25 @@ def _outcomes(found: Findings) -> Figure:
 
 
 def readings(found: Findings, group: GroupSummary) -> tuple[tuple[str, ...], Rows]:
-    """The three readings side by side, a row a proposal: the columns and the rows."""
-    space = found.space
-    columns = ("proposal", "intention to treat", "as treated", "complied only", "best, by intention to treat")
+    """The readings side by side, a row a proposal: the columns and the rows. Those that are withheld are left out."""
+    intended, actions = found.space.intended, group.implemented
+    both = intended is not None and not isinstance(actions, Withheld)
+    others = ("as treated", "complied only") if both else ()
     rows: Rows = []
     for z, proposal in enumerate(group.proposals):
-        treated = "withheld"
-        if not isinstance(group.implemented, Withheld):
-            treated = "" if space.intended is None else interval(group.implemented[space.intended[z]].value)
-        complied = proposal.complied_value if not isinstance(group.implemented, Withheld) else None
-        rows.append(
-            (
-                proposal.label,
-                interval(proposal.value),
-                treated,
-                "withheld" if complied is None else interval(complied),
-                chance(proposal.probability_best),
-            )
-        )
-    return columns, rows
+        cells = [proposal.label, interval(proposal.value)]
+        if intended is not None and not isinstance(actions, Withheld):
+            complied = proposal.complied_value
+            cells += [interval(actions[intended[z]].value), "" if complied is None else interval(complied)]
+        rows.append((*cells, chance(proposal.probability_best)))
+    return ("proposal", "intention to treat", *others, "best, by intention to treat"), rows
+
+
+def unread(found: Findings) -> str | None:
+    """Why there is one reading alone, where there is."""
+    actions = found.summary.overall.implemented
+    if isinstance(actions, Withheld):
+        return actions.reason
+    if found.space.intended is None:
+        return "the trial does not say which action each proposal intends"
+    return None

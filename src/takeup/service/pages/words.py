@@ -55,7 +55,8 @@ def pending(progress: Progress) -> str:
     """What is still to come."""
     if not progress.outcomes_pending:
         return "no outcome pending"
-    late = f", {count(progress.outcomes_late)} of them late" if progress.outcomes_late else ""
+    some = "all" if progress.outcomes_late == progress.outcomes_pending else count(progress.outcomes_late)
+    late = f", {some} of them late" if progress.outcomes_late else ""
     return f"{plural(progress.outcomes_pending, 'outcome')} pending{late}"
 
 
@@ -138,9 +139,9 @@ def _ratio(found: Findings) -> Check:
 def _ignorable(found: Ignorable | Withheld) -> Check:
     name = "Ignorable compliance"
     if isinstance(found, Withheld):
-        return Check(name, "unknown", "Compliance cannot be checked", f"Not checked: {found.reason}.")
+        return Check(name, "unknown", "Compliance not checked", f"Not checked: {found.reason}.")
     if not found.used:
-        return Check(name, "unknown", "Compliance not checked yet", "No decision has both action and outcome known.")
+        return Check(name, "unknown", "Compliance not checked", "No decision has both action and outcome known.")
     if found.doubtful_at_any_time:
         words = (
             "Who complies differs from who does not: outcomes depend on the proposal even among those who took the same"
@@ -158,9 +159,9 @@ def _ignorable(found: Ignorable | Withheld) -> Check:
 def _exclusion(found: Exclusion | Withheld) -> Check:
     name = "Exclusion"
     if isinstance(found, Withheld):
-        return Check(name, "unknown", "Direct effects cannot be checked", f"Not checked: {found.reason}.")
+        return Check(name, "unknown", "Direct effects not checked", f"Not checked: {found.reason}.")
     if not found.inequalities or math.isnan(found.largest):
-        return Check(name, "unknown", "Direct effects not checked yet", "There are no two proposals to compare yet.")
+        return Check(name, "unknown", "Direct effects not checked", "There are no two proposals to compare yet.")
     if found.violated_at_any_time:
         words = (
             "A proposal acts on outcomes in another way than through the action, or actions or outcomes are recorded"
