@@ -168,3 +168,5 @@ def stand_back() -> None:
     """Leave the processors to whoever decides."""
     if hasattr(os, "nice"):
         os.nice(NICE)
+    if hasattr(os, "SCHED_BATCH"):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # it never interrupts others when it wakes
