@@ -505,6 +505,8 @@ def test_the_page_follows_the_trial_in_a_browser(tmp_path: Path) -> None:
         assert page.evaluate("document.activeElement === document.querySelector('#table-values summary')")
         assert "took it; no outcome pending" in page.inner_text("#headline")
         assert page.inner_text("#age").startswith("live")
+        page.locator('#figure-compliance [role="graphics-symbol"]').first.hover()
+        expect(page.locator(".tip")).to_contain_text("zebra was proposed, zebra was done")
         assert wrong == []
 
         other = chromium.new_context().new_page()
