@@ -189,11 +189,16 @@ def compare(folder: Path, pages: int, rounds: int, seconds: float) -> None:
         every = np.concatenate(found_all)
         p50, p99 = np.percentile(every, [50, 99])
         print(f"{name}: {len(every):,} decisions, p50 {p50:.1f} ms, p99 {p99:.1f} ms")
-    print("p99 by round, without and with:", "; ".join(
-        f"{np.percentile(a, 99):.0f} {np.percentile(b, 99):.0f}" for a, b in zip(alone, watched, strict=True)))
+    print(
+        "p99 by round, without and with:",
+        "; ".join(
+            f"{np.percentile(a, 99):.0f} {np.percentile(b, 99):.0f}" for a, b in zip(alone, watched, strict=True)
+        ),
+    )
     ratios = [np.percentile(b, 99) / np.percentile(a, 99) for a, b in zip(alone, watched, strict=True)]
     whole = np.percentile(np.concatenate(watched), 99) / np.percentile(np.concatenate(alone), 99)
-    print(f"p99 with / without: {whole:.2f}; median over rounds {np.median(ratios):.2f}; by round {', '.join(f'{each:.2f}' for each in ratios)}")
+    rounds_said = ", ".join(f"{each:.2f}" for each in ratios)
+    print(f"p99 with / without: {whole:.2f}; median over rounds {np.median(ratios):.2f}; by round {rounds_said}")
     print(f"{fetched} boards fetched, {fetched / (rounds * (seconds + 3) * pages):.2f} a second and page")
 
 

@@ -93,7 +93,7 @@ def replace_pending(found: Findings, pending: int) -> Findings:
 
 def test_the_headline_takes_sides_with_intention_to_treat(unsound: Findings) -> None:
     """Proposing the zebra wins 5 in 8, proposing the yak 1 in 2; TS-Obs believes otherwise, and is wrong."""
-    assert words.headline(unsound).startswith("By intention to treat zebra is best with probability > 0.99;")
+    assert words.headline(unsound).startswith("By intention to treat zebra is best with probability >\u00a00.99;")
     assert "the policy's own model says yak" in words.headline(unsound)
 
 
@@ -364,6 +364,31 @@ def test_there_is_a_limit_to_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
         reply = running.request("GET", "/app/trials/hooves/stream", headers=cookie(running, "read-blinded"))
         assert reply.status == 503
         assert reply.headers["retry-after"] == "30"
+
+
+def test_a_stream_ends_with_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice the reader may still listen, and then no more."""
+    monkeypatch.setattr(watch, "HEARTBEAT", 0.01)
+    answers = [True, True, False]
+
+    async def welcome() -> bool:
+        return answers.pop(0)
+
+    async def story() -> list[bytes]:
+        return [part async for part in watch.news(watch.Listener("blinded", 0), welcome)]
+
+    assert asyncio.run(story()) == [watch.RETRY, b": still here\n\n", b": still here\n\n"]
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_paused_trial_says_so_in_the_list() -> None:
+    with hooves() as (running, _, trial):
+        headers = cookie(running, "read-unblinded")
+        assert b"Paused: nothing is decided" not in patient(running, "/app", headers).body
+        trial.pause(reason="to look closer")
+        page = patient(running, "/app", headers).body.decode()
+        assert "Paused: nothing is decided" in page
+        assert re.search(r"(zebra|yak) is best with probability", page)
 
 
 @pytest.mark.usefixtures("plain")

@@ -41,10 +41,11 @@ class Line:
     @property
     def warnings(self) -> list[str]:
         """What to look after."""
-        if self.brief is not None:
-            return list(self.brief.warnings)
         late = self.progress.outcomes_late
-        return [f"{plural(late, 'outcome')} late"] if late else []
+        said = [f"{plural(late, 'outcome')} late"] if late else []
+        if self.brief is not None:
+            said = list(self.brief.warnings)
+        return (["Paused: nothing is decided"] if self.progress.state == "paused" else []) + said
 
 
 @pages.get(HOME, *SCOPES)

@@ -11,6 +11,9 @@ from takeup.live.findings import Disagreement, Findings, probability_of
 from takeup.live.summary import Withheld
 from takeup.service.pages.templates import count, percent
 
+FAR = 0.1
+"""The headline gives the probability by intention to treat, too, where it is so far from that of the policy's model."""
+
 State = Literal["fine", "sounds", "unknown"]
 
 
@@ -62,7 +65,7 @@ def pending(progress: Progress) -> str:
 
 def chance(probability: float) -> str:
     """A probability that draws have estimated: never quite 0 or 1."""
-    return "> 0.99" if probability > 0.99 else "< 0.01" if probability < 0.01 else f"{probability:.2f}"
+    return ">\u00a00.99" if probability > 0.99 else "<\u00a00.01" if probability < 0.01 else f"{probability:.2f}"
 
 
 def plural(number: int, noun: str) -> str:
@@ -76,7 +79,11 @@ def _leading(found: Findings) -> Iterator[str]:
         yield f"By intention to treat {split.proposal} is best with probability {chance(split.probability)}"
         yield f"the policy's own model says {split.other} ({chance(split.other_probability)})"
     else:
-        yield f"{leader.label} is best with probability {chance(probability_of(leader))}"
+        plain = leader.probability_best
+        far = abs(plain - probability_of(leader)) > FAR
+        yield f"{leader.label} is best with probability {chance(probability_of(leader))}" + (
+            f" ({chance(plain)} by intention to treat)" if far else ""
+        )
     intended, z = found.space.intended, found.space.proposals.index(leader.label)
     row = found.taken()[z]
     known = sum(row)
