@@ -157,6 +157,15 @@ async def latencies(port: int, requests: Requests, seconds: float, label: str) -
     return found
 
 
+def processor(pid: int) -> float:
+    """The seconds of a processor that a process has used; 0 where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def compare(folder: Path, pages: int, rounds: int, seconds: float) -> None:
     """Decisions with and without open pages, in turns."""
     with served(folder / "pages.db", folder) as service:
@@ -167,7 +176,7 @@ def compare(folder: Path, pages: int, rounds: int, seconds: float) -> None:
         asyncio.run(opening(service, key, trial))
         alone: list[list[float]] = []
         watched: list[list[float]] = []
-        fetched = 0
+        fetched, used = 0, {False: 0.0, True: 0.0}
         for i in range(rounds):
             for with_pages in (False, True) if i % 2 else (True, False):
                 viewers = None
@@ -178,7 +187,9 @@ def compare(folder: Path, pages: int, rounds: int, seconds: float) -> None:
                     viewers.stdin.write(key.encode())
                     viewers.stdin.close()
                     time.sleep(3.0)
+                before = processor(service.process.pid)
                 found = asyncio.run(latencies(service.port, requests, seconds, f"{i}-{with_pages}"))
+                used[with_pages] += processor(service.process.pid) - before
                 (watched if with_pages else alone).append(found)
                 if viewers is not None:
                     viewers.terminate()
@@ -199,6 +210,8 @@ def compare(folder: Path, pages: int, rounds: int, seconds: float) -> None:
     whole = np.percentile(np.concatenate(watched), 99) / np.percentile(np.concatenate(alone), 99)
     rounds_said = ", ".join(f"{each:.2f}" for each in ratios)
     print(f"p99 with / without: {whole:.2f}; median over rounds {np.median(ratios):.2f}; by round {rounds_said}")
+    shares = [100 * used[each] / (rounds * seconds) for each in (False, True)]
+    print(f"the process that decides used {shares[0]:.1f} % of a processor without, {shares[1]:.1f} % with pages")
     print(f"{fetched} boards fetched, {fetched / (rounds * (seconds + 3) * pages):.2f} a second and page")
 
 
