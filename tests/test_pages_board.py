@@ -392,6 +392,16 @@ def test_a_paused_trial_says_so_in_the_list() -> None:
 
 
 @pytest.mark.usefixtures("plain")
+def test_a_page_that_lags_behind_says_which_state_the_trial_is_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boards, "EVERY", 1e6)
+    with hooves() as (running, _, trial):
+        headers = cookie(running, "read-unblinded")
+        assert b"The trial is" not in patient(running, "/app/trials/hooves", headers).body
+        trial.pause(reason="to look closer")
+        assert b"The trial is paused now" in patient(running, "/app/trials/hooves", headers).body
+
+
+@pytest.mark.usefixtures("plain")
 def test_a_state_is_drawn_once_for_all_and_not_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boards, "EVERY", 1e6)
     with hooves() as (running, worker, trial):

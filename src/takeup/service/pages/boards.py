@@ -165,4 +165,4 @@ class Boards:
         progress = await self.service.read(lambda: store.read(lambda c: progress_in(c, trial, at)))
         headline = words.blinded_headline(progress)
         html = render("blinded", progress=progress, at=at, headline=headline).encode()
-        return Drawn(progress.sequence, at, False, None, html, gzip.compress(html))
+        return Drawn(progress.sequence, at, False, None, html, gzip.compress(html), state=progress.state)

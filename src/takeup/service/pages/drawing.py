@@ -28,7 +28,7 @@ def draw(task: Task) -> Drawn:
     html = board(found, task.at).encode() if task.full else b""
     packed_html = gzip.compress(html, 5)
     seconds = time.process_time() - began
-    return Drawn(book.sequence, task.at, not found.window, brief, html, packed_html, seconds=seconds)
+    return Drawn(book.sequence, task.at, not found.window, brief, html, packed_html, seconds=seconds, state=book.state)
 
 
 def board(found: Findings, at: int) -> str:

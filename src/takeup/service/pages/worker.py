@@ -68,6 +68,7 @@ class Drawn:
         packed: the same, as gzip.
         failed: why there is no board, where there is none.
         seconds: of a processor that it took.
+        state: the trial's, as drawn; empty where there is no board.
     """
 
     sequence: int
@@ -78,6 +79,7 @@ class Drawn:
     packed: bytes = b""
     failed: str | None = None
     seconds: float = 0.0
+    state: str = ""
 
 
 class DrawingError(TakeupError):

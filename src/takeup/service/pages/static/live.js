@@ -45,6 +45,7 @@
       old.replaceWith(part);
       scroll();
     }
+    document.getElementById("moved")?.remove();
     if (same) Object.assign(now.dataset, fresh.dataset);
     if (focus && place(document.activeElement) !== focus) live.querySelector(focus)?.focus({ preventScroll: true });
     announce();
