@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test browser screenshots long lint bench torture dask-torture robust clean
+.PHONY: help demo test browser screenshots long lint bench torture dask-torture bench-pages robust clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
 	@echo "make torture   kill stores, cut the power, forge logs: the figures in docs/reliability.md (about an hour)"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
+	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
 	@echo "make clean   remove the virtual environment and caches"
 
@@ -73,6 +74,9 @@ torture: $(VENV)/.dev
 
 dask-torture: $(VENV)/.dev
 	$(BIN)/python benchmarks/cluster.py
+
+bench-pages: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/pages.py
 
 robust: $(VENV)/.dev
 	$(BIN)/python benchmarks/robust.py

@@ -4,22 +4,33 @@ Needs the extra `report`. Functions take a polars frame or a sequence of records
 each. One policy has one colour and one shape everywhere, told apart by those who do not see red and green as well.
 """
 
-from takeup.charts.draw import inline, png, svg
+from takeup.charts.draw import inline, png, svg, unchecked
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
 from takeup.charts.regret import regret_over_noncompliance
 from takeup.charts.table import distances, distributions
 from takeup.charts.theory import bounds_and_slopes, probabilities
+from takeup.charts.trial import (
+    allocation_over_time,
+    compliance_matrix,
+    intervals,
+    probability_best_over_time,
+)
 
 __all__ = [
+    "allocation_over_time",
     "available",
     "bounds_and_slopes",
+    "compliance_matrix",
     "distances",
     "distributions",
     "excess",
     "inline",
+    "intervals",
     "png",
     "probabilities",
+    "probability_best_over_time",
     "regret_over_noncompliance",
     "svg",
+    "unchecked",
 ]

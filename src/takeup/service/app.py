@@ -18,6 +18,8 @@ from takeup.service.gate import Gate
 from takeup.service.limiter import Limiter
 from takeup.service.logs import RequestLog
 from takeup.service.metrics import Metrics
+from takeup.service.pages.boards import Boards
+from takeup.service.pages.watch import Watches
 from takeup.service.ring import KeyRing
 from takeup.service.routes import routes
 from takeup.service.sessions import Sessions
@@ -52,6 +54,8 @@ def create_app(
         Limiter(settings.rate, settings.burst),
         Metrics(lambda: opened.queued),
     )
+    boards = Boards(service)
+    watches = Watches(boards)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -62,6 +66,8 @@ def create_app(
             ticking.cancel()
             with suppress(asyncio.CancelledError):
                 await ticking
+            await watches.close()
+            await boards.close()
             await asyncio.to_thread(opened.close)
             readers.shutdown()
 
@@ -73,7 +79,7 @@ def create_app(
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    app.state.service = service
+    app.state.service, app.state.boards, app.state.watches = service, boards, watches
     app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     for error in (HTTPException, RequestValidationError, TakeupError):
         app.add_exception_handler(error, problem.handle)

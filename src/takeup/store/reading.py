@@ -63,6 +63,13 @@ def late(connection: Connection, trial: str, at: int) -> int:
     return int(connection.execute(statement).scalar_one())
 
 
+def decided_at(connection: Connection, trial: str, number: int) -> int | None:
+    """When a decision was made; None where there is no such decision."""
+    statement = select(decisions.c.at).where(decisions.c.trial == trial, decisions.c.number == number)
+    found = connection.execute(statement).scalar_one_or_none()
+    return None if found is None else int(found)
+
+
 def log(
     connection: Connection,
     trial: str,

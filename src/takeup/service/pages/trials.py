@@ -1,14 +1,51 @@
 """The trials at a glance."""
 
+import asyncio
+from dataclasses import dataclass
+
 from fastapi import Response
 from sqlalchemy import Connection
 
 from takeup.live import Progress, progress_in
 from takeup.service.keys import SCOPES
+from takeup.service.pages.board import boards_of
 from takeup.service.pages.page import HOME, READERS, Pages, Visit
+from takeup.service.pages.words import plural
+from takeup.service.pages.worker import Brief
 from takeup.store import reading
 
 pages = Pages()
+WAIT = 0.5
+"""So many seconds the page waits for what is not known yet about its trials."""
+
+MOST_ASKED = 20
+"""About so many trials at most a page asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A trial of the list.
+
+    Attributes:
+        progress: what everybody may see.
+        decided: when the last decision was made.
+        brief: what it has found; None for blinded readers, and as long as it is not known.
+        awaited: whether it will be known in a moment.
+    """
+
+    progress: Progress
+    decided: int | None
+    brief: Brief | None = None
+    awaited: bool = False
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to look after."""
+        late = self.progress.outcomes_late
+        said = [f"{plural(late, 'outcome')} late"] if late else []
+        if self.brief is not None:
+            said = list(self.brief.warnings)
+        return (["Paused: nothing is decided"] if self.progress.state == "paused" else []) + said
 
 
 @pages.get(HOME, *SCOPES)
@@ -16,9 +53,29 @@ async def trials(visit: Visit) -> Response:
     """All trials that the visitor's key is valid in."""
     at = visit.service.store.clock()
 
-    def look(connection: Connection) -> list[Progress]:
+    def look(connection: Connection) -> list[Line]:
         names = [name for name in reading.identifiers(connection) if visit.key.covers(name)]
-        return [progress_in(connection, name, at) for name in names]
+        found = [progress_in(connection, name, at) for name in names]
+        return [Line(each, reading.decided_at(connection, each.trial, each.decisions)) for each in found]
 
-    found = await visit.read(lambda: visit.service.store.read(look))
-    return visit.page("trials", trials=found, readable=visit.may(*READERS))
+    lines = await visit.read(lambda: visit.service.store.read(look))
+    if visit.unblinded:
+        lines = await _told(visit, lines)
+    return visit.page("trials", lines=lines, readable=visit.may(*READERS))
+
+
+async def _told(visit: Visit, lines: list[Line]) -> list[Line]:
+    """The same with what is known about each; what is not known in time comes with the next look."""
+    boards = boards_of(visit.request)
+    begun = [each.progress for each in lines if each.progress.decisions]
+    newest = sorted(begun, key=lambda each: -each.at)[:MOST_ASKED]
+    await asyncio.gather(*(boards.look(each.trial, "brief", each.sequence, WAIT) for each in newest))
+    asked = {each.trial for each in newest}
+
+    def line(each: Line) -> Line:
+        name = each.progress.trial
+        brief = boards.brief(name)
+        awaited = brief is None and name in asked and boards.latest(name, "brief") is None
+        return Line(each.progress, each.decided, brief, awaited)
+
+    return [line(each) for each in lines]

@@ -121,7 +121,12 @@ async def audit(request: Request, trial: TrialId) -> AuditShown:
 
     Blinded readers learn whether and where there is a difference, not what it is.
     """
-    service, settings = service_of(request), service_of(request).settings
+    return AuditShown.of(await audited(service_of(request), trial), blinded=not unblinded(request))
+
+
+async def audited(service: Service, trial: str) -> Audit:
+    """Audit a trial, by another process where it is long."""
+    settings = service.settings
     errand = Errand(
         kind="audit",
         database=service.store.url,
@@ -133,9 +138,9 @@ async def audit(request: Request, trial: TrialId) -> AuditShown:
     def here() -> Audit:
         return Trial(service.store, trial).audit(errand.signed())
 
-    long = await _long(service, trial)
-    found = _AUDIT.validate_python(await _send(service, errand)) if long else await service.read(here)
-    return AuditShown.of(found, blinded=not unblinded(request))
+    if await _long(service, trial):
+        return _AUDIT.validate_python(await _send(service, errand))
+    return await service.read(here)
 
 
 class _Passing(FileResponse):

@@ -1,0 +1,163 @@
+"""All that a page says about a trial: summary, time series, checks of the model, and whether the readings agree."""
+
+from dataclasses import dataclass
+
+from takeup.diagnostics import Exclusion, Ignorable, check_exclusion, check_ignorable
+from takeup.evidence import Evidence
+from takeup.live.course import Course, course_of
+from takeup.live.summary import GroupSummary, ProposalSummary, Summary, Withheld, not_identified, summary_of
+from takeup.space import Space
+from takeup.trial.book import Book
+
+SURE = 0.8
+"""Two readings disagree about the best arm where each gives its own at least this probability."""
+
+MODEL = "the policy's model"
+DRAWS = 999
+"""Random tables behind a p-value of the page."""
+
+MOST_INEQUALITIES = 8_000
+"""Beyond so many the exclusion check would keep readers waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """How the three readings of the data differ.
+
+    Attributes:
+        kind: "leader" where intention to treat and another reading name different arms and both are sure, "open" where
+            they are not, "selection" where those who took an action as proposed fared otherwise than all who took it.
+        reading: the other reading.
+        proposal: the arm that intention to treat names, or the one whose two intervals do not overlap.
+        other: the arm that the other reading names.
+        probability: of intention to treat for its arm.
+        other_probability: of the other reading for its arm.
+    """
+
+    kind: str
+    reading: str
+    proposal: str
+    other: str = ""
+    probability: float = 0.0
+    other_probability: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """What is known about a trial; unblinds.
+
+    Attributes:
+        evidence: the table of counts.
+        summary: values, compliance, advice.
+        course: time series.
+        ignorable: whether compliance is ignorable.
+        exclusion: whether proposals act through actions alone.
+        disagreements: between the three readings, over all contexts.
+        window: whether outcomes have a window, so that some become late without an event.
+        maximum: the greatest number of decisions that the spec foresees.
+    """
+
+    evidence: Evidence
+    summary: Summary
+    course: Course
+    ignorable: Ignorable | Withheld
+    exclusion: Exclusion | Withheld
+    disagreements: tuple[Disagreement, ...]
+    window: bool
+    maximum: int | None
+
+    @property
+    def space(self) -> Space:
+        """What the trial is about."""
+        return self.evidence.space
+
+    @property
+    def leader(self) -> ProposalSummary:
+        """The proposal that is most probably best, by the policy's own model where it has one."""
+        return leader_of(self.summary.overall)
+
+    @property
+    def split(self) -> Disagreement | None:
+        """Whether the policy's model and intention to treat name different proposals, and one of them is sure."""
+        apart = (each for each in self.disagreements if each.reading == MODEL)
+        return next((each for each in apart if max(each.probability, each.other_probability) >= SURE), None)
+
+    def taken(self, context: int | None = None) -> list[list[int]]:
+        """How often each action was implemented after each proposal, seen ones alone; n[z][a]."""
+        counts = self.evidence.counts if context is None else self.evidence.counts[context : context + 1]
+        found: list[list[int]] = counts[:, :, :-1].sum(axis=(0, 3)).tolist()
+        return found
+
+
+def findings_of(book: Book, late: int) -> Findings:
+    """The findings that a book with its whole time series shows: a function of the book alone."""
+    design = book.design
+    evidence = Evidence(design.space, book.counts)
+    summary = summary_of(book, late)
+    reason = not_identified(design, evidence)
+    return Findings(
+        evidence,
+        summary,
+        course_of(book),
+        check_ignorable(evidence, draws=DRAWS) if reason is None else Withheld(reason),
+        _exclusion(evidence) if reason is None else Withheld(reason),
+        tuple(disagreements(design.space, summary.overall)),
+        design.window is not None,
+        design.spec.stopping.maximum,
+    )
+
+
+def leader_of(group: GroupSummary) -> ProposalSummary:
+    """The proposal that is most probably best there."""
+    return max(group.proposals, key=probability_of)
+
+
+def probability_of(proposal: ProposalSummary) -> float:
+    """That it is best, by the policy's own model where it has one."""
+    model = proposal.model_probability_best
+    return proposal.probability_best if model is None else model
+
+
+def disagreements(space: Space, group: GroupSummary) -> list[Disagreement]:
+    """Where the readings differ by more than chance.
+
+    Values by intention to treat are closer together than those of actions wherever some do not comply, so the values
+    themselves may differ. What may not is the order; and, where compliance is ignorable, the value of an action among
+    those who took it as proposed and among all who took it.
+    """
+    first = max(group.proposals, key=lambda each: each.probability_best)
+    if not first.value.n:
+        return []
+    model = leader_of(group)
+    found = []
+    if model.label != first.label:
+        found.append(_leaders(first, MODEL, model.label, probability_of(model)))
+    if isinstance(group.implemented, Withheld) or space.intended is None:
+        return found
+    mine = space.implemented[space.intended[space.proposals.index(first.label)]]
+    treated = max(group.implemented, key=lambda each: each.probability_best)
+    if treated.label != mine and treated.value.n and treated.label in {space.implemented[a] for a in space.intended}:
+        found.append(_leaders(first, "as treated", treated.label, treated.probability_best))
+    for proposal, a in zip(group.proposals, space.intended, strict=True):
+        complied, action = proposal.complied_value, group.implemented[a]
+        if (
+            complied is not None
+            and complied.n
+            and (complied.low > action.value.high or complied.high < action.value.low)
+        ):
+            found.append(Disagreement("selection", "complied only", proposal.label, action.label))
+    return found
+
+
+def _leaders(first: ProposalSummary, reading: str, other: str, probability: float) -> Disagreement:
+    sure = min(first.probability_best, probability) >= SURE
+    return Disagreement("leader" if sure else "open", reading, first.label, other, first.probability_best, probability)
+
+
+def _exclusion(evidence: Evidence) -> Exclusion | Withheld:
+    contexts, proposals, actions, levels = evidence.space.shape
+    if contexts * actions * proposals**levels > MOST_INEQUALITIES:
+        return Withheld(
+            "there are too many inequalities to test while you wait; takeup.diagnostics.check_exclusion tests them"
+        )
+    return check_exclusion(evidence)

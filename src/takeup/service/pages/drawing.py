@@ -1,0 +1,111 @@
+"""What the process that draws does: it takes tasks from its input until that ends."""
+
+import gzip
+import os
+import signal
+import sys
+import time
+
+from takeup.live.findings import Findings, findings_of, leader_of, probability_of
+from takeup.live.summary import Estimate, GroupSummary, Withheld
+from takeup.service.pages import words
+from takeup.service.pages.figures import figures, readings, unread
+from takeup.service.pages.templates import render
+from takeup.service.pages.worker import Brief, Drawn, Task, packed, stand_back, unpacked
+from takeup.store import looking, reading
+from takeup.trial.book import Book
+
+MOST_CONTEXTS = 24
+"""So many contexts have a table of their own."""
+
+
+def draw(task: Task) -> Drawn:
+    """Do a task."""
+    began = time.process_time()
+    book, late = task.book or _read(task)
+    found = findings_of(book, late)
+    brief = _brief(found)
+    html = board(found, task.at).encode() if task.full else b""
+    packed_html = gzip.compress(html, 5)
+    seconds = time.process_time() - began
+    return Drawn(book.sequence, task.at, not found.window, brief, html, packed_html, seconds=seconds, state=book.state)
+
+
+def board(found: Findings, at: int) -> str:
+    """The board as HTML."""
+    summary = found.summary
+    contexts = summary.contexts if len(summary.contexts) > 1 else ()
+    return render(
+        "board",
+        found=found,
+        progress=summary.progress,
+        at=at,
+        headline=words.headline(found),
+        checks=words.checks(found),
+        notes=[(each.kind, words.disagreement(each)) for each in found.disagreements],
+        figures=figures(found),
+        readings=readings(found, summary.overall),
+        unread=unread(found),
+        contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
+        contexts_left=max(0, len(contexts) - MOST_CONTEXTS),
+        regret=_sum(summary.overall.regret),
+        withheld=summary.overall.compliance.reason if isinstance(summary.overall.compliance, Withheld) else None,
+    )
+
+
+def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
+    leader = leader_of(group)
+    said = (
+        f"{leader.label}, {words.chance(probability_of(leader))}"
+        if any(each.value.n for each in group.proposals)
+        else ""
+    )
+    columns, rows = readings(found, group)
+    decisions = [(each.decisions,) for each in group.proposals]
+    return {
+        "label": group.context,
+        "decisions": group.decisions,
+        "leader": said,
+        "regret": _sum(group.regret),
+        "columns": ("proposal", "decisions", *columns[1:]),
+        "rows": [(row[0], f"{n:,}", *row[1:]) for row, (n,) in zip(rows, decisions, strict=True)],
+    }
+
+
+def _sum(estimate: Estimate) -> str:
+    """An estimate in units of reward, to the tenth."""
+    mean, low, high = (f"{each:,.1f}" for each in (estimate.mean, estimate.low, estimate.high))
+    return f"{mean} ({low} to {high})"
+
+
+def _brief(found: Findings) -> Brief:
+    leader, known = found.leader, found.summary.progress.outcomes_counted > 0
+    chance = probability_of(leader)
+    if found.split is not None:
+        leader = next(each for each in found.summary.overall.proposals if each.label == found.split.proposal)
+        chance = found.split.probability
+    return Brief(leader.label if known else None, words.chance(chance), tuple(words.warnings(found)))
+
+
+def _read(task: Task) -> tuple[Book, int]:
+    with looking(task.database) as connection:
+        return reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
+
+
+def main() -> None:
+    """Take tasks until the input ends, which it does with whoever asks."""
+    stand_back()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this process
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints must not be read as a drawing
+    while (task := unpacked(sys.stdin.buffer)) is not None:
+        try:
+            answer: Drawn | str = draw(task)
+        except Exception as error:  # the process stays, and the page says what happened
+            answer = f"{type(error).__name__}: {error}"
+        out.write(packed(answer))
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

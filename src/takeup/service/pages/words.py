@@ -1,0 +1,190 @@
+"""What a trial's findings mean, in sentences."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from takeup.diagnostics import Exclusion, Ignorable
+from takeup.live import Progress
+from takeup.live.findings import Disagreement, Findings, probability_of
+from takeup.live.summary import Withheld
+from takeup.service.pages.templates import count, percent
+
+FAR = 0.1
+"""The headline gives the probability by intention to treat, too, where it is so far from that of the policy's model."""
+
+State = Literal["fine", "sounds", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that must hold if the trial is to be trusted.
+
+    Attributes:
+        name: what it is called.
+        state: whether it holds as far as the data tell.
+        short: the verdict, for a list.
+        words: what that means.
+        detail: the figures behind it.
+    """
+
+    name: str
+    state: State
+    short: str
+    words: str
+    detail: str = ""
+
+
+def headline(found: Findings) -> str:
+    """How the trial stands, in a sentence."""
+    progress = found.summary.progress
+    if not progress.decisions:
+        return "No decision has been made yet."
+    if not progress.outcomes_counted:
+        return f"{plural(progress.decisions, 'decision')}; no outcome is known yet; {pending(progress)}."
+    return "; ".join([*_leading(found), pending(progress)]) + "."
+
+
+def blinded_headline(progress: Progress) -> str:
+    """The same without a word about any arm."""
+    if not progress.decisions:
+        return "No decision has been made yet."
+    known = f"the outcome of {count(progress.outcomes_counted)} is known"
+    return f"{plural(progress.decisions, 'decision')}; {known}; {pending(progress)}."
+
+
+def pending(progress: Progress) -> str:
+    """What is still to come."""
+    if not progress.outcomes_pending:
+        return "no outcome pending"
+    some = "all" if progress.outcomes_late == progress.outcomes_pending else count(progress.outcomes_late)
+    late = f", {some} of them late" if progress.outcomes_late else ""
+    return f"{plural(progress.outcomes_pending, 'outcome')} pending{late}"
+
+
+def chance(probability: float) -> str:
+    """A probability that draws have estimated: never quite 0 or 1."""
+    return ">\u00a00.99" if probability > 0.99 else "<\u00a00.01" if probability < 0.01 else f"{probability:.2f}"
+
+
+def plural(number: int, noun: str) -> str:
+    """1 decision, 2 decisions."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _leading(found: Findings) -> Iterator[str]:
+    leader, split = found.leader, found.split
+    if split is not None:
+        yield f"By intention to treat {split.proposal} is best with probability {chance(split.probability)}"
+        yield f"the policy's own model says {split.other} ({chance(split.other_probability)})"
+    else:
+        plain = leader.probability_best
+        far = abs(plain - probability_of(leader)) > FAR
+        yield f"{leader.label} is best with probability {chance(probability_of(leader))}" + (
+            f" ({chance(plain)} by intention to treat)" if far else ""
+        )
+    intended, z = found.space.intended, found.space.proposals.index(leader.label)
+    row = found.taken()[z]
+    known = sum(row)
+    if intended is not None and known:
+        yield f"{percent(row[intended[z]] / known)} of those offered {leader.label} took it"
+
+
+def checks(found: Findings) -> list[Check]:
+    """Whether to trust it."""
+    return [_ratio(found), _ignorable(found.ignorable), _exclusion(found.exclusion), _late(found.summary.progress)]
+
+
+def warnings(found: Findings) -> list[str]:
+    """What a reader of a list should know before anything else; empty where all is well."""
+    said = [check.short for check in checks(found) if check.state == "sounds"]
+    if any(each.kind != "open" for each in found.disagreements):
+        said.append("Readings of the data disagree")
+    if found.summary.advice.stop:
+        said.append("The stopping rule advises an end")
+    return said
+
+
+def disagreement(found: Disagreement) -> str:
+    """In plain language."""
+    if found.kind == "selection":
+        return (
+            f"Those who were offered {found.proposal} and took it fared otherwise than all who took {found.other}:"
+            " their intervals do not overlap. Who complies is not like who does not, and comparing by what was taken"
+            " misleads."
+        )
+    both = (
+        f"By intention to treat {found.proposal} is best (probability {chance(found.probability)});"
+        f" {'by ' if found.reading != 'as treated' else ''}{found.reading} it is {found.other}"
+        f" ({chance(found.other_probability)})."
+    )
+    if found.kind == "open":
+        return f"{both} Neither is sure yet."
+    return (
+        f"{both} They cannot both be right. Intention to treat rests on the proposals alone, which were drawn at"
+        " random; the other assumes that those who comply are like those who do not."
+    )
+
+
+def _ratio(found: Findings) -> Check:
+    ratio, name = found.summary.sample_ratio, "Sample ratio"
+    scores = ", ".join(f"{label}: {z:.1f}" for label, z in ratio.z.items() if z is not None)
+    detail = f"Scores {scores or 'none'}; p = {ratio.p_value:.2g}. It sounds below 0.001."
+    if not found.summary.progress.decisions:
+        return Check(name, "unknown", "No proposal yet", "There is no proposal to count yet.")
+    if ratio.alarm:
+        words = (
+            "Proposals did not come as often as the probabilities in the log say. Some decisions are missing, were made"
+            " twice or were not drawn from these probabilities: find out which before you use the results."
+        )
+        return Check(name, "sounds", "Proposals did not come as often as the log says", words, detail)
+    words = "Proposals came as often as the probabilities in the log say, adapting as they do."
+    return Check(name, "fine", "Proposals came as often as logged", words, detail)
+
+
+def _ignorable(found: Ignorable | Withheld) -> Check:
+    name = "Ignorable compliance"
+    if isinstance(found, Withheld):
+        return Check(name, "unknown", "Compliance not checked", f"Not checked: {found.reason}.")
+    if not found.used:
+        return Check(name, "unknown", "Compliance not checked", "No decision has both action and outcome known.")
+    if found.doubtful_at_any_time:
+        words = (
+            "Who complies differs from who does not: outcomes depend on the proposal even among those who took the same"
+            " action. TS-Obs and TS-Lat, and everything read by action taken, can be wrong here. Intention to treat is"
+            " not."
+        )
+        return Check(name, "sounds", "Those who comply differ from those who do not", words, found.summary())
+    words = (
+        "Nothing says that those who comply differ from those who do not. That is no proof: small differences need many"
+        " decisions to show. You may look as often as you like."
+    )
+    return Check(name, "fine", "Compliers look like the others", words, found.summary())
+
+
+def _exclusion(found: Exclusion | Withheld) -> Check:
+    name = "Exclusion"
+    if isinstance(found, Withheld):
+        return Check(name, "unknown", "Direct effects not checked", f"Not checked: {found.reason}.")
+    if not found.inequalities or math.isnan(found.largest):
+        return Check(name, "unknown", "Direct effects not checked", "There are no two proposals to compare yet.")
+    if found.violated_at_any_time:
+        words = (
+            "A proposal acts on outcomes in another way than through the action, or actions or outcomes are recorded"
+            " differently after one proposal than after another."
+        )
+        return Check(name, "sounds", "A proposal acts past the action taken", words, found.summary())
+    words = "Nothing says that a proposal acts on outcomes past the action that was taken. That is no proof."
+    return Check(name, "fine", "No direct effect of proposals seen", words, found.summary())
+
+
+def _late(progress: Progress) -> Check:
+    late, name = progress.outcomes_late, "Late outcomes"
+    if not late:
+        return Check(name, "fine", "No outcome is late", "No outcome window has closed without an outcome.")
+    words = (
+        "Their window has closed and nobody has reported them. If some outcomes are slower to be reported than others,"
+        " the values are off: ask for them, or declare them missing."
+    )
+    return Check(name, "sounds", f"{plural(late, 'outcome')} late", words)

@@ -1,0 +1,174 @@
+"""The process that reads, checks and draws for the pages, so that the one that decides does not."""
+
+import asyncio
+import os
+import pickle
+import struct
+import sys
+from dataclasses import dataclass
+from typing import IO, Any
+
+from takeup.errors import TakeupError
+from takeup.trial.book import Book
+
+MODULE = "takeup.service.pages.drawing"
+PATIENCE = 60.0
+"""A drawing that takes longer, in seconds, has failed."""
+
+NICE = 10
+"""How far it stands back. At 19 a busy machine would leave it next to nothing, and pages would wait for minutes."""
+
+_HEAD = struct.Struct(">Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to draw.
+
+    Attributes:
+        trial: which trial.
+        at: what time it is.
+        full: the whole board, or its brief alone.
+        database: where the trial is.
+        book: the trial itself, with its late outcomes, where no other process can open the database.
+    """
+
+    trial: str
+    at: int
+    full: bool
+    database: str
+    book: tuple[Book, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A trial in two lines.
+
+    Attributes:
+        best: the proposal that is most probably best; None where no outcome is known.
+        chance: the probability that it is, in words.
+        warnings: what to know before anything else.
+    """
+
+    best: str | None
+    chance: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a page shows of one state of a trial.
+
+    Attributes:
+        sequence: the trial's last event in it.
+        at: when it was drawn, in microseconds since 1970, UTC.
+        lasts: whether it stays right as long as nothing happens; outcomes can become late by themselves.
+        brief: the trial in two lines; None for blinded readers.
+        html: the board; empty where the brief alone was asked for.
+        packed: the same, as gzip.
+        failed: why there is no board, where there is none.
+        seconds: of a processor that it took.
+        state: the trial's, as drawn; empty where there is no board.
+    """
+
+    sequence: int
+    at: int
+    lasts: bool = True
+    brief: Brief | None = None
+    html: bytes = b""
+    packed: bytes = b""
+    failed: str | None = None
+    seconds: float = 0.0
+    state: str = ""
+
+
+class DrawingError(TakeupError):
+    """The process that draws did not do so."""
+
+
+class Worker:
+    """One process, which starts with the first task, is replaced when it dies, and ends when nobody holds its input."""
+
+    def __init__(self, command: tuple[str, ...] = (sys.executable, "-m", MODULE), patience: float = PATIENCE) -> None:
+        self._command, self._patience = command, patience
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """Its number, while it runs."""
+        return None if self._process is None or self._process.returncode is not None else self._process.pid
+
+    async def ask(self, task: Task) -> Drawn:
+        """Have a task done; one at a time.
+
+        Raises:
+            DrawingError: it was not done.
+        """
+        async with self._turn:
+            try:
+                process = await self._started()
+                answer = await asyncio.wait_for(_exchange(process, task), self._patience)
+            except TimeoutError:
+                await self._end()
+                raise DrawingError(f"drawing took longer than {self._patience:g} seconds") from None
+            except (OSError, EOFError) as error:
+                await self._end()
+                raise DrawingError(f"the process that draws has ended ({error or type(error).__name__})") from error
+            except BaseException:
+                await self._end()  # or it would answer the next task with this one's drawing
+                raise
+        if isinstance(answer, Drawn):
+            return answer
+        raise DrawingError(str(answer))
+
+    async def close(self) -> None:
+        """End the process."""
+        await self._end()
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self.pid is None:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+            )
+        assert self._process is not None
+        return self._process
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _exchange(process: asyncio.subprocess.Process, task: Task) -> Any:
+    assert process.stdin is not None  # both are pipes
+    assert process.stdout is not None
+    process.stdin.write(packed(task))
+    await process.stdin.drain()
+    (size,) = _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))
+    return pickle.loads(await process.stdout.readexactly(size))  # our own process wrote it
+
+
+def packed(value: object) -> bytes:
+    """A value as it crosses a pipe between the two processes, which are of one program."""
+    content = pickle.dumps(value)
+    return _HEAD.pack(len(content)) + content
+
+
+def unpacked(pipe: IO[bytes]) -> Any:
+    """The next value from a pipe; None at its end."""
+    head = pipe.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    return pickle.loads(pipe.read(*_HEAD.unpack(head)))  # our own process wrote it
+
+
+def stand_back() -> None:
+    """Leave the processors to whoever decides."""
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    if hasattr(os, "SCHED_BATCH"):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # it never interrupts others when it wakes
