@@ -8,6 +8,7 @@ from takeup.charts.draw import inline, png, svg
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
 from takeup.charts.regret import regret_over_noncompliance
+from takeup.charts.shares import regret_over_people, shares
 from takeup.charts.table import distances, distributions
 from takeup.charts.theory import bounds_and_slopes, probabilities
 
@@ -21,5 +22,7 @@ __all__ = [
     "png",
     "probabilities",
     "regret_over_noncompliance",
+    "regret_over_people",
+    "shares",
     "svg",
 ]

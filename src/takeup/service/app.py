@@ -62,6 +62,7 @@ def create_app(
             ticking.cancel()
             with suppress(asyncio.CancelledError):
                 await ticking
+            await service.workbench.close()
             await asyncio.to_thread(opened.close)
             readers.shutdown()
 

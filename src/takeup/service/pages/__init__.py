@@ -1,9 +1,9 @@
 """The pages of the service: what people see in a browser."""
 
-from takeup.service.pages import signing, trials
+from takeup.service.pages import desk, log, new, sandbox, signing, steer, trials
 from takeup.service.pages.page import Page
 
-PARTS = (trials.pages, signing.pages)
+PARTS = (trials.pages, new.pages, desk.pages, log.pages, steer.pages, sandbox.pages, signing.pages)
 
 
 def routes() -> list[Page]:
