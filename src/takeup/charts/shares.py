@@ -37,7 +37,7 @@ def shares(points: Records, title: str, *, percent: bool = False) -> Chart:
     )
     if len(panels) == 1:
         return dressed(lines.properties(data=alt.Data(values=records)))
-    header = {"labelLimit": 190, "labelFontWeight": "normal"}
+    header = {"labelLimit": 175, "labelFontSize": 11}
     column = alt.Column("panel:N", sort=panels, title=None, header=header)
     return dressed(lines.properties(data=alt.Data(values=records)).facet(column=column))
 

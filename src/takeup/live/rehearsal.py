@@ -231,7 +231,7 @@ def _confounded(space: Space, outcome: FloatArray) -> Scenario:
         "Half do what was proposed. The other half do what they would do anyway, each action with the same"
         " probability, and they are other people: whatever they do, a third of them fare as badly as one can."
     )
-    return Scenario("half comply, and the others are unlike them", words, environment)
+    return Scenario("half comply, confounded", words, environment)
 
 
 def _meant(space: Space) -> tuple[int, ...]:
@@ -257,7 +257,7 @@ def _chart(design: Design, shown: Sequence[dict[str, Any]]) -> str | None:
         + ", ".join(f"{label} {share:.0%}" for label, share in zip(design.space.proposals, each["late"], strict=True))
         for each in shown
     )
-    drawn = charts.shares(records, "share of the trial that is over", percent=True)
+    drawn = charts.shares(records, "trial so far", percent=True)
     return charts.inline(drawn, "rehearsal", f"Share of each proposal over the trial. In the last quarter: {words}.")
 
 

@@ -32,7 +32,7 @@ def _space(design: Design) -> list[str]:
         pairs = zip(space.proposals, space.intended, strict=True)
         found.append("Complying means: " + "; ".join(f"{z}: {space.implemented[a]}" for z, a in pairs) + ".")
     if len(space.contexts) > 1:
-        found.append(f"{_all(space.contexts)} are told apart, and each is learnt about by itself.")
+        found.append(f"Told apart are {_all(space.contexts)}; each is learnt about by itself.")
     worth = [f"{label} (worth {utility:g})" for label, utility in zip(space.outcomes, space.utility, strict=True)]
     found.append(f"What comes of it is {_either(worth)}; the trial seeks what is worth most.")
     found.append(REPORTED[spec.compliance])

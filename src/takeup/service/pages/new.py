@@ -41,15 +41,13 @@ async def look(visit: Visit) -> Response:
 @pages.get("/app/trials/{trial}/edit", "design")
 async def edit(visit: Visit) -> Response:
     """The form of a draft."""
-    spec, state = await visit.read(lambda: _known(visit))
-    if state != "draft":
-        raise StateError(f"trial {visit.trial} is {state}; only a draft can change")
-    return _form(visit, specform.fields_of(spec), trial=visit.trial)
+    return _form(visit, specform.fields_of(await _draft(visit)), trial=visit.trial)
 
 
 @pages.post("/app/trials/{trial}/edit", "design")
 async def change(visit: Visit) -> Response:
     """Look at another spec of a draft and rehearse it, or save it."""
+    await _draft(visit)
     return await _taken(visit, visit.trial)
 
 
@@ -143,6 +141,10 @@ def _sketch(visit: Visit, name: str) -> Sketch:
     return found
 
 
-def _known(visit: Visit) -> tuple[TrialSpec, str]:
+async def _draft(visit: Visit) -> TrialSpec:
+    """The spec of the trial, which must be a draft."""
     found = Trial(visit.service.store, visit.trial)
-    return found.design.spec, found.state
+    spec, state = await visit.read(lambda: (found.design.spec, found.state))
+    if state != "draft":
+        raise StateError(f"trial {visit.trial} is {state}; only a draft can change")
+    return spec

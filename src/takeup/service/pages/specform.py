@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from takeup.errors import TakeupError
+from takeup.errors import InputError, TakeupError
 from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed
 from takeup.service.body import parse_json, parse_toml
 from takeup.service.pages.choices import CHOICES, USUAL, chosen
 from takeup.service.problem import Refused
 from takeup.space import Space
-from takeup.specfile import SpecError
+from takeup.specfile import SpaceTable, SpecError
 from takeup.trial import Design, TrialSpec
 from takeup.trial.spec import SECONDS
 
@@ -73,6 +73,7 @@ def read(fields: Fields) -> tuple[Design | None, TrialSpec | None, Wrong]:
             wrong.setdefault(place, "This is needed." if each["type"] == "missing" else f"Expected: {allowed}.")
         spec = None
     if spec is None or wrong:
+        _check_space(content, wrong)
         return None, None, _shown(wrong, fields)
     try:
         return Design.of(spec, ""), spec, {}
@@ -175,6 +176,16 @@ def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:
     return content
 
 
+def _check_space(content: Mapping[str, Any] | None, wrong: Wrong) -> None:
+    """What is wrong with a space besides other things, so that all of it is shown at once."""
+    try:
+        SpaceTable.model_validate((content or {}).get("space")).build()
+    except ValidationError:
+        pass  # it was found with the others
+    except InputError as error:
+        wrong.setdefault(_place(f"space.{error.argument}"), f"{_capital(error.allowed)}.")
+
+
 def _pasted(fields: Fields, wrong: Wrong) -> dict[str, Any] | None:
     """A spec in JSON or TOML."""
     text = fields.get("text", "")
@@ -228,6 +239,7 @@ def _shown(wrong: Wrong, fields: Fields) -> Wrong:
         said = "; ".join(f"{place}: {text}" if place not in ("", "text") else text for place, text in wrong.items())
         return {"text": said}
     known = {*BLANK, *fields, *_LISTS, "name", "window", "maximum", "probability_best"}
+    known |= {name for i, *_ in levels(fields) for name in (f"outcome-{i}", f"utility-{i}")}
     return {place if place in known else "": text for place, text in wrong.items()}
 
 
