@@ -77,8 +77,9 @@ def assumed(space: Space) -> list[list[float]]:
     _, _, actions, levels = space.shape
     order = np.argsort(np.argsort(space.reward, kind="stable"), kind="stable") / (levels - 1)
     tilt = np.linspace(-0.2, 0.2, actions)[:, np.newaxis] * (2 * order - 1)
-    rates = 1 / levels * (1 + tilt)
-    return [[round(float(p), 3) for p in row] for row in rates / rates.sum(axis=1, keepdims=True)]
+    rates = (1 + tilt) / (1 + tilt).sum(axis=1, keepdims=True)
+    rounded = [[round(float(p), 3) for p in row[1:]] for row in rates]
+    return [[round(1 - sum(row), 6), *row] for row in rounded]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,7 @@ class Rehearsal:
         people: how many there are in one run.
         per_day: how many come a day, which matters where outcomes have a window.
         seconds: how long all of it may take.
+        runs: at most so many of each scenario.
         seed: who the people are.
     """
 
@@ -99,6 +101,7 @@ class Rehearsal:
     people: int = 300
     per_day: float = 10.0
     seconds: float = 20.0
+    runs: int = RUNS
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -115,11 +118,11 @@ class Rehearsal:
         batch = self._batch(design)
         tallies = [_Tally.empty(design.space) for _ in found]
         run = 0
-        while run < RUNS and (run == 0 or time.monotonic() - begun < self.seconds * run / (run + 1)):
+        while run < self.runs and (run == 0 or time.monotonic() - begun < self.seconds * run / (run + 1)):
             for tally, scenario in zip(tallies, found, strict=True):
                 tally.add(self._once(design, scenario.environment, batch, run), scenario.environment)
             run += 1
-            say(max(run / RUNS, (time.monotonic() - begun) / self.seconds))
+            say(max(run / self.runs, (time.monotonic() - begun) / max(self.seconds, 1e-9)))
         shown = [tally.shown(scenario, self.people) for tally, scenario in zip(tallies, found, strict=True)]
         return {"people": self.people, "batch": batch, "runs": run, "scenarios": shown, "chart": _chart(design, shown)}
 

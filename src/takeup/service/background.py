@@ -67,8 +67,14 @@ class Background:
         job = Job()
         self._jobs.add(job)
         job.task = asyncio.create_task(self._attend(job, module, content))
-        job.task.add_done_callback(lambda _: self._jobs.discard(job))
+        job.task.add_done_callback(lambda _: self._ended(job))
         return job
+
+    def _ended(self, job: Job) -> None:
+        """Nobody waits any more; a job that was ended before its turn says so too."""
+        self._jobs.discard(job)
+        if not job.over:
+            job.state, job.problem = "failed", "the simulation was ended"
 
     async def close(self) -> None:
         """End them all."""

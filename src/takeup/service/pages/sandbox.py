@@ -26,7 +26,11 @@ SLIDERS: Mapping[str, tuple[str, str]] = {
     "unlike": ("Fewer get well among those who go their own way", "Outcomes"),
 }
 REPORTED = {"always": "of everybody", "sometimes": "of half of them", "never": "of nobody"}
-NAIVE = "TS-Obs"
+FIRST = "TS-Obs"
+"""The policy that a new sandbox has."""
+
+Setting = tuple[Truth, str, str]
+"""What people are like, the policy's name, and whether what they do is reported."""
 
 
 @pages.get(PATH, *SCOPES)
@@ -46,9 +50,8 @@ async def run(visit: Visit) -> Response:
         return _page(visit, sandbox, form, wrong, 422)
     if sandbox is not None and sandbox.job is not None and not sandbox.job.over:
         return visit.see(PATH)
-    again = form.get("do") == "over" or sandbox is None or not _same(sandbox, asked) or _broken(sandbox)
-    if again or sandbox is None:
-        sandbox = asked
+    if sandbox is None or form.get("do") == "over" or _setting(sandbox) != asked or _broken(sandbox):
+        sandbox = Sandbox(*asked)
         bench.sandboxes.put(name, sandbox)
     wanted = next((each for each in RUNS if form.get("do") == str(each)), 0)
     wanted = min(wanted, MOST_PEOPLE - sandbox.people)
@@ -67,8 +70,8 @@ async def run(visit: Visit) -> Response:
     return visit.see(PATH)
 
 
-def _asked(form: Mapping[str, str]) -> tuple[Sandbox | None, dict[str, str]]:
-    """The sandbox that a form describes, or what is wrong with it."""
+def _asked(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
+    """What a form says about a sandbox, or what is wrong with it."""
     wrong, values = {}, {}
     for name in SLIDERS:
         given = form.get(name, "")
@@ -84,11 +87,11 @@ def _asked(form: Mapping[str, str]) -> tuple[Sandbox | None, dict[str, str]]:
         wrong["compliance"] = "Choose one of these."
     elif compliance == "never" and not wrong and choices[policy].compliance == "needed":
         wrong["compliance"] = f"{policy} learns nothing where what people did is never reported."
-    return (None if wrong else Sandbox(Truth(**values), policy, compliance)), wrong
+    return (None if wrong else (Truth(**values), policy, compliance)), wrong
 
 
-def _same(one: Sandbox, other: Sandbox) -> bool:
-    return (one.truth, one.policy, one.compliance) == (other.truth, other.policy, other.compliance)
+def _setting(sandbox: Sandbox) -> Setting:
+    return sandbox.truth, sandbox.policy, sandbox.compliance
 
 
 def _broken(sandbox: Sandbox) -> bool:
@@ -98,7 +101,7 @@ def _broken(sandbox: Sandbox) -> bool:
 
 def _fields(sandbox: Sandbox | None) -> dict[str, str]:
     if sandbox is None:
-        return {**_text(Truth()), "policy": NAIVE, "compliance": "always"}
+        return {**_text(Truth()), "policy": FIRST, "compliance": "always"}
     return {**_text(sandbox.truth), "policy": sandbox.policy, "compliance": sandbox.compliance}
 
 
