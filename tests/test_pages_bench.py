@@ -4,16 +4,19 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import Connection
 
 import asgi
 from takeup.errors import InputError
 from takeup.live import Trial, rehearsal, sandbox
+from takeup.live.export import rows_of
 from takeup.live.people import meet
 from takeup.live.rehearsal import Rehearsal, assumed, scenarios
 from takeup.live.sandbox import MOST_PEOPLE, SPACE, Play, Truth
@@ -126,18 +129,15 @@ def test_people_are_the_same_whatever_is_proposed(tmp_path: Path) -> None:
             meet(trial, environment, range(25), seed=7)
             meet(trial, environment, range(25, 60), seed=7)
             assert trial.audit().passed
-        rows = [store.read(lambda connection, t=trial: list(_rows(connection, t.id))) for trial in trials]
+        rows = [store.read(partial(_rows, trial=trial.id)) for trial in trials]
     assert [len(each) for each in rows] == [60, 60]
     shared = [(one, other) for one, other in zip(*rows, strict=True) if one[1] == other[1]]
     assert len(shared) > 5
     assert all(one == other for one, other in shared)
 
 
-def _rows(connection: Any, trial: str) -> Iterator[tuple[str, str, str | None, str | None]]:
-    from takeup.live.export import rows_of
-
-    for row in rows_of(connection, trial, 0):
-        yield row["unit"], row["ARM"], row["ACTARM"], row["outcome"]
+def _rows(connection: Connection, trial: str) -> list[tuple[str | None, ...]]:
+    return [tuple(row[name] for name in ("unit", "ARM", "ACTARM", "outcome")) for row in rows_of(connection, trial, 0)]
 
 
 def play(database: Path, **changes: Any) -> Play:
@@ -186,12 +186,13 @@ def test_a_rehearsal_from_the_form_in_another_process(api: asgi.Api, monkeypatch
     """Looked at, rehearsed in the background, shown, saved once however often."""
     boss, bench = Visitor(api, *SCOPES), api.app.state.service.workbench
     begun: list[tuple[str, Any]] = []
-    start = bench.background.start
-    monkeypatch.setattr(
-        bench.background,
-        "start",
-        lambda module, content: begun.append((module, content)) or start(module, {**content, "seconds": 0.2}),
-    )
+    start: Callable[[str, dict[str, Any]], Job] = bench.background.start
+
+    def quickly(module: str, content: dict[str, Any]) -> Job:
+        begun.append((module, content))
+        return start(module, {**content, "seconds": 0.2})
+
+    monkeypatch.setattr(bench.background, "start", quickly)
     form = choose(name="Rehearsed <i>", people="40", policy="TS")
     reply = boss.post("/app/new", {**form, "do": "look", "rate-0-1": "30", "rate-1-1": "45.5"})
     assert reply.status == 303

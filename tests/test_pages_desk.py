@@ -48,6 +48,11 @@ def large(reply: Reply) -> str:
     return found[1]
 
 
+def sequences(reply: Reply) -> list[int]:
+    """The numbers of the events on a page of the log."""
+    return [int(number) for number in re.findall(r'<li value="(\d+)"', reply.body.decode())]
+
+
 def test_a_form_becomes_a_draft_which_is_changed_and_started(api: asgi.Api, boss: Visitor) -> None:
     form = choose(name="First trial", contexts="men\nwomen", floor="5", window="90 days", probability_best="95")
     made = boss.post("/app/new", {**form, "do": "save"})
@@ -320,7 +325,6 @@ def test_the_log_is_searched_paged_and_blinded(api: asgi.Api, boss: Visitor) -> 
         trial.report(decision, implemented="tea", outcome="good")
     trial.report(5, outcome="bad", reason="misread")
     path = f"/app/trials/{trial.id}/log"
-    sequences = lambda reply: [int(n) for n in re.findall(r'<li value="(\d+)"', reply.body.decode())]  # noqa: E731
     seen, reply, pages = [], boss.get(path), 0
     while True:
         seen += sequences(reply)

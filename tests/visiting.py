@@ -27,16 +27,20 @@ class Visitor:
 
     def post(self, path: str, fields: dict[str, str], token: str | None = None) -> Reply:
         """Send a form."""
-        sent = {**fields, "form_token": form_token(self.cookie) if token is None else token}
-        return self.api.request(
-            "POST", path, raw=urlencode(sent).encode(), headers={**self.headers, "content-type": FORM}
-        )
+        return self.api.run(self.sent(path, fields, token))
+
+    async def sent(self, path: str, fields: dict[str, str], token: str | None = None) -> Reply:
+        """Send a form, in the loop."""
+        content = {**fields, "form_token": form_token(self.cookie) if token is None else token}
+        headers = {**self.headers, "content-type": FORM}
+        return await self.api.asked("POST", path, raw=urlencode(content).encode(), headers=headers)
 
 
 class Parsed(HTMLParser):
     """A page as a reader of HTML sees it; fails where elements are not closed as they were opened.
 
     Attributes:
+        tags: the elements, in their order.
         scripts: what scripts there are.
         handlers: attributes that a browser would run, and styles of single elements, which the policy forbids.
         texts: all texts outside of scripts and styles.
@@ -44,11 +48,13 @@ class Parsed(HTMLParser):
         controls: (name, value) of the inputs.
         ids: of all elements.
         described: what labels and descriptions point to.
+        unlabelled: inputs that need a label.
     """
 
     def __init__(self, body: bytes) -> None:
         super().__init__(convert_charrefs=True)
         self.open: list[str] = []
+        self.tags: list[str] = []
         self.scripts: list[str | None] = []
         self.handlers: list[str] = []
         self.texts: list[str] = []
@@ -66,6 +72,7 @@ class Parsed(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """An element begins."""
         given = dict(attrs)
+        self.tags.append(tag)
         assert len(given) == len(attrs), f"an attribute twice in {tag}: {attrs}"
         if tag not in VOID:
             self.open.append(tag)

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from fastapi import Response
 
 from takeup.errors import ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
-from takeup.live import Trial
 from takeup.service.pages.page import Pages, Visit
 from takeup.service.problem import Refused
+from takeup.store import reading
 from takeup.trial import Ask, Command, Decide, Design, Report
 from takeup.trial.reporting import MOST_NUMBER
 
@@ -165,8 +165,8 @@ def _placed(wrong: str | None, place: str | None, places: tuple[str, ...]) -> di
 
 
 def _known(visit: Visit) -> tuple[Design, str]:
-    found = Trial(visit.service.store, visit.trial)
-    return found.design, found.state
+    head = visit.service.store.read(lambda connection: reading.head(connection, visit.trial))
+    return Design.of_text(head.spec), str(head.state)
 
 
 def _sentence(error: Exception) -> str:

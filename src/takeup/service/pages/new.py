@@ -14,6 +14,7 @@ from takeup.service.pages.meaning import words
 from takeup.service.pages.page import Pages, Visit
 from takeup.service.problem import Refused
 from takeup.service.workbench import Sketch
+from takeup.store import reading
 from takeup.trial import Design, TrialSpec
 
 pages = Pages()
@@ -143,8 +144,8 @@ def _sketch(visit: Visit, name: str) -> Sketch:
 
 async def _draft(visit: Visit) -> TrialSpec:
     """The spec of the trial, which must be a draft."""
-    found = Trial(visit.service.store, visit.trial)
-    spec, state = await visit.read(lambda: (found.design.spec, found.state))
-    if state != "draft":
-        raise StateError(f"trial {visit.trial} is {state}; only a draft can change")
-    return spec
+    store = visit.service.store
+    head = await visit.read(lambda: store.read(lambda connection: reading.head(connection, visit.trial)))
+    if head.state != "draft":
+        raise StateError(f"trial {visit.trial} is {head.state}; only a draft can change")
+    return Design.of_text(head.spec).spec
