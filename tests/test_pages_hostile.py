@@ -62,12 +62,15 @@ def test_every_form_field_is_in_the_table(api: asgi.Api, boss: Visitor) -> None:
 
 @pytest.mark.parametrize("path", FORMS)
 def test_hostile_texts_break_no_form(api: asgi.Api, boss: Visitor, path: str) -> None:
-    """Every text is in every field once: in the i-th sending field j holds text i + 61 j."""
+    """Every text is in every field once: in the i-th sending field j holds text i + 61 j.
+
+    The form of a draft is that of a new trial: a tenth has to do there.
+    """
     whole, fields = FORMS[path]
     free = [name for name in fields if name not in ("do", "by", "state", "sure")]
 
     async def story(some: range) -> None:
-        for i in some:
+        for i in some[:: 10 if path.endswith("/edit") else 1]:
             given = {name: TEXTS[(i + 61 * j) % len(TEXTS)] for j, name in enumerate(free)}
             _check(await boss.sent(path, {**whole, **given}), list(given.values()), thorough=i % 10 == 0)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from takeup.errors import TakeupError
@@ -81,7 +82,8 @@ CHOICES: Mapping[str, Choice] = _choices()
 """Every registered policy that may run a live trial, by name."""
 
 
-def suited(space: Space) -> dict[str, Choice]:
+@cache
+def suited(space: Space) -> Mapping[str, Choice]:
     """Those that can work in a space within the patience of people who wait."""
     slow = {policy.name for policy in REGISTRY if isinstance(policy, TSLat) and policy.inference == "gibbs"}
     found = {}
