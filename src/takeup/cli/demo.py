@@ -44,7 +44,8 @@ def demo(
 
     Then run a live trial of 2,000 simulated patients through the service's own code, audit it, and say where to look.
     """
-    database = None if as_json else _database(folder)
+    if folder is not None and not as_json and (folder / FILE).exists():
+        raise InputError("--folder", folder, f"a folder that holds no {FILE} yet", "remove it, or name another folder")
     with staged("simulating", contextual.work(replications)) as (progress, _):
         cells = contextual.table(replications, seed, progress=progress)
     if as_json:
@@ -57,22 +58,18 @@ def demo(
         f"{agree} of {total} figures agree with the paper: within four standard errors of both sides.\n"
         "Environments: 1 everyone complies, 2 everyone does the opposite, 3 most comply, 4 most do the opposite.\n"
     )
-    assert database is not None
-    for line in _live(database, seed):
-        console.print(line, soft_wrap=True, highlight=False)
+    typer.echo(_live(_database(folder), seed))
 
 
 def _database(folder: Path | None) -> Path:
-    """A file that is not there yet; a temporary folder is left for whoever wants to look."""
+    """The file of the live trial; a temporary folder is left for whoever wants to look."""
     if folder is None:
         return Path(tempfile.mkdtemp(prefix="takeup-demo-")) / FILE
     folder.mkdir(parents=True, exist_ok=True)
-    if (folder / FILE).exists():
-        raise InputError("--folder", folder, f"a folder that holds no {FILE} yet", "remove it, or name another folder")
     return folder / FILE
 
 
-def _live(database: Path, seed: int) -> list[str]:
+def _live(database: Path, seed: int) -> str:
     """Run the live trial, and say what came of it."""
     from takeup.environment import Environment
     from takeup.live import Trial
@@ -90,11 +87,14 @@ def _live(database: Path, seed: int) -> list[str]:
         seconds = time.perf_counter() - begun
         drug = trial.summary().overall.proposals[1]
         audit = trial.audit()
-    return [
-        f"A live trial: {PATIENTS:,} simulated patients went through the service's own code in {seconds:.1f} s.",
-        f"{drug.decisions:,} were proposed the {drug.label}; that it is the better proposal has probability"
-        f" {drug.probability_best:.3f}.",
-        f"The audit {'passed' if audit.passed else f'FAILED: {audit.difference}'}: {audit.events:,} events were read, and"
-        f" {audit.rederived:,} of {audit.decisions:,} decisions derived again from the log.",
-        f"\nIts database is {database}. To look at it in a browser:\n\n    takeup serve --database {database}\n",
-    ]
+    found = "passed" if audit.passed else f"FAILED: {audit.difference}"
+    return f"""\
+A live trial: {PATIENTS:,} simulated patients went through the service's own code in {seconds:.1f} s.
+{drug.decisions:,} were proposed the {drug.label}, which is the better proposal with probability {drug.probability_best:.3f}.
+The audit {found}: {audit.events:,} events were read, and {audit.rederived:,} of {audit.decisions:,} decisions came out the
+same when they were derived again.
+
+Its database is {database}. To look at it in a browser:
+
+    takeup serve --database {database}
+"""
