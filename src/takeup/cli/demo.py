@@ -87,12 +87,12 @@ def _live(database: Path, seed: int) -> str:
         seconds = time.perf_counter() - begun
         drug = trial.summary().overall.proposals[1]
         audit = trial.audit()
+    best, same = drug.probability_best, f"{audit.rederived:,} of {audit.decisions:,} decisions"
     found = "passed" if audit.passed else f"FAILED: {audit.difference}"
     return f"""\
 A live trial: {PATIENTS:,} simulated patients went through the service's own code in {seconds:.1f} s.
-{drug.decisions:,} were proposed the {drug.label}, which is the better proposal with probability {drug.probability_best:.3f}.
-The audit {found}: {audit.events:,} events were read, and {audit.rederived:,} of {audit.decisions:,} decisions came out the
-same when they were derived again.
+{drug.decisions:,} were proposed the {drug.label}; it is the better proposal with probability {best:.3f}.
+The audit {found}: {audit.events:,} events were read, and {same} came out the same when they were derived again.
 
 Its database is {database}. To look at it in a browser:
 
