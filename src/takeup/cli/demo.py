@@ -71,15 +71,18 @@ def _database(folder: Path | None) -> Path:
 
 def _live(database: Path, seed: int) -> str:
     """Run the live trial, and say what came of it."""
+    import numpy as np
+
     from takeup.environment import Environment
     from takeup.live import Trial
     from takeup.live.people import meet
     from takeup.world import World
 
-    compliance, lived = [[0.9, 0.1], [0.4, 0.6]], [[[0.3, 0.7], [0.2, 0.8]], [[0.55, 0.45], [0.4, 0.6]]]
+    compliance = np.array([[[0.9, 0.1], [0.4, 0.6]]] * 2)
+    outcome = np.array([[[0.3, 0.7], [0.2, 0.8]], [[0.55, 0.45], [0.4, 0.6]]])
     with Trial.create(database, {**SPEC, "seed": seed}) as trial, staged("treating", PATIENTS) as (progress, _):
         space = trial.design.space
-        world = World([compliance, compliance], lived, space.reward)
+        world = World(compliance, outcome, space.reward)
         environment = Environment.from_world(world, context=[0.6, 0.4], space=space)
         trial.start()
         begun = time.perf_counter()
