@@ -27,7 +27,7 @@ $(BIN)/python:
 		{ echo "python could not create $(VENV); on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 2; }
 
 $(VENV)/.core: $(BIN)/python pyproject.toml requirements.lock
-	$(INSTALL) --editable '.[sim]'
+	$(INSTALL) --editable '.[sim,server]'
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml requirements.lock

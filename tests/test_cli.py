@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from takeup import __version__, errors
 from takeup.cli import app, main
+from takeup.live import Trial
 from takeup.paper import contextual
 
 runner = CliRunner()
@@ -40,10 +42,16 @@ def test_our_own_errors_exit_with_2_and_no_traceback(monkeypatch: pytest.MonkeyP
     assert stop.value.code == 2
 
 
-def test_demo_prints_the_table_and_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_prints_the_table_a_live_trial_and_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(contextual, "HORIZON", 20)
-    shown = runner.invoke(app, ["demo", "--replications", "5"])
+    shown = runner.invoke(app, ["demo", "--replications", "5", "--folder", str(tmp_path)])
     assert shown.exit_code == 0
+    assert "2,000 simulated patients" in shown.output
+    assert "The audit passed: 4,002 events were read, and 2,000 of 2,000 decisions" in shown.output
+    assert f"takeup serve --database {tmp_path}/demo.db" in shown.output
+    with Trial.open(tmp_path / "demo.db") as trial:
+        assert trial.progress().compliance_seen == 2_000
+    assert isinstance(runner.invoke(app, ["demo", "--folder", str(tmp_path)]).exception, errors.InputError)
     assert "TS-Lat-40" in shown.output
     assert "of 60 figures agree" in shown.output
     first, again = (runner.invoke(app, ["demo", "--replications", "5", "--json", "--seed", "3"]) for _ in range(2))

@@ -8,6 +8,7 @@ from takeup.charts.draw import inline, png, svg, unchecked
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
 from takeup.charts.regret import regret_over_noncompliance
+from takeup.charts.shares import regret_over_people, shares
 from takeup.charts.table import distances, distributions
 from takeup.charts.theory import bounds_and_slopes, probabilities
 from takeup.charts.trial import (
@@ -31,6 +32,8 @@ __all__ = [
     "probabilities",
     "probability_best_over_time",
     "regret_over_noncompliance",
+    "regret_over_people",
+    "shares",
     "svg",
     "unchecked",
 ]

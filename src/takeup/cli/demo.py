@@ -1,24 +1,51 @@
-"""`takeup demo`: the paper's table 2, beside its figures."""
+"""`takeup demo`: the paper's table 2 beside its figures, and a live trial with simulated patients."""
 
 import json
-from typing import Annotated
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from takeup.cli import document
 from takeup.cli.progress import staged
+from takeup.errors import InputError
 from takeup.paper import contextual
 from takeup.paper.agreement import REPLICATIONS
 from takeup.paper.chapters import table2
+
+PATIENTS = 2_000
+FILE = "demo.db"
+SPEC: dict[str, Any] = {
+    "name": "Demonstration",
+    "description": "Simulated patients, of whom four in ten do not take the new drug when it is proposed.",
+    "space": {
+        "proposals": ["usual care", "new drug"],
+        "contexts": ["under 70", "70 and over"],
+        "outcomes": ["died", "lived"],
+    },
+    "policy": {"kind": "TSObs"},
+    "limits": {"floor": 0.05},
+    "burn_in": 20,
+}
 
 
 def demo(
     replications: Annotated[int, typer.Option(min=2, help="Runs of each policy in each environment.")] = REPLICATIONS,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures for machines.")] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where to keep the live trial's database; a temporary folder where left out.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures of the table for machines.")] = False,
 ) -> None:
-    """Run the four policies of Stirn & Jebara (2019) in their four environments, beside their figures."""
+    """Run the four policies of Stirn & Jebara (2019) in their four environments, beside their figures.
+
+    Then run a live trial of 2,000 simulated patients through the service's own code, audit it, and say where to look.
+    """
+    if folder is not None and not as_json and (folder / FILE).exists():
+        raise InputError("--folder", folder, f"a folder that holds no {FILE} yet", "remove it, or name another folder")
     with staged("simulating", contextual.work(replications)) as (progress, _):
         cells = contextual.table(replications, seed, progress=progress)
     if as_json:
@@ -29,5 +56,48 @@ def demo(
     agree, total = contextual.agreeing(cells)
     console.print(
         f"{agree} of {total} figures agree with the paper: within four standard errors of both sides.\n"
-        "Environments: 1 everyone complies, 2 everyone does the opposite, 3 most comply, 4 most do the opposite."
+        "Environments: 1 everyone complies, 2 everyone does the opposite, 3 most comply, 4 most do the opposite.\n"
     )
+    typer.echo(_live(_database(folder), seed))
+
+
+def _database(folder: Path | None) -> Path:
+    """The file of the live trial; a temporary folder is left for whoever wants to look."""
+    if folder is None:
+        return Path(tempfile.mkdtemp(prefix="takeup-demo-")) / FILE
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / FILE
+
+
+def _live(database: Path, seed: int) -> str:
+    """Run the live trial, and say what came of it."""
+    import numpy as np
+
+    from takeup.environment import Environment
+    from takeup.live import Trial
+    from takeup.live.people import meet
+    from takeup.world import World
+
+    compliance = np.array([[[0.9, 0.1], [0.4, 0.6]]] * 2)
+    outcome = np.array([[[0.3, 0.7], [0.2, 0.8]], [[0.55, 0.45], [0.4, 0.6]]])
+    with Trial.create(database, {**SPEC, "seed": seed}) as trial, staged("treating", PATIENTS) as (progress, _):
+        space = trial.design.space
+        world = World(compliance, outcome, space.reward)
+        environment = Environment.from_world(world, context=[0.6, 0.4], space=space)
+        trial.start()
+        begun = time.perf_counter()
+        meet(trial, environment, range(PATIENTS), seed, progress=progress)
+        seconds = time.perf_counter() - begun
+        drug = trial.summary().overall.proposals[1]
+        audit = trial.audit()
+    best, same = drug.probability_best, f"{audit.rederived:,} of {audit.decisions:,} decisions"
+    found = "passed" if audit.passed else f"FAILED: {audit.difference}"
+    return f"""\
+A live trial: {PATIENTS:,} simulated patients went through the service's own code in {seconds:.1f} s.
+{drug.decisions:,} were proposed the {drug.label}; it is the better proposal with probability {best:.3f}.
+The audit {found}: {audit.events:,} events were read, and {same} came out the same when they were derived again.
+
+Its database is {database}. To look at it in a browser:
+
+    takeup serve --database {database}
+"""

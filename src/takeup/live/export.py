@@ -40,7 +40,8 @@ COLUMNS = {
 }
 UNBLINDING = {"ARM", "ACTARM", "outcome", "reward", "probability", "probabilities", "evidence_version"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'")
+"""What a spreadsheet may take for the beginning of a formula, in full width too; and what takes that away from it."""
 
 
 def write(
@@ -126,7 +127,10 @@ def _outcome_status(record: Record, at: int) -> str:
 
 
 def _cell(value: object) -> object:
-    """A CSV cell; a text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """A CSV cell; a text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    So does a text that begins with one: who takes one off every text that begins so has what was there.
+    """
     if isinstance(value, list):
         return json.dumps(value)
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

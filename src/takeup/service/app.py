@@ -68,6 +68,7 @@ def create_app(
                 await ticking
             await watches.close()
             await boards.close()
+            await service.workbench.close()
             await asyncio.to_thread(opened.close)
             readers.shutdown()
 

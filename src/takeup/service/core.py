@@ -15,6 +15,7 @@ from takeup.service.problem import Refused
 from takeup.service.ring import KeyRing
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
+from takeup.service.workbench import Workbench
 from takeup.store import Store
 from takeup.trial import Command
 
@@ -36,6 +37,7 @@ class Service:
         metrics: how it is doing.
         flights: idempotency keys of requests that are on their way, by trial.
         errand: held by what would slow down everything else: one audit or export at a time.
+        workbench: what people try out on the pages.
         closing: set when the service is about to stop; answers that last end then.
     """
 
@@ -48,6 +50,7 @@ class Service:
     metrics: Metrics
     flights: set[tuple[str, str]] = field(default_factory=set)
     errand: asyncio.Lock = field(default_factory=asyncio.Lock)
+    workbench: Workbench = field(default_factory=Workbench)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def read(self, call: Callable[[], Result]) -> Result:

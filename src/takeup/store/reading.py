@@ -1,6 +1,6 @@
 """What readers ask of a database, in one consistent state of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,18 +76,21 @@ def log(
     *,
     after: int = 0,
     limit: int | None = None,
-    decision: int | None = None,
+    decision: int | Sequence[int] | None = None,
     kind: str | None = None,
     backwards: bool = False,
 ) -> Iterator[Logged]:
-    """The log, in order; `backwards` begins with the latest event before `after`, or at all where that is 0."""
+    """The log, in order; `backwards` begins with the latest event before `after`, or at all where that is 0.
+
+    One decision or several may be asked for, and a kind of event.
+    """
     where = [events.c.trial == trial]
     if backwards and after:
         where.append(events.c.sequence < after)
     elif after:
         where.append(events.c.sequence > after)
     if decision is not None:
-        where.append(events.c.decision == decision)
+        where.append(events.c.decision.in_([decision] if isinstance(decision, int) else decision))
     if kind is not None:
         where.append(events.c.kind == kind)
     order = events.c.sequence.desc() if backwards else events.c.sequence
@@ -96,6 +99,17 @@ def log(
         statement = statement.with_hint(events, "INDEXED BY events_by_decision", "sqlite")
     for row in _rows(connection, statement):
         yield Logged(row.sequence, row.hash, row.kind, row.at, row.decision, row.body)
+
+
+def of_unit(connection: Connection, trial: str, unit: str, most: int) -> list[int]:
+    """The numbers of a unit's latest decisions, at most so many."""
+    statement = (
+        select(decisions.c.number)
+        .where(decisions.c.trial == trial, decisions.c.unit == unit)
+        .order_by(decisions.c.number.desc())
+        .limit(most)
+    )
+    return list(connection.execute(statement).scalars())
 
 
 def records(connection: Connection, trial: str) -> Iterator[tuple[Record, str]]:

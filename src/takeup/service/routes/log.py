@@ -88,21 +88,25 @@ async def export(
     format: Annotated[Format, Query(description="What kind of file.")] = "csv",  # noqa: A002
 ) -> Response:
     """All decisions as a file, a row each. Blinded readers get neither arms nor outcomes nor probabilities."""
-    service = service_of(request)
+    return await exported(service_of(request), trial, format, blinded=not unblinded(request))
+
+
+async def exported(service: Service, trial: str, kind: Format, *, blinded: bool) -> Response:
+    """All decisions as a file that is gone once it was sent; by another process where there are many."""
     folder = tempfile.TemporaryDirectory(prefix="takeup-export-")
-    file = Path(folder.name) / f"{trial}.{format}"
+    file = Path(folder.name) / f"{trial}.{kind}"
     errand = Errand(
         kind="export",
         database=service.store.url,
         trial=trial,
         file=str(file),
-        format=format,
-        blinded=not unblinded(request),
+        format=kind,
+        blinded=blinded,
         at=service.store.clock(),
     )
 
     def here() -> None:
-        Trial(service.store, trial).export(file, format, blinded=errand.blinded)
+        Trial(service.store, trial).export(file, kind, blinded=blinded)
 
     try:
         if await _long(service, trial):
@@ -112,7 +116,7 @@ async def export(
     except BaseException:
         folder.cleanup()
         raise
-    return _Passing(file, folder, MEDIA[format])
+    return _Passing(file, folder, MEDIA[kind])
 
 
 @router.get("/trials/{trial}/audit", **_READERS)

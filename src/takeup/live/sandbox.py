@@ -1,0 +1,179 @@
+"""A sandbox: a trial with simulated people, in a database of its own, to learn what the policies do.
+
+It runs in a process of its own, through the same code as any trial, beside plain Thompson sampling on the same people.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from takeup import checks
+from takeup.checks import FloatArray
+from takeup.environment import Environment
+from takeup.errors import InputError
+from takeup.live.course import Course
+from takeup.live.people import meet
+from takeup.live.process import Say, attend
+from takeup.live.rehearsal import SEEN
+from takeup.live.trial import Trial
+from takeup.space import Space
+from takeup.store import Store
+
+SPACE = Space(["usual care", "new drug"], outcomes=["not well", "well"])
+MOST_PEOPLE = 10_000
+YOURS, PLAIN = "yours", "plain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """What the people of a sandbox are like, in percent.
+
+    Attributes:
+        follow_usual: how many of those who are offered usual care keep to it.
+        follow_new: how many of those who are offered the new drug take it.
+        well_usual: how many get well under usual care.
+        well_new: how many get well with the new drug.
+        unlike: how many fewer of those get well who would not do as they are told in either case.
+    """
+
+    follow_usual: int = 90
+    follow_new: int = 60
+    well_usual: int = 40
+    well_new: int = 60
+    unlike: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if checks.whole(name, value, least=0) > 100:
+                raise InputError(name, value, "a percentage from 0 to 100")
+
+    def environment(self) -> Environment:
+        """As types: who follows both offers, who insists on one of the two, who does the opposite."""
+        usual, new = self.follow_usual / 100, self.follow_new / 100
+        share = [usual * new, usual * (1 - new), (1 - usual) * new, (1 - usual) * (1 - new)]
+        well = np.array([self.well_usual, self.well_new]) / 100
+        fates = [well, *[well * (1 - self.unlike / 100)] * 3]
+        outcome = [[[1 - p, p] for p in fate] for fate in fates]
+        return Environment.from_types(SPACE, share, [[0, 1], [0, 0], [1, 1], [1, 0]], outcome)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """What to do in a sandbox.
+
+    Attributes:
+        database: its file; a new one where there is none.
+        truth: what its people are like.
+        policy: which policy, as a spec describes it.
+        compliance: whether what people do is reported: always, sometimes (to half of them) or never.
+        people: how many more shall come.
+        seed: who they are.
+    """
+
+    database: str
+    truth: Mapping[str, int]
+    policy: Mapping[str, Any]
+    compliance: str
+    people: int
+    seed: int
+
+    def run(self, say: Say) -> dict[str, Any]:
+        """Let them come, and tell what the policy has learnt."""
+        environment, fresh = Truth(**self.truth).environment(), not Path(self.database).exists()
+        with Store(self.database, synchronous="OFF") as store:
+            specs = {YOURS: self.policy, PLAIN: {"kind": "TS"}}
+            opened = {name: self._trial(store, name, policy, fresh) for name, policy in specs.items()}
+            before = opened[YOURS].progress().decisions
+            people = range(before, min(before + self.people, MOST_PEOPLE))
+            through = 0
+
+            def went(count: int) -> None:
+                nonlocal through
+                through += count
+                say(through / (2 * max(1, len(people))))
+
+            for trial in opened.values():
+                meet(trial, environment, people, self.seed, seen=SEEN[self.compliance], progress=went)
+            return self._found(opened, environment)
+
+    def _trial(self, store: Store, name: str, policy: Mapping[str, Any], fresh: bool) -> Trial:
+        if not fresh:
+            return Trial(store, name)
+        spec = {
+            "name": f"sandbox ({name})",
+            "space": {"proposals": list(SPACE.proposals), "outcomes": list(SPACE.outcomes)},
+            "policy": dict(policy),
+            "compliance": self.compliance,
+        }
+        trial = Trial.create(store, spec, trial=name)
+        trial.start()
+        return trial
+
+    def _found(self, opened: Mapping[str, Trial], environment: Environment) -> dict[str, Any]:
+        trial = opened[YOURS]
+        summary, names = trial.summary(), {YOURS: trial.design.policy.name, PLAIN: "TS, plain"}
+        courses = {name: each.course() for name, each in opened.items()}
+        gaps = environment.regret()[0]
+        regrets = {names[name]: _regret(course, gaps) for name, course in courses.items()}
+        joint = environment.response[0]
+        made = courses[YOURS].overall
+        weights = np.sum([point.proposed for point in made], axis=0)[:, np.newaxis, np.newaxis] * joint
+        treated = weights.sum(axis=0)
+        group = summary.overall
+        return {
+            "people": group.decisions,
+            "policy": names[YOURS],
+            "best": SPACE.proposals[int(environment.value()[0].argmax())],
+            "regret": {name: curve[-1][1] for name, curve in regrets.items()},
+            "value": environment.value()[0].tolist(),
+            "compliance": joint.sum(axis=2).tolist(),
+            "treated": (treated[:, 1] / np.maximum(treated.sum(axis=1), 1e-12)).tolist(),
+            "summary": asdict(group),
+            "allocation": made[-1].probability,
+            "charts": _charts(courses[YOURS], regrets),
+        }
+
+
+def _regret(course: Course, gaps: FloatArray) -> list[tuple[int, float]]:
+    """The regret so far after each part of the course, in expectation over what people do."""
+    curve, total = [(0, 0.0)], 0.0
+    for point in course.overall:
+        total += float(np.dot(point.proposed, gaps))
+        curve.append((point.last, total))
+    return curve
+
+
+def _charts(course: Course, regrets: Mapping[str, list[tuple[int, float]]]) -> dict[str, str] | None:
+    from takeup import charts
+
+    if not charts.available():
+        return None
+    shares = [
+        {"panel": "", "proposal": label, "people": point.last, "share": point.probability[z]}
+        for point in course.overall
+        for z, label in enumerate(course.proposals)
+    ]
+    paths = [{"policy": name, "people": n, "regret": r} for name, curve in regrets.items() for n, r in curve]
+    last = course.overall[-1]
+    now = ", ".join(f"{label} {p:.0%}" for label, p in zip(course.proposals, last.probability, strict=True))
+    costs = ", ".join(f"{name} {curve[-1][1]:.1f}" for name, curve in regrets.items())
+    return {
+        "allocation": charts.inline(
+            charts.shares(shares, "people"), "allocation", f"Probability of each proposal over time; by now {now}."
+        ),
+        "regret": charts.inline(
+            charts.regret_over_people(paths), "regret", f"Regret over time; after {last.last} people {costs}."
+        ),
+    }
+
+
+def main() -> None:
+    """Do what standard input says."""
+    attend(lambda content, say: Play(**content).run(say))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Simulations for the pages: in processes of their own, one at a time, for a bounded time."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from takeup.errors import StoreError
+from takeup.service.problem import Refused
+
+SECONDS = 90.0
+"""A simulation that takes longer is ended."""
+MOST_WAITING = 8
+MOST_BYTES = 16_000_000
+"""A line of a process has at most so many."""
+
+State = Literal["waiting", "running", "done", "failed"]
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A simulation on its way.
+
+    Attributes:
+        state: how far it is.
+        progress: the share that is done.
+        result: what it found.
+        problem: why it failed.
+        task: what waits for it.
+    """
+
+    state: State = "waiting"
+    progress: float = 0.0
+    result: Mapping[str, Any] | None = None
+    problem: str | None = None
+    task: "asyncio.Task[None] | None" = None
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.state in ("done", "failed")
+
+    def cancel(self) -> None:
+        """End it, if it is not over."""
+        if self.task is not None:
+            self.task.cancel()
+
+
+class Background:
+    """The simulations of one process of the service."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Semaphore(1)
+        self._jobs: set[Job] = set()
+
+    def start(self, module: str, content: Mapping[str, Any]) -> Job:
+        """Have a module of `takeup.live` do something, after those that were started before.
+
+        Raises:
+            Refused: too many wait already.
+        """
+        if len(self._jobs) >= MOST_WAITING:
+            raise Refused("too-many", "too many simulations are waiting; try again later", headers={"Retry-After": "5"})
+        job = Job()
+        self._jobs.add(job)
+        job.task = asyncio.create_task(self._attend(job, module, content))
+        job.task.add_done_callback(lambda _: self._ended(job))
+        return job
+
+    def _ended(self, job: Job) -> None:
+        """Nobody waits any more; a job that was ended before its turn says so too."""
+        self._jobs.discard(job)
+        if not job.over:
+            job.state, job.problem = "failed", "the simulation was ended"
+
+    async def close(self) -> None:
+        """End them all."""
+        tasks = [job.task for job in self._jobs if job.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _attend(self, job: Job, module: str, content: Mapping[str, Any]) -> None:
+        try:
+            async with self._turn, asyncio.timeout(SECONDS):
+                job.state = "running"
+                await _run(job, module, content)
+            if job.result is None and job.problem is None:
+                job.problem = "the simulation broke off"
+        except TimeoutError:
+            job.problem = f"the simulation took more than {SECONDS:.0f} seconds and was ended"
+        except asyncio.CancelledError:
+            job.problem = "the simulation was ended"
+            raise
+        except (StoreError, OSError, ValueError) as error:
+            job.problem = str(error)
+        finally:
+            job.state = "done" if job.problem is None else "failed"
+
+
+async def _run(job: Job, module: str, content: Mapping[str, Any]) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        module,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        limit=MOST_BYTES,
+    )
+    assert process.stdin is not None  # both were asked for
+    assert process.stdout is not None
+    try:
+        process.stdin.write(json.dumps(content).encode())
+        process.stdin.close()
+        async for line in process.stdout:
+            said = json.loads(line)
+            job.progress = min(1.0, said.get("progress", job.progress))
+            job.result, job.problem = said.get("result"), said.get("problem")
+        await process.wait()
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()

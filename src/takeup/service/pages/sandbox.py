@@ -1,0 +1,135 @@
+"""Try it: a trial with simulated people who do not always comply, to learn what the policies do."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import Response
+
+from takeup.live.sandbox import MOST_PEOPLE, SPACE, Truth
+from takeup.service.keys import SCOPES
+from takeup.service.pages.choices import suited
+from takeup.service.pages.page import Pages, Visit
+from takeup.service.sessions import digest
+from takeup.service.workbench import Sandbox
+
+pages = Pages()
+PATH = "/app/try"
+RUNS = (100, 1_000)
+"""How many people may come at a time."""
+
+SLIDERS: Mapping[str, tuple[str, str]] = {
+    "follow_usual": ("Offered usual care, keep to it", "Compliance"),
+    "follow_new": ("Offered the new drug, take it", "Compliance"),
+    "well_usual": ("Get well under usual care", "Outcomes"),
+    "well_new": ("Get well with the new drug", "Outcomes"),
+    "unlike": ("Fewer get well among those who go their own way", "Outcomes"),
+}
+REPORTED = {"always": "of everybody", "sometimes": "of half of them", "never": "of nobody"}
+FIRST = "TS-Obs"
+"""The policy that a new sandbox has."""
+
+Setting = tuple[Truth, str, str]
+"""What people are like, the policy's name, and whether what they do is reported."""
+
+
+@pages.get(PATH, *SCOPES)
+async def look(visit: Visit) -> Response:
+    """The sandbox of this session."""
+    found = visit.service.workbench.sandboxes.get(digest(visit.cookie))
+    return _page(visit, found, _fields(found))
+
+
+@pages.post(PATH, *SCOPES)
+async def run(visit: Visit) -> Response:
+    """Let more people come; begin again where anything about them, or the policy, is another."""
+    form, bench, name = dict(visit.form), visit.service.workbench, digest(visit.cookie)
+    sandbox = bench.sandboxes.get(name)
+    asked, wrong = _asked(form)
+    if asked is None:
+        return _page(visit, sandbox, form, wrong, 422)
+    if sandbox is not None and sandbox.job is not None and not sandbox.job.over:
+        return visit.see(PATH)
+    if sandbox is None or form.get("do") == "over" or _setting(sandbox) != asked or _broken(sandbox):
+        sandbox = Sandbox(*asked)
+        bench.sandboxes.put(name, sandbox)
+    wanted = next((each for each in RUNS if form.get("do") == str(each)), 0)
+    wanted = min(wanted, MOST_PEOPLE - sandbox.people)
+    if wanted:
+        sandbox.look()
+        play = {
+            "database": sandbox.database,
+            "truth": asdict(sandbox.truth),
+            "policy": suited(SPACE)[sandbox.policy].description,
+            "compliance": sandbox.compliance,
+            "people": wanted,
+            "seed": sandbox.seed,
+        }
+        sandbox.job = bench.background.start("takeup.live.sandbox", play)
+        sandbox.people += wanted
+    return visit.see(PATH)
+
+
+def _asked(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
+    """What a form says about a sandbox, or what is wrong with it."""
+    wrong, values = {}, {}
+    for name in SLIDERS:
+        given = form.get(name, "")
+        if given.isascii() and given.isdecimal() and int(given[:9]) <= 100:
+            values[name] = int(given)
+        else:
+            wrong[name] = "Expected: a percentage from 0 to 100."
+    choices = suited(SPACE)
+    policy, compliance = form.get("policy", ""), form.get("compliance", "")
+    if policy not in choices:
+        wrong["policy"] = "Choose one of these."
+    if compliance not in REPORTED:
+        wrong["compliance"] = "Choose one of these."
+    elif compliance == "never" and not wrong and choices[policy].compliance == "needed":
+        wrong["compliance"] = f"{policy} learns nothing where what people did is never reported."
+    return (None if wrong else (Truth(**values), policy, compliance)), wrong
+
+
+def _setting(sandbox: Sandbox) -> Setting:
+    return sandbox.truth, sandbox.policy, sandbox.compliance
+
+
+def _broken(sandbox: Sandbox) -> bool:
+    """Whether a run broke off in the middle: its two trials may not have met the same people."""
+    return sandbox.job is not None and sandbox.job.state == "failed"
+
+
+def _fields(sandbox: Sandbox | None) -> dict[str, str]:
+    if sandbox is None:
+        return {**_text(Truth()), "policy": FIRST, "compliance": "always"}
+    return {**_text(sandbox.truth), "policy": sandbox.policy, "compliance": sandbox.compliance}
+
+
+def _text(truth: Truth) -> dict[str, str]:
+    return {name: str(value) for name, value in asdict(truth).items()}
+
+
+def _page(
+    visit: Visit,
+    sandbox: Sandbox | None,
+    fields: dict[str, str],
+    wrong: dict[str, str] | None = None,
+    status: int = 200,
+) -> Response:
+    job = None if sandbox is None else sandbox.look()
+    result: Mapping[str, Any] | None = None if sandbox is None else sandbox.result
+    return visit.page(
+        "try",
+        status,
+        sandbox=sandbox,
+        job=job,
+        found=result,
+        fields=fields,
+        wrong=wrong or {},
+        sliders=SLIDERS,
+        reported=REPORTED,
+        choices=list(suited(SPACE).values()),
+        runs=RUNS,
+        most=MOST_PEOPLE,
+        proposals=SPACE.proposals,
+    )

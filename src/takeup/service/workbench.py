@@ -1,0 +1,109 @@
+"""What people try out on the pages before it is a trial: sketches of specs, and sandboxes."""
+
+import secrets
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from takeup.live.sandbox import MOST_PEOPLE, Truth
+from takeup.service.background import Background, Job
+from takeup.service.shelf import Shelf
+from takeup.trial import Design
+
+HOUR = 3_600.0
+MOST_SKETCHES, MOST_SANDBOXES = 200, 32
+
+
+@dataclass(slots=True, eq=False)
+class Sketch:
+    """A spec that was looked at and is being rehearsed.
+
+    Attributes:
+        owner: the id of the key that it belongs to.
+        fields: what was filled in.
+        design: what it means.
+        rates: the outcome rates that the rehearsal assumes.
+        job: the rehearsal.
+        trial: the draft that it would amend.
+        saved: the trial that it became.
+    """
+
+    owner: str
+    fields: Mapping[str, str]
+    design: Design
+    rates: list[list[float]]
+    job: Job
+    trial: str | None = None
+    saved: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Sandbox:
+    """A trial with simulated people, in a folder of its own.
+
+    Attributes:
+        truth: what its people are like.
+        policy: the policy's name.
+        compliance: whether what they do is reported.
+        seed: who they are.
+        folder: where its database is.
+        people: how many have been asked for.
+        job: the last run.
+        result: what the last run that is over has found.
+    """
+
+    truth: Truth
+    policy: str
+    compliance: str
+    seed: int = field(default_factory=lambda: secrets.randbits(32))
+    folder: "tempfile.TemporaryDirectory[str]" = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="takeup-sandbox-", ignore_cleanup_errors=True)
+    )
+    people: int = 0
+    job: Job | None = None
+    result: Mapping[str, Any] | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether nobody more can come."""
+        return self.people >= MOST_PEOPLE
+
+    @property
+    def database(self) -> str:
+        """The file of its database."""
+        return f"{self.folder.name}/sandbox.db"
+
+    def look(self) -> Job | None:
+        """The last run; what it found is kept when it is over."""
+        if self.job is not None and self.job.result is not None:
+            self.result = self.job.result
+        return self.job
+
+    def discard(self) -> None:
+        """End what runs, and delete the folder."""
+        if self.job is not None:
+            self.job.cancel()
+        self.folder.cleanup()
+
+
+class Workbench:
+    """The sketches and sandboxes of one process of the service, and the simulations that they need."""
+
+    def __init__(self) -> None:
+        self.background = Background()
+        self.sketches: Shelf[Sketch] = Shelf(MOST_SKETCHES, 12 * HOUR, lambda sketch: sketch.job.cancel())
+        self.sandboxes: Shelf[Sandbox] = Shelf(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
+
+    def rehearse(self, content: Mapping[str, Any], owner: str) -> Job:
+        """Start a rehearsal; an earlier one of the same owner ends."""
+        for sketch in self.sketches:
+            if sketch.owner == owner:
+                sketch.job.cancel()
+        return self.background.start("takeup.live.rehearsal", content)
+
+    async def close(self) -> None:
+        """End everything, and leave nothing behind."""
+        await self.background.close()
+        self.sandboxes.clear()
+        self.sketches.clear()
