@@ -15,6 +15,7 @@ import browser
 import serving
 from takeup.randomness import stream
 
+expect.set_options(timeout=60_000)  # charts are drawn by a process that stands back
 SCOPES = ("design", "decide", "report", "read-unblinded")
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 
@@ -48,7 +49,7 @@ def camera(tmp_path: Path) -> Camera:
 def visit(chromium: Browser, server: serving.Served, key: str, **options: object) -> Page:
     """A browser window of its own, signed in, in which any script error fails the test."""
     page = chromium.new_context(viewport=WIDE, **options).new_page()  # type: ignore[arg-type]  # Playwright's own options
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(60_000)
     page.on("pageerror", lambda error: pytest.fail(f"a script failed: {error}"))
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
     browser.sign_in(page, server.url, key)
@@ -69,7 +70,7 @@ def patients(server: serving.Served, key: str, first: int, last: int) -> None:
         taken = offered and rng.random() < 0.67
         well = rng.random() < (0.7 if taken else 0.5)
         action, outcome = "new drug" if taken else "usual care", "well" if well else "relapsed"
-        reports.append({"decision": decision["decision"], "implemented": action, "outcome": outcome})
+        reports.append({"decision": decision["number"], "implemented": action, "outcome": outcome})
     status, made = server.request("POST", "/trials/clinic/reports/batch", {"reports": reports}, key)
     assert status == 200, made
     assert all(each["problem"] is None for each in made["results"])
@@ -99,7 +100,7 @@ def design(page: Page, camera: Camera) -> None:
     page.get_by_label("Outcome 2", exact=True).fill("well")
     page.locator('input[name="policy"][value="TSRobust"], input[name="policy"][value="TS-Robust"]').check()
     page.get_by_role("button", name="Look at it and simulate").click()
-    expect(page.get_by_text("simulated trials of")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("simulated trials of")).to_be_visible()
     camera.see(page, "new-trial", whole=True)
     page.get_by_role("button", name="Save as a draft").click()
     page.get_by_role("button", name="Start").click()
@@ -156,7 +157,7 @@ def correct(page: Page, camera: Camera) -> None:
 def read_the_log(page: Page, camera: Camera, folder: Path) -> None:
     """Search it, and take it home."""
     page.goto(page.url.split("/app/")[0] + "/app/trials/clinic/log?decision=1")
-    expect(page.get_by_text("the file of another patient").first).to_be_visible()
+    expect(page.get_by_text("Reason: “the file of another patient”")).to_be_visible()
     camera.see(page, "log")
     with page.expect_download() as waiting:
         page.get_by_role("link", name="CSV").click()
@@ -212,7 +213,7 @@ def test_the_sandbox_teaches(chromium: Browser, camera: Camera, tmp_path: Path) 
         page.get_by_role("link", name="Try it").click()
         camera.see(page, "try-first")
         page.get_by_role("button", name="Run 100 people").click()
-        expect(page.get_by_text("After 100 people")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("After 100 people")).to_be_visible()
         camera.see(page, "try", whole=True)
 
 
@@ -228,6 +229,6 @@ def test_pages_can_be_read_without_scripts(chromium: Browser, tmp_path: Path) ->
         patients(server, key, 1, 60)
         page = visit(chromium, server, key, java_script_enabled=False)
         page.goto(f"{server.url}/app/trials/clinic")
-        expect(page.locator("#headline")).to_contain_text("is best with probability", timeout=30_000)
+        expect(page.locator("#headline")).to_contain_text("is best with probability")
         assert page.locator("figure svg").count() >= 3
         assert all(each.get_attribute("aria-label") for each in page.locator('figure svg[role="img"]').all())
