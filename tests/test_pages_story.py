@@ -129,7 +129,8 @@ def watch(page: Page, camera: Camera, server: serving.Served, key: str) -> None:
     expect(page.locator("#headline")).to_be_visible()
     page.evaluate("window.stayed = true")
     before = int(page.locator(".board").get_attribute("data-sequence") or 0)
-    patients(server, key, 2, 302)
+    for first in range(2, 302, 30):
+        patients(server, key, first, first + 30)
     page.wait_for_function(
         "before => Number(document.querySelector('.board').dataset.sequence) > before + 500", arg=before
     )
