@@ -3,7 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 
 class Connection(asyncio.Protocol):
@@ -22,8 +22,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Asyncio calls this."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's does not inherit from it
 
     def data_received(self, data: bytes) -> None:
         """Asyncio calls this."""

@@ -15,9 +15,11 @@ from takeup.live import Anchors, read_key, trials
 from takeup.service import openapi, problem
 from takeup.service.core import Service
 from takeup.service.gate import Gate
+from takeup.service.lane import Application
 from takeup.service.limiter import Limiter
 from takeup.service.logs import RequestLog
 from takeup.service.metrics import Metrics
+from takeup.service.quick import Quick
 from takeup.service.ring import KeyRing
 from takeup.service.routes import routes
 from takeup.service.settings import Settings
@@ -62,7 +64,7 @@ def create_app(
             await asyncio.to_thread(opened.close)
             readers.shutdown()
 
-    app = FastAPI(
+    app = Application(
         title=openapi.TITLE,
         description="Adaptive experiments in which people do not do what they are told: live trials.",
         docs_url=None,  # they would load scripts from another host
@@ -77,6 +79,8 @@ def create_app(
     app.add_middleware(Gate, settings=settings, metrics=service.metrics, log=log)
     # Not include_router: it looks every route up twice, which decisions would pay for.
     app.router.routes.extend(routes())
+    quick = [route for route in routes() if isinstance(route, Quick)]
+    app.open_lane(quick, lambda inner: Gate(inner, settings=settings, metrics=service.metrics, log=log))
     return app
 
 
