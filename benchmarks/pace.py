@@ -50,12 +50,12 @@ class Load:
 
     ports: Sequence[int]
     requests: load.Requests
-    connections: int = 64
+    connections: int = 256
     decisions: Seen = field(default_factory=Seen)
     reports: Seen = field(default_factory=Seen)
     said: Acknowledged = field(default_factory=Acknowledged)
     seconds: float = 0.0
-    _free: asyncio.LifoQueue[load.Connection] = field(default_factory=asyncio.LifoQueue)
+    _free: asyncio.Queue[load.Connection] = field(default_factory=asyncio.Queue)
 
     async def paced(self, rate: float, seconds: float, name: str) -> None:
         """So many decisions and as many reports a second.
@@ -129,15 +129,14 @@ class Load:
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
         """With all connections open."""
-        opened = [await load.Connection.open(self.ports[i % len(self.ports)]) for i in range(self.connections)]
-        self._free = asyncio.LifoQueue()
-        for connection in opened:
-            self._free.put_nowait(connection)
+        self._free = asyncio.Queue()
+        for i in range(self.connections):
+            self._free.put_nowait(await load.Connection.open(self.ports[i % len(self.ports)]))
         try:
             yield
         finally:
-            for connection in opened:
-                connection.close()
+            while not self._free.empty():
+                self._free.get_nowait().close()
 
     async def decide(self, unit: str, i: int, due: float) -> int:
         """The number of the decision; 0 where there is none."""
@@ -157,6 +156,8 @@ class Load:
 
     async def _send(self, request: bytes, seen: Seen, due: float) -> Any:
         connection = await self._free.get()
+        if connection.closed:  # servers hang up on those who are silent for long
+            connection = await load.Connection.open(self.ports[0])
         try:
             status, answer = await connection.ask(request)
         finally:

@@ -77,7 +77,7 @@ class Checked:
         self.said = torment.Acknowledged()
         self.problems: list[str] = []
 
-    def load(self, connections: int = 64) -> Load:
+    def load(self, connections: int = 256) -> Load:
         """New load on it."""
         ports = [server.port for server in self.servers]
         return Load(ports, Requests(self.trial, self.key), connections, said=self.said)
@@ -126,7 +126,7 @@ def most(folder: Path, size: Size) -> list[str]:
             uvloop.run(load.flat_out(size.burst, f"most{i}"))
             rates.append(len(load.decisions.seconds) / load.seconds)
             seen += [load.decisions, load.reports]
-        print(f"SQLite, flat out on 64 connections: {_spread(rates)} decisions a second and as many reports")
+        print(f"SQLite, flat out on 256 connections: {_spread(rates)} decisions a second and as many reports")
         rates = []
         for i in range(size.rounds):
             load = service.load(connections=2)

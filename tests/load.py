@@ -44,6 +44,11 @@ class Connection(asyncio.Protocol):
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error or ConnectionResetError("the service closed the connection"))
 
+    @property
+    def closed(self) -> bool:
+        """Whether it can no longer be used."""
+        return self._transport is None
+
     def ask(self, request: bytes) -> "asyncio.Future[tuple[int, bytes]]":
         """Send a request; the status and the body will come."""
         if self._transport is None:

@@ -27,6 +27,11 @@ LOG = logging.getLogger("takeup.store")
 MOST_JOBS = 256
 """So many requests share a transaction."""
 
+BUSY_JOBS = 16
+PAUSE_SECONDS = 0.008
+"""After a transaction of so many requests the next one waits a little, so that more of them share it: a transaction costs
+more than the requests in it."""
+
 MOST_BOOKS = 64
 """So many trials are kept in memory between transactions."""
 
@@ -182,6 +187,8 @@ class Store:
                 reading.run(self._engine)
             if stop:
                 return
+            if BUSY_JOBS <= len(jobs) < MOST_JOBS:
+                time.sleep(PAUSE_SECONDS)
 
     def _next(self) -> tuple[list[Job], "list[_Reading]", bool]:
         """Whatever has been handed in; waits where there is nothing."""
