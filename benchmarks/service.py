@@ -3,8 +3,8 @@
 PYTHONPATH=tests python benchmarks/service.py [--quick] [--only NAME]
 
 Every request is authenticated and has an idempotency key; the policy is TS-Obs with six arms in four contexts; every
-answer comes after the commit is on the disk. At the end of each part all that was acknowledged must be in the log exactly
-once, and the audit must pass.
+answer comes after the commit is on the disk. At the end of each part all that was acknowledged must be in the log
+exactly once, and the audit must pass.
 """
 
 import argparse
@@ -177,9 +177,10 @@ def history(folder: Path, size: Size) -> list[str]:
         halves = [
             statistics.median(times["long"][first::2]) / statistics.median(times["short"][first::2]) for first in (0, 1)
         ]
+        ratio = medians["long"] / medians["short"]
         print(
             f"a decision after {size.long} events takes {1_000 * medians['long']:.2f} ms, after {size.short}"
-            f" {1_000 * medians['short']:.2f} ms (medians of {size.asked}): {medians['long'] / medians['short']:.3f} times"
+            f" {1_000 * medians['short']:.2f} ms (medians of {size.asked}): {ratio:.3f} times"
             f" (of the odd ones {halves[0]:.3f}, of the even ones {halves[1]:.3f})"
         )
         return [each for load in loads.values() for each in load.decisions.refused[:1]]

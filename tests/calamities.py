@@ -2,16 +2,18 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from takeup.randomness import stream
 
 SOCKET = ".s.PGSQL.5432"
 PATIENCE = 120.0
+Result = TypeVar("Result")
 
 
 async def insist(port: int, requests: load.Requests, name: str, until: float, said: torment.Acknowledged) -> int:
@@ -242,13 +245,14 @@ def lines_cut(
             cutter.share = 0.3
 
             def work(thread: int) -> None:
-                i = 0
-                while sum(cutter.cuts.values()) < cuts:
-                    unit, i = f"{thread}-{i}", i + 1
-                    decision = _until_done(lambda: trial.decide(unit, i % 2, key=f"d{unit}"))
+                for i in itertools.count():
+                    if sum(cutter.cuts.values()) >= cuts:
+                        return
+                    unit = f"{thread}-{i}"
+                    decision = _until_done(partial(trial.decide, unit, i % 2, key=f"d{unit}"))
                     said.decided.append((decision.number, unit, decision.proposal))
                     receipt = _until_done(
-                        lambda: trial.report(decision, implemented=i % 3, outcome=i % 2, key=f"r{unit}")
+                        partial(trial.report, decision, implemented=i % 3, outcome=i % 2, key=f"r{unit}")
                     )
                     said.reported.append((receipt.sequence, f"r{unit}"))
 
@@ -261,7 +265,7 @@ def lines_cut(
     return said, counted, torment.lost(url, name, said)
 
 
-def _until_done(call: Any) -> Any:
+def _until_done(call: Callable[[], Result]) -> Result:
     until = time.monotonic() + PATIENCE
     while True:
         try:

@@ -58,8 +58,8 @@ def serve(settings: Settings, store: Store, listening: socket.socket, log: Reque
 def _settle() -> None:
     """Two things that only the slowest requests feel.
 
-    What was imported stays for ever, and a collector of garbage need not look at it again. The thread that answers waits
-    for the one that writes at most so long.
+    What was imported stays for ever, and a collector of garbage need not look at it again. The thread that answers
+    waits at most so long for the one that writes.
     """
     gc.collect()
     gc.freeze()

@@ -29,8 +29,8 @@ MOST_JOBS = 256
 
 BUSY_JOBS = 16
 PAUSE_SECONDS = 0.008
-"""After a transaction of so many requests the next one waits a little, so that more of them share it: a transaction costs
-more than the requests in it."""
+"""After a transaction of so many requests the next one waits a little, so that more of them share it: a transaction
+costs more than the requests in it."""
 
 MOST_BOOKS = 64
 """So many trials are kept in memory between transactions."""
