@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,10 +70,10 @@ QUICK = Size(pace=50, seconds=1.5, rounds=1, burst=0.5, batch=20, postgres=25, l
 class Checked:
     """Servers of one database with one trial, which is checked in the end."""
 
-    def __init__(self, servers: list[Served], url: str | Path) -> None:
+    def __init__(self, servers: list[Served], url: str | Path, name: str = "load") -> None:
         self.servers, self.url = servers, url
         self.key = servers[0].key("decide", "report", "design")
-        self.trial = servers[0].trial(SPEC, self.key)
+        self.trial = servers[0].trial({**SPEC, "name": name}, self.key)
         self.said = torment.Acknowledged()
         self.problems: list[str] = []
 
@@ -107,83 +107,77 @@ def serving(folder: Path, processes: int = 1, postgres: bool = False) -> Iterato
         yield Checked(running, url)
 
 
-def paced(folder: Path, size: Size) -> list[str]:
+def paced(service: Checked, size: Size) -> None:
     """Decisions and reports at a pace."""
-    with serving(folder) as service:
-        load = service.load()
-        uvloop.run(load.paced(size.pace, size.seconds, "paced"))
-        _say(f"SQLite, {size.pace:g} decisions and {size.pace:g} reports a second for {size.seconds:g} s", load)
-        print(f"  {service.check(load.decisions, load.reports)}")
-        return service.problems
+    load = service.load()
+    uvloop.run(load.paced(size.pace, size.seconds, "paced"))
+    _say(f"SQLite, {size.pace:g} decisions and {size.pace:g} reports a second for {size.seconds:g} s", load)
+    print(f"  {service.check(load.decisions, load.reports)}")
 
 
-def most(folder: Path, size: Size) -> list[str]:
+def most(service: Checked, size: Size) -> None:
     """As many decisions and reports as it takes, and as many decisions in batches."""
-    with serving(folder) as service:
-        rates, seen = [], []
-        for i in range(size.rounds):
-            load = service.load()
-            uvloop.run(load.flat_out(size.burst, f"most{i}"))
-            rates.append(len(load.decisions.seconds) / load.seconds)
-            seen += [load.decisions, load.reports]
-        print(f"SQLite, flat out on 256 connections: {_spread(rates)} decisions a second and as many reports")
-        rates = []
-        for i in range(size.rounds):
-            load = service.load(connections=2)
-            made = uvloop.run(load.batches(size.burst, size.batch, f"batches{i}"))
-            rates.append(made / load.seconds)
-            seen.append(load.decisions)
-        print(f"SQLite, batches of {size.batch}: {_spread(rates)} decisions a second")
-        print(f"  {service.check(*seen)}")
-        return service.problems
+    rates, seen = _flat_out(service, size)
+    print(f"SQLite, flat out on 256 connections: {_spread(rates)} decisions a second and as many reports")
+    rates = []
+    for i in range(size.rounds):
+        load = service.load(connections=2)
+        made = uvloop.run(load.batches(size.burst, size.batch, f"batches{i}"))
+        rates.append(made / load.seconds)
+        seen.append(load.decisions)
+    print(f"SQLite, batches of {size.batch}: {_spread(rates)} decisions a second")
+    print(f"  {service.check(*seen)}")
 
 
-def postgres(folder: Path, size: Size) -> list[str]:
+def postgres(service: Checked, size: Size) -> None:
     """PostgreSQL with two processes: at a pace, and as much as they take."""
-    with serving(folder, processes=2, postgres=True) as service:
+    load = service.load()
+    uvloop.run(load.paced(size.postgres, size.seconds / 2, "paced"))
+    pace = f"{size.postgres:g} decisions and {size.postgres:g} reports a second for {size.seconds / 2:g} s"
+    _say(f"PostgreSQL, two processes, {pace}", load)
+    rates, seen = _flat_out(service, size)
+    print(f"PostgreSQL, two processes, flat out: {_spread(rates)} decisions a second and as many reports")
+    print(f"  {service.check(load.decisions, load.reports, *seen)}")
+
+
+def _flat_out(service: Checked, size: Size) -> tuple[list[float], list[Seen]]:
+    rates, seen = [], []
+    for i in range(size.rounds):
         load = service.load()
-        uvloop.run(load.paced(size.postgres, size.seconds / 2, "paced"))
-        _say(
-            f"PostgreSQL, two processes, {size.postgres:g} decisions and {size.postgres:g} reports a second"
-            f" for {size.seconds / 2:g} s",
-            load,
-        )
-        rates, seen = [], [load.decisions, load.reports]
-        for i in range(size.rounds):
-            load = service.load()
-            uvloop.run(load.flat_out(size.burst, f"most{i}"))
-            rates.append(len(load.decisions.seconds) / load.seconds)
-            seen += [load.decisions, load.reports]
-        print(f"PostgreSQL, two processes, flat out: {_spread(rates)} decisions a second and as many reports")
-        print(f"  {service.check(*seen)}")
-        return service.problems
+        uvloop.run(load.flat_out(size.burst, f"most{i}"))
+        rates.append(len(load.decisions.seconds) / load.seconds)
+        seen += [load.decisions, load.reports]
+    return rates, seen
 
 
 def history(folder: Path, size: Size) -> list[str]:
-    """One decision after the other, in turn after a long and after a short history, each in a database of its own."""
+    """A long and a short history, each in a database of its own."""
     with ExitStack() as stack:
         loads: dict[str, Load] = {}
         for name, events in (("long", size.long), ("short", size.short)):
             (folder / name).mkdir()
             begun = time.perf_counter()
             trial = fill(folder / name / "trials.db", events)
-            print(f"{events} events were written in {time.perf_counter() - begun:.0f} s")
+            print(f"{events} events were written in {time.perf_counter() - begun:.0f} s", flush=True)
             server = Served(folder / name / "trials.db", folder / name, OPTIONS)
             stack.callback(server.stop)
-            key = server.key("decide", "report")
-            loads[name] = Load([server.port], Requests(trial, key), connections=1)
-        times = uvloop.run(_in_turn(loads, size.asked))
-        medians = {name: statistics.median(each) for name, each in times.items()}
-        halves = [
-            statistics.median(times["long"][first::2]) / statistics.median(times["short"][first::2]) for first in (0, 1)
-        ]
-        ratio = medians["long"] / medians["short"]
-        print(
-            f"a decision after {size.long} events takes {1_000 * medians['long']:.2f} ms, after {size.short}"
-            f" {1_000 * medians['short']:.2f} ms (medians of {size.asked}): {ratio:.3f} times"
-            f" (of the odd ones {halves[0]:.3f}, of the even ones {halves[1]:.3f})"
-        )
-        return [each for load in loads.values() for each in load.decisions.refused[:1]]
+            loads[name] = Load([server.port], Requests(trial, server.key("decide", "report")), connections=1)
+        return in_turn(loads, size)
+
+
+def in_turn(loads: dict[str, Load], size: Size) -> list[str]:
+    """One decision after the other, in turn after a long and after a short history."""
+    times = uvloop.run(_in_turn(loads, size.asked))
+    medians = {name: statistics.median(each) for name, each in times.items()}
+    ratio = medians["long"] / medians["short"]
+    parts = [times["long"][i::5] for i in range(5)], [times["short"][i::5] for i in range(5)]
+    fifths = [statistics.median(one) / statistics.median(other) for one, other in zip(*parts, strict=True)]
+    print(
+        f"a decision after {size.long} events takes {1_000 * medians['long']:.2f} ms, after {size.short}"
+        f" {1_000 * medians['short']:.2f} ms (medians of {size.asked}): {ratio:.3f} times"
+        f" ({min(fifths):.3f} to {max(fifths):.3f} in fifths of them)"
+    )
+    return [each for load in loads.values() for each in load.decisions.refused[:1]]
 
 
 def fill(path: Path, events: int) -> str:
@@ -231,12 +225,16 @@ def _spread(rates: list[float]) -> str:
     return f"{statistics.median(rates):.0f} ({min(rates):.0f} to {max(rates):.0f}, {len(rates)} rounds)"
 
 
-PARTS: dict[str, Callable[[Path, Size], list[str]]] = {
-    "paced": paced,
-    "most": most,
-    "postgres": postgres,
-    "history": history,
-}
+def run(name: str, folder: Path, size: Size) -> list[str]:
+    """One part; what went wrong."""
+    if name == "history":
+        return history(folder, size)
+    with serving(folder, processes=2 if name == "postgres" else 1, postgres=name == "postgres") as service:
+        {"paced": paced, "most": most, "postgres": postgres}[name](service, size)
+        return service.problems
+
+
+PARTS = ("paced", "most", "postgres", "history")
 
 
 def main() -> None:
@@ -248,7 +246,7 @@ def main() -> None:
     problems = []
     for name in chosen.only or PARTS:
         with tempfile.TemporaryDirectory(prefix="takeup-bench-") as folder:
-            problems += PARTS[name](Path(folder), QUICK if chosen.quick else Size())
+            problems += run(name, Path(folder), QUICK if chosen.quick else Size())
     sys.exit(bool(problems))
 
 
