@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test browser screenshots long lint bench torture dask-torture bench-pages robust clean
+.PHONY: help demo test browser screenshots long lint bench bench-service bench-pages torture dask-torture robust clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -14,7 +14,8 @@ help:
 	@echo "make long    the tests that take minutes each"
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
-	@echo "make torture   kill stores, cut the power, forge logs: the figures in docs/reliability.md (about an hour)"
+	@echo "make bench-service   the service under load, on both databases: the figures in docs/reliability.md (20 minutes)"
+	@echo "make torture   kill stores and servers, cut the power, fill the disk, forge logs (about an hour)"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
@@ -68,6 +69,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/importing.py
 	$(BIN)/python benchmarks/meanfield.py
 	$(BIN)/python benchmarks/engines.py
+
+bench-service: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/service.py
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/torture.py

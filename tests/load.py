@@ -3,7 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 
 class Connection(asyncio.Protocol):
@@ -22,8 +22,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Asyncio calls this."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's does not inherit from it
 
     def data_received(self, data: bytes) -> None:
         """Asyncio calls this."""
@@ -44,6 +43,11 @@ class Connection(asyncio.Protocol):
         self._transport = None
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error or ConnectionResetError("the service closed the connection"))
+
+    @property
+    def closed(self) -> bool:
+        """Whether it can no longer be used."""
+        return self._transport is None
 
     def ask(self, request: bytes) -> "asyncio.Future[tuple[int, bytes]]":
         """Send a request; the status and the body will come."""

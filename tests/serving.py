@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-WAIT = 60.0
+WAIT = 300.0
 
 
 class Served:

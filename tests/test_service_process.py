@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import servers
+import service as benchmark
 import torment
 from load import Requests
+from pace import Load
 from serving import Served, served
 from takeup.live import Trial
 from torment import SPEC, Acknowledged, Crowd
@@ -72,9 +74,10 @@ def test_two_processes_on_one_database_agree(postgres: servers.Server, tmp_path:
 
 
 def test_nothing_acknowledged_is_lost_when_the_service_is_killed(tmp_path: Path) -> None:
-    said, missing = torment.killed_again_and_again(tmp_path, kills=3, seconds=0.7, seed=1)
+    said, missing = torment.killed_again_and_again(tmp_path, kills=2, seconds=0.7, seed=1)
     assert missing == []
-    assert said.broken >= 3
+    assert said.broken >= 2
+    assert said.pending == []
 
 
 def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
@@ -100,23 +103,38 @@ def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
     assert lines[-1]["message"].startswith("Finished server process")
 
 
-def test_logs_name_requests_and_tell_no_secret(tmp_path: Path) -> None:
+def test_logs_name_requests_and_tell_no_secret(server: Served) -> None:
     seed = "5eed" * 16
-    with served(tmp_path / "trials.db", tmp_path) as server:
-        key = server.key("decide", "design", "read-unblinded")
-        server.request("POST", "/trials?trial=t", {**SPEC, "seed": seed}, key)
-        server.request("POST", "/trials?trial=t", {**SPEC, "seed": seed}, key)
-        server.request("POST", "/trials?trial=u", {**SPEC, "seed": seed + "0"}, key)
-        server.request("PUT", "/trials/t/state", {"state": "running"}, key)
-        server.request("POST", "/trials/t/decisions", {"unit": "Jane Doe", "context": 0}, key, X_Request_ID="mine")
-        server.request("GET", "/trials?secret=hunter2", key=key[:-1])
-        admin = server.admin
+    key, admin = server.key("decide", "design", "read-unblinded"), server.admin
+    server.request("POST", "/trials?trial=t", {**SPEC, "seed": seed}, key, X_Request_ID="log-1")
+    server.request("POST", "/trials?trial=t", {**SPEC, "seed": seed}, key, X_Request_ID="log-2")
+    server.request("POST", "/trials?trial=u", {**SPEC, "seed": seed + "0"}, key, X_Request_ID="log-3")
+    server.request("PUT", "/trials/t/state", {"state": "running"}, key)
+    server.request("POST", "/trials/t/decisions", {"unit": "Jane Doe", "context": 0}, key, X_Request_ID="mine")
+    server.request("GET", "/trials?secret=hunter2", key=key[:-1], X_Request_ID="log-4")
     text = server.log.read_text()
     assert admin is not None
     for secret in (key, key.split("_", 2)[2], admin, admin.split("_", 2)[2], seed, "Jane", "hunter2", "Bearer"):
         assert secret not in text
-    lines = [json.loads(line) for line in text.splitlines()]
-    mine = next(line for line in lines if line.get("request") == "mine")
+    lines = {line.get("request"): line for line in map(json.loads, text.splitlines())}
+    mine = lines["mine"]
     assert (mine["method"], mine["route"], mine["status"]) == ("POST", "/trials/{trial}/decisions", 200)
     assert (mine["trial"], mine["key"]) == ("t", key.split("_")[1])
-    assert [line["status"] for line in lines if line.get("route") == "/trials"] == [201, 409, 422, 401]
+    assert [lines[f"log-{i}"]["status"] for i in (1, 2, 3, 4)] == [201, 409, 422, 401]
+    assert {lines[f"log-{i}"]["route"] for i in (1, 2, 3, 4)} == {"/trials"}
+
+
+def test_the_benchmark_runs(server: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Small, on one server: what it sends is taken, and what it says is what was measured."""
+    size = benchmark.Size(pace=40, seconds=0.5, rounds=1, burst=0.2, batch=20, asked=10)
+    service = benchmark.Checked([server], server.database, name="benchmark")
+    benchmark.paced(service, size)
+    benchmark.most(service, size)
+    assert service.problems == []
+    assert len(service.said.decided) > 20
+    assert "none lost, audit passed" in capsys.readouterr().out
+    loads = {name: Load([server.port], Requests(service.trial, service.key), 1) for name in ("long", "short")}
+    assert benchmark.in_turn(loads, size) == []
+    assert benchmark.fill(tmp_path / "filled.db", 100) == "load"
+    with Trial.open(tmp_path / "filled.db") as filled:
+        assert filled.progress().sequence == 100

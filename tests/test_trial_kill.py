@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import calamities
 import servers
 from takeup.errors import StoreError
 from takeup.live import Trial
@@ -78,3 +79,35 @@ def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: s
         assert len(set(acknowledged)) == len(acknowledged)
         assert set(acknowledged) <= {(body["number"], body["unit"]) for body in logged}
         assert len({body["unit"] for body in logged}) == len(logged)
+
+
+def test_lines_cut_around_commit_lose_nothing_and_do_nothing_twice(postgres: servers.Server, tmp_path: Path) -> None:
+    """Before the COMMIT gets to PostgreSQL, and before its answer gets back; callers ask again under the same key."""
+    with postgres.database() as url:
+        said, cuts, wrong = calamities.lines_cut(postgres, url, tmp_path, 8, seed=2)
+    assert wrong == []
+    assert min(cuts.values()) > 0
+    assert len(said) > 0
+
+
+def test_a_full_disk_is_said_to_be_full_and_costs_nothing(tmp_path: Path) -> None:
+    spec = {"name": "Full", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
+    with Trial.create(tmp_path / "t.db", spec) as trial:
+        trial.start()
+        driver = trial.store._engine.raw_connection().driver_connection
+        assert driver is not None
+        pages = driver.execute("PRAGMA page_count").fetchone()[0]
+        driver.execute(f"PRAGMA max_page_count = {pages + 4}")
+        made, said = 0, list[str]()
+        while len(said) < 3:
+            try:
+                trial.decide_many([f"{made}-{len(said)}-{i}" for i in range(20)], key=f"k{made}")
+                made += 1
+            except StoreError as error:
+                said.append(str(error))
+        assert all("full" in each and "same idempotency key" in each for each in said)
+        assert trial.progress().decisions == 20 * made
+        driver.execute("PRAGMA max_page_count = 1000000")
+        trial.decide_many([f"{made}-0-{i}" for i in range(20)], key=f"k{made}")
+        assert trial.progress().decisions == 20 * (made + 1)
+        assert trial.audit().passed

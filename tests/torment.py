@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 import time
 from collections import Counter
@@ -91,10 +92,11 @@ async def units_at_once(crowd: Crowd, units: int, times: int) -> dict[str, set[i
 
 @dataclass
 class Acknowledged:
-    """What the service has said it has done."""
+    """What the service has said it has done, and what was asked of it without an answer."""
 
     decided: list[tuple[int, str, str]] = field(default_factory=list)
     reported: list[tuple[int, str]] = field(default_factory=list)
+    pending: list[tuple[str, int]] = field(default_factory=list)
     broken: int = 0
 
     def __len__(self) -> int:
@@ -106,19 +108,12 @@ async def decide_and_report(port: int, requests: load.Requests, run: str, until:
 
     async def client(name: int) -> None:
         connection = await load.Connection.open(port)
-        i = 0
-        while time.monotonic() < until:
-            unit, i = f"{run}-{name}-{i}", i + 1
-            status, answer = await connection.ask(
-                requests.post("decisions", {"unit": unit, "context": i % 2}, f"d{unit}")
-            )
-            assert status == 200, answer
-            decision = json.loads(answer)
-            said.decided.append((decision["number"], unit, decision["proposal"]))
-            report = {"decision": decision["number"], "implemented": i % 3, "outcome": i % 2}
-            status, answer = await connection.ask(requests.post("reports", report, f"r{unit}"))
-            assert status == 200, answer
-            said.reported.append((json.loads(answer)["sequence"], f"r{unit}"))
+        for i in itertools.count():
+            if time.monotonic() > until:
+                break
+            said.pending.append((f"{run}-{name}-{i}", i))
+            await both(connection, requests, f"{run}-{name}-{i}", i, said)
+            said.pending.remove((f"{run}-{name}-{i}", i))
         connection.close()
 
     async def until_it_breaks(name: int) -> None:
@@ -128,6 +123,39 @@ async def decide_and_report(port: int, requests: load.Requests, run: str, until:
             said.broken += 1
 
     await asyncio.gather(*(until_it_breaks(name) for name in range(16)))
+
+
+async def both(connection: load.Connection, requests: load.Requests, unit: str, i: int, said: Acknowledged) -> None:
+    """One decision and its report, each under a key of its own; asked again it is the same."""
+    status, answer = await connection.ask(requests.post("decisions", {"unit": unit, "context": i % 2}, f"d{unit}"))
+    refuse(status, answer)
+    decision = json.loads(answer)
+    said.decided.append((decision["number"], unit, decision["proposal"]))
+    report = {"decision": decision["number"], "implemented": i % 3, "outcome": i % 2}
+    status, answer = await connection.ask(requests.post("reports", report, f"r{unit}"))
+    refuse(status, answer)
+    said.reported.append((json.loads(answer)["sequence"], f"r{unit}"))
+
+
+def refuse(status: int, answer: bytes) -> None:
+    """Only success, or that the service cannot do it now, in the words that it promised."""
+    if status == 503:
+        assert json.loads(answer)["type"] == "urn:takeup:unavailable", answer
+        raise UnavailableError
+    assert status == 200, answer
+
+
+class UnavailableError(OSError):
+    """The service says that it cannot do it now."""
+
+
+async def again(port: int, requests: load.Requests, said: Acknowledged) -> None:
+    """Ask again, under the same keys, whatever got no answer."""
+    connection = await load.Connection.open(port)
+    while said.pending:
+        await both(connection, requests, *said.pending[0], said)
+        del said.pending[0]
+    connection.close()
 
 
 def lost(database: str | Path, trial: str, said: Acknowledged) -> list[str]:
@@ -142,14 +170,19 @@ def lost(database: str | Path, trial: str, said: Acknowledged) -> list[str]:
                 decided[body["number"], body["unit"], body["proposal"]] += 1
             elif logged.kind == "reported":
                 reported[logged.sequence, body["key"]] += 1
+    units = Counter(unit for _, unit, _ in decided.elements())
     missing = [f"decision {each}" for each in said.decided if decided[each] != 1]
     missing += [f"report {each}" for each in said.reported if reported[each] != 1]
-    twice = [f"{key} twice" for key, times in Counter(key for _, key in reported).items() if times > 1]
+    keys = Counter(key for _, key in reported.elements())
+    twice = [f"{name} twice" for name, times in (units + keys).items() if times > 1]
     return [*missing, *twice, *([] if found.passed else [str(found.difference)])]
 
 
 def killed_again_and_again(folder: Path, kills: int, seconds: float, seed: int) -> tuple[Acknowledged, list[str]]:
-    """Kill a service under load so many times; all that was acknowledged, and what is missing of it."""
+    """Kill a service under load so many times, and ask it again what it had not answered.
+
+    All that was acknowledged comes back, and what is missing of it.
+    """
     database, said, rng = folder / "trials.db", Acknowledged(), stream(seed)
     server = Served(database, folder, ["--rate", "1000000"])
     key = server.key("decide", "report", "design")
@@ -170,9 +203,10 @@ def killed_again_and_again(folder: Path, kills: int, seconds: float, seed: int) 
         before = len(said)
         asyncio.run(under_load(server, requests, port, run))
         assert len(said) > before, "nothing was acknowledged before the kill"
+        server = Served(database, folder, ["--rate", "1000000"], server.port)
+        asyncio.run(again(server.port, requests, said))
         missing = lost(database, trial, said)
         if missing:
             break
-        server = Served(database, folder, ["--rate", "1000000"])
     server.stop()
     return said, missing

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
@@ -119,7 +120,13 @@ class Thompson(ABC):
 
     def _at(self, evidence: Evidence, context: Index, rng: Random) -> Posterior:
         """The posterior of one context."""
-        return self.update(self.prior(evidence.space).at(context), evidence.at(context), rng)
+        return self.update(_prior(self, evidence.space).at(context), evidence.at(context), rng)
+
+
+@lru_cache(maxsize=256)
+def _prior(policy: Thompson, space: Space) -> Posterior:
+    """A live trial asks for it at every decision."""
+    return policy.prior(space)
 
 
 def prior_block(argument: str, given: ArrayLike, shape: tuple[int, ...], axes: str) -> FloatArray:

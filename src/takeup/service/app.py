@@ -15,11 +15,13 @@ from takeup.live import Anchors, read_key, trials
 from takeup.service import openapi, pages, problem
 from takeup.service.core import Service
 from takeup.service.gate import Gate
+from takeup.service.lane import Application
 from takeup.service.limiter import Limiter
 from takeup.service.logs import RequestLog
 from takeup.service.metrics import Metrics
 from takeup.service.pages.boards import Boards
 from takeup.service.pages.watch import Watches
+from takeup.service.quick import Quick
 from takeup.service.ring import KeyRing
 from takeup.service.routes import routes
 from takeup.service.sessions import Sessions
@@ -72,7 +74,7 @@ def create_app(
             await asyncio.to_thread(opened.close)
             readers.shutdown()
 
-    app = FastAPI(
+    app = Application(
         title=openapi.TITLE,
         description="Adaptive experiments in which people do not do what they are told: live trials.",
         docs_url=None,  # they would load scripts from another host
@@ -87,6 +89,8 @@ def create_app(
     app.add_middleware(Gate, settings=settings, metrics=service.metrics, log=log)
     # Not include_router: it looks every route up twice, which decisions would pay for.
     app.router.routes.extend([*routes(), *pages.routes()])
+    quick = [route for route in routes() if isinstance(route, Quick)]
+    app.open_lane(quick, lambda inner: Gate(inner, settings=settings, metrics=service.metrics, log=log))
     return app
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from fastapi import Request
 
+from takeup.service.answers import Answer, Mailbox
 from takeup.service.keys import ApiKey
 from takeup.service.limiter import Limiter
 from takeup.service.metrics import Metrics
@@ -35,6 +36,7 @@ class Service:
         sessions: who has signed in to the pages.
         limiter: how often each may ask.
         metrics: how it is doing.
+        mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
         errand: held by what would slow down everything else: one audit or export at a time.
         workbench: what people try out on the pages.
@@ -48,6 +50,7 @@ class Service:
     sessions: Sessions
     limiter: Limiter
     metrics: Metrics
+    mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
     errand: asyncio.Lock = field(default_factory=asyncio.Lock)
     workbench: Workbench = field(default_factory=Workbench)
@@ -72,11 +75,11 @@ class Service:
                 f"a request with the idempotency key {key!r} is on its way; ask again for its answer",
                 headers={"Retry-After": "1"},
             )
-        future = self.store.submit(trial, command)
+        answer: Answer[Reply] = Answer(self.mailbox, None if place is None else lambda: self.flights.discard(place))
+        self.store.hand_in(trial, command, answer)
         if place is not None:
             self.flights.add(place)
-            future.add_done_callback(lambda _: self.flights.discard(place))
-        return await asyncio.wrap_future(future)
+        return await answer.future
 
 
 def service_of(request: Request) -> Service:

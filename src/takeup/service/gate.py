@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from takeup.service import problem
@@ -27,7 +26,7 @@ HEADERS: Mapping[str, str] = {
 }
 """What every answer says unless it says otherwise itself."""
 
-_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _BATCH = "/batch"
 
 
@@ -57,13 +56,17 @@ class _Passage:
 
     def __init__(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:
         self.gate, self.scope, self._receive, self._send = gate, scope, receive, send
-        headers = Headers(scope=scope)
-        given = headers.get(ID_HEADER.decode(), "")
-        self.id = given if _ID.fullmatch(given) else gate.new_id()
+        given = declared = b""
+        for name, value in scope["headers"]:
+            if name == ID_HEADER:
+                given = value
+            elif name == b"content-length":
+                declared = value
+        self.id = given.decode() if _ID.fullmatch(given) else gate.new_id()
         scope["takeup.request"] = self.id
         batch = scope["path"].endswith(_BATCH)
         self.limit = gate.settings.batch_limit if batch else gate.settings.body_limit
-        self.declared = headers.get("content-length", "")
+        self.declared = declared
         self.taken = 0
         self.status = 0
 
@@ -78,7 +81,7 @@ class _Passage:
 
     async def _answer(self) -> None:
         try:
-            if self.declared.isdecimal() and int(self.declared[:20]) > self.limit:
+            if self.declared.isdigit() and int(self.declared[:20]) > self.limit:
                 raise self._too_large()
             await self.gate.app(self.scope, self.receive, self.send)
         except Exception as error:

@@ -1,9 +1,8 @@
 """Group commit: many requests, one transaction, one wait for the disk."""
 
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection
 
@@ -28,13 +27,26 @@ class Create:
     needs: Needs = field(default=Needs(), init=False, repr=False)
 
 
+class Promise(Protocol):
+    """Where a reply will be: a `concurrent.futures.Future`, or what a caller has in its place."""
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """It is about to be worked on; False where nobody wants it any more."""
+
+    def set_result(self, result: Any, /) -> None:
+        """This is the reply."""
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        """This is why there is none."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
     """A command on its way, and where its reply will be."""
 
     trial: str
     command: Command[Any] | Create
-    future: "Future[Any]" = field(default_factory=Future)
+    promise: Promise
 
 
 @dataclass(slots=True)
@@ -55,9 +67,9 @@ class Group:
         """Tell everybody; only after the commit."""
         for job, reply, error in self.replies:
             if error is None:
-                job.future.set_result(reply)
+                job.promise.set_result(reply)
             else:
-                job.future.set_exception(error)
+                job.promise.set_exception(error)
 
 
 def run(connection: Connection, jobs: Sequence[Job], cache: dict[str, Book], now: int) -> Group:

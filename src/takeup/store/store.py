@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, exc, select
 
 from takeup.errors import StoreError
 from takeup.store import group, load, sqlite
-from takeup.store.group import Create, Group, Job
+from takeup.store.group import Create, Group, Job, Promise
 from takeup.store.migrate import migrate
 from takeup.store.opening import engines, said
 from takeup.store.schema import events
@@ -26,6 +26,11 @@ LOG = logging.getLogger("takeup.store")
 
 MOST_JOBS = 256
 """So many requests share a transaction."""
+
+BUSY_JOBS = 16
+PAUSE_SECONDS = 0.008
+"""After a transaction of so many requests the next one waits a little, so that more of them share it: a transaction
+costs more than the requests in it."""
 
 MOST_BOOKS = 64
 """So many trials are kept in memory between transactions."""
@@ -106,15 +111,19 @@ class Store:
 
         What `add_done_callback` attaches to the future runs on the thread that writes, and must not wait for it.
         """
-        job = Job(trial, command)
-        self._put(job)
-        return job.future
+        future: Future[Reply] = Future()
+        self.hand_in(trial, command, future)
+        return future
+
+    def hand_in(self, trial: str, command: Command[Any], promise: Promise) -> None:
+        """Hand in a command; its reply goes to the promise, on the thread that writes, which must not wait for it."""
+        self._put(Job(trial, command, promise))
 
     def create(self, trial: str, design: Design, secret: Secret, by: str | None = None) -> "Future[str]":
         """A new trial, in draft."""
-        job = Job(trial, Create(design=design, secret=secret, by=by))
-        self._put(job)
-        return job.future
+        future: Future[str] = Future()
+        self._put(Job(trial, Create(design=design, secret=secret, by=by), future))
+        return future
 
     def read(self, look: Callable[[Connection], Result]) -> Result:
         """What `look` finds in one consistent state of the database; it must not write."""
@@ -178,6 +187,8 @@ class Store:
                 reading.run(self._engine)
             if stop:
                 return
+            if BUSY_JOBS <= len(jobs) < MOST_JOBS:
+                time.sleep(PAUSE_SECONDS)
 
     def _next(self) -> tuple[list[Job], "list[_Reading]", bool]:
         """Whatever has been handed in; waits where there is nothing."""
@@ -188,7 +199,7 @@ class Store:
             if item is None:
                 return jobs, readings, True
             if isinstance(item, Job):
-                if item.future.set_running_or_notify_cancel():
+                if item.promise.set_running_or_notify_cancel():
                     jobs.append(item)
             else:
                 readings.append(item)
@@ -214,7 +225,7 @@ class Store:
                 self._run(jobs, attempts - 1)
             elif broken or len(jobs) == 1:
                 for job in jobs:
-                    job.future.set_exception(_failure(self.shown, error))
+                    job.promise.set_exception(_failure(self.shown, error))
             else:
                 for job in jobs:
                     self._run([job], attempts=1)

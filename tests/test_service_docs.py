@@ -1,0 +1,51 @@
+"""docs/service.md has a line for every route and every option, and for nothing else."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.core import TyperArgument, TyperGroup
+
+from takeup.cli import app
+from takeup.service.guard import SCOPES
+from takeup.service.keys import SCOPES as ALL
+from takeup.service.routes import routes
+
+PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
+COMMANDS = ("serve", "keys create", "keys list", "keys revoke", "audit", "doctor")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table under a heading."""
+    section = re.split(r"\n#+ ", PAGE.split(f"# {heading}\n", 1)[1])[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_every_route_has_its_line() -> None:
+    described = {(method, path): scope for method, path, scope, _ in rows("Routes")}
+    found = {}
+    for route in routes():
+        scopes = tuple((route.openapi_extra or {})[SCOPES])
+        found["".join(route.methods or ()), route.path] = {(): "none", tuple(ALL): "any"}.get(scopes, ", ".join(scopes))
+    assert described == found
+
+
+def test_every_scope_has_its_line() -> None:
+    assert [name for name, _ in rows("Keys and scopes")] == list(ALL)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_its_line(name: str) -> None:
+    command: Any = typer.main.get_command(app)
+    for word in name.split():
+        assert isinstance(command, TyperGroup)
+        command = command.commands[word]
+    options = {
+        (each.name or "").upper() if isinstance(each, TyperArgument) else max(each.opts, key=len)
+        for each in command.params
+        if each.name != "help"
+    }
+    assert {option for option, _ in rows(f"takeup {name}")} == options
