@@ -33,7 +33,10 @@ BOUNDS = [{"policy": "TS-Obs", "kind": "bound", "p": p / 10, "bound": 0.5} for p
 SLOPES = [{"policy": "TS-Obs", "p": 0.2, "slope": 0.4, "error": 0.05}]
 ARMS = [{"arms": k, "probability": 0.9, "low": 0.88, "high": 0.92} for k in (2, 3, 4)]
 
+FIGURES = [{"paper": "one", "experiment": "trap", "distance": d} for d in (-0.5, 0.2, 7.0)]
+
 ALL = {
+    "agreement": lambda: charts.agreement(FIGURES),
     "regret": lambda: charts.regret_over_noncompliance(POINTS),
     "distances": lambda: charts.distances(CELLS, 4.0),
     "distributions": lambda: charts.distributions(QUANTILES),

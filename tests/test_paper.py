@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from papers import shorten_related
 from takeup import charts
 from takeup.cli import app
 from takeup.errors import InputError, MissingExtraError
 from takeup.paper import contextual, regret, report, reproduction, stroke, theory
+from takeup.paper.chapters.related import PAPERS
 
 runner = CliRunner()
 
@@ -29,6 +31,7 @@ def _short() -> Iterator[None]:
             patched.setattr(module, "HORIZON", 30)
         patched.setattr(theory, "HORIZONS", (10, 30))
         patched.setattr(theory, "DRAWS", 100)
+        shorten_related(patched)
         yield
 
 
@@ -87,10 +90,21 @@ def test_json_of_theory(found: dict[str, Any]) -> None:
     assert [row["p"] for row in theorems["bounds"]] == pytest.approx(regret.GRID)
 
 
+def test_json_of_related(found: dict[str, Any]) -> None:
+    """Every paper has figures with verdicts; `all` leaves out the runs of a million decisions."""
+    told = found["related"]
+    assert told["replications"] == 2  # a fifth of three, and two at the least
+    assert not told["long"]
+    assert {f["source"].partition(",")[0] for f in told["figures"]} == set(PAPERS)
+    assert {f["experiment"] for f in told["figures"]} >= {"trap world", "greedy casino", "stroke trial, aspirin"}
+    assert told["agreeing"] == sum(f["agrees"] for f in told["figures"])
+    assert all({"claim", "holds", "rule", "found", "source"} == set(s) for s in told["statements"])
+
+
 def test_json_says_how_it_was_run(found: dict[str, Any]) -> None:
-    assert set(found) == {"table2", "regret", "stroke", "theory", "about"}
+    assert set(found) == {*reproduction.PARTS, "about"}
     assert found["about"]["seed"] == 2
-    assert set(found["about"]["seconds"]) == {"table2", "regret", "stroke", "theory"}
+    assert set(found["about"]["seconds"]) == set(reproduction.PARTS)
     assert "numpy" in found["about"]["versions"]
 
 

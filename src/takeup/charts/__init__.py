@@ -8,10 +8,12 @@ from takeup.charts.draw import inline, png, svg
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
 from takeup.charts.regret import regret_over_noncompliance
+from takeup.charts.related import agreement
 from takeup.charts.table import distances, distributions
 from takeup.charts.theory import bounds_and_slopes, probabilities
 
 __all__ = [
+    "agreement",
     "available",
     "bounds_and_slopes",
     "distances",

@@ -8,8 +8,9 @@ from importlib import metadata
 from time import perf_counter
 from typing import Any
 
-from takeup.paper import contextual, regret, stroke, theory
+from takeup.paper import contextual, regret, related, stroke, theory
 from takeup.paper.chapters import regret as regret_chapter
+from takeup.paper.chapters import related as related_chapter
 from takeup.paper.chapters import stroke as stroke_chapter
 from takeup.paper.chapters import table2 as table2_chapter
 from takeup.paper.chapters import theory as theory_chapter
@@ -37,6 +38,7 @@ class Settings:
         engine: what runs them.
         scheduler: for the engine "dask".
         with_latent: whether the stroke trial has TS-Lat too.
+        brief: whether the slow parts are cut short, so that everything together takes minutes.
     """
 
     replications: int = 500
@@ -45,6 +47,7 @@ class Settings:
     engine: EngineName = "auto"
     scheduler: str | None = None
     with_latent: bool = False
+    brief: bool = False
 
     @property
     def latent(self) -> int:
@@ -55,6 +58,11 @@ class Settings:
     def observing(self) -> int:
         """Runs of table 2's other rows."""
         return self.replications if self.engine == "reference" else max(self.replications, ENOUGH)
+
+    @property
+    def slow(self) -> int:
+        """Runs of the slow parts: a fifth where they are brief."""
+        return max(self.replications // 5, 2) if self.brief else self.replications
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +202,17 @@ def _theory(settings: Settings, progress: Progress) -> theory.TheoryResult:
     )
 
 
+def _related(settings: Settings, progress: Progress) -> related.RelatedResult:
+    return related.related(
+        settings.slow,
+        settings.seed,
+        settings.engine,
+        progress,
+        scheduler=settings.scheduler,
+        long=not settings.brief,
+    )
+
+
 PARTS: dict[str, Part] = {
     "table2": Part(
         _table2,
@@ -218,6 +237,13 @@ PARTS: dict[str, Part] = {
         4,
         stroke_chapter.as_json,
         stroke_chapter.chapter,
+    ),
+    "related": Part(
+        _related,
+        lambda s: related.decisions(s.slow, s.engine, not s.brief),
+        6,
+        related_chapter.as_json,
+        related_chapter.chapter,
     ),
 }
 """The parts by name, in the order of a report."""
