@@ -2,6 +2,7 @@
 
 import pytest
 
+from takeup.paper import drift, robust, robust_stroke
 from takeup.paper.related import compliance_aware, instruments, intents
 
 
@@ -13,3 +14,12 @@ def shorten_related(patched: pytest.MonkeyPatch) -> None:
         patched.setattr(instruments, name, value)
     patched.setattr(instruments, "_AGAIN", {20: instruments._AGAIN[10_000], 30: instruments._AGAIN[1_000_000]})
     patched.setattr(intents, "HORIZON", 10)
+
+
+def shorten_beyond(patched: pytest.MonkeyPatch) -> None:
+    """The same for what lies beyond the paper; that of its environments is `contextual.HORIZON`."""
+    for name, value in {"HORIZON": 10, "CHANGE": 5}.items():
+        patched.setattr(drift, name, value)
+    for name, value in {"HORIZON": 5, "WORLDS": 3, "TUNING_WORLDS": 2, "BOOTSTRAPS": 20}.items():
+        patched.setattr(robust, name, value)
+    patched.setattr(robust_stroke, "HORIZON", 5)

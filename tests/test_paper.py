@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from papers import shorten_related
+from papers import shorten_beyond, shorten_related
 from takeup import charts
 from takeup.cli import app
 from takeup.errors import InputError, MissingExtraError
@@ -32,6 +32,7 @@ def _short() -> Iterator[None]:
         patched.setattr(theory, "HORIZONS", (10, 30))
         patched.setattr(theory, "DRAWS", 100)
         shorten_related(patched)
+        shorten_beyond(patched)
         yield
 
 
@@ -78,7 +79,9 @@ def test_json_of_stroke(found: dict[str, Any]) -> None:
     assert [each["parameters"] for each in settings] == ["paper", "recomputed", "as-treated", "patients"]
     for each in settings:
         assert {(row["outcome"], row["policy"]) for row in each["excess"]} == {
-            (outcome, policy) for outcome in ("STS", "LTS", "LTR") for policy in ("TS", "TS-Check", "TS-Obs")
+            (outcome, policy)
+            for outcome in ("STS", "LTS", "LTR")
+            for policy in ("TS", "TS-Check", "TS-Obs", *(["TS-Robust"] if each["parameters"] == "patients" else []))
         }
         assert {"outcome", "policy", "mean", "mcse"} <= set(each["excess"][0])
 
@@ -99,6 +102,21 @@ def test_json_of_related(found: dict[str, Any]) -> None:
     assert {f["experiment"] for f in told["figures"]} >= {"trap world", "greedy casino", "stroke trial, aspirin"}
     assert told["agreeing"] == sum(f["agrees"] for f in told["figures"])
     assert all({"claim", "holds", "rule", "found", "source"} == set(s) for s in told["statements"])
+
+
+def test_json_of_beyond(found: dict[str, Any]) -> None:
+    """Audits, pilots, drift, the four bars and the patients; `all` leaves out the trade-off curves."""
+    told = found["beyond"]
+    assert {(row["environment"], row["fraction"]) for row in told["audited"]["rows"]} == {
+        (number, fraction) for number in (3, 4) for fraction in (0, 0.05, 0.1, 0.25, 0.5, 0.75, 1)
+    }
+    assert {(row["environment"], row["patients"]) for row in told["piloted"]["rows"]} == {
+        (number, size) for number in (3, 4) for size in (0, 50, 500)
+    }
+    assert len(told["drift"]["costs"]) == 12
+    assert [bar["limit"] for bar in told["robust"]["bars"]] == [0.65, 1.25, 1.15, 1.6]
+    assert told["robust"]["curve"] == []
+    assert {row["policy"] for row in told["patients"]["gains"]} >= {"TS-Robust", "TS"}
 
 
 def test_json_says_how_it_was_run(found: dict[str, Any]) -> None:
@@ -199,7 +217,7 @@ def test_progress_adds_up_to_the_work() -> None:
     done: list[float] = []
     stages: list[str] = []
     settings = reproduction.Settings(replications=2, engine="reference")
-    parts = ["stroke", "theory"]
+    parts = ["stroke", "theory", "beyond"]
     reproduction.reproduce(parts, settings, done.append, stages.append)
     assert sum(done) == reproduction.work(parts, settings)
     assert stages == parts

@@ -4,6 +4,7 @@ Needs the extra `report`. Functions take a polars frame or a sequence of records
 each. One policy has one colour and one shape everywhere, told apart by those who do not see red and green as well.
 """
 
+from takeup.charts.audits import regret_over_audits
 from takeup.charts.draw import inline, png, svg
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
@@ -22,6 +23,7 @@ __all__ = [
     "inline",
     "png",
     "probabilities",
+    "regret_over_audits",
     "regret_over_noncompliance",
     "svg",
 ]

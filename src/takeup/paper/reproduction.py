@@ -8,7 +8,8 @@ from importlib import metadata
 from time import perf_counter
 from typing import Any
 
-from takeup.paper import contextual, regret, related, stroke, theory
+from takeup.paper import beyond, contextual, regret, related, stroke, theory
+from takeup.paper.chapters import beyond as beyond_chapter
 from takeup.paper.chapters import regret as regret_chapter
 from takeup.paper.chapters import related as related_chapter
 from takeup.paper.chapters import stroke as stroke_chapter
@@ -63,6 +64,16 @@ class Settings:
     def slow(self) -> int:
         """Runs of the slow parts: a fifth where they are brief."""
         return max(self.replications // 5, 2) if self.brief else self.replications
+
+    @property
+    def slowest(self) -> int:
+        """Runs of what lies beyond the paper, a fifth of those."""
+        return max(self.slow // 5, 2)
+
+    @property
+    def robust(self) -> int:
+        """Runs of TS-Robust in the stroke trial."""
+        return min(max(self.slow // 5, 2), stroke.ROBUST_REPLICATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +197,7 @@ def _stroke(settings: Settings, progress: Progress) -> stroke.StrokeResult:
         settings.engine,
         settings.with_latent,
         progress,
+        robust_replications=settings.robust,
         scheduler=settings.scheduler,
     )
 
@@ -213,6 +225,17 @@ def _related(settings: Settings, progress: Progress) -> related.RelatedResult:
     )
 
 
+def _beyond(settings: Settings, progress: Progress) -> beyond.BeyondResult:
+    return beyond.beyond(
+        settings.slowest,
+        settings.seed,
+        settings.engine,
+        progress,
+        curves=not settings.brief,
+        scheduler=settings.scheduler,
+    )
+
+
 PARTS: dict[str, Part] = {
     "table2": Part(
         _table2,
@@ -233,7 +256,7 @@ PARTS: dict[str, Part] = {
     ),
     "stroke": Part(
         _stroke,
-        lambda s: stroke.decisions(s.replications, s.with_latent),
+        lambda s: stroke.decisions(s.replications, s.with_latent, robust_replications=s.robust),
         4,
         stroke_chapter.as_json,
         stroke_chapter.chapter,
@@ -244,6 +267,13 @@ PARTS: dict[str, Part] = {
         6,
         related_chapter.as_json,
         related_chapter.chapter,
+    ),
+    "beyond": Part(
+        _beyond,
+        lambda s: beyond.work(s.slowest, not s.brief),
+        40,
+        beyond_chapter.as_json,
+        beyond_chapter.chapter,
     ),
 }
 """The parts by name, in the order of a report."""
