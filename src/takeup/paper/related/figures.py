@@ -142,6 +142,13 @@ def larger(source: str, claim: str, one: Mean, other: Mean, names: tuple[str, st
     return Statement(source, claim, holds, f"{names[0]} {one}, {names[1]} {other}", LARGER)
 
 
+def ahead(source: str, claim: str, one: FloatArray, other: FloatArray, names: tuple[str, str]) -> Statement:
+    """That one mean is larger than another, of runs on the same patients: the error is that of the difference."""
+    margin = Mean.of(one - other)
+    found = f"{names[0]} {Mean.of(one)}, {names[1]} {Mean.of(other)}, difference {margin}"
+    return Statement(source, claim, margin.value > STANDARD_ERRORS * margin.error, found, LARGER)
+
+
 def at_most(source: str, claim: str, one: Mean, factor: float, other: Mean, names: tuple[str, str]) -> Statement:
     """That one mean is at most so many times another."""
     margin = one.value - factor * other.value

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from takeup.checks import FloatArray
-from takeup.paper.related.figures import Mean, Statement, at_most, larger
+from takeup.paper.related.figures import Mean, Statement, ahead, at_most, larger
 
 SOURCE = "Della Penna et al. (2016)"
 Surplus: TypeAlias = Mapping[tuple[str, str, str], FloatArray]
@@ -92,35 +92,35 @@ def _of_the_stroke_trial(surplus: Surplus) -> Iterator[Statement]:
     thompson = {column: both(surplus, "Thompson", column) for column in ("chosen", "actual", "comply", "HB", "TB")}
     rest = np.mean([thompson[column] for column in ("chosen", "HB", "TB")], axis=0)
     for column in ("actual", "comply"):
-        yield larger(
+        yield ahead(
             f"{SOURCE}, results",
             f'"{column}" did better than "chosen" and the hybrids on the stroke trial; Thompson sampling',
-            Mean.of(thompson[column]),
-            Mean.of(rest),
+            thompson[column],
+            rest,
             (column, "chosen, HB and TB"),
         )
-    yield larger(
+    yield ahead(
         f"{SOURCE}, results",
         '"comply" did so to a lesser extent than "actual"; Thompson sampling',
-        Mean.of(thompson["actual"]),
-        Mean.of(thompson["comply"]),
+        thompson["actual"],
+        thompson["comply"],
         ("actual", "comply"),
     )
     bases = list(dict.fromkeys(base for base, _, _ in surplus))
     rival = max((base for base in bases if base != "Thompson"), key=lambda base: both(surplus, base, "chosen").mean())
-    yield larger(
+    yield ahead(
         f"{SOURCE}, results",
         "of those that know nothing of compliance Thompson sampling is the best on the stroke trial",
-        Mean.of(thompson["chosen"]),
-        Mean.of(both(surplus, rival, "chosen")),
+        thompson["chosen"],
+        both(surplus, rival, "chosen"),
         ("Thompson", rival),
     )
     for name, found in (("TB", thompson["TB"]), ("HB with eps-greedy", both(surplus, "eps-greedy", "HB"))):
-        yield larger(
+        yield ahead(
             f"{SOURCE}, results",
             f"{name} is ahead of it",
-            Mean.of(found),
-            Mean.of(thompson["chosen"]),
+            found,
+            thompson["chosen"],
             (name, "Thompson chosen"),
         )
 
