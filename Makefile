@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test long lint bench torture dask-torture robust clean
+.PHONY: help demo test long lint bench torture dask-torture robust choosing diagnostics clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -15,6 +15,8 @@ help:
 	@echo "make torture   kill stores, cut the power, forge logs: the figures in docs/reliability.md (about an hour)"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
+	@echo "make choosing   the tables of docs/choosing.md: ten minutes on two cores"
+	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make clean   remove the virtual environment and caches"
 
 $(BIN)/python:
@@ -63,6 +65,12 @@ dask-torture: $(VENV)/.dev
 
 robust: $(VENV)/.dev
 	$(BIN)/python benchmarks/robust.py
+
+choosing: $(VENV)/.dev
+	$(BIN)/python benchmarks/choosing.py
+
+diagnostics: $(VENV)/.dev
+	$(BIN)/python benchmarks/diagnostics.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
