@@ -18,7 +18,7 @@ def found() -> BeyondResult:
         shorten_beyond(patched)
         patched.setattr(contextual, "HORIZON", 20)
         done: list[float] = []
-        result = beyond.beyond(2, 1, "auto", done.append)
+        result = beyond.beyond(2, 1, "reference", done.append)
         assert sum(done) == beyond.work(2)
         return result
 

@@ -264,14 +264,14 @@ PARTS: dict[str, Part] = {
     "related": Part(
         _related,
         lambda s: related.decisions(s.slow, s.engine, not s.brief),
-        6,
+        80,
         related_chapter.as_json,
         related_chapter.chapter,
     ),
     "beyond": Part(
         _beyond,
         lambda s: beyond.work(s.slowest, not s.brief),
-        40,
+        60,
         beyond_chapter.as_json,
         beyond_chapter.chapter,
     ),
