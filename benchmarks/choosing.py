@@ -127,7 +127,7 @@ def measure(runs: int, slow: int, horizons: tuple[int, ...] = HORIZONS) -> dict[
 
 
 def tables(found: Found) -> Iterator[str]:
-    """A table for what is seen and each kind of worlds; what is within two errors of the best is in bold."""
+    """A table for what is seen and each kind of worlds; bold is what is near the best, by errors and by size."""
     for seen in SEEN:
         for kind in KINDS:
             yield f"### {kind.name}, compliance seen: {seen}\n"
@@ -150,7 +150,8 @@ def _mean(runs: FloatArray) -> tuple[float, float]:
 def _cell(mean: float, error: float, best: tuple[float, float]) -> str:
     digits = 0 if mean >= 100 else 1
     shown = f"{mean:,.{digits}f} ± {error:.{digits}f}"
-    return f"**{shown}**" if mean - best[0] <= 2 * float(np.hypot(error, best[1])) else shown
+    near = mean - best[0] <= 2 * float(np.hypot(error, best[1])) and mean <= 2 * best[0]
+    return f"**{shown}**" if near else shown
 
 
 def written(page: str, text: str) -> str:
