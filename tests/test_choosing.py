@@ -47,7 +47,7 @@ def test_the_page_says_what_the_worlds_are(script: ModuleType) -> None:
 
 
 def test_tables_are_written_between_the_marks(script: ModuleType) -> None:
-    """Means by hand: 1 and 3 are 2 with an error of 1, within two errors of 1.5; so is 4 with 3, but more than twice it."""
+    """By hand: 1 and 3 are 2 with an error of 1, within two errors of 1.5; 4 with 3 is too, but more than twice."""
     runs = {TS().name: [1.0, 3.0], TSObs().name: [1.5, 1.5], TSLat().name: [1.0, 7.0]}
     found = {
         (seen, world, name): np.repeat(np.array(each)[:, np.newaxis], 3, axis=1)
