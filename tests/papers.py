@@ -22,4 +22,6 @@ def shorten_beyond(patched: pytest.MonkeyPatch) -> None:
         patched.setattr(drift, name, value)
     for name, value in {"HORIZON": 5, "WORLDS": 3, "TUNING_WORLDS": 2, "BOOTSTRAPS": 20}.items():
         patched.setattr(robust, name, value)
+    patched.setattr(robust, "SHARED", (0.3,))
+    patched.setattr(robust, "SHARPNESS", (1.0,))
     patched.setattr(robust_stroke, "HORIZON", 5)
