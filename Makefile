@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test browser screenshots long lint bench bench-service bench-pages torture dask-torture robust clean
+.PHONY: help demo test browser screenshots long lint bench bench-service bench-pages torture dask-torture robust \
+	choosing diagnostics clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -19,6 +20,8 @@ help:
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
+	@echo "make choosing   the tables of docs/choosing.md: ten minutes on two cores"
+	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make clean   remove the virtual environment and caches"
 
 $(BIN)/python:
@@ -84,6 +87,12 @@ bench-pages: $(VENV)/.dev
 
 robust: $(VENV)/.dev
 	$(BIN)/python benchmarks/robust.py
+
+choosing: $(VENV)/.dev
+	$(BIN)/python benchmarks/choosing.py
+
+diagnostics: $(VENV)/.dev
+	$(BIN)/python benchmarks/diagnostics.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

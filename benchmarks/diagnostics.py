@@ -1,6 +1,6 @@
 """False alarms and power of the diagnostics, on data that adaptive policies gathered, at one look and at many.
 
-`--quick` takes a tenth of the replications.
+Usage: python benchmarks/diagnostics.py [--runs 1000]
 """
 
 import argparse
@@ -101,8 +101,8 @@ def excluded(truth: Environment, policy: Policy[Any], replications: int) -> list
 def main() -> None:
     """Print all rates."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    runs = 100 if parser.parse_args().quick else 1000
+    parser.add_argument("--runs", type=int, default=1000)
+    runs: int = parser.parse_args().runs
     print(f"{HORIZON} decisions, {runs} runs; error of a rate of 5 %: {(0.05 * 0.95 / runs) ** 0.5:.3f}")
     print("\nignorable: p <= 5 % at the end, at any of 10 looks; Bayes factor, e-value at least 20 at any of 50 looks")
     for name, truth in {**IGNORABLE, **CONFOUNDED}.items():

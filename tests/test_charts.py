@@ -63,8 +63,14 @@ TRIAL = {
     "shares": lambda: charts.intervals(ESTIMATES[::2], "share", share=True),
     "compliance": lambda: charts.compliance_matrix(MATRIX),
 }
+FIGURES = [{"paper": "one", "experiment": "trap", "distance": d} for d in (-0.5, 0.2, 7.0)]
+
+AUDITS = [{"environment": e, "fraction": f, "policy": "TS", "mean": 9.0, "mcse": 1.0} for e in (3, 4) for f in (0, 1)]
+
 ALL = {
     **TRIAL,
+    "audits": lambda: charts.regret_over_audits(AUDITS),
+    "agreement": lambda: charts.agreement(FIGURES),
     "regret": lambda: charts.regret_over_noncompliance(POINTS),
     "distances": lambda: charts.distances(CELLS, 4.0),
     "distributions": lambda: charts.distributions(QUANTILES),

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from papers import shorten_beyond, shorten_related
 from takeup import charts
 from takeup.cli import app
 from takeup.errors import InputError, MissingExtraError
 from takeup.paper import contextual, regret, report, reproduction, stroke, theory
+from takeup.paper.chapters.related import PAPERS
 
 runner = CliRunner()
 
@@ -29,6 +31,8 @@ def _short() -> Iterator[None]:
             patched.setattr(module, "HORIZON", 30)
         patched.setattr(theory, "HORIZONS", (10, 30))
         patched.setattr(theory, "DRAWS", 100)
+        shorten_related(patched)
+        shorten_beyond(patched)
         yield
 
 
@@ -75,7 +79,9 @@ def test_json_of_stroke(found: dict[str, Any]) -> None:
     assert [each["parameters"] for each in settings] == ["paper", "recomputed", "as-treated", "patients"]
     for each in settings:
         assert {(row["outcome"], row["policy"]) for row in each["excess"]} == {
-            (outcome, policy) for outcome in ("STS", "LTS", "LTR") for policy in ("TS", "TS-Check", "TS-Obs")
+            (outcome, policy)
+            for outcome in ("STS", "LTS", "LTR")
+            for policy in ("TS", "TS-Check", "TS-Obs", *(["TS-Robust"] if each["parameters"] == "patients" else []))
         }
         assert {"outcome", "policy", "mean", "mcse"} <= set(each["excess"][0])
 
@@ -87,10 +93,36 @@ def test_json_of_theory(found: dict[str, Any]) -> None:
     assert [row["p"] for row in theorems["bounds"]] == pytest.approx(regret.GRID)
 
 
+def test_json_of_related(found: dict[str, Any]) -> None:
+    """Every paper has figures with verdicts; `all` leaves out the runs of a million decisions."""
+    told = found["related"]
+    assert told["replications"] == 2  # a fifth of three, and two at the least
+    assert not told["long"]
+    assert {f["source"].partition(",")[0] for f in told["figures"]} == set(PAPERS)
+    assert {f["experiment"] for f in told["figures"]} >= {"trap world", "greedy casino", "stroke trial, aspirin"}
+    assert told["agreeing"] == sum(f["agrees"] for f in told["figures"])
+    assert all({"claim", "holds", "rule", "found", "source"} == set(s) for s in told["statements"])
+
+
+def test_json_of_beyond(found: dict[str, Any]) -> None:
+    """Audits, pilots, drift, the four bars and the patients; `all` leaves out the trade-off curves."""
+    told = found["beyond"]
+    assert {(row["environment"], row["fraction"]) for row in told["audited"]["rows"]} == {
+        (number, fraction) for number in (3, 4) for fraction in (0, 0.05, 0.1, 0.25, 0.5, 0.75, 1)
+    }
+    assert {(row["environment"], row["patients"]) for row in told["piloted"]["rows"]} == {
+        (number, size) for number in (3, 4) for size in (0, 50, 500)
+    }
+    assert len(told["drift"]["costs"]) == 12
+    assert [bar["limit"] for bar in told["robust"]["bars"]] == [0.65, 1.25, 1.15, 1.6]
+    assert told["robust"]["curve"] == []
+    assert {row["policy"] for row in told["patients"]["gains"]} >= {"TS-Robust", "TS"}
+
+
 def test_json_says_how_it_was_run(found: dict[str, Any]) -> None:
-    assert set(found) == {"table2", "regret", "stroke", "theory", "about"}
+    assert set(found) == {*reproduction.PARTS, "about"}
     assert found["about"]["seed"] == 2
-    assert set(found["about"]["seconds"]) == {"table2", "regret", "stroke", "theory"}
+    assert set(found["about"]["seconds"]) == set(reproduction.PARTS)
     assert "numpy" in found["about"]["versions"]
 
 

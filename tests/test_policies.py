@@ -1,5 +1,6 @@
 """What every policy must do because it is registered, and what the paper's four must do because of the paper."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,18 @@ class TestContract:
     def test_live_means_evidence_is_all_it_needs(self, policy: Policy[Any], space: Space) -> None:
         if policy.live:
             assert isinstance(policy.start(space), Evidence)
+
+
+@pytest.mark.parametrize("policy", REGISTRY, ids=lambda p: p.name)
+def test_bad_parameters_are_refused_before_anything_runs(policy: Policy[Any]) -> None:
+    """Every number and every name that a policy takes: not a number, minus one and nonsense in its place."""
+    for field in fields(policy):  # type: ignore[arg-type]  # every registered policy is a dataclass
+        value = getattr(policy, field.name)
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            continue
+        for bad in ("nonsense", *(() if isinstance(value, str) else (float("nan"), -1))):
+            with pytest.raises(InputError, match=f"{field.name}: got"):
+                type(policy)(**{field.name: bad}).start(Space(2))
 
 
 @pytest.mark.parametrize(

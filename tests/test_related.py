@@ -1,13 +1,12 @@
 """The experiments of the cited papers: the rule, and small runs that must agree by it."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
+from papers import shorten_related
 from takeup.paper import related
-from takeup.paper.related import compliance_aware, figures, instruments, intents
-from takeup.paper.related.figures import Figure, Mean, Published, larger
+from takeup.paper.related import compliance_aware, figures, instruments, intents, protocol_claims, theorems
+from takeup.paper.related.figures import Figure, Mean, Published, ahead, at_most, larger
 from takeup.policies import TS
 from takeup.simulation.engine import silent
 
@@ -29,10 +28,48 @@ def test_statements_need_four_errors() -> None:
     assert not larger("s", "c", Mean(3.0, 0.3), Mean(1.1, 0.4), ("a", "b")).holds
 
 
+def test_runs_on_the_same_patients_are_compared_in_pairs() -> None:
+    """Runs that differ by 1 or 3 each time: 2 with an error of 0.1 in 100 runs, however the runs vary."""
+    one = np.linspace(0, 1000, 100)
+    lead = np.resize([1.0, 3.0], 100)
+    assert ahead("s", "c", one + lead, one, ("a", "b")).holds
+    assert not ahead("s", "c", one, one + lead, ("a", "b")).holds
+    assert not larger("s", "c", Mean.of(one + lead), Mean.of(one), ("a", "b")).holds
+
+
+def test_a_limit_is_exceeded_by_four_errors() -> None:
+    """An error of 0.3 and twice one of 0.2 are 0.5 together: twice 4 may be exceeded by 2."""
+    assert at_most("s", "c", Mean(9.9, 0.3), 2.0, Mean(4.0, 0.2), ("a", "b")).holds
+    assert not at_most("s", "c", Mean(10.1, 0.3), 2.0, Mean(4.0, 0.2), ("a", "b")).holds
+
+
+def test_what_needs_no_run() -> None:
+    """Means as printed, with the errata; theorems on the examples. As printed, example 2 has no compliers."""
+    one, two = instruments.first_example(), instruments.second_example()
+    found = list(theorems.printed_means(one, two))
+    assert len(found) == 3 + 3 + 5
+    assert all(each.agrees and each.mcse == 0 for each in found)
+    stated = list(theorems.theorems(one, two))
+    assert len(stated) == 5
+    assert all(each.holds for each in stated)
+    swapped = [each.holds for each in theorems.theorems(theorems._everyone_complies(), one)]
+    assert swapped == [False, True, True, True, False]  # one class has no latent classes; example 1 is not homogeneous
+
+
+def test_linear_regret_is_told_from_logarithmic() -> None:
+    """Runs whose regret is t, and runs whose regret is log t, at ten steps."""
+    time = np.arange(1, 11) * 1000.0
+    lost = {"actual": time, "comply": time / 2, "chosen": np.log(time), "TB": 2 * np.log(time)}
+    runs = {name: each + np.linspace(-0.1, 0.1, 20)[:, np.newaxis] for name, each in lost.items()}
+    trapped = protocol_claims.Trapped(1000.0, runs, 4 * runs["chosen"][:, -1])
+    found = [each.holds for each in protocol_claims._of_the_trap(trapped)]
+    assert found == [True, True, True, True, False, True, True]  # four times Thompson's is above the bound
+
+
 def test_the_casinos_agree_with_the_authors_code() -> None:
     """36 figures of 400 runs: under normal errors one of 16,000 such comparisons is a false alarm."""
     found, statements = intents.run(400, 3, "cpu", silent)
-    assert len(found) == 36
+    assert len(found) == 36 + 4
     for each in found:
         assert each.agrees, each
     assert all(statement.holds for statement in statements)
@@ -71,17 +108,14 @@ def test_the_spread_of_what_units_lose() -> None:
 
 def test_everything_runs_and_is_told_to_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """With short horizons; progress counts every decision."""
-    monkeypatch.setattr(compliance_aware, "HORIZON", 20)
-    monkeypatch.setattr(compliance_aware, "STEPS", (10, 20))
-    monkeypatch.setattr(compliance_aware, "SHORT", 4)
-    for name in ("FIRST", "SECOND", "LONG"):
-        monkeypatch.setattr(instruments, name, {"FIRST": 10, "SECOND": 20, "LONG": 30}[name])
-    again: dict[int, Any] = {20: instruments._AGAIN[10_000], 30: instruments._AGAIN[1_000_000]}
-    monkeypatch.setattr(instruments, "_AGAIN", again)
-    monkeypatch.setattr(intents, "HORIZON", 10)
+    shorten_related(monkeypatch)
     made: list[int] = []
     result = related.related(3, 1, "auto", made.append)
     assert sum(made) == related.decisions(3)
+    made.clear()
+    brief = related.related(3, 1, "auto", made.append, long=False)
+    assert sum(made) == related.decisions(3, long=False)
+    assert brief.figures == tuple(f for f in result.figures if "T = 30" not in f.experiment)
     told = result.as_json()
     assert len(told["figures"]) == len(result.figures) > 100
     assert set(told["figures"][0]) == {
@@ -92,6 +126,7 @@ def test_everything_runs_and_is_told_to_machines(monkeypatch: pytest.MonkeyPatch
         "published",
         "measured",
         "mcse",
+        "allowed",
         "agrees",
     }
     assert told["agreeing"] == sum(f["agrees"] for f in told["figures"])

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from takeup import InputError, LabelError, Uniform, simulate
+from takeup import InputError, LabelError, TSRobust, Uniform, simulate
 from takeup.checks import FloatArray
 from takeup.datasets import Outcome, ist_counts, ist_doubts
 from takeup.paper import stroke as experiment
@@ -35,8 +35,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def whole() -> StrokeResult:
-    """Twenty trials of 20,000 patients."""
-    return stroke(20, seed=3, engine="cpu")
+    """Twenty trials of 20,000 patients, two of TS-Robust."""
+    return stroke(20, seed=3, engine="cpu", robust_replications=2)
 
 
 def test_every_printed_figure_comes_from_the_patients() -> None:
@@ -119,10 +119,10 @@ def test_best_is_what_uniform_misses() -> None:
 def test_progress_and_latent() -> None:
     """All decisions are reported; TS-Lat meets the same patients as the others, in fewer replications."""
     done: list[int] = []
-    result = stroke(4, 1, "cpu", True, done.append, latent_replications=2)
-    assert sum(done) == decisions(4, True, 2) == 12 * SHORT * (4 * 4 + 2)
+    result = stroke(4, 1, "cpu", True, done.append, latent_replications=2, robust_replications=3)
+    assert sum(done) == decisions(4, True, 2, 3) == 12 * SHORT * (4 * 4 + 2) + 3 * SHORT * 3
     cells = {(row.policy, row.replications) for setting in result.settings for row in setting.excess}
-    assert cells == {("TS", 4), ("TS-Check", 4), ("TS-Obs", 4), ("TS-Lat", 2)}
+    assert cells == {("TS", 4), ("TS-Check", 4), ("TS-Obs", 4), ("TS-Lat", 2), ("TS-Robust", 3)}
     less = stroke(2, 1, "cpu")
     for one, other in zip(result.settings, less.settings, strict=True):
         assert len(one.claims) == len(other.claims)
@@ -142,11 +142,26 @@ def test_json(whole: StrokeResult) -> None:
     assert [entry["parameters"] for entry in plain] == list(PARAMETERS)
     assert plain[3]["coding"] == "paper"
     for entry, setting in zip(plain, whole.settings, strict=True):
-        assert len(entry["excess"]) == 9
+        assert len(entry["excess"]) == (12 if entry["parameters"] == "patients" else 9)
         for cell in entry["excess"]:
             row = setting.cell(cell["outcome"], cell["policy"])
-            assert (cell["mean"], cell["mcse"], cell["sd"], cell["replications"]) == (row.mean, row.mcse, row.sd, 20)
+            runs = 2 if cell["policy"] == "TS-Robust" else 20
+            assert (cell["mean"], cell["mcse"], cell["sd"], cell["replications"]) == (row.mean, row.mcse, row.sd, runs)
         assert all({"claim", "holds", "rule", "figures"} == set(claim) for claim in entry["claims"])
+
+
+@pytest.mark.usefixtures("short")
+def test_ts_robust_is_a_row_with_the_patients() -> None:
+    """Its excess is on the same patients as that of Uniform; no claim of the paper is about it."""
+    result = stroke(3, seed=5, engine="cpu", robust_replications=2)
+    for parameters in PARAMETERS:
+        rows = {row.policy for row in result.setting(parameters).excess}
+        assert ("TS-Robust" in rows) == (parameters == "patients")
+    for outcome, truth in environments("patients").items():
+        trace = simulate(truth, [Uniform(), TSRobust()], SHORT, 2, seed=5, engine="cpu")
+        row = result.setting("patients").cell(outcome, "TS-Robust")
+        np.testing.assert_allclose(row.sample, trace.final("Uniform") - trace.final("TS-Robust"), atol=1e-9)
+    assert not any("TS-Robust" in f.name for c in result.setting("patients").claims for f in c.figures)
 
 
 def test_no_policy_beats_the_best(whole: StrokeResult) -> None:

@@ -4,10 +4,12 @@ Needs the extra `report`. Functions take a polars frame or a sequence of records
 each. One policy has one colour and one shape everywhere, told apart by those who do not see red and green as well.
 """
 
+from takeup.charts.audits import regret_over_audits
 from takeup.charts.draw import inline, png, svg, unchecked
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
 from takeup.charts.regret import regret_over_noncompliance
+from takeup.charts.related import agreement
 from takeup.charts.shares import regret_over_people, shares
 from takeup.charts.table import distances, distributions
 from takeup.charts.theory import bounds_and_slopes, probabilities
@@ -19,6 +21,7 @@ from takeup.charts.trial import (
 )
 
 __all__ = [
+    "agreement",
     "allocation_over_time",
     "available",
     "bounds_and_slopes",
@@ -31,6 +34,7 @@ __all__ = [
     "png",
     "probabilities",
     "probability_best_over_time",
+    "regret_over_audits",
     "regret_over_noncompliance",
     "regret_over_people",
     "shares",

@@ -13,7 +13,7 @@ from takeup.paper import report
 from takeup.paper.reproduction import LATENT_REPLICATIONS, PARTS, Reproduction, Settings, reproduce, work
 from takeup.simulation.run import EngineName
 
-PartName: TypeAlias = Literal["table2", "regret", "stroke", "theory", "all"]
+PartName: TypeAlias = Literal["table2", "regret", "stroke", "theory", "related", "beyond", "all"]
 
 FOLDER = Path("takeup-paper")
 
@@ -38,13 +38,14 @@ def paper(
 ) -> None:
     """Measure what Stirn & Jebara (2019) report again, and say result by result whether it agrees.
 
-    Table 2, the regret sweep, the stroke trial and the theory; `all` writes a report with charts as well.
+    Table 2, the regret sweep, the theory, the stroke trial, the papers that it compares itself with, and what lies
+    beyond it; `all` writes a report with charts as well, with fewer runs of the last two.
     """
     parts: list[str] = list(PARTS) if part == "all" else [part]
     folder = FOLDER if out is None and part == "all" and not as_json else out
     if folder is not None:
         report.check(folder)
-    settings = Settings(replications, latent_replications, seed, engine, scheduler, with_latent)
+    settings = Settings(replications, latent_replications, seed, engine, scheduler, with_latent, brief=part == "all")
     made, page = _run(parts, settings, folder)
     if as_json:
         typer.echo(json.dumps(made.as_json()))

@@ -70,6 +70,7 @@ def curve(
     horizon: int = HORIZON,
     fractions: tuple[float, ...] = FRACTIONS,
     progress: Progress = silent,
+    scheduler: object = None,
 ) -> Audited:
     """Run every policy in both environments at each fraction."""
     environments = {str(number): environment(number) for number in ENVIRONMENTS}
@@ -84,6 +85,7 @@ def curve(
             engine=engine,
             reporting=Reporting(compliance=fraction),
             progress=progress,
+            scheduler=scheduler,
         )
         for name in environments:
             for policy, regret in trace.summary(name).items():

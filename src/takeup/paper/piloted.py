@@ -60,6 +60,10 @@ class Piloted:
     replications: int
     seed: int
 
+    def at(self, environment: int, patients: int, policy: str) -> Row:
+        """One row."""
+        return next(r for r in self.rows if (r.environment, r.patients, r.policy) == (environment, patients, policy))
+
 
 def policies() -> list[Thompson]:
     """TS, and TS-Lat with both ways of inference."""
@@ -75,10 +79,16 @@ def worth(
     horizon: int = HORIZON,
     patients: tuple[int, ...] = PATIENTS,
     progress: Progress = silent,
+    scheduler: object = None,
 ) -> Piloted:
     """Run every policy in both environments after pilots of each size."""
     rows = []
-    options: dict[str, Any] = {"engine": engine, "reporting": Reporting(compliance=0), "progress": progress}
+    options: dict[str, Any] = {
+        "engine": engine,
+        "scheduler": scheduler,
+        "reporting": Reporting(compliance=0),
+        "progress": progress,
+    }
     for number in ENVIRONMENTS:
         truth = environment(number)
         for size in patients:
@@ -103,3 +113,8 @@ def pilots_of(truth: Environment, patients: int, replications: int, seed: int) -
     cells = int(np.prod(truth.space.shape))
     counts = [np.bincount(run, minlength=cells).reshape(truth.space.shape) for run in trace.decisions[0, 0]]
     return [Evidence(truth.space, np.pad(each, ((0, 0), (0, 0), (0, 1), (0, 1)))) for each in counts]
+
+
+def decisions(replications: int, horizon: int = HORIZON, patients: tuple[int, ...] = PATIENTS) -> int:
+    """How many decisions of trials `worth` makes, for a progress bar."""
+    return len(policies()) * len(ENVIRONMENTS) * len(patients) * horizon * replications

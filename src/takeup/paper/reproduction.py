@@ -8,8 +8,10 @@ from importlib import metadata
 from time import perf_counter
 from typing import Any
 
-from takeup.paper import contextual, regret, stroke, theory
+from takeup.paper import beyond, contextual, regret, related, stroke, theory
+from takeup.paper.chapters import beyond as beyond_chapter
 from takeup.paper.chapters import regret as regret_chapter
+from takeup.paper.chapters import related as related_chapter
 from takeup.paper.chapters import stroke as stroke_chapter
 from takeup.paper.chapters import table2 as table2_chapter
 from takeup.paper.chapters import theory as theory_chapter
@@ -37,6 +39,7 @@ class Settings:
         engine: what runs them.
         scheduler: for the engine "dask".
         with_latent: whether the stroke trial has TS-Lat too.
+        brief: whether the slow parts are cut short, so that everything together takes minutes.
     """
 
     replications: int = 500
@@ -45,6 +48,7 @@ class Settings:
     engine: EngineName = "auto"
     scheduler: str | None = None
     with_latent: bool = False
+    brief: bool = False
 
     @property
     def latent(self) -> int:
@@ -55,6 +59,21 @@ class Settings:
     def observing(self) -> int:
         """Runs of table 2's other rows."""
         return self.replications if self.engine == "reference" else max(self.replications, ENOUGH)
+
+    @property
+    def slow(self) -> int:
+        """Runs of the slow parts: a fifth where they are brief."""
+        return max(self.replications // 5, 2) if self.brief else self.replications
+
+    @property
+    def slowest(self) -> int:
+        """Runs of what lies beyond the paper, a fifth of those."""
+        return max(self.slow // 5, 2)
+
+    @property
+    def robust(self) -> int:
+        """Runs of TS-Robust in the stroke trial."""
+        return min(max(self.slow // 5, 2), stroke.ROBUST_REPLICATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +197,7 @@ def _stroke(settings: Settings, progress: Progress) -> stroke.StrokeResult:
         settings.engine,
         settings.with_latent,
         progress,
+        robust_replications=settings.robust,
         scheduler=settings.scheduler,
     )
 
@@ -190,6 +210,28 @@ def _theory(settings: Settings, progress: Progress) -> theory.TheoryResult:
         progress,
         horizons=theory.HORIZONS,
         draws=theory.DRAWS,
+        scheduler=settings.scheduler,
+    )
+
+
+def _related(settings: Settings, progress: Progress) -> related.RelatedResult:
+    return related.related(
+        settings.slow,
+        settings.seed,
+        settings.engine,
+        progress,
+        scheduler=settings.scheduler,
+        long=not settings.brief,
+    )
+
+
+def _beyond(settings: Settings, progress: Progress) -> beyond.BeyondResult:
+    return beyond.beyond(
+        settings.slowest,
+        settings.seed,
+        settings.engine,
+        progress,
+        curves=not settings.brief,
         scheduler=settings.scheduler,
     )
 
@@ -214,10 +256,24 @@ PARTS: dict[str, Part] = {
     ),
     "stroke": Part(
         _stroke,
-        lambda s: stroke.decisions(s.replications, s.with_latent),
+        lambda s: stroke.decisions(s.replications, s.with_latent, robust_replications=s.robust),
         4,
         stroke_chapter.as_json,
         stroke_chapter.chapter,
+    ),
+    "related": Part(
+        _related,
+        lambda s: related.decisions(s.slow, s.engine, not s.brief),
+        80,
+        related_chapter.as_json,
+        related_chapter.chapter,
+    ),
+    "beyond": Part(
+        _beyond,
+        lambda s: beyond.work(s.slowest, not s.brief),
+        60,
+        beyond_chapter.as_json,
+        beyond_chapter.chapter,
     ),
 }
 """The parts by name, in the order of a report."""

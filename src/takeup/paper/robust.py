@@ -170,7 +170,13 @@ def confounded_worlds(number: int = WORLDS, seed: int = HELD_OUT) -> dict[str, E
 
 
 def robust(
-    replications: int = REPLICATIONS, seed: int = 0, engine: EngineName = "auto", progress: Progress = silent
+    replications: int = REPLICATIONS,
+    seed: int = 0,
+    engine: EngineName = "auto",
+    progress: Progress = silent,
+    *,
+    curves: bool = True,
+    scheduler: object = None,
 ) -> RobustResult:
     """Measure TS-Robust beside TS, with verdicts, and the trade-off curves.
 
@@ -181,6 +187,8 @@ def robust(
         seed: the seed of the simulations; that of the held-out worlds is fixed.
         engine: see `simulate`.
         progress: called with the number of decisions made.
+        curves: whether to run the trade-off curves.
+        scheduler: for the engine "dask".
     """
     checks.whole("replications", replications, least=50)
     held_out, tuning = confounded_worlds(WORLDS, HELD_OUT), confounded_worlds(TUNING_WORLDS, TUNING)
@@ -189,12 +197,13 @@ def robust(
         policies: Sequence[Policy[Any]], runs: int, worlds: dict[str, Environment], there: int
     ) -> tuple[Trace, Trace, Trace]:
         def part(where: dict[str, Environment], many: int) -> Trace:
-            return simulate(where, policies, HORIZON, many, seed, engine=engine, progress=progress)
+            return simulate(where, policies, HORIZON, many, seed, engine=engine, scheduler=scheduler, progress=progress)
 
         return part(sweep(), runs), part({TRAP: trap()}, 4 * runs), part(worlds, there)
 
     curve = []
-    for policy in [TSRobust(shared=s) for s in SHARED] + [TSRobust(sharpness=s) for s in SHARPNESS]:
+    settings = [TSRobust(shared=s) for s in SHARED] + [TSRobust(sharpness=s) for s in SHARPNESS]
+    for policy in settings if curves else []:
         traces = run([TS(), policy], replications // 5, tuning, replications // 10)
         curve.append(Setting(policy.shared, policy.sharpness, bars(*traces, policy.name)))
     names = [TS().name, TSObs().name, TSRobust().name]
@@ -215,9 +224,9 @@ def robust(
     )
 
 
-def decisions(replications: int = REPLICATIONS) -> int:
+def decisions(replications: int = REPLICATIONS, curves: bool = True) -> int:
     """How many decisions `robust` makes, for a progress bar."""
-    known, settings = len(SWEEP) + 4, len(SHARED) + len(SHARPNESS)
+    known, settings = len(SWEEP) + 4, len(SHARED) + len(SHARPNESS) if curves else 0
     last = 3 * (known * replications + WORLDS * (replications // 5))
     return HORIZON * (last + 2 * settings * (known * (replications // 5) + TUNING_WORLDS * (replications // 10)))
 

@@ -55,12 +55,19 @@ class PatientsResult:
 
 
 def patients(
-    replications: int = REPLICATIONS, seed: int = 0, engine: EngineName = "auto", progress: Progress = silent
+    replications: int = REPLICATIONS,
+    seed: int = 0,
+    engine: EngineName = "auto",
+    progress: Progress = silent,
+    *,
+    scheduler: object = None,
 ) -> PatientsResult:
     """Simulate the trial for three outcomes with the patients as they are, in the paper's coding."""
     checks.whole("replications", replications, least=2)
     truths = {str(outcome): truth for outcome, truth in environments("patients").items()}
-    trace = simulate(truths, POLICIES, HORIZON, replications, seed, engine=engine, progress=progress)
+    trace = simulate(
+        truths, POLICIES, HORIZON, replications, seed, engine=engine, scheduler=scheduler, progress=progress
+    )
     gains = []
     for outcome in OUTCOMES:
         uniform, ts = (trace.final(policy.name, outcome) for policy in POLICIES[:2])

@@ -22,7 +22,7 @@ from takeup.errors import LabelError
 from takeup.paper.agreement import STANDARD_ERRORS
 from takeup.paper.stroke_claims import REPLICATIONS, Claim, claims
 from takeup.paper.stroke_parameters import OUTCOMES, Parameters, SixArms, environments
-from takeup.policies import TS, Policy, TSCheck, TSObs, Uniform, WarmTSLat
+from takeup.policies import TS, Policy, TSCheck, TSObs, TSRobust, Uniform, WarmTSLat
 from takeup.simulation import Reporting, Trace, simulate
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.run import EngineName
@@ -33,8 +33,14 @@ HORIZON = 20_000
 LATENT_REPLICATIONS = 20
 """How many TS-Lat gets where nothing else is said: it fits the model anew after every patient."""
 
+ROBUST_REPLICATIONS = 100
+"""How many TS-Robust gets at the most where nothing else is said: a trial of it takes as long as fifty of TS."""
+
 POLICIES: tuple[Policy[Any], ...] = (TS(), TSCheck(), TSObs())
 LATENT = WarmTSLat()
+ROBUST = TSRobust()
+"""Not of the paper: it runs with the patients as they are, whose compliance is not ignorable."""
+
 _NAMES = {LATENT.name: "TS-Lat"}
 
 
@@ -44,7 +50,7 @@ class Excess:
 
     Attributes:
         outcome: "STS", "LTS" or "LTR".
-        policy: "TS", "TS-Check", "TS-Obs" or "TS-Lat".
+        policy: "TS", "TS-Check", "TS-Obs", "TS-Lat", or "TS-Robust" with the patients.
         mean: over the replications.
         mcse: the Monte Carlo error of the mean.
         sd: the standard deviation of a single trial's excess.
@@ -187,6 +193,7 @@ def stroke(
     *,
     coding: SixArms = "paper",
     latent_replications: int = LATENT_REPLICATIONS,
+    robust_replications: int = ROBUST_REPLICATIONS,
     scheduler: object = None,
 ) -> StrokeResult:
     """Simulate the trial for three outcomes under four sets of parameters, and check what the paper says about it.
@@ -199,25 +206,37 @@ def stroke(
         progress: called with the number of decisions made; `decisions` says how many there will be.
         coding: what counts as implemented for the patients; the paper's where left out.
         latent_replications: how many trials TS-Lat runs, and no more than the others.
+        robust_replications: how many trials TS-Robust runs with the patients, and no more than the others.
         scheduler: for the engine "dask".
     """
     checks.whole("replications", replications, least=2)
     few = min(replications, checks.whole("latent_replications", latent_replications, least=2))
     truths = {each: environments(each, coding) for each in get_args(Parameters)}
     named = {_name(each, outcome): truth for each, row in truths.items() for outcome, truth in row.items()}
-    run = partial(simulate, named, horizon=HORIZON, seed=seed, engine=engine, scheduler=scheduler, progress=progress)
-    traces = [run([Uniform(), *POLICIES], replications=replications)]
+    run = partial(simulate, horizon=HORIZON, seed=seed, engine=engine, scheduler=scheduler, progress=progress)
+    traces = [run(named, [Uniform(), *POLICIES], replications=replications)]
     if with_latent:
-        traces.append(run(LATENT, replications=few, reporting=Reporting(compliance=0)))
-    settings = tuple(_setting(parameters, row, traces) for parameters, row in truths.items())
+        traces.append(run(named, LATENT, replications=few, reporting=Reporting(compliance=0)))
+    patients = {_name("patients", outcome): truth for outcome, truth in truths["patients"].items()}
+    sure = min(replications, checks.whole("robust_replications", robust_replications, least=2))
+    robust = run(patients, ROBUST, replications=sure)
+    settings = tuple(
+        _setting(each, row, [*traces, robust] if each == "patients" else traces) for each, row in truths.items()
+    )
     return StrokeResult(replications, seed, coding, settings)
 
 
-def decisions(replications: int, with_latent: bool = False, latent_replications: int = LATENT_REPLICATIONS) -> int:
+def decisions(
+    replications: int,
+    with_latent: bool = False,
+    latent_replications: int = LATENT_REPLICATIONS,
+    robust_replications: int = ROBUST_REPLICATIONS,
+) -> int:
     """How many decisions `stroke` takes, for a progress bar."""
+    robust = len(OUTCOMES) * HORIZON * min(replications, robust_replications)
     latent = min(replications, latent_replications) if with_latent else 0
     truths = len(get_args(Parameters)) * len(OUTCOMES)
-    return truths * HORIZON * (replications * (1 + len(POLICIES)) + latent)
+    return truths * HORIZON * (replications * (1 + len(POLICIES)) + latent) + robust
 
 
 def _name(parameters: Parameters, outcome: Outcome) -> str:
@@ -232,10 +251,9 @@ def _setting(parameters: Parameters, truths: dict[Outcome, Environment], traces:
         for policy in trace.setup.policies
         if policy != Uniform().name
     )
+    compared = {policy.name for policy in POLICIES}
     gains = {
-        outcome: {
-            row.policy: row.sample for row in rows if row.outcome == outcome and row.policy != _NAMES[LATENT.name]
-        }
+        outcome: {row.policy: row.sample for row in rows if row.outcome == outcome and row.policy in compared}
         for outcome in OUTCOMES
     }
     best = tuple(_best(outcome, truth) for outcome, truth in truths.items())

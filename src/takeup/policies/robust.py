@@ -58,7 +58,7 @@ class TSRobust:
     live: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 <= self.shared <= 1:
+        if checks.real("shared", self.shared).ndim or not 0 <= self.shared <= 1:
             raise InputError("shared", self.shared, "a probability between 0 and 1")
         pooled = tuple(checks.whole("pooled", strength, least=0) for strength in self.pooled)
         if len(set(pooled)) < len(pooled) or (self.shared < 1 and not pooled):

@@ -24,12 +24,14 @@ class RelatedResult:
         statements: what the papers say in words, and whether our runs bear it out.
         replications: runs of each cell.
         seed: the seed.
+        long: whether there were runs of a million decisions.
     """
 
     figures: tuple[Figure, ...]
     statements: tuple[Statement, ...]
     replications: int
     seed: int
+    long: bool
 
     def as_json(self) -> dict[str, Any]:
         """All of it for machines."""
@@ -37,6 +39,7 @@ class RelatedResult:
             "version": __version__,
             "replications": self.replications,
             "seed": self.seed,
+            "long": self.long,
             "agreeing": sum(figure.agrees for figure in self.figures),
             "figures": [figure.as_json() for figure in self.figures],
             "statements": [statement.as_json() for statement in self.statements],
@@ -44,23 +47,37 @@ class RelatedResult:
 
 
 def related(
-    replications: int = REPLICATIONS, seed: int = 0, engine: EngineName = "auto", progress: Progress = silent
+    replications: int = REPLICATIONS,
+    seed: int = 0,
+    engine: EngineName = "auto",
+    progress: Progress = silent,
+    *,
+    scheduler: object = None,
+    long: bool = True,
 ) -> RelatedResult:
     """All of it.
 
     Args:
         replications: runs of each policy in each experiment; a fiftieth of them, and six at the least, where one run is
-            a million decisions. The numpy reference leaves those out.
+            a million decisions.
         seed: the seed.
         engine: what runs them.
         progress: called with the number of decisions made; `decisions` says how many there are.
+        scheduler: for the engine "dask".
+        long: whether there are runs of a million decisions; the numpy reference leaves them out in any case.
     """
-    parts = [part.run(replications, seed, engine, progress) for part in (compliance_aware, instruments, intents)]
+    how = (replications, seed, engine, progress, scheduler)
+    parts = (compliance_aware.run(*how), instruments.run(*how, _long(engine, long)), intents.run(*how))
     figures = tuple(figure for part, _ in parts for figure in part)
     statements = tuple(statement for _, part in parts for statement in part)
-    return RelatedResult(figures, statements, replications, seed)
+    return RelatedResult(figures, statements, replications, seed, _long(engine, long))
 
 
-def decisions(replications: int, engine: EngineName = "auto") -> int:
+def decisions(replications: int, engine: EngineName = "auto", long: bool = True) -> int:
     """How many decisions all of it takes, for a progress bar."""
-    return sum(part.decisions(replications, engine) for part in (compliance_aware, instruments, intents))
+    others = compliance_aware.decisions(replications) + intents.decisions(replications)
+    return others + instruments.decisions(replications, _long(engine, long))
+
+
+def _long(engine: EngineName, long: bool) -> bool:
+    return long and engine != "reference"

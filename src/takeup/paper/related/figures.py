@@ -58,14 +58,32 @@ class Figure:
     mcse: float
 
     @property
+    def paper(self) -> str:
+        """Authors and year."""
+        return self.source.partition(",")[0]
+
+    @property
+    def allowed(self) -> float:
+        """How far the two may be apart: the tolerance and four standard errors of both sides."""
+        return self.published.tolerance + STANDARD_ERRORS * float(np.hypot(self.mcse, self.published.error))
+
+    @property
+    def distance(self) -> float:
+        """How far ours lies above the published one, as a share of what is allowed."""
+        return (self.measured - self.published.value) / self.allowed
+
+    @property
     def agrees(self) -> bool:
-        """Whether the difference is within the tolerance and four standard errors of both sides."""
-        allowed = self.published.tolerance + STANDARD_ERRORS * float(np.hypot(self.mcse, self.published.error))
-        return abs(self.measured - self.published.value) <= allowed
+        """Whether the difference is at most what is allowed."""
+        return abs(self.measured - self.published.value) <= self.allowed
 
     def as_json(self) -> dict[str, Any]:
         """For machines, the verdict included."""
-        return asdict(self) | {"published": self.published._asdict(), "agrees": self.agrees}
+        return asdict(self) | {
+            "published": self.published._asdict(),
+            "allowed": self.allowed,
+            "agrees": self.agrees,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +93,21 @@ class Statement:
     Attributes:
         source: paper and place.
         claim: what it says.
-        holds: whether the difference that it is about is of the right sign, by more than four standard errors.
+        holds: whether it does, by the rule.
         found: the figures that decided.
+        rule: when it is taken to hold.
     """
 
     source: str
     claim: str
     holds: bool
     found: str
+    rule: str
+
+    @property
+    def paper(self) -> str:
+        """Authors and year."""
+        return self.source.partition(",")[0]
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""
@@ -105,8 +130,27 @@ class Mean(NamedTuple):
         return f"{self.value:.1f} ± {self.error:.1f}"
 
 
+LARGER = f"the difference is of the right sign by more than {STANDARD_ERRORS:g} standard errors"
+AT_MOST = f"it is not exceeded by more than {STANDARD_ERRORS:g} standard errors"
+COMPUTED = "by computation, without a run"
+
+
 def larger(source: str, claim: str, one: Mean, other: Mean, names: tuple[str, str]) -> Statement:
     """That one mean is larger than another."""
     margin = one.value - other.value
     holds = margin > STANDARD_ERRORS * float(np.hypot(one.error, other.error))
-    return Statement(source, claim, holds, f"{names[0]} {one}, {names[1]} {other}")
+    return Statement(source, claim, holds, f"{names[0]} {one}, {names[1]} {other}", LARGER)
+
+
+def ahead(source: str, claim: str, one: FloatArray, other: FloatArray, names: tuple[str, str]) -> Statement:
+    """That one mean is larger than another, of runs on the same patients: the error is that of the difference."""
+    margin = Mean.of(one - other)
+    found = f"{names[0]} {Mean.of(one)}, {names[1]} {Mean.of(other)}, difference {margin}"
+    return Statement(source, claim, margin.value > STANDARD_ERRORS * margin.error, found, LARGER)
+
+
+def at_most(source: str, claim: str, one: Mean, factor: float, other: Mean, names: tuple[str, str]) -> Statement:
+    """That one mean is at most so many times another."""
+    margin = one.value - factor * other.value
+    holds = margin <= STANDARD_ERRORS * float(np.hypot(one.error, factor * other.error))
+    return Statement(source, claim, holds, f"{names[0]} {one}, {names[1]} {other}", AT_MOST)

@@ -1,0 +1,54 @@
+"""What lies beyond the paper, run together: its claims, and progress that adds up."""
+
+from dataclasses import replace
+
+import pytest
+
+from papers import shorten_beyond
+from takeup.paper import beyond, contextual
+from takeup.paper.beyond import BeyondResult
+from takeup.paper.beyond_claims import GIBBS, claims
+from takeup.paper.chapters.beyond import chapter
+
+
+@pytest.fixture(scope="module")
+def found() -> BeyondResult:
+    """Trials of a few patients, trade-off curves included; all work is reported."""
+    with pytest.MonkeyPatch.context() as patched:
+        shorten_beyond(patched)
+        patched.setattr(contextual, "HORIZON", 20)
+        done: list[float] = []
+        result = beyond.beyond(2, 1, "reference", done.append)
+        assert sum(done) == beyond.work(2)
+        return result
+
+
+def test_every_piece_is_in_the_chapter(found: BeyondResult) -> None:
+    shown = chapter(found)
+    assert len(shown.tables) == 6
+    assert all(table.rows for table in shown.tables)
+    assert all(len(row) == len(table.columns) for table in shown.tables for row in table.rows)
+    assert len(shown.checked[0].claims) == 2 * 2 + 2 * 2 + 2 * 2 + 4
+
+
+def test_when_the_claims_hold(found: BeyondResult) -> None:
+    """Regrets by hand: 27 falling to 5 in steps of ten errors, TS at 22; a pilot that halves it; bars met and not."""
+    fractions = sorted({row.fraction for row in found.audited.rows})
+
+    def audits(worse: float) -> BeyondResult:
+        rows = tuple(
+            replace(r, mean=27 - 3 * fractions.index(r.fraction) + worse if r.policy == GIBBS else 22.0, mcse=0.3)
+            for r in found.audited.rows
+        )
+        return replace(found, audited=replace(found.audited, rows=rows))
+
+    assert [claim.holds for claim in claims(audits(0.0))[:4]] == [True] * 4
+    assert [claim.holds for claim in claims(audits(4.0))[:4]] == [True, False, True, False]  # 22 is not below 22
+    rows = tuple(replace(r, mean=20.0 - r.patients / 50, mcse=0.3) for r in found.piloted.rows)
+    piloted = replace(found, piloted=replace(found.piloted, rows=rows))
+    assert [claim.holds for claim in claims(piloted)[4:8]] == [False, True, False, True]  # 1 less is 2.4 errors
+    bars = tuple(
+        replace(bar, measured=bar.limit + m) for bar, m in zip(found.robust.bars, (-0.1, 0, 0.1, -1), strict=True)
+    )
+    robust = replace(found, robust=replace(found.robust, bars=bars))
+    assert [claim.holds for claim in claims(robust)[-4:]] == [True, True, False, True]
