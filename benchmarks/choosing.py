@@ -41,7 +41,7 @@ HORIZONS = (200, 2_000, 20_000)
 SEEN = {"all of it": 1.0, "a quarter": 0.25, "nothing": 0.0}
 """The probability that the compliance of a decision is seen, whatever was done and came out of it."""
 
-RUNS, SLOW_RUNS = 100, 24
+RUNS, SLOW_RUNS = 1_000, 100
 
 
 def _types(share: list[float], response: list[list[int]], success: list[list[float]]) -> Environment:

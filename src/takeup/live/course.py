@@ -33,7 +33,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Time series of at most 256 points.
+    """Time series of at most 128 points.
 
     Attributes:
         proposals: the labels.

@@ -28,7 +28,7 @@ MOST_JOBS = 256
 """So many requests share a transaction."""
 
 BUSY_JOBS = 16
-PAUSE_SECONDS = 0.008
+PAUSE_SECONDS = 0.015
 """After a transaction of so many requests the next one waits a little, so that more of them share it: a transaction
 costs more than the requests in it."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-BUCKETS = 256
+BUCKETS = 128
 """At most this many points; where there would be more, neighbours merge and a point covers twice as many decisions."""
 
 

@@ -38,7 +38,7 @@ async def summary(request: Request, trial: TrialId) -> Summary:
 
 @router.get("/trials/{trial}/course", **needs("read-unblinded", problems=("not-found",)))
 async def course(request: Request, trial: TrialId) -> Course:
-    """Allocation and probability best over time, in at most 256 points; unblinds."""
+    """Allocation and probability best over time, in at most 128 points; unblinds."""
     return await _trial(request, trial, Trial.course)
 
 
