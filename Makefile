@@ -20,7 +20,7 @@ help:
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
-	@echo "make choosing   the tables of docs/choosing.md: ten minutes on two cores"
+	@echo "make choosing   the tables of docs/choosing.md: half an hour on two cores"
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make clean   remove the virtual environment and caches"
 
