@@ -17,6 +17,9 @@ from takeup.randomness import stream
 
 expect.set_options(timeout=60_000)  # charts are drawn by a process that stands back
 SCOPES = ("design", "decide", "report", "read-unblinded")
+KEPT = ("trials", "trial", "phone-trial", "new-trial", "decided", "log", "blinded", "try")
+"""The pages of which there are pictures."""
+
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 
 
@@ -32,7 +35,8 @@ class Camera:
         found = self.axe.run(page)
         assert found.violations_count == 0, f"{name}: {found.generate_report()}"
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{name} is too wide"
-        page.screenshot(path=self.folder / f"{name}.png", full_page=whole)
+        if name in KEPT:
+            page.screenshot(path=self.folder / f"{name}.png", full_page=whole)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +141,7 @@ def watch(page: Page, camera: Camera, server: serving.Served, key: str) -> None:
     assert page.evaluate("window.stayed")
     expect(page.locator("figure svg").first).to_be_visible()
     expect(page.locator("#headline")).to_contain_text("is best with probability")
-    camera.see(page, "trial", whole=True)
+    camera.see(page, "trial")
     page.goto(f"{server.url}/app")
     expect(page.get_by_text("is best with probability")).to_be_visible()
     camera.see(page, "trials")
@@ -204,7 +208,7 @@ def on_a_phone_in_the_dark(chromium: Browser, camera: Camera, server: serving.Se
         ("", "trials"),
     ):
         page.goto(f"{server.url}/app{path}")
-        camera.see(page, f"phone-{name}", whole=name == "trial")
+        camera.see(page, f"phone-{name}")
     page.context.close()
 
 
