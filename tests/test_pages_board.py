@@ -509,6 +509,7 @@ def test_a_worker_that_hangs_is_given_up() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.long
 def test_the_page_follows_the_trial_in_a_browser(tmp_path: Path) -> None:
     """Without a reload; what is open stays open, and what has the focus keeps it. Blinded readers see counts alone."""
     with served(tmp_path / "trials.db", tmp_path) as service, browser() as chromium:

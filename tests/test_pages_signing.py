@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 import asgi
+from takeup.service.keys import SCOPES
 from takeup.service.pages import routes
 from takeup.service.pages.page import CONTENT_POLICY
 from takeup.service.pages.signing import _inside
@@ -108,7 +109,7 @@ def test_a_session_ends_with_its_key_and_with_its_time() -> None:
 
 @pytest.mark.parametrize("token", ["", "x", form_token("another")])
 def test_a_form_from_elsewhere_is_refused(api: asgi.Api, token: str) -> None:
-    session = signed_in(api, *("design", "decide", "report"))
+    session = signed_in(api, *SCOPES)
     for route in routes():
         if "POST" in (route.methods or ()):
             path = route.path.replace("{trial}", "x")
