@@ -21,7 +21,7 @@ from takeup.store import reading
 from takeup.trial.secret import Secret
 
 LOG = logging.getLogger("takeup.service")
-EVERY = 2.0
+EVERY = 5.0
 """A trial is drawn again after so many seconds at the earliest, however fast its events come."""
 
 SHARE = 4.0
