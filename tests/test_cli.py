@@ -72,3 +72,20 @@ def test_demo_prints_the_table_a_live_trial_and_json(monkeypatch: pytest.MonkeyP
 def test_the_installed_command_runs() -> None:
     done = subprocess.run([sys.executable, "-m", "takeup", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"takeup {__version__}"
+
+
+def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path: Path) -> None:
+    spec = tmp_path / "trial.toml"
+    world = "[environments.one]\ncompliance = [[1, 0], [0, 1]]\nsuccess = [0.2, 0.8]\n"
+    spec.write_text(f'horizon = 5\nreplications = 2\n{world}[[policies]]\nkind = "TS"\n')
+    result = CliRunner().invoke(app, ["simulate", str(spec), "--out", str(tmp_path / "no" / "x.parquet")])
+    assert isinstance(result.exception, errors.InputError)
+    assert "a folder that is there" in str(result.exception)
+
+
+def test_a_key_is_not_made_in_a_database_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "misspelt.db"
+    result = CliRunner().invoke(app, ["keys", "create", "site", "--scope", "decide", "--database", str(file)])
+    assert result.exit_code != 0
+    assert "there is no database" in str(result.exception)
+    assert not file.exists()

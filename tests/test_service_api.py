@@ -387,4 +387,4 @@ def test_the_first_key_is_made_once(database: str) -> None:
     with Store(database) as one, Store(database) as other:
         made = [keys.add_first(store) for store in (one, other, one)]
         assert [token is None for token in made] == [False, True, True]
-        assert [key.scopes for key in one.read(keys.load).values()] == [("admin",)]
+        assert [key.scopes for key in one.read(keys.load).values()] == [keys.SCOPES]

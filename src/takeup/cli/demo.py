@@ -46,9 +46,10 @@ def demo(
     """
     if folder is not None and not as_json and (folder / FILE).exists():
         raise InputError("--folder", folder, f"a folder that holds no {FILE} yet", "remove it, or name another folder")
+    database = None if as_json else _database(folder)
     with staged("simulating", contextual.work(replications)) as (progress, _):
         cells = contextual.table(replications, seed, progress=progress)
-    if as_json:
+    if database is None:
         typer.echo(json.dumps({"table2": {"replications": replications, "seed": seed, **table2.as_json(cells)}}))
         return
     console = Console()
@@ -56,16 +57,20 @@ def demo(
     agree, total = contextual.agreeing(cells)
     console.print(
         f"{agree} of {total} figures agree with the paper: within four standard errors of both sides.\n"
+        "With few runs one or two may miss by chance; `takeup paper table2` makes 500 of each.\n"
         "Environments: 1 everyone complies, 2 everyone does the opposite, 3 most comply, 4 most do the opposite.\n"
     )
-    typer.echo(_live(_database(folder), seed))
+    typer.echo(_live(database, seed))
 
 
 def _database(folder: Path | None) -> Path:
     """The file of the live trial; a temporary folder is left for whoever wants to look."""
     if folder is None:
         return Path(tempfile.mkdtemp(prefix="takeup-demo-")) / FILE
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("--folder", folder, f"a folder that can be written to ({error.strerror})") from None
     return folder / FILE
 
 

@@ -22,8 +22,10 @@ def create(
 ) -> None:
     """Make a key and print it, once."""
     from takeup.service.keys import add, new
-    from takeup.store import Store
+    from takeup.store import Store, looking
 
+    with looking(database):  # a misspelt name would make a database that no service uses
+        pass
     with Store(database) as store:
         key, token = new(name, scope, trial or None, at=store.clock(), by="command line")
         add(store, key)

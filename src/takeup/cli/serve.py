@@ -48,6 +48,7 @@ def serve(
         token = add_first(store)
         if token is not None:
             typer.echo(f"The first admin key, which will not be shown again:\n\n    {token}\n")
-            typer.echo("Make others with it (POST /keys), or with: takeup keys create NAME --scope SCOPE\n")
+            made = f"takeup keys create NAME --database {store.shown} --scope SCOPE"
+            typer.echo(f"It may do everything. Make others for those who need less:\n\n    {made}\n")
         typer.echo(f"Serving {store.shown} at {server.address(settings, listening)}")
         server.serve(settings, store, listening, logs.configure(sys.stderr))

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from takeup.cli.progress import watched
-from takeup.errors import MismatchError
+from takeup.errors import InputError, MismatchError
 from takeup.simulation import blocks
 from takeup.simulation.run import EngineName, Plan, plan
 from takeup.simulation.spec import load
@@ -36,6 +36,8 @@ def simulate(
     runs = simulation.replications if replications is None else replications
     chosen = simulation.seed if seed is None else seed
     planned = plan(**simulation.arguments, seed=chosen, engine=engine, scheduler=scheduler)
+    if out is not None and not out.parent.is_dir():
+        raise InputError("--out", out, "a file in a folder that is there", f"make {out.parent} first")
     finished = Trace.read(str(out)) if out is not None and out.exists() else None
     if finished is not None:
         _check(finished, planned, out)

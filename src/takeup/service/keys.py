@@ -138,8 +138,8 @@ def add(store: Store, key: ApiKey) -> None:
 
 
 def add_first(store: Store) -> str | None:
-    """The text of the first admin key, where the database holds no key yet; no two processes make one."""
-    key, token = new("first admin", ["admin"], at=store.clock())
+    """The text of the first key, which may do everything, where there is none yet; no two processes make one."""
+    key, token = new("first admin", SCOPES, at=store.clock())
 
     def change(connection: Connection) -> bool:
         if connection.execute(select(api_keys.c.id).limit(1)).first() is not None:

@@ -113,7 +113,8 @@ class Page(APIRoute):
             visit = Visit(request, service_of(request), _cookie(request))
             try:
                 if self.scopes:
-                    visit = await _admit(visit, self.scopes)
+                    visit = await _known(visit)
+                    _admit(visit, self.scopes)
                 if request.method == "POST":
                     visit = await _sent(visit)
                 return await self.view(visit)
@@ -185,12 +186,18 @@ def _cookie(request: Request) -> str:
     return request.cookies.get(cookie_name(service_of(request).settings), "")
 
 
-async def _admit(visit: Visit, scopes: tuple[Scope, ...]) -> Visit:
+async def _known(visit: Visit) -> Visit:
+    """The visit with the key that its session was begun with."""
     request, service = visit.request, visit.service
     key = await service.sessions.find(visit.cookie) if visit.cookie else None
     if key is None:
         raise Refused("unauthenticated", "nobody is signed in here, or the session has ended; sign in again")
     request.scope["takeup.key"] = key.id
+    return Visit(request, service, visit.cookie, key)
+
+
+def _admit(visit: Visit, scopes: tuple[Scope, ...]) -> None:
+    request, service, key = visit.request, visit.service, visit.key
     wait = service.limiter.wait(key.id)
     if wait:
         headers = {"Retry-After": str(math.ceil(wait))}
@@ -202,7 +209,6 @@ async def _admit(visit: Visit, scopes: tuple[Scope, ...]) -> Visit:
         if not key.covers(trial):
             raise Refused("forbidden", f"the key is not valid in trial {trial!r}")
         request.scope["takeup.trial"] = trial
-    return Visit(request, service, visit.cookie, key)
 
 
 async def _sent(visit: Visit) -> Visit:
