@@ -214,7 +214,7 @@ class TestKernel:
         assert (both[1].pulls.sum(axis=(-1, -2)) == 300).all()
 
     def test_regret_in_a_world_that_changes_is_that_of_its_decisions(self) -> None:
-        """Recounted decision by decision, for a policy that never draws the same twice and one in lanes."""
+        """Recounted decision by decision, for a policy that draws nothing and for one that forgets."""
         world = BEFORE.switch(7, AFTER).switch(20, BEFORE)
         trace = simulate(world, [TS(), Forgetting(epoch=5, half_life=9)], 30, 40, engine="cpu", record="full")
         frame = trace.every_decision()
@@ -228,11 +228,11 @@ class TestKernel:
             expected[names.index(name), replication] += gap[phase][0, proposal]
         np.testing.assert_allclose(trace.regret[0, :, :, -1], expected, atol=1e-12)
 
-    def test_a_change_after_the_end_changes_nothing(self) -> None:
+    def test_a_change_counts_only_if_the_trial_lasts_until_then(self) -> None:
         later = BEFORE.switch(50, AFTER)
-        one, other = (simulate(each, TSObs(), 50, 20, engine="cpu").pulls.sum(axis=2) for each in (later, BEFORE))
-        assert one.shape == other.shape
-        assert not Job.of([later], TSObs(), 50, range(1), 0, Reporting(), None, False, True).changing
+        for horizon, changing in ((50, False), (51, True)):
+            job = Job.of([later], TSObs(), horizon, range(1), 0, Reporting(), None, False, True)
+            assert job.changing == changing
 
 
 def _indices(event: Event) -> tuple[int, int, int, int]:
