@@ -167,7 +167,7 @@ class Forger:
         column = columns[self.rng.integers(len(columns))]
         if table == "evidence":
             column = "decisions"
-        where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118
+        where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118  # a row is no mapping
         try:
             self.connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (self.other(row[column]), *row))
         except sqlite3.IntegrityError:
@@ -179,7 +179,7 @@ class Forger:
         only = " WHERE decisions > 0" if table == "evidence" else ""
         rows = self.connection.execute(f"SELECT * FROM {table}{only}").fetchall()
         row = rows[self.rng.integers(len(rows))]
-        where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118
+        where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118  # a row is no mapping
         self.connection.execute(f"DELETE FROM {table} WHERE {where}", tuple(row))
         return table
 

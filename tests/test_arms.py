@@ -87,7 +87,7 @@ def test_a_tally_of_counts_is_the_credited_evidence_however_reports_come(credit:
 def test_protocols_around_ts_are_ts_and_ts_check() -> None:
     evidence = Evidence.of(Space(3), some_events(Space(3), 60, 3))
     for credit, twin in (("chosen", TS()), ("comply", TSCheck())):
-        ours = Protocol(base=TS(), credit=credit).allocation(evidence, 0, stream(0))  # type: ignore[arg-type]
+        ours = Protocol(base=TS(), credit=credit).allocation(evidence, 0, stream(0))  # type: ignore[arg-type]  # as a user may
         np.testing.assert_array_equal(ours.probability, twin.allocation(evidence, 0, stream(0)).probability)
 
 
@@ -236,17 +236,17 @@ def test_proposals_come_up_as_often_as_the_allocation_says(policy: Any) -> None:
         (lambda: BayesUCB(alpha=0), "alpha"),
         (lambda: EpsilonGreedy(epsilon=1.5), "epsilon"),
         (lambda: EpsilonGreedy(epsilon=-0.1), "epsilon"),
-        (lambda: EpsilonGreedy(decay="fast"), "decay"),  # type: ignore[arg-type]
+        (lambda: EpsilonGreedy(decay="fast"), "decay"),  # type: ignore[arg-type]  # as a user may
         (lambda: EXP3(mixing=2), "mixing"),
         (lambda: EXP3(mixing=0), "rate"),
         (lambda: EXP3(rate=0), "rate"),
         (lambda: TopTwo(leader=0), "leader"),
         (lambda: TopTwo(resamples=0), "resamples"),
         (lambda: Protocol(base=TSCheck()), "base"),
-        (lambda: Protocol(credit="proposed"), "credit"),  # type: ignore[arg-type]
-        (lambda: Hierarchical(base=Hierarchical()), "base"),  # type: ignore[arg-type]
-        (lambda: ThompsonBounded(uncertified=TS()), "uncertified"),  # type: ignore[arg-type]
-        (lambda: ThompsonBounded(weight="two"), "weight"),  # type: ignore[arg-type]
+        (lambda: Protocol(credit="proposed"), "credit"),  # type: ignore[arg-type]  # as a user may
+        (lambda: Hierarchical(base=Hierarchical()), "base"),  # type: ignore[arg-type]  # as a user may
+        (lambda: ThompsonBounded(uncertified=TS()), "uncertified"),  # type: ignore[arg-type]  # as a user may
+        (lambda: ThompsonBounded(weight="two"), "weight"),  # type: ignore[arg-type]  # as a user may
     ],
 )
 def test_bad_parameters_are_refused(make: Any, argument: str) -> None:

@@ -251,7 +251,7 @@ def test_damage_is_refused_or_harmless(tmp_path: Path, at: int, cut: int, put: b
         assert ist(path, patients=3).proposals.size == 3
 
 
-@pytest.mark.parametrize("call", [lambda: ist_counts("STS", "honest"), lambda: ist(Path("x"), "honest")])  # type: ignore[arg-type]
+@pytest.mark.parametrize("call", [lambda: ist_counts("STS", "honest"), lambda: ist(Path("x"), "honest")])  # type: ignore[arg-type]  # as a user may
 def test_unknown_codings(call: Callable[[], object]) -> None:
     with pytest.raises(InputError, match="coding: got 'honest', expected one of paper, as-treated, recorded-aspirin"):
         call()
@@ -259,7 +259,7 @@ def test_unknown_codings(call: Callable[[], object]) -> None:
 
 def test_unknown_outcomes() -> None:
     with pytest.raises(InputError, match="outcome: got 'XYZ', expected one of STS, LTS, LTR, S14"):
-        ist_counts("XYZ")  # type: ignore[arg-type]
+        ist_counts("XYZ")  # type: ignore[arg-type]  # as a user may
 
 
 def test_whom_it_comes_from() -> None:

@@ -79,7 +79,7 @@ class TestRegrets:
         by_hand = trace.pulls[0, 0, :, 0] @ regret.static(truth)[0]
         np.testing.assert_allclose(trace.cost("static", "2SLS-fixed"), by_hand)
         with pytest.raises(InputError, match="kind: got"):
-            trace.cost("all", "2SLS-fixed")  # type: ignore[arg-type]
+            trace.cost("all", "2SLS-fixed")  # type: ignore[arg-type]  # as a user may
 
 
 class TestExamples:

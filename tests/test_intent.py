@@ -75,7 +75,7 @@ def test_contexts_that_are_not_intents_are_refused() -> None:
 @pytest.mark.parametrize("bad", [[[1, 2, 3]], [[0, 0], [1, 1]], [[-1, 2], [1, 1]], [1, 1]])
 def test_bad_observations_are_refused(bad: list[object]) -> None:
     with pytest.raises(InputError, match="observed: got"):
-        CausalTS(observed=bad).start(Space(2, contexts=2))  # type: ignore[arg-type]
+        CausalTS(observed=bad).start(Space(2, contexts=2))  # type: ignore[arg-type]  # as a user may
 
 
 def test_a_deterministic_casino_is_learnt_at_once() -> None:

@@ -176,7 +176,7 @@ def test_exports_agree_in_all_formats(trial: Trial, tmp_path: Path) -> None:
     assert lines[0]["outcome_status"] == "counted"
     assert sum(lines[0]["probabilities"]) == 1
     with pytest.raises(InputError, match="one of csv, parquet, jsonl"):
-        trial.export(io.BytesIO(), "xlsx")  # type: ignore[arg-type]
+        trial.export(io.BytesIO(), "xlsx")  # type: ignore[arg-type]  # as a user may
 
 
 def test_formulas_are_neutralised_in_csv() -> None:

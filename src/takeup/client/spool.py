@@ -14,7 +14,7 @@ from takeup.errors import InputError
 try:
     import fcntl
 except ImportError:  # Windows; there two processes must not share a file, and nothing says so
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # Windows has none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -225,7 +225,7 @@ class RemoteTrial:
         """A page of the log."""
         return self._get(f"/events?after={after:d}&limit={limit:d}")
 
-    def export(self, file: str | Path, format: str = "csv") -> None:  # noqa: A002
+    def export(self, file: str | Path, format: str = "csv") -> None:  # noqa: A002  # the word that people use
         """All decisions as a file: csv, parquet or jsonl."""
         answer = self._client.raw("GET", f"{self._path}/export?format={segment(format)}")
         Path(file).write_bytes(answer.body)

@@ -288,7 +288,7 @@ class Trial:
 
         return self.store.read(look)
 
-    def export(self, file: str | Path | IO[bytes], format: export.Format = "csv", *, blinded: bool = False) -> None:  # noqa: A002
+    def export(self, file: str | Path | IO[bytes], format: export.Format = "csv", *, blinded: bool = False) -> None:  # noqa: A002  # the word that people use
         """Write a row a decision to a path or a binary file.
 
         Args:

@@ -4,8 +4,8 @@ from takeup.errors import MissingExtraError
 
 try:
     import fastapi  # noqa: F401  # says which extra is missing, once, for all modules below
-    import prometheus_client  # noqa: F401
-    import uvicorn  # noqa: F401
+    import prometheus_client  # noqa: F401  # only whether it is there
+    import uvicorn  # noqa: F401  # only whether it is there
 except ImportError as error:
     raise MissingExtraError(error.name or "fastapi", "server") from None
 

@@ -38,7 +38,7 @@ async def list_keys(request: Request) -> KeyList:
 @router.delete("/keys/{id}", **needs("admin", problems=("not-found",)))
 async def revoke(
     request: Request,
-    id: Annotated[str, Path(description="The key's identifier.", pattern="^[0-9a-f]{12}$")],  # noqa: A002
+    id: Annotated[str, Path(description="The key's identifier.", pattern="^[0-9a-f]{12}$")],  # noqa: A002  # the word that people use
 ) -> KeyShown:
     """Let a key work no longer: here at once, in other processes within seconds."""
     service, caller = service_of(request), caller_of(request)

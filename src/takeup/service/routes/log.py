@@ -85,7 +85,7 @@ async def events(
 async def export(
     request: Request,
     trial: TrialId,
-    format: Annotated[Format, Query(description="What kind of file.")] = "csv",  # noqa: A002
+    format: Annotated[Format, Query(description="What kind of file.")] = "csv",  # noqa: A002  # the word that people use
 ) -> Response:
     """All decisions as a file, a row each. Blinded readers get neither arms nor outcomes nor probabilities."""
     return await exported(service_of(request), trial, format, blinded=not unblinded(request))
