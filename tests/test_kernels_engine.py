@@ -1,5 +1,8 @@
 """The CPU engine: results depend on what is simulated alone, and what is recorded adds up."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,6 +117,28 @@ def test_progress_counts_every_decision() -> None:
     seen: list[int] = []
     cpu.run([TRUTH, OTHER], Uniform(), 30, range(100), block=8, progress=seen.append)
     assert sum(seen) == 2 * 30 * 100
+
+
+def test_builds_that_other_processes_left_on_disk_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba numbers functions from one in every process: the same function in two builds may have the same number."""
+    monkeypatch.setenv("TAKEUP_CACHE_DIR", str(tmp_path))
+    script = """
+import sys
+from takeup import Environment, Uniform, World
+from takeup.simulation.kernels import cpu
+steady = Environment.from_world(World.bernoulli([[1, 0], [0, 1]], [0.25, 0.75]))
+turned = Environment.from_world(World.bernoulli([[0, 1], [1, 0]], [0, 1]))
+truths = {"steady": steady, "turns": steady.switch(10, turned)}
+for name in sys.argv[1:]:
+    print(cpu.run([truths[name]], Uniform(), 20, range(8)).regret.tolist())
+"""
+    steady, turns, both = (
+        subprocess.run([sys.executable, "-c", script, *names], capture_output=True, text=True, check=True).stdout
+        for names in (["steady"], ["turns"], ["steady", "turns"])
+    )
+    assert both == steady + turns
 
 
 class Own(Uniform):

@@ -2,6 +2,10 @@
 
 numba's own cache watches the file of the compiled function, but not those of the functions that it calls. Ours is
 filed under a hash of all kernel sources, the version and what was bound, so a changed callee never meets old code.
+
+The same hash is part of every function's name. numba tells symbols apart by name, types and a number that every process
+counts for itself: of two builds of one function that other processes left on disk, a third may otherwise load the
+second and be linked to the first.
 """
 
 import os
@@ -28,6 +32,7 @@ def _build(
     njit = numba_module().njit
 
     def decorate(function: Plain, original: Plain) -> Compiled:
+        function.__qualname__ = f"{function.__qualname__}-{name}"
         inner = original is not entry  # only the entry is called from Python and needs a way in from there
         compiled = njit(
             nogil=True,
@@ -78,7 +83,7 @@ def keep(compiled: Compiled, name: str) -> None:
             return name
 
         def get_disambiguator(self) -> str:
-            return name
+            return "cpu"  # the function's own name tells them apart
 
         @classmethod
         def from_function(cls, function: Plain, file: str) -> Any:
