@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import disk
+from inside import engine
 from takeup.live import Trial, audit
 from takeup.randomness import stream
 from takeup.store import Store, looking, reading
@@ -53,7 +54,7 @@ def hammer(path: Path, said: int, run: int, synced: Path | None, synchronous: Sy
     recorder = None if synced is None else disk.Recorder(synced)  # SQLite calls it as long as the process lives
     trial = Trial.open(Store(path, synchronous=synchronous))
     if run % 2:  # checkpoints all the time, where one is rare
-        driver: Any = trial.store._engine.raw_connection().driver_connection
+        driver: Any = engine(trial.store).raw_connection().driver_connection
         driver.execute("PRAGMA wal_autocheckpoint = 20")
 
     def work(thread: int) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 import asgi
+from inside import engine
 from takeup.service.keys import SCOPES
 from takeup.service.pages import routes
 from takeup.service.pages.page import CONTENT_POLICY
@@ -78,13 +79,13 @@ def test_no_key_no_session(api: asgi.Api) -> None:
         reply = send(api, "/app/sign-in", "visitor", key=key)
         assert reply.status == 401
         assert b"no API key of this service" in reply.body
-    with api.store._engine.connect() as connection:
+    with engine(api.store).connect() as connection:
         assert connection.execute(sessions.select()).all() == []
 
 
 def test_the_database_holds_the_hash_alone(api: asgi.Api) -> None:
     session = signed_in(api, "decide")
-    with api.store._engine.connect() as connection:
+    with engine(api.store).connect() as connection:
         (row,) = connection.execute(sessions.select()).all()
     assert row.hash == digest(session)
     assert session not in str(row)
@@ -95,7 +96,7 @@ def test_a_session_ends_with_its_key_and_with_its_time() -> None:
     with asgi.api(clock=lambda: time[0]) as api:
         short, long = signed_in(api, "decide"), signed_in(api, "decide")
         assert get(api, "/app", short).status == 200
-        with api.store._engine.connect() as connection:
+        with engine(api.store).connect() as connection:
             row = next(row for row in connection.execute(sessions.select()).all() if row.hash == digest(short))
         api.run(api.app.state.service.ring.revoke(row.key, by="test"))
         assert get(api, "/app", short).status == 303
@@ -103,7 +104,7 @@ def test_a_session_ends_with_its_key_and_with_its_time() -> None:
         time[0] += 12 * 3_600 * 1_000_000
         assert get(api, "/app", long).status == 303
         signed_in(api, "decide")  # and takes expired ones along
-        with api.store._engine.connect() as connection:
+        with engine(api.store).connect() as connection:
             assert len(connection.execute(sessions.select()).all()) == 1
 
 

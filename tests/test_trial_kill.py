@@ -9,6 +9,7 @@ from typing import Any
 
 import calamities
 import servers
+from inside import engine
 from takeup.errors import StoreError
 from takeup.live import Trial
 from takeup.store import Store
@@ -94,7 +95,7 @@ def test_a_full_disk_is_said_to_be_full_and_costs_nothing(tmp_path: Path) -> Non
     spec = {"name": "Full", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
     with Trial.create(tmp_path / "t.db", spec) as trial:
         trial.start()
-        driver = trial.store._engine.raw_connection().driver_connection
+        driver = engine(trial.store).raw_connection().driver_connection
         assert driver is not None
         pages = driver.execute("PRAGMA page_count").fetchone()[0]
         driver.execute(f"PRAGMA max_page_count = {pages + 4}")

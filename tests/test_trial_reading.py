@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from scipy.stats import beta
 
+from inside import engine
 from takeup.errors import InputError
 from takeup.evidence import Evidence
 from takeup.live import Trial, Withheld
@@ -241,10 +242,10 @@ def test_pages_do_not_read_the_log(trial: Trial) -> None:
     def executing(_c: object, _cursor: object, statement: str, *_: object) -> None:
         statements.append(statement)
 
-    event.listen(trial.store._engine, "before_cursor_execute", executing)
+    event.listen(engine(trial.store), "before_cursor_execute", executing)
     trial.summary()
     trial.course()
     trial.progress()
-    event.remove(trial.store._engine, "before_cursor_execute", executing)
+    event.remove(engine(trial.store), "before_cursor_execute", executing)
     assert statements
     assert all("events" not in statement for statement in statements)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, exc, text
 
+from inside import engine
 from takeup.errors import ConflictError, InputError, LabelError, NotFoundError, StateError, StoreError
 from takeup.live import Trial, trials
 from takeup.store import Library, Store, reading, sqlite
@@ -82,9 +83,9 @@ def test_many_requests_share_one_commit_and_nobody_is_answered_before_it(trial: 
         futures.extend(trial.submit(Decide(ask=Ask(unit=f"u{i}", context=0))) for i in range(100))
         return futures
 
-    event.listen(trial.store._engine, "commit", committing)
+    event.listen(engine(trial.store), "commit", committing)
     done = together(trial, submit)
-    event.remove(trial.store._engine, "commit", committing)
+    event.remove(engine(trial.store), "commit", committing)
     assert sorted(future.result().number for future in done) == list(range(1, 101))
     assert len(commits) == 2  # the command that waited, and all others
     assert commits[-1] == 0
@@ -146,7 +147,7 @@ def test_the_log_cannot_be_changed(trial: Trial) -> None:
     if trial.store.dialect == "postgresql":
         statements.append("TRUNCATE events")
     for statement in statements:
-        with pytest.raises(exc.DBAPIError, match="append-only"), trial.store._engine.begin() as connection:
+        with pytest.raises(exc.DBAPIError, match="append-only"), engine(trial.store).begin() as connection:
             connection.execute(text(statement))
     assert trial.audit().passed
 
@@ -156,7 +157,7 @@ def test_a_commit_that_fails_is_looked_up_and_answered_truly(
     trial: Trial, committed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection is lost around COMMIT: the decision is there once, and the answer is the right one."""
-    dialect = trial.store._engine.dialect
+    dialect = engine(trial.store).dialect
     original, failures = dialect.do_commit, [0]
 
     def do_commit(connection: Any) -> None:
@@ -183,7 +184,7 @@ def test_a_database_that_fails_for_good_says_so(trial: Trial, monkeypatch: pytes
     def do_commit(_: Any) -> None:
         raise exc.OperationalError("COMMIT", {}, Exception("disk full"))
 
-    monkeypatch.setattr(trial.store._engine.dialect, "do_commit", do_commit)
+    monkeypatch.setattr(engine(trial.store).dialect, "do_commit", do_commit)
     with pytest.raises(StoreError, match="disk full"):
         trial.decide("a", 0)
     monkeypatch.undo()
@@ -311,7 +312,7 @@ def test_migrations_make_what_the_schema_says(trial: Trial) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
-    with trial.store._engine.begin() as connection:
+    with engine(trial.store).begin() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         assert revision(connection) == HEAD
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -334,7 +335,7 @@ def test_an_old_sqlite_keeps_the_file_to_a_single_connection(tmp_path: Path, mon
 
 
 def test_every_commit_waits_for_the_disk(trial: Trial) -> None:
-    with trial.store._engine.connect() as connection:
+    with engine(trial.store).connect() as connection:
         if trial.store.dialect == "sqlite":
             assert connection.execute(text("PRAGMA synchronous")).scalar_one() == 2
             assert connection.execute(text("PRAGMA journal_mode")).scalar_one() == "wal"
@@ -380,7 +381,7 @@ def test_the_cost_of_a_request_does_not_grow_with_history(tmp_path: Path) -> Non
     now = [0]
     with Trial.create(tmp_path / "t.db", SPEC | {"window": 1}, clock=lambda: now[0]) as trial:
         trial.start()
-        driver = trial.store._engine.raw_connection().driver_connection
+        driver = engine(trial.store).raw_connection().driver_connection
         assert driver is not None
 
         def grown_by(first: int, last: int) -> None:

@@ -17,9 +17,21 @@ TakeupError
 └── UnsuitableError    a policy that cannot work in this space
 """
 
+from typing import Any
+
 
 class TakeupError(Exception):
     """Everything that takeup raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By what it says, as a constructor takes other arguments; an error may come from another process."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[TakeupError], args: tuple[Any, ...], attributes: dict[str, Any]) -> TakeupError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InputError(TakeupError, ValueError):

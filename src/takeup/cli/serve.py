@@ -27,9 +27,10 @@ def serve(
 
     The first start prints the first admin key, once. `takeup keys create` and POST /keys make more.
     """
-    from takeup.service import Settings, logs, server
-    from takeup.service.app import open_store
+    from takeup import logs
+    from takeup.service import Settings, server
     from takeup.service.keys import add_first
+    from takeup.service.logs import RequestLog
 
     settings = Settings(
         database=database,
@@ -44,11 +45,12 @@ def serve(
         burst=2 * rate,
     )
     listening = server.listen(settings)
-    with listening, open_store(settings) as store:
+    with listening, settings.store() as store:
         token = add_first(store)
         if token is not None:
             typer.echo(f"The first admin key, which will not be shown again:\n\n    {token}\n")
             made = f"takeup keys create NAME --database {store.shown} --scope SCOPE"
             typer.echo(f"It may do everything. Make others for those who need less:\n\n    {made}\n")
         typer.echo(f"Serving {store.shown} at {server.address(settings, listening)}")
-        server.serve(settings, store, listening, logs.configure(sys.stderr))
+        logs.configure(sys.stderr)
+        server.serve(settings, store, listening, RequestLog(sys.stderr))

@@ -206,7 +206,7 @@ class _Replay:
             ("key",),
         )
         rows = {place: rollup_values(self.trial, place, row) for place, row in book.rollup.rows.items()}
-        yield from self._compare("rollup", rows, ("bucket", "context"))
+        yield from self._compare("rollup", rows, ("first", "context"))
 
     def _compare(self, table: str, wanted: dict[Any, dict[str, Any]], names: tuple[str, ...]) -> Iterator[Difference]:
         """A table of bounded size, or of small rows, against what it should hold."""

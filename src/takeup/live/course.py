@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from takeup.trial.book import Book
-from takeup.trial.rollup import Row
+from takeup.trial.rollup import Row, first_of, step_of
 
 ALARM = 1e-3
 """The sample-ratio check sounds below this p-value: once in a thousand trials by chance."""
@@ -67,14 +67,17 @@ class SampleRatio:
 
 def course_of(book: Book) -> Course:
     """The course that a book with its whole time series shows."""
-    space, step, last = book.design.space, book.rollup.step, book.decisions
-    rows: dict[int, Row] = {}
-    contexts: dict[str, list[Point]] = {label: [] for label in space.contexts}
-    for (bucket, context), row in sorted(book.rollup.rows.items()):
-        rows.setdefault(bucket, Row.empty(len(space.proposals))).merge(row)
-        contexts[space.contexts[context]].append(_point(bucket, row, step, last))
-    overall = tuple(_point(bucket, row, step, last) for bucket, row in rows.items())
-    return Course(space.proposals, overall, {label: tuple(points) for label, points in contexts.items()})
+    space, step = book.design.space, step_of(max(book.decisions, 1))
+    overall: dict[int, Row] = {}
+    contexts: dict[str, dict[int, Row]] = {label: {} for label in space.contexts}
+    for (first, context), row in sorted(book.rollup.rows.items()):
+        for rows in (overall, contexts[space.contexts[context]]):
+            rows.setdefault(first_of(first, step), Row.empty(len(space.proposals))).merge(row)
+
+    def points(rows: dict[int, Row]) -> tuple[Point, ...]:
+        return tuple(_point(first, row, min(first + step - 1, book.decisions)) for first, row in rows.items())
+
+    return Course(space.proposals, points(overall), {label: points(rows) for label, rows in contexts.items()})
 
 
 def sample_ratio_of(book: Book) -> SampleRatio:
@@ -93,11 +96,11 @@ def sample_ratio_of(book: Book) -> SampleRatio:
     return SampleRatio(dict(zip(proposals, scores, strict=True)), p_value, p_value < ALARM)
 
 
-def _point(bucket: int, row: Row, step: int, last: int) -> Point:
+def _point(first: int, row: Row, last: int) -> Point:
     n = sum(row.proposed)
     return Point(
-        bucket * step + 1,
-        min((bucket + 1) * step, last),
+        first,
+        last,
         row.until,
         tuple(row.proposed),
         tuple(p / n for p in row.probability),

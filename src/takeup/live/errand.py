@@ -15,7 +15,7 @@ from takeup.errors import StoreError
 from takeup.live import export
 from takeup.live.anchors import Anchor, read_anchors, read_key
 from takeup.live.audit import audit
-from takeup.store import library, looking
+from takeup.store import looking
 
 Kind = Literal["audit", "export"]
 
@@ -86,13 +86,6 @@ class Errand:
             raise StoreError(f"the {self.kind} failed: {said[-1]}")
         found: dict[str, Any] = json.loads(out)
         return found
-
-
-def reachable(database: str) -> bool:
-    """Whether another process can open the database while this one has it."""
-    if database.startswith("postgres"):
-        return True
-    return library().shared and database != "sqlite://"
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from takeup.errors import TakeupError
-from takeup.live import Anchors, read_key, trials
+from takeup.live import trials
 from takeup.service import openapi, pages, problem
 from takeup.service.core import Service
 from takeup.service.gate import Gate
@@ -44,7 +44,7 @@ def create_app(
         store: where the trials are, if it is open already; it is closed when the application shuts down.
         log: where a line a request goes.
     """
-    opened = store or open_store(settings)
+    opened = store or settings.store()
     readers = ThreadPoolExecutor(READERS, thread_name_prefix="takeup-reader")
     ring = KeyRing(opened, readers, settings.key_seconds)
     service = Service(
@@ -92,14 +92,6 @@ def create_app(
     quick = [route for route in routes() if isinstance(route, Quick)]
     app.open_lane(quick, lambda inner: Gate(inner, settings=settings, metrics=service.metrics, log=log))
     return app
-
-
-def open_store(settings: Settings) -> Store:
-    """The database, with whoever signs its heads."""
-    witness = None
-    if settings.anchors is not None and settings.anchor_key is not None:
-        witness = Anchors(settings.anchors, read_key(settings.anchor_key))
-    return Store(settings.database, witness=witness)
 
 
 async def _tick(service: Service) -> None:

@@ -7,6 +7,7 @@ import re
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, Row, insert, select, update
@@ -134,35 +135,39 @@ def known(connection: Connection, id_: str) -> ApiKey:
 
 def add(store: Store, key: ApiKey) -> None:
     """Keep a new key."""
-    store.write(lambda connection: connection.execute(insert(api_keys), _row(key))).result()
+    store.write(partial(_add, key)).result()
 
 
 def add_first(store: Store) -> str | None:
     """The text of the first key, which may do everything, where there is none yet; no two processes make one."""
     key, token = new("first admin", SCOPES, at=store.clock())
-
-    def change(connection: Connection) -> bool:
-        if connection.execute(select(api_keys.c.id).limit(1)).first() is not None:
-            return False
-        if connection.dialect.name == "postgresql":
-            connection.exec_driver_sql("LOCK TABLE api_keys IN EXCLUSIVE MODE")
-            if connection.execute(select(api_keys.c.id).limit(1)).first() is not None:
-                return False
-        connection.execute(insert(api_keys), _row(key))
-        return True
-
-    return token if store.write(change).result() else None
+    return token if store.write(partial(_add_first, key)).result() else None
 
 
 def revoke(store: Store, id_: str, *, at: int, by: str | None = None) -> ApiKey:
     """Let a key work no longer; a second time changes nothing."""
+    return store.write(partial(_revoke, id_, at, by)).result()
 
-    def change(connection: Connection) -> ApiKey:
-        where = (api_keys.c.id == id_, api_keys.c.revoked_at.is_(None))
-        connection.execute(update(api_keys).where(*where), {"revoked_at": at, "revoked_by": by})
-        return known(connection, id_)
 
-    return store.write(change).result()
+def _add(key: ApiKey, connection: Connection) -> None:
+    connection.execute(insert(api_keys), _row(key))
+
+
+def _add_first(key: ApiKey, connection: Connection) -> bool:
+    if connection.execute(select(api_keys.c.id).limit(1)).first() is not None:
+        return False
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("LOCK TABLE api_keys IN EXCLUSIVE MODE")
+        if connection.execute(select(api_keys.c.id).limit(1)).first() is not None:
+            return False
+    _add(key, connection)
+    return True
+
+
+def _revoke(id_: str, at: int, by: str | None, connection: Connection) -> ApiKey:
+    where = (api_keys.c.id == id_, api_keys.c.revoked_at.is_(None))
+    connection.execute(update(api_keys).where(*where), {"revoked_at": at, "revoked_by": by})
+    return known(connection, id_)
 
 
 def _row(key: ApiKey) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, delete, insert, select
 
@@ -53,12 +54,7 @@ class Sessions:
         token, at = secrets.token_urlsafe(32), self._store.clock()
         expires = at + round(1e6 * self.seconds)
         row = {"hash": digest(token), "key": key.id, "created_at": at, "expires_at": expires}
-
-        def change(connection: Connection) -> None:
-            connection.execute(delete(sessions).where(sessions.c.expires_at <= at))
-            connection.execute(insert(sessions), row)
-
-        await self._run(lambda: self._store.write(change).result())
+        await self._run(lambda: self._store.write(partial(_begin, row)).result())
         return token
 
     async def find(self, token: str) -> ApiKey | None:
@@ -74,11 +70,7 @@ class Sessions:
     async def end(self, token: str) -> None:
         """Sign out."""
         hashed = digest(token)
-
-        def change(connection: Connection) -> None:
-            connection.execute(delete(sessions).where(sessions.c.hash == hashed))
-
-        await self._run(lambda: self._store.write(change).result())
+        await self._run(lambda: self._store.write(partial(_end, hashed)).result())
         self._known.pop(hashed, None)
 
     async def _read(self, hashed: str) -> _Known | None:
@@ -95,6 +87,16 @@ class Sessions:
 
     def _run(self, call: Callable[[], Result]) -> "asyncio.Future[Result]":
         return asyncio.get_running_loop().run_in_executor(self._readers, call)
+
+
+def _begin(row: dict[str, Any], connection: Connection) -> None:
+    """A new session; those that are over go."""
+    connection.execute(delete(sessions).where(sessions.c.expires_at <= row["created_at"]))
+    connection.execute(insert(sessions), row)
+
+
+def _end(hashed: str, connection: Connection) -> None:
+    connection.execute(delete(sessions).where(sessions.c.hash == hashed))
 
 
 def digest(token: str) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from takeup.errors import InputError
+from takeup.live.writer import Setting
+from takeup.store import Store
 
 DATABASE = "takeup.db"
 MEGABYTE = 1_000_000
@@ -60,9 +62,10 @@ class Settings:
         ):
             if (one is None) != (other is None):
                 raise InputError(names, "one of them", "both or neither")
-        for file in (self.tls_cert, self.tls_key, self.anchor_key):
+        for name in ("tls_cert", "tls_key", "anchor_key"):
+            file = getattr(self, name)
             if file is not None and not file.is_file():
-                raise InputError("file", str(file), "a file that is there")
+                raise InputError(f"--{name.replace('_', '-')}", str(file), "a file that is there")
         if not (self.loopback or self.encrypted):
             raise InputError(
                 "--host",
@@ -70,6 +73,10 @@ class Settings:
                 "a loopback address, as keys would cross the network in the clear",
                 "put a proxy that speaks TLS in front and say --behind-proxy, or give --tls-cert and --tls-key",
             )
+
+    def store(self) -> Store:
+        """The database."""
+        return Setting(self.database, self.anchors, self.anchor_key).store()
 
     @property
     def loopback(self) -> bool:

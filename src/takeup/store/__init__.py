@@ -7,8 +7,9 @@ try:
 except ImportError:
     raise MissingExtraError("sqlalchemy", "server") from None
 
-from takeup.store.opening import looking
+from takeup.store.opening import looking, shared
 from takeup.store.sqlite import Library, library
-from takeup.store.store import Store, Witness, now
+from takeup.store.store import Store
+from takeup.store.writing import Witness, Writer, now
 
-__all__ = ["Library", "Store", "Witness", "library", "looking", "now"]
+__all__ = ["Library", "Store", "Witness", "Writer", "library", "looking", "now", "shared"]

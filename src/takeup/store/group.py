@@ -1,6 +1,6 @@
 """Group commit: many requests, one transaction, one wait for the disk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -57,11 +57,20 @@ class Group:
         books: of the trials that it is about.
         before: the hash of each head that was loaded; None for a new trial.
         replies: what to answer: a reply or an error.
+        alone: the trials that nobody else has written to since the last time.
     """
 
     books: dict[str, Book] = field(default_factory=dict)
     before: dict[str, str | None] = field(default_factory=dict)
     replies: list[tuple[Job, Any, TakeupError | None]] = field(default_factory=list)
+    alone: set[str] = field(default_factory=set)
+
+    def expected(self) -> Iterator[tuple[Book, int]]:
+        """The contexts in which decisions were made, and most likely will be: where another writes too, none."""
+        for trial in sorted(self.alone):
+            book = self.books[trial]
+            for context in sorted({book.changes.records[number].context for number in book.changes.created}):
+                yield book, context
 
     def answer(self) -> None:
         """Tell everybody; only after the commit."""
@@ -90,17 +99,18 @@ def run(connection: Connection, jobs: Sequence[Job], cache: dict[str, Book], now
 
 
 def ordered(jobs: Sequence[Job]) -> list[Job]:
-    """Reports before decisions, as far as no other command stands between them.
+    """Decisions before reports, as far as no other command stands between them.
 
     Requests that are on their way together may take effect in any order. In this one the decisions of a group know the
-    same, so that their probabilities are computed once.
+    same, so that their probabilities are computed once, and know it before the group begins: `Writer.rest` has often
+    computed them by then.
     """
     places, place = [], 0
     for job in jobs:
         if isinstance(job.command, Decide | DecideMany):
-            places.append(place + 1)
-        elif isinstance(job.command, Report):
             places.append(place)
+        elif isinstance(job.command, Report):
+            places.append(place + 1)
         else:
             places.append(place + 2)
             place += 4
@@ -111,7 +121,9 @@ def _load(connection: Connection, jobs: Sequence[Job], cache: dict[str, Book], n
     group = Group()
     for trial, head in load.heads(connection, {job.trial for job in jobs}, lock=True).items():
         book = cache.get(trial)
-        if book is None or book.hash != head.hash:
+        if book is not None and book.hash == head.hash:
+            group.alone.add(trial)
+        else:
             book = load.book_of(connection, head)
         needs = [job.command.needs for job in jobs if job.trial == trial]
         load.fill(connection, book, needs, max(now, book.at))

@@ -13,8 +13,8 @@ from takeup.trial.book import Book, Record, Tally, blank
 from takeup.trial.commands import Needs
 from takeup.trial.design import Design
 from takeup.trial.events import Answered, Decided, Reported, SetAside, event_of
-from takeup.trial.rollup import BUCKETS, Rollup
 from takeup.trial.rollup import Row as RollupRow
+from takeup.trial.rollup import first_of
 from takeup.trial.secret import Secret
 
 CHUNK = 400
@@ -27,7 +27,7 @@ _HEADS = select(trials).where(trials.c.id.in_(bindparam("some", expanding=True))
 _LOCKED = _HEADS.with_for_update()
 _EVIDENCE = select(evidence).where(evidence.c.trial == bindparam("trial"))
 _ROLLUP = select(rollup).where(rollup.c.trial == bindparam("trial"))
-_BUCKET = _ROLLUP.where(rollup.c.bucket == bindparam("bucket"))
+_BUCKET = _ROLLUP.where(rollup.c.first == bindparam("first"))
 _DECISIONS = select(decisions).where(decisions.c.trial == bindparam("trial"))
 _BY_NUMBER = _DECISIONS.where(decisions.c.number.in_(bindparam("some", expanding=True)))
 # SQLite thinks that a trial has about ten decisions, and would read them all.
@@ -67,17 +67,16 @@ def book_of(connection: Connection, head: Row[Any]) -> Book:
         head.decisions,
         head.version,
         tally,
-        Rollup(head.step),
     )
-    load_rollup(connection, book, bucket=book.rollup.bucket(book.decisions + 1))
+    load_rollup(connection, book, first=first_of(book.decisions + 1))
     return book
 
 
-def load_rollup(connection: Connection, book: Book, bucket: int | None = None) -> None:
+def load_rollup(connection: Connection, book: Book, first: int | None = None) -> None:
     """The time series: all of it, or one bucket."""
-    statement = _ROLLUP if bucket is None else _BUCKET
-    for row in connection.execute(statement, {"trial": book.trial, "bucket": bucket}):
-        book.rollup.rows[row.bucket, row.context] = rollup_row(row)
+    statement = _ROLLUP if first is None else _BUCKET
+    for row in connection.execute(statement, {"trial": book.trial, "first": first}):
+        book.rollup.rows[row.first, row.context] = rollup_row(row)
 
 
 def rollup_row(row: Row[Any]) -> RollupRow:
@@ -98,9 +97,6 @@ def fill(connection: Connection, book: Book, needs: Sequence[Needs], at: int) ->
         _remember(connection, book, _BY_UNIT, some=pairs)
     if book.tally.waiting:
         _remember(connection, book, _DUE, at=at)
-    new = sum(need.decisions for need in needs)
-    if new and book.rollup.bucket(book.decisions + new) >= BUCKETS:
-        load_rollup(connection, book)
 
 
 def record_of(row: Row[Any]) -> Record:

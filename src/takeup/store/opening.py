@@ -4,24 +4,41 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, exc
+from sqlalchemy import Connection, Engine, exc, make_url
 
 from takeup.errors import StoreError
 from takeup.store import postgres, sqlite
 from takeup.store.migrate import HEAD, revision
 
 
-def engines(url: str, synchronous: sqlite.Synchronous) -> tuple[Engine, Engine | None]:
-    """What writes, and what reads."""
+def writer(url: str, synchronous: sqlite.Synchronous) -> Engine:
+    """What writes."""
     if url.startswith("postgres"):
-        return postgres.writer(url), postgres.reader(url)
+        return postgres.writer(url)
     if "://" in url and not url.startswith("sqlite://"):
         kind = url.partition(":")[0]
         raise StoreError(f"there is no store for {kind}; a database is sqlite:///file.db, a path or postgresql://..")
     path = sqlite.path_of(url)
     if path and not Path(path).absolute().parent.is_dir():
         raise StoreError(f"{url} cannot be opened: there is no folder {Path(path).absolute().parent}")
-    return sqlite.writer(path, synchronous), sqlite.reader(path) if path and sqlite.library().shared else None
+    return sqlite.writer(path, synchronous)
+
+
+def reader(url: str) -> Engine | None:
+    """What reads; None where nothing but the writer may open the database."""
+    if url.startswith("postgres"):
+        return postgres.reader(url)
+    return sqlite.reader(sqlite.path_of(url)) if shared(url) else None
+
+
+def shared(url: str) -> bool:
+    """Whether a database may be opened more than once, by this process or by others."""
+    return url.startswith("postgres") or bool(sqlite.path_of(url) and sqlite.library().shared)
+
+
+def shown(url: str) -> str:
+    """A URL without its password."""
+    return make_url(url).render_as_string() if url.startswith("postgres") else url
 
 
 @contextmanager

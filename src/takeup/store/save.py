@@ -5,7 +5,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, insert, update
+from sqlalchemy import Connection, Table, bindparam, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from takeup.errors import StoreError
@@ -68,7 +68,6 @@ def head_values(book: Book) -> dict[str, Any]:
         "decisions": book.decisions,
         "version": book.version,
         **asdict(book.tally),
-        "step": book.rollup.step,
     }
 
 
@@ -114,7 +113,7 @@ def rollup_values(trial: str, place: tuple[int, int], row: Row) -> dict[str, Any
     """A row of the time series."""
     return {
         "trial": trial,
-        "bucket": place[0],
+        "first": place[0],
         "context": place[1],
         "proposed": json.dumps(row.proposed),
         "probability": json.dumps(row.probability),
@@ -144,8 +143,6 @@ def _cell_values(book: Book, cell: tuple[int, int, int, int]) -> dict[str, Any]:
 
 
 def _save_rollup(connection: Connection, book: Book) -> None:
-    if book.rollup.merged:
-        connection.execute(delete(rollup).where(rollup.c.trial == book.trial))
     if book.rollup.changed:
         rows = [rollup_values(book.trial, place, book.rollup.rows[place]) for place in sorted(book.rollup.changed)]
         names = ("proposed", "probability", "variance", "best", "until")

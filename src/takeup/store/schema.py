@@ -25,7 +25,6 @@ trials = Table(
     Column("waiting", BigInteger, nullable=False),
     Column("corrections", BigInteger, nullable=False),
     Column("fallbacks", BigInteger, nullable=False),
-    Column("step", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 """A row a trial: its head. On PostgreSQL its lock is the trial's lock."""
@@ -103,7 +102,7 @@ rollup = Table(
     "rollup",
     metadata,
     Column("trial", Text, primary_key=True),
-    Column("bucket", Integer, primary_key=True, autoincrement=False),
+    Column("first", BigInteger, primary_key=True, autoincrement=False),
     Column("context", Integer, primary_key=True, autoincrement=False),
     Column("proposed", Text, nullable=False),
     Column("probability", Text, nullable=False),

@@ -99,7 +99,7 @@ class Decide(Keyed[Decision]):
     @property
     def needs(self) -> Needs:
         """The key and the unit."""
-        return Needs(self.key, (self.ask.place,), decisions=1)
+        return Needs(self.key, (self.ask.place,))
 
     def _act(self, book: Book, at: int) -> Decision:
         context = self.ask.check(book.design)
@@ -133,7 +133,7 @@ class DecideMany(Keyed[tuple[Decision, ...]]):
     @property
     def needs(self) -> Needs:
         """The key and the units."""
-        return Needs(self.key, tuple(ask.place for ask in self.units), decisions=len(self.units))
+        return Needs(self.key, tuple(ask.place for ask in self.units))
 
     @property
     def asked(self) -> object:
@@ -192,7 +192,7 @@ class Fallback(Keyed[Decision]):
     @property
     def needs(self) -> Needs:
         """The key and the unit."""
-        return Needs(self.key, (self.ask.place,), decisions=1)
+        return Needs(self.key, (self.ask.place,))
 
     def _act(self, book: Book, at: int) -> Decision:
         context = self.ask.check(book.design)

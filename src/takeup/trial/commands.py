@@ -25,13 +25,11 @@ class Needs:
         key: an idempotency key.
         units: (unit, occasion) pairs.
         numbers: decision numbers.
-        decisions: how many decisions it may add.
     """
 
     key: str | None = None
     units: tuple[tuple[str, str], ...] = ()
     numbers: tuple[int, ...] = ()
-    decisions: int = 0
 
 
 class Command(Protocol[ReplyOut]):

@@ -55,6 +55,11 @@ def choose(design: Design, secret: Secret, counts: IntArray, context: int, numbe
     return Choice(bisect_right(ends, draw), probability, best)
 
 
+def expect(design: Design, secret: Secret, counts: IntArray, context: int) -> None:
+    """Work out now what a decision in this context would need, as long as nothing more becomes known in it."""
+    _best(design, secret, context, informative(counts[context]).tobytes())
+
+
 def informative(counts: IntArray) -> IntArray:
     """A context's counts without decisions of which nothing is known yet: they inform nothing."""
     known = counts.copy()

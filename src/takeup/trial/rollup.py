@@ -1,10 +1,26 @@
-"""Time series of bounded size: what pages show of a trial's course, and what the sample-ratio check needs."""
+"""Time series of bounded size: what pages show of a trial's course, and what the sample-ratio check needs.
+
+The first decisions have buckets of their own; later ones share them, by twos, by fours and so on, as the trial grows.
+A bucket is never touched again when it is full: whoever reads merges the old, fine ones, so that nobody who writes has
+to. There are 64 more of them each time that a trial doubles.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 BUCKETS = 128
-"""At most this many points; where there would be more, neighbours merge and a point covers twice as many decisions."""
+"""At most this many points are shown; all cover as many decisions as the last bucket."""
+
+
+def step_of(number: int) -> int:
+    """How many decisions share a bucket with decision `number`, counted from 1."""
+    return 1 << ((number - 1) // BUCKETS).bit_length()
+
+
+def first_of(number: int, step: int | None = None) -> int:
+    """The first decision of its bucket, or of the one that it would be in with buckets of this size."""
+    size = step or step_of(number)
+    return (number - 1) // size * size + 1
 
 
 @dataclass(slots=True)
@@ -47,20 +63,12 @@ class Rollup:
     """The rows of a trial, or those that the next decisions touch.
 
     Attributes:
-        step: how many decisions a bucket covers.
-        rows: by (bucket, context).
+        rows: by (first decision of the bucket, context).
         changed: the rows that differ from what was loaded.
-        merged: whether all rows were replaced.
     """
 
-    step: int = 1
     rows: dict[tuple[int, int], Row] = field(default_factory=dict)
     changed: set[tuple[int, int]] = field(default_factory=set)
-    merged: bool = False
-
-    def bucket(self, number: int) -> int:
-        """Where decision `number`, counted from 1, belongs."""
-        return (number - 1) // self.step
 
     def add(
         self,
@@ -72,9 +80,7 @@ class Rollup:
         at: int,
     ) -> None:
         """Take in one decision."""
-        while self.bucket(number) >= BUCKETS:
-            self._double()
-        place = (self.bucket(number), context)
+        place = (first_of(number), context)
         row = self.rows.get(place)
         if row is None:
             row = self.rows[place] = Row.empty(len(probability))
@@ -87,18 +93,7 @@ class Rollup:
         self.changed.add(place)
 
     def forget(self, number: int) -> None:
-        """Keep the bucket of the next decision, and drop the others."""
-        bucket = self.bucket(number)
-        self.rows = {place: row for place, row in self.rows.items() if place[0] == bucket}
-        self.changed, self.merged = set(), False
-
-    def _double(self) -> None:
-        """Merge neighbours; needs all rows."""
-        rows: dict[tuple[int, int], Row] = {}
-        for bucket, context in sorted(self.rows):
-            row, place = self.rows[bucket, context], (bucket // 2, context)
-            if place in rows:
-                rows[place].merge(row)
-            else:
-                rows[place] = row
-        self.step, self.rows, self.changed, self.merged = 2 * self.step, rows, set(rows), True
+        """Keep the bucket of decision `number`, the next one, and drop the others."""
+        first = first_of(number)
+        self.rows = {place: row for place, row in self.rows.items() if place[0] == first}
+        self.changed = set()

@@ -11,13 +11,12 @@ from typing import Literal
 
 from takeup.errors import NotFoundError
 from takeup.live import progress_in
-from takeup.live.errand import reachable
 from takeup.service.core import Service
 from takeup.service.models import AuditShown
 from takeup.service.pages import words
 from takeup.service.pages.templates import render
 from takeup.service.pages.worker import Brief, DrawingError, Drawn, Task, Worker
-from takeup.store import reading
+from takeup.store import reading, shared
 from takeup.trial.secret import Secret
 
 LOG = logging.getLogger("takeup.service")
@@ -151,7 +150,7 @@ class Boards:
         store = self.service.store
         at = store.clock()
         task = Task(trial, at, full, store.url)
-        if not reachable(store.url):
+        if not shared(store.url):
             book, late = await self.service.read(
                 lambda: store.read(lambda c: (reading.snapshot(c, trial), reading.late(c, trial, at)))
             )

@@ -1,17 +1,17 @@
 """What the process that draws does: it takes tasks from its input until that ends."""
 
 import gzip
-import os
 import signal
-import sys
 import time
+from contextlib import suppress
 
 from takeup.live.findings import Findings, findings_of, leader_of, probability_of
 from takeup.live.summary import Estimate, GroupSummary, Withheld
+from takeup.pipes import packed, standard, unpacked
 from takeup.service.pages import words
 from takeup.service.pages.figures import figures, readings, unread
 from takeup.service.pages.templates import render
-from takeup.service.pages.worker import Brief, Drawn, Task, packed, stand_back, unpacked
+from takeup.service.pages.worker import Brief, Drawn, Task, stand_back
 from takeup.store import looking, reading
 from takeup.trial.book import Book
 
@@ -96,15 +96,16 @@ def main() -> None:
     """Take tasks until the input ends, which it does with whoever asks."""
     stand_back()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this process
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints must not be read as a drawing
-    while (task := unpacked(sys.stdin.buffer)) is not None:
-        try:
-            answer: Drawn | str = draw(task)
-        except Exception as error:  # the process stays, and the page says what happened
-            answer = f"{type(error).__name__}: {error}"
-        out.write(packed(answer))
-        out.flush()
+    tasks, answers = standard()
+    with suppress(EOFError):
+        while True:
+            task: Task = unpacked(tasks)
+            try:
+                answer: Drawn | str = draw(task)
+            except Exception as error:  # the process stays, and the page says what happened
+                answer = f"{type(error).__name__}: {error}"
+            answers.write(packed(answer))
+            answers.flush()
 
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
 import asyncio
 import os
 import pickle
-import struct
 import sys
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 from takeup.errors import TakeupError
+from takeup.pipes import HEAD, packed
 from takeup.trial.book import Book
 
 MODULE = "takeup.service.pages.drawing"
@@ -17,8 +17,6 @@ PATIENCE = 60.0
 
 NICE = 10
 """How far it stands back. At 19 a busy machine would leave it next to nothing, and pages would wait for minutes."""
-
-_HEAD = struct.Struct(">Q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,22 +146,8 @@ async def _exchange(process: asyncio.subprocess.Process, task: Task) -> Any:
     assert process.stdout is not None
     process.stdin.write(packed(task))
     await process.stdin.drain()
-    (size,) = _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))
+    (size,) = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
     return pickle.loads(await process.stdout.readexactly(size))  # our own process wrote it
-
-
-def packed(value: object) -> bytes:
-    """A value as it crosses a pipe between the two processes, which are of one program."""
-    content = pickle.dumps(value)
-    return _HEAD.pack(len(content)) + content
-
-
-def unpacked(pipe: IO[bytes]) -> Any:
-    """The next value from a pipe; None at its end."""
-    head = pipe.read(_HEAD.size)
-    if len(head) < _HEAD.size:
-        return None
-    return pickle.loads(pipe.read(*_HEAD.unpack(head)))  # our own process wrote it
 
 
 def stand_back() -> None:

@@ -11,12 +11,13 @@ from pydantic import TypeAdapter
 from starlette.types import Receive, Scope, Send
 
 from takeup.live import Audit, Trial
-from takeup.live.errand import Errand, reachable
+from takeup.live.errand import Errand
 from takeup.live.export import Format
 from takeup.service.core import Service, service_of, unblinded
 from takeup.service.guard import Guarded, needs
 from takeup.service.models import AuditShown, EventPage, EventShown, TrialId
 from takeup.service.problem import Refused
+from takeup.store import shared
 from takeup.store.reading import Logged
 from takeup.trial.reporting import MOST_NUMBER
 
@@ -169,7 +170,7 @@ async def _events(service: Service, trial: str) -> int:
 
 async def _long(service: Service, trial: str) -> bool:
     """Whether an errand in this trial is better done by another process, and can be."""
-    return await _events(service, trial) >= LONG and reachable(service.store.url)
+    return await _events(service, trial) >= LONG and shared(service.store.url)
 
 
 async def _send(service: Service, errand: Errand) -> dict[str, Any]:

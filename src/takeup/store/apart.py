@@ -1,0 +1,189 @@
+"""A writer in a process of its own.
+
+In one process the threads that answer and that write share one interpreter, and wait for each other many times in a
+transaction. Apart, each has a processor for itself.
+"""
+
+import logging
+import pickle
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import IO, Any, TypeVar
+
+from sqlalchemy import Connection
+
+from takeup.errors import StoreError, TakeupError
+from takeup.pipes import packed, unpacked
+from takeup.store.group import Job
+from takeup.store.writing import Writer
+
+LOG = logging.getLogger("takeup.store")
+PATIENCE = 30.0
+"""So many seconds the process has to finish, when nobody wants anything of it any more."""
+
+Result = TypeVar("Result")
+
+
+class Apart:
+    """A writer that another process is, which begins again where it has died.
+
+    Args:
+        command: starts a process that answers its input by `attend`.
+        setting: the first thing that it is told.
+    """
+
+    def __init__(self, command: Sequence[str], setting: object) -> None:
+        self._command, self._setting = command, setting
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started()
+
+    @property
+    def pid(self) -> int | None:
+        """The process's number, while it runs."""
+        return None if self._process is None else self._process.pid
+
+    def run(self, jobs: Sequence[Job]) -> None:
+        """Have the commands run, and pass on what became of them."""
+        try:
+            replies = self._ask("run", [(job.trial, job.command) for job in jobs])
+        except Exception as error:
+            for job in jobs:
+                job.promise.set_exception(error)
+            return
+        for job, (reply, failed) in zip(jobs, replies, strict=True):
+            if failed is None:
+                job.promise.set_result(reply)
+            else:
+                job.promise.set_exception(failed)
+
+    def change(self, change: Callable[[Connection], Result]) -> Result:
+        """Have `change` run; it and what it returns can be pickled."""
+        ((reply, failed),) = self._ask("change", change)
+        if failed is not None:
+            raise failed
+        return reply  # type: ignore[no-any-return]  # a pipe cannot say what comes out of it
+
+    def rest(self) -> None:
+        """Wait until it has rested."""
+        try:
+            self._ask("rest", None)
+        except StoreError:
+            LOG.exception("while resting")  # the next request starts it again
+
+    def close(self) -> None:
+        """Let it finish."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            LOG.error("the process that writes did not finish within %g seconds", PATIENCE)
+            process.kill()
+            process.communicate()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            failed = self._exchange(self._process, self._setting)
+            if failed is not None:
+                self.close()
+                raise failed
+        return self._process
+
+    def _ask(self, what: str, content: object) -> Any:
+        return self._exchange(self._started(), (what, content))
+
+    def _exchange(self, process: subprocess.Popen[bytes], content: object) -> Any:
+        assert process.stdin is not None  # both are pipes
+        assert process.stdout is not None
+        question = packed(content)
+        try:
+            process.stdin.write(question)
+            process.stdin.flush()
+            return unpacked(process.stdout)
+        except (OSError, EOFError) as error:
+            self._process = None
+            process.kill()
+            with suppress(OSError):
+                process.stdin.close()  # what nobody took
+            process.stdout.close()
+            process.wait()
+            ended = f"the process that writes has ended ({error}); ask again under the same idempotency key"
+            raise StoreError(ended) from error
+
+
+def attend(opening: Callable[[Any], Writer], tasks: IO[bytes], answers: IO[bytes]) -> None:
+    """Write what others ask for, until they ask no more.
+
+    Args:
+        opening: makes a writer of the setting.
+        tasks: where requests come from; the end of it is the end of whoever asks.
+        answers: where answers go.
+    """
+
+    def answer(value: object) -> None:
+        answers.write(packed(value))
+        answers.flush()
+
+    try:
+        try:
+            writer = opening(unpacked(tasks))
+        except TakeupError as error:
+            answer(error)
+            return
+        answer(None)
+        try:
+            while True:
+                what, content = unpacked(tasks)
+                answer(_done(writer, what, content))
+        finally:
+            writer.close()
+    except (EOFError, BrokenPipeError):
+        return  # whoever asked has ended
+
+
+def _done(writer: Writer, what: str, content: Any) -> list[tuple[Any, Exception | None]] | None:
+    if what == "rest":
+        writer.rest()
+        return None
+    promises = [_Promise() for _ in content] if what == "run" else [_Promise()]
+    if what == "run":
+        writer.run([Job(trial, command, promise) for (trial, command), promise in zip(content, promises, strict=True)])
+    else:
+        promises[0].keep(lambda: writer.change(content))
+    return [(promise.reply, promise.failed) for promise in promises]
+
+
+class _Promise:
+    """Where a reply waits until all of them go out."""
+
+    reply: Any = None
+    failed: Exception | None = None
+
+    def set_running_or_notify_cancel(self) -> bool:
+        return True
+
+    def set_result(self, result: Any, /) -> None:
+        self.reply = result
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        if not isinstance(exception, TakeupError):
+            LOG.error("while writing", exc_info=exception)
+        self.failed = _portable(exception)
+
+    def keep(self, work: Callable[[], Any]) -> None:
+        try:
+            self.set_result(work())
+        except Exception as error:
+            self.set_exception(error)
+
+
+def _portable(error: BaseException) -> Exception:
+    """The error, or its words where it cannot cross a pipe."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error if isinstance(error, Exception) else RuntimeError(repr(error))

@@ -1,0 +1,179 @@
+"""A writer in a process of its own: what is asked of it, its death, and that of whoever asks."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from takeup import errors
+from takeup.errors import ConflictError, LabelError, NotFoundError, ReusedKeyError, StoreError, TakeupError
+from takeup.live import Trial
+from takeup.live.writer import Setting
+from takeup.store import Store, Writer, library
+from takeup.store.apart import Apart, _done
+from takeup.trial import Book
+from takeup.trial.commands import Needs
+
+pytestmark = pytest.mark.skipif(not library().shared, reason="this SQLite lets nobody else open the file")
+
+SPEC: dict[str, Any] = {
+    "name": "Apart",
+    "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
+    "policy": {"kind": "TSObs"},
+    "seed": 11,
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Setting(str(tmp_path_factory.mktemp("apart") / "t.db")).store() as opened:
+        yield opened
+
+
+def _pid(store: Store) -> int:
+    assert isinstance(store.writer, Apart)
+    assert store.writer.pid is not None
+    return store.writer.pid
+
+
+def test_it_answers_and_refuses_as_a_writer_here_does(store: Store, tmp_path: Path) -> None:
+    """The same requests to both: equal replies, equal errors, equal logs but for the times."""
+
+    def asked(trial: Trial) -> list[object]:
+        trial.start()
+        said: list[object] = [(d.number, d.proposal) for d in trial.decide_many([f"u{i}" for i in range(40)], key="k")]
+        said += [trial.report(i, implemented="drug", outcome=i % 2, key=f"r{i}").sequence for i in range(1, 30)]
+        for wrong in (
+            lambda: trial.report(99, outcome=1),
+            lambda: trial.report(1, outcome=0),
+            lambda: trial.decide("v", "middle"),
+            lambda: trial.decide("w", 0, key="k"),
+        ):
+            with pytest.raises(TakeupError) as caught:
+                wrong()
+            said.append((type(caught.value), str(caught.value)))
+        assert trial.audit().passed
+        return said
+
+    spec = {**SPEC, "space": {"proposals": ["rest", "drug"]}}
+    apart = asked(Trial.create(store, spec, trial="same"))
+    with Trial.create(tmp_path / "here.db", spec, trial="same") as here:
+        assert apart == asked(here)
+    assert {NotFoundError, ConflictError, LabelError, ReusedKeyError} == {each[0] for each in apart[-4:]}  # type: ignore[index]  # errors
+
+
+def test_a_writer_that_dies_is_started_again_and_has_lost_nothing(store: Store) -> None:
+    trial = Trial.create(store, SPEC, trial="mortal")
+    trial.start()
+    before = [trial.decide(f"u{i}", i % 2, key=f"k{i}").proposal for i in range(30)]
+    first = _pid(store)
+    os.kill(first, signal.SIGKILL)
+    with pytest.raises(StoreError, match=r"has ended .*; ask again under the same idempotency key"):
+        trial.decide("u30", 0, key="k30")
+    assert trial.decide("u30", 0, key="k30").number == 31
+    assert _pid(store) != first
+    assert [trial.decide(f"u{i}", i % 2, key=f"k{i}").proposal for i in range(30)] == before
+    assert trial.audit().passed
+
+
+def test_signals_are_for_whoever_asks(store: Store) -> None:
+    trial = Trial.create(store, SPEC, trial="deaf")
+    trial.start()
+    pid = _pid(store)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        os.kill(pid, each)
+    assert trial.decide("a", 0).number == 1
+    assert _pid(store) == pid
+
+
+def _count(table: str, connection: Connection) -> int:
+    return int(connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one())
+
+
+def test_changes_cross_over_and_so_do_their_errors(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process imports this module by the path that it inherits; what it cannot import ends it, and is said."""
+    with pytest.raises(StoreError, match="has ended"):
+        store.write(partial(_count, "api_keys")).result()
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    assert store.write(partial(_count, "api_keys")).result() == 0
+    with pytest.raises(StoreError, match="no such table"):
+        store.write(partial(_count, "no_table")).result()
+
+
+@dataclass(frozen=True)
+class Break:
+    """A command with a bug."""
+
+    error: Exception
+    needs: Needs = field(default=Needs())
+
+    def run(self, book: Book, at: int) -> None:
+        raise self.error
+
+
+def test_an_error_that_cannot_cross_over_is_told_in_words(tmp_path: Path) -> None:
+    class LocalError(Exception):
+        pass
+
+    with Trial.create(tmp_path / "t.db", SPEC) as trial:
+        assert isinstance(trial.store.writer, Writer)
+        jobs = [(trial.id, Break(ZeroDivisionError("by zero"))), (trial.id, Break(LocalError("here alone")))]
+        replies = _done(trial.store.writer, "run", jobs)
+    assert replies is not None
+    failed = [pickle.loads(pickle.dumps(error)) for _, error in replies]
+    assert [type(each) for each in failed] == [ZeroDivisionError, RuntimeError]
+    assert [str(each) for each in failed] == ["by zero", "LocalError: here alone"]
+
+
+def test_every_error_of_ours_can_cross_over() -> None:
+    made = [
+        errors.InputError("rate", -1, "at least 0", "raise it"),
+        errors.ReusedKeyError("k"),
+        errors.MissingExtraError("polars", "sim"),
+        errors.NotFoundError("nothing"),
+    ]
+    for error in made:
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_what_cannot_be_opened_is_said_here(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no folder"):
+        Setting(str(tmp_path / "nowhere" / "t.db")).store()
+
+
+def test_it_ends_with_whoever_asks(tmp_path: Path) -> None:
+    """The one that asks is killed, and cannot say goodbye."""
+    script = f"""
+import os, signal
+from takeup.live.writer import Setting
+store = Setting({str(tmp_path / "t.db")!r}).store()
+print(store.writer.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    out = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while _alive(int(out.stdout)):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    with Store(tmp_path / "t.db"):
+        pass
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has waited for does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
