@@ -1,6 +1,7 @@
 """Load on a service: at a pace that does not wait for answers, or as much as it takes."""
 
 import asyncio
+import gc
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -64,6 +65,7 @@ class Load:
         the clock. A report is due when its decision has been answered, at the earliest.
         """
         async with self.connected(), asyncio.TaskGroup() as group:
+            gc.disable()  # it would stop this process, whose clock it is
             begun, total = time.perf_counter(), round(rate * seconds)
             answered: asyncio.Queue[tuple[int, int, float]] = asyncio.Queue()
 
@@ -86,6 +88,7 @@ class Load:
 
             group.create_task(decide())
             group.create_task(report())
+        gc.enable()
         self.seconds = time.perf_counter() - begun
 
     async def flat_out(self, seconds: float, name: str) -> None:
