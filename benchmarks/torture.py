@@ -35,6 +35,7 @@ TIMES = {
     "forgeries": 10_000,
     "decisions": 10_000,
     "service": 200,
+    "writers": 200,
     "keys": 10_000,
     "units": 2_000,
     "crashes": 20,
@@ -93,19 +94,25 @@ def decisions(folder: Path, times: int) -> bool:
     return found.passed and found.rederived == times
 
 
-def service(folder: Path, times: int) -> bool:
-    """Whether a service that is killed under load loses nothing; a new database every so often keeps audits short."""
+def service(folder: Path, times: int, *, writer: bool = False) -> bool:
+    """Whether a service that is killed under load loses nothing; a new database every so often keeps audits short.
+
+    Args:
+        folder: for databases.
+        times: how often.
+        writer: kill the process that writes instead of the service.
+    """
     acknowledged = broken = killed = 0
     missing: list[str] = []
     while killed < times and not missing:
         some = min(FRESH, times - killed)
         place = folder / f"service{killed}"
         place.mkdir()
-        said, missing = torment.killed_again_and_again(place, some, seconds=0.7, seed=killed)
+        said, missing = torment.killed_again_and_again(place, some, seconds=0.7, seed=killed, writer=writer)
         killed, acknowledged, broken = killed + some, acknowledged + len(said), broken + said.broken
         shutil.rmtree(place)
     print(
-        f"{killed} SIGKILLs of a service: {acknowledged} acknowledged, {broken} connections broke and asked again,"
+        f"{killed} SIGKILLs of a service{"'s writer" if writer else ''}: {acknowledged} acknowledged, {broken} connections broke and asked again,"
         f" missing or wrong: {missing[:3]}"
     )
     return not missing
@@ -181,6 +188,7 @@ def main() -> None:
         "forgeries": lambda: forgeries(folder, chosen.forgeries),
         "decisions": lambda: decisions(folder, chosen.decisions),
         "service": lambda: service(folder, chosen.service),
+        "writer": lambda: service(folder, chosen.writers, writer=True),
         "at-once": lambda: at_once(folder, chosen.keys, chosen.units),
         "full-disk": lambda: full_disk(folder),
         "postgresql": lambda: postgresql(folder, chosen.crashes, chosen.cuts),

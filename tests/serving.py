@@ -85,6 +85,12 @@ class Served:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(WAIT)
 
+    def kill_writer(self) -> None:
+        """SIGKILL for the process that writes; the one that answers stays."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        (writer,) = (pid for pid in children if b"takeup.live.writer" in Path(f"/proc/{pid}/cmdline").read_bytes())
+        os.kill(int(writer), signal.SIGKILL)
+
     def stop(self) -> int:
         """SIGTERM, and wait until it has finished what it had accepted."""
         if self.process.poll() is None:

@@ -178,8 +178,10 @@ def lost(database: str | Path, trial: str, said: Acknowledged) -> list[str]:
     return [*missing, *twice, *([] if found.passed else [str(found.difference)])]
 
 
-def killed_again_and_again(folder: Path, kills: int, seconds: float, seed: int) -> tuple[Acknowledged, list[str]]:
-    """Kill a service under load so many times, and ask it again what it had not answered.
+def killed_again_and_again(
+    folder: Path, kills: int, seconds: float, seed: int, *, writer: bool = False
+) -> tuple[Acknowledged, list[str]]:
+    """Kill a service, or the process that writes for it, under load so many times, and ask again what got no answer.
 
     All that was acknowledged comes back, and what is missing of it.
     """
@@ -192,18 +194,21 @@ def killed_again_and_again(folder: Path, kills: int, seconds: float, seed: int) 
         requests, port = load.Requests(trial, key), server.port
 
         async def under_load(server: Served, requests: load.Requests, port: int, run: int) -> None:
-            running = asyncio.create_task(
-                decide_and_report(port, requests, f"{run}", time.monotonic() + 60, said), name="load"
-            )
+            until = time.monotonic() + (2 * seconds if writer else 60)  # clients whom the kill spares go on until then
+            running = asyncio.create_task(decide_and_report(port, requests, f"{run}", until, said), name="load")
             await asyncio.sleep(seconds * (0.5 + rng.random()))
-            server.kill()
+            if writer:
+                server.kill_writer()
+            else:
+                server.kill()
             with contextlib.suppress(OSError):
                 await running
 
         before = len(said)
         asyncio.run(under_load(server, requests, port, run))
         assert len(said) > before, "nothing was acknowledged before the kill"
-        server = Served(database, folder, ["--rate", "1000000"], server.port)
+        if not writer:
+            server = Served(database, folder, ["--rate", "1000000"], server.port)
         asyncio.run(again(server.port, requests, said))
         missing = lost(database, trial, said)
         if missing:
