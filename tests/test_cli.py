@@ -83,6 +83,18 @@ def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path: Path) -> N
     assert "a folder that is there" in str(result.exception)
 
 
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    """A key for a trial that is to come, and an audit of nothing: both may be meant, and may be a slip."""
+    file = tmp_path / "t.db"
+    Store(file).close()
+    arguments = ["keys", "create", "site", "--scope", "decide", "--trial", "stroke", "--database", str(file)]
+    made = CliRunner().invoke(app, arguments)
+    assert made.exit_code == 0
+    assert "there is no trial stroke yet; there is none at all" in made.stderr
+    assert made.stdout.startswith("takeup_")
+    assert "there is nothing to audit" in CliRunner().invoke(app, ["audit", str(file)]).stdout
+
+
 def test_a_key_is_not_made_in_a_database_that_is_not_there(tmp_path: Path) -> None:
     file = tmp_path / "misspelt.db"
     result = CliRunner().invoke(app, ["keys", "create", "site", "--scope", "decide", "--database", str(file)])

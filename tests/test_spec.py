@@ -73,7 +73,9 @@ def test_a_file_says_it_all(file: Path) -> None:
     [
         ("horizon = 50", "horizon = 0", "trial.toml: horizon: got 0, expected greater than or equal to 1"),
         ("horizon = 50", "", "trial.toml: horizon: got nothing, expected a value"),
-        ("horizon = 50", "horizon = 50\nhorison = 3", "trial.toml: horison: got 3"),
+        ("horizon = 50", "horison = 50", "horizon, replications, seed, record, steps, space, environments, policies"),
+        ("horizon = 50", "horison = 50", "; did you mean horizon?"),
+        ("share = [0.5, 0.5]", "shares = [0.5, 0.5]", "environments.types.shares: got [0.5, 0.5], expected one of the keys"),
         ("horizon = 50", "horizon = ", "expected TOML"),
         ("[0.9, 0.1]", "[0.9, 0.2]", "trial.toml: environments.plain.compliance: got a row with sum 1.1"),
         ("soft_start = 10", "soft_start = -1", "trial.toml: policies.0.soft_start: got -1"),
@@ -96,6 +98,13 @@ def test_errors_name_file_key_and_value(file: Path, old: str, new: str, message:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="No such file"):
         load(tmp_path / "absent.toml")
+
+
+def test_options_that_would_have_no_effect_are_refused(file: Path, tmp_path: Path) -> None:
+    code, shown = invoke(file, "--out", tmp_path / "results.csv")
+    assert (code, "a name that ends in .parquet" in shown) == (1, True)
+    code, shown = invoke(file, "--engine", "cpu", "--scheduler", "tcp://127.0.0.1:1")
+    assert (code, "choose the engine dask" in shown) == (1, True)
 
 
 def test_simulate_prints_a_table_and_json(file: Path) -> None:

@@ -78,9 +78,14 @@ class Space:
         """The utility as an array over y."""
         return np.array(self.utility)
 
+    def names(self, axis: Axis) -> tuple[str, ...]:
+        """The names on an axis."""
+        found: tuple[str, ...] = getattr(self, axis if axis == "implemented" else axis + "s")
+        return found
+
     def index(self, axis: Axis, label: Label) -> int:
         """The index of a name; an index is returned as it is, if there is such a one."""
-        names: tuple[str, ...] = getattr(self, axis if axis == "implemented" else axis + "s")
+        names = self.names(axis)
         if isinstance(label, str) and label in names:
             return names.index(label)
         if isinstance(label, int | np.integer) and not isinstance(label, bool) and 0 <= label < len(names):

@@ -1,13 +1,15 @@
 """Specs as people write them, in TOML or JSON: read, checked, and refused by file, key and value."""
 
+import difflib
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from takeup.errors import InputError, TakeupError
 from takeup.space import Space
@@ -67,11 +69,50 @@ def validated(model: type[Model], content: Mapping[str, Any], file: str) -> Mode
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"])) or "the whole"
-        absent = first["type"] == "missing"
-        value, allowed = ("nothing", "a value") if absent else (repr(first["input"]), first["msg"])
-        raise SpecError(f"{file}: {key}", value, allowed.removeprefix("Input should be ")) from None
+        found = [(_place(content, each), each) for each in error.errors()]
+        unknown = [each for each in found if each[1]["type"] == "extra_forbidden"]  # likelier than what it stands for
+        root = (unknown or found)[0][0]
+        place, first = max((each for each in unknown or found if each[0][: len(root)] == root), key=lambda e: len(e[0]))
+        name = f"{file}: {'.'.join(map(str, place)) or 'the whole'}"
+        if unknown:
+            known = _keys(model, place[:-1])
+            close = difflib.get_close_matches(str(place[-1]), known, n=1)
+            hint = f"did you mean {close[0]}?" if close else ""
+            raise SpecError(name, repr(first["input"]), f"one of the keys {', '.join(known)}", hint) from None
+        if first["type"] == "missing":
+            raise SpecError(name, "nothing", "a value") from None
+        said = dict.fromkeys(_allowed(each["msg"]) for other, each in found if other == place)
+        raise SpecError(name, repr(first["input"]), ", or ".join(said)) from None
+
+
+def _place(content: Any, error: ErrorDetails) -> tuple[int | str, ...]:
+    """Where an error is, in the words of the content: pydantic also names the alternatives that it tried."""
+    place: list[int | str] = []
+    for part in error["loc"]:
+        if (isinstance(content, Mapping) and part in content) or (isinstance(content, list) and isinstance(part, int)):
+            content = content[part]
+            place.append(part)
+    if error["type"] == "missing":
+        place.append(error["loc"][-1])
+    return tuple(place)
+
+
+def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
+    """The keys that a table of a model knows."""
+    for part in place:
+        inner = model.model_fields[str(part)].annotation if str(part) in model.model_fields else None
+        found = [each for each in (inner, *get_args(inner)) if isinstance(each, type) and issubclass(each, BaseModel)]
+        if not found:
+            break
+        model = found[0]
+    return list(model.model_fields)
+
+
+def _allowed(said: str) -> str:
+    """What would have been right, without pydantic's way of beginning its sentences."""
+    for beginning in ("Input should be ", "Value error, "):
+        said = said.removeprefix(beginning)
+    return said
 
 
 @contextmanager

@@ -44,6 +44,8 @@ def audit(
     else:
         for each in found:
             typer.echo(_said(each))
+        if not found:
+            typer.echo(f"{database} has no trials: there is nothing to audit")
     if not all(each.passed for each in found):
         raise typer.Exit(1)
 

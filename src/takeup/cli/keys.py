@@ -22,10 +22,12 @@ def create(
 ) -> None:
     """Make a key and print it, once."""
     from takeup.service.keys import add, new
-    from takeup.store import Store, looking
+    from takeup.store import Store, looking, reading
 
-    with looking(database):  # a misspelt name would make a database that no service uses
-        pass
+    with looking(database) as connection:  # a misspelt name would make a database that no service uses
+        there = reading.identifiers(connection)
+    for each in set(trial or ()) - set(there):
+        typer.echo(f"note: there is no trial {each} yet; there is {', '.join(there) or 'none at all'}", err=True)
     with Store(database) as store:
         key, token = new(name, scope, trial or None, at=store.clock(), by="command line")
         add(store, key)

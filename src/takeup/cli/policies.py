@@ -23,7 +23,7 @@ def policies(
         return
     table = Table(title="Policies, with their defaults")
     for name in ("name", "kind", "live", "compliance", "engines", "source"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == "kind")
     for row in rows:
         engines = "cpu, gpu, reference" if row["kernel"] else "reference"
         live = "yes" if row["live"] else "no"

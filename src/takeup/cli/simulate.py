@@ -38,6 +38,8 @@ def simulate(
     planned = plan(**simulation.arguments, seed=chosen, engine=engine, scheduler=scheduler)
     if out is not None and not out.parent.is_dir():
         raise InputError("--out", out, "a file in a folder that is there", f"make {out.parent} first")
+    if out is not None and out.suffix != ".parquet":
+        raise InputError("--out", out, "a name that ends in .parquet", "polars.read_parquet(..).write_csv(..) converts")
     finished = Trace.read(str(out)) if out is not None and out.exists() else None
     if finished is not None:
         _check(finished, planned, out)

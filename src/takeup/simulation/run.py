@@ -142,6 +142,8 @@ def _engine(
     """What runs a policy, and whose streams it uses: what the CPU and a cluster run is the same."""
     if name not in get_args(EngineName):
         raise InputError("engine", repr(name), f"one of {', '.join(get_args(EngineName))}")
+    if scheduler is not None and name != "dask":
+        raise InputError("scheduler", scheduler, f"none with the engine {name}", "choose the engine dask")
     if name == "dask":
         from takeup.simulation import compiled
         from takeup.simulation.cluster import Cluster

@@ -115,7 +115,8 @@ class Design:
     def index(self, axis: Axis, label: object) -> int:
         """The index of a label."""
         if not isinstance(label, str | int):
-            raise InputError(axis, repr(label), "a label")
+            given = "nothing" if label is None else repr(label)
+            raise InputError(axis, given, f"one of {', '.join(self.space.names(axis))}")
         return self.space.index(axis, label)
 
     def context_index(self, label: object) -> int:
@@ -164,7 +165,10 @@ def _policy(spec: TrialSpec, space: Space) -> Live:
     policy = policy_of(spec.policy)
     if not policy.live or not isinstance(policy, Live):
         raise InputError(
-            "kind", policy.name, "a live policy", "this one depends on its path and runs simulations alone"
+            "kind",
+            policy.name,
+            "a policy that may run a live trial; `takeup policies` lists them",
+            "this one depends on its path and runs simulations alone",
         )
     policy.start(space)
     if spec.compliance == "never" and isinstance(policy, Believing) and not _learns_unseen(policy, space):

@@ -14,6 +14,7 @@ from takeup.service.problem import Refused
 from takeup.service.routes.log import MEDIA, exported
 from takeup.store import reading
 from takeup.store.reading import Logged
+from takeup.trial.design import Design
 from takeup.trial.events import Event, event_of
 from takeup.trial.reporting import MOST_NUMBER
 
@@ -65,14 +66,14 @@ async def log(visit: Visit) -> Response:
     decision, before, after = (_number(asked, name, wrong) for name in ("decision", "before", "after"))
     unit = asked.get("unit") or None
 
-    def look(connection: Connection) -> tuple[list[Logged], bool]:
-        reading.head(connection, visit.trial)
+    def look(connection: Connection) -> tuple[list[Logged], bool, int]:
+        contexts = len(Design.of_text(reading.head(connection, visit.trial).spec).space.contexts)
         wanted = None if decision is None else [decision]
         if unit is not None:
             own = reading.of_unit(connection, visit.trial, unit, MOST_DECISIONS)
             wanted = own if wanted is None else [number for number in own if number in wanted]
         if wanted == []:
-            return [], False
+            return [], False, contexts
         found = reading.log(
             connection,
             visit.trial,
@@ -84,9 +85,9 @@ async def log(visit: Visit) -> Response:
         )
         entries = list(found)
         more = len(entries) > PAGE
-        return (entries[:PAGE] if after is None else entries[:PAGE][::-1]), more
+        return (entries[:PAGE] if after is None else entries[:PAGE][::-1]), more, contexts
 
-    found, more = await visit.read(lambda: visit.service.store.read(look))
+    found, more, contexts = await visit.read(lambda: visit.service.store.read(look))
     kept = {name: asked[name] for name in ("kind", "decision", "unit") if asked.get(name)}
     older = found and (more if after is None else True)
     newer = found and (before is not None if after is None else more)
@@ -95,6 +96,7 @@ async def log(visit: Visit) -> Response:
         422 if wrong else 200,
         trial=visit.trial,
         lines=[_line(each, visit.unblinded) for each in found],
+        contexts=contexts,
         kinds=KINDS,
         fields=asked,
         wrong=wrong,

@@ -33,6 +33,11 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def plural(number: int, noun: str) -> str:
+    """1 decision, 2 decisions."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def percent(share: float, digits: int = 0) -> str:
     """81 %, with a space that does not break."""
     return f"{100 * share:.{digits}f}\u00a0%"
@@ -66,7 +71,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(count=count, percent=percent, decimal=decimal, probability=probability, moment=moment)
+    made.filters.update(count=count, plural=plural, percent=percent, decimal=decimal, probability=probability, moment=moment)
     made.globals.update(asset=asset, version=__version__)
     return made
 

@@ -9,7 +9,7 @@ from takeup.diagnostics import Exclusion, Ignorable
 from takeup.live import Progress
 from takeup.live.findings import Disagreement, Findings, probability_of
 from takeup.live.summary import Withheld
-from takeup.service.pages.templates import count, percent
+from takeup.service.pages.templates import count, percent, plural
 
 FAR = 0.1
 """The headline gives the probability by intention to treat, too, where it is so far from that of the policy's model."""
@@ -66,11 +66,6 @@ def pending(progress: Progress) -> str:
 def chance(probability: float) -> str:
     """A probability that draws have estimated: never quite 0 or 1."""
     return ">\u00a00.99" if probability > 0.99 else "<\u00a00.01" if probability < 0.01 else f"{probability:.2f}"
-
-
-def plural(number: int, noun: str) -> str:
-    """1 decision, 2 decisions."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _leading(found: Findings) -> Iterator[str]:
