@@ -112,8 +112,8 @@ def service(folder: Path, times: int, *, writer: bool = False) -> bool:
         killed, acknowledged, broken = killed + some, acknowledged + len(said), broken + said.broken
         shutil.rmtree(place)
     print(
-        f"{killed} SIGKILLs of a service{"'s writer" if writer else ''}: {acknowledged} acknowledged, {broken} connections broke and asked again,"
-        f" missing or wrong: {missing[:3]}"
+        f"{killed} SIGKILLs of {'the writer of a service' if writer else 'a service'}: {acknowledged} acknowledged,"
+        f" {broken} clients got no answer and asked again, missing or wrong: {missing[:3]}"
     )
     return not missing
 

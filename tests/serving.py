@@ -87,7 +87,8 @@ class Served:
 
     def kill_writer(self) -> None:
         """SIGKILL for the process that writes; the one that answers stays."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()  # a process is listed under the thread that began it
+        children = [pid for task in tasks for pid in (task / "children").read_text().split()]
         (writer,) = (pid for pid in children if b"takeup.live.writer" in Path(f"/proc/{pid}/cmdline").read_bytes())
         os.kill(int(writer), signal.SIGKILL)
 

@@ -12,6 +12,7 @@ from takeup import __version__, errors
 from takeup.cli import app, main
 from takeup.live import Trial
 from takeup.paper import contextual
+from takeup.store import Store
 
 runner = CliRunner()
 

@@ -75,7 +75,7 @@ def test_a_file_says_it_all(file: Path) -> None:
         ("horizon = 50", "", "trial.toml: horizon: got nothing, expected a value"),
         ("horizon = 50", "horison = 50", "horizon, replications, seed, record, steps, space, environments, policies"),
         ("horizon = 50", "horison = 50", "; did you mean horizon?"),
-        ("share = [0.5, 0.5]", "shares = [0.5, 0.5]", "environments.types.shares: got [0.5, 0.5], expected one of the keys"),
+        ("share = [0.5, 0.5]", "shares = [0.5, 0.5]", "environments.types.shares: got [0.5, 0.5], expected one of"),
         ("horizon = 50", "horizon = ", "expected TOML"),
         ("[0.9, 0.1]", "[0.9, 0.2]", "trial.toml: environments.plain.compliance: got a row with sum 1.1"),
         ("soft_start = 10", "soft_start = -1", "trial.toml: policies.0.soft_start: got -1"),

@@ -108,13 +108,15 @@ async def decide_and_report(port: int, requests: load.Requests, run: str, until:
 
     async def client(name: int) -> None:
         connection = await load.Connection.open(port)
-        for i in itertools.count():
-            if time.monotonic() > until:
-                break
-            said.pending.append((f"{run}-{name}-{i}", i))
-            await both(connection, requests, f"{run}-{name}-{i}", i, said)
-            said.pending.remove((f"{run}-{name}-{i}", i))
-        connection.close()
+        try:
+            for i in itertools.count():
+                if time.monotonic() > until:
+                    break
+                said.pending.append((f"{run}-{name}-{i}", i))
+                await both(connection, requests, f"{run}-{name}-{i}", i, said)
+                said.pending.remove((f"{run}-{name}-{i}", i))
+        finally:
+            connection.close()
 
     async def until_it_breaks(name: int) -> None:
         try:

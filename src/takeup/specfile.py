@@ -89,7 +89,8 @@ def _place(content: Any, error: ErrorDetails) -> tuple[int | str, ...]:
     """Where an error is, in the words of the content: pydantic also names the alternatives that it tried."""
     place: list[int | str] = []
     for part in error["loc"]:
-        if (isinstance(content, Mapping) and part in content) or (isinstance(content, list) and isinstance(part, int)):
+        inside = part in content if isinstance(content, Mapping) else isinstance(content, list) and type(part) is int
+        if inside:
             content = content[part]
             place.append(part)
     if error["type"] == "missing":

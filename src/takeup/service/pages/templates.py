@@ -71,7 +71,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(count=count, plural=plural, percent=percent, decimal=decimal, probability=probability, moment=moment)
+    made.filters.update(count=count, plural=plural, percent=percent, decimal=decimal)
+    made.filters.update(probability=probability, moment=moment)
     made.globals.update(asset=asset, version=__version__)
     return made
 

@@ -10,7 +10,7 @@ from takeup.live import Progress, progress_in
 from takeup.service.keys import SCOPES
 from takeup.service.pages.board import boards_of
 from takeup.service.pages.page import HOME, READERS, Pages, Visit
-from takeup.service.pages.words import plural
+from takeup.service.pages.templates import plural
 from takeup.service.pages.worker import Brief
 from takeup.store import reading
 
