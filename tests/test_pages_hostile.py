@@ -1,5 +1,6 @@
 """500 hostile texts in every text field of every form: no page breaks, and nothing of theirs is run."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -13,13 +14,14 @@ from visiting import Parsed, Visitor, choose, harmless
 TEXTS = texts()
 TRY = {"follow_usual": "90", "follow_new": "60", "well_usual": "40", "well_new": "60", "unlike": "0"}
 SPEC_FIELDS = (
-    *("name", "trial", "description", "proposals", "contexts", "implemented", "intended", "outcome-0", "utility-0"),
+    *("name", "trial", "description", "proposals", "contexts", "implemented", "intended"),
+    *("outcome-0", "utility-0", "outcome-2", "utility-2"),
     *("policy", "compliance", "decisions", "floor", "ceiling", "burn_in", "window", "maximum", "probability_best"),
     *("by", "sketch"),
 )
 FORMS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "/app/sign-in": ({"key": "", "next": "/app"}, ("key", "next")),
-    "/app/new": ({**choose(name=""), "do": "save"}, (*SPEC_FIELDS, "rate-0-1", "people", "per_day")),
+    "/app/new": ({**choose(name=""), "do": "save"}, (*SPEC_FIELDS, "rate-0-1", "rate-1-1", "people", "per_day")),
     "/app/trials/draft/edit": ({**choose(name=""), "do": "save"}, SPEC_FIELDS),
     "/app/trials/open/state": ({"state": "stopped"}, ("state", "reason", "sure")),
     "/app/trials/open/decide": ({"unit": "", "context": "x"}, ("unit", "occasion", "context", "key")),
@@ -62,15 +64,36 @@ def test_every_form_field_is_in_the_table(api: asgi.Api, boss: Visitor) -> None:
 
 @pytest.mark.parametrize("path", FORMS)
 def test_hostile_texts_break_no_form(api: asgi.Api, boss: Visitor, path: str) -> None:
-    """Every text is in every field once: in the i-th sending field j holds text i + 61 j.
+    """The form of a draft is that of a new trial: a tenth has to do there."""
+    _send_all(api, boss, path, 10 if path.endswith("/edit") else 1)
 
-    The form of a draft is that of a new trial: a tenth has to do there.
-    """
+
+@pytest.mark.long
+def test_hostile_texts_break_no_draft(api: asgi.Api, boss: Visitor) -> None:
+    _send_all(api, boss, "/app/trials/draft/edit", 1)
+
+
+def test_hostile_specs_break_no_page(api: asgi.Api, boss: Visitor) -> None:
+    """Every text pasted for a spec; and in a spec as key, label and value of a spec that is right, but for it."""
+
+    async def story(some: list[str]) -> None:
+        for text in some:
+            spec = {"name": text, text: 1, "space": {"proposals": [text, "b"], text: 1}, "policy": {"kind": text}}
+            for pasted in (text, json.dumps(spec), f"name = {json.dumps(text)}"):
+                reply = await boss.sent("/app/new", {"by": "paste", "text": pasted, "trial": "", "do": "save"})
+                _check(reply, [text], thorough=pasted == text)
+
+    for first in range(0, len(TEXTS), 100):
+        api.run(story(TEXTS[first : first + 100]))
+
+
+def _send_all(api: asgi.Api, boss: Visitor, path: str, step: int) -> None:
+    """Every text, or every so many, is in every field once: in the i-th sending field j holds text i + 61 j."""
     whole, fields = FORMS[path]
     free = [name for name in fields if name not in ("do", "by", "state", "sure")]
 
     async def story(some: range) -> None:
-        for i in some[:: 10 if path.endswith("/edit") else 1]:
+        for i in some[::step]:
             given = {name: TEXTS[(i + 61 * j) % len(TEXTS)] for j, name in enumerate(free)}
             _check(await boss.sent(path, {**whole, **given}), list(given.values()), thorough=i % 10 == 0)
 
