@@ -422,3 +422,24 @@ def test_a_clock_that_goes_back_does_not_take_the_log_with_it() -> None:
         trial.decide("b", 0)
         assert [logged.at for logged in trial.log()] == [10_000_000] * 4
         assert trial.audit().passed
+
+
+def test_what_cannot_be_worked_out_ahead_stops_nobody(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a large group the writer works ahead; where that fails, it says so and goes on."""
+    tried: list[int] = []
+
+    def expect(*_: object) -> None:
+        tried.append(1)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("takeup.trial.decision.expect", expect)
+    trial.decide("before", 0)
+    running, released = threading.Event(), threading.Event()
+    held = trial.store.submit(trial.id, Wait(running, released))
+    assert running.wait(10)
+    many = [trial.submit(Decide(ask=Ask(unit=f"u{i}", context=i % 2))) for i in range(20)]
+    released.set()
+    held.result(10)
+    assert sorted(each.result(10).number for each in many) == list(range(2, 22))
+    assert trial.decide("after", 1).number == 22
+    assert tried

@@ -122,9 +122,12 @@ class Writer:
     def rest(self) -> None:
         """Work out what the next decisions will most likely need; what is left of the time, sleep."""
         until = time.perf_counter() + PAUSE_SECONDS
-        for book, context in self._expected:
-            decision.expect(book.design, book.secret, book.counts, context)
-        self._expected.clear()
+        expected, self._expected = self._expected, []
+        try:
+            for book, context in expected:
+                decision.expect(book.design, book.secret, book.counts, context)
+        except Exception:
+            LOG.exception("what decisions will need was not worked out")  # those that need it will say why
         left = until - time.perf_counter()
         if left > 0:
             time.sleep(left)
