@@ -178,6 +178,14 @@ def test_an_empty_trial_has_a_page() -> None:
     assert "<svg" not in html
 
 
+def test_silence_means_nothing_as_long_as_little_is_known() -> None:
+    counts = np.zeros((2, 2, 2, 2), dtype=np.int64)
+    counts[0, :, 0, 0] = 3
+    few = words.checks(findings_of(book_of(counts), 0))
+    assert [check.state for check in few[:2]] == ["unknown", "unknown"]
+    assert few[0].words == "Too early to say, with 6 decisions."
+
+
 def test_hostile_labels_run_nothing() -> None:
     hostile = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>']
     spec = {

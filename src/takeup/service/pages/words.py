@@ -14,6 +14,9 @@ from takeup.service.pages.templates import count, percent, plural
 FAR = 0.1
 """The headline gives the probability by intention to treat, too, where it is so far from that of the policy's model."""
 
+FEW = 20
+"""With fewer decisions a check that does not sound says nothing."""
+
 State = Literal["fine", "sounds", "unknown"]
 
 
@@ -134,6 +137,8 @@ def _ratio(found: Findings) -> Check:
             " twice or were not drawn from these probabilities: find out which before you use the results."
         )
         return Check(name, "sounds", "Proposals did not come as often as the log says", words, detail)
+    if found.summary.progress.decisions < FEW:
+        return _early(name, "Proposals", found.summary.progress.decisions, "decision", detail)
     words = "Proposals came as often as the probabilities in the log say, adapting as they do."
     return Check(name, "fine", "Proposals came as often as logged", words, detail)
 
@@ -151,11 +156,18 @@ def _ignorable(found: Ignorable | Withheld) -> Check:
             " not."
         )
         return Check(name, "sounds", "Those who comply differ from those who do not", words, found.summary())
+    if found.used < FEW:
+        return _early(name, "Compliance", found.used, "known outcome", found.summary())
     words = (
         "Nothing says that those who comply differ from those who do not. That is no proof: small differences need many"
         " decisions to show. You may look as often as you like."
     )
     return Check(name, "fine", "Compliers look like the others", words, found.summary())
+
+
+def _early(name: str, what: str, number: int, noun: str, detail: str) -> Check:
+    """Silence means nothing yet."""
+    return Check(name, "unknown", f"{what} not judged yet", f"Too early to say, with {plural(number, noun)}.", detail)
 
 
 def _exclusion(found: Exclusion | Withheld) -> Check:
