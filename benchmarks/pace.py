@@ -64,8 +64,7 @@ class Load:
         Every request has a time when it is due, and its latency counts from there: a server that stalls does not stop
         the clock. A report is due when its decision has been answered, at the earliest.
         """
-        async with self.connected(), asyncio.TaskGroup() as group:
-            gc.disable()  # it would stop this process, whose clock it is
+        async with self.connected(), _undisturbed(), asyncio.TaskGroup() as group:
             begun, total = time.perf_counter(), round(rate * seconds)
             answered: asyncio.Queue[tuple[int, int, float]] = asyncio.Queue()
 
@@ -88,7 +87,6 @@ class Load:
 
             group.create_task(decide())
             group.create_task(report())
-        gc.enable()
         self.seconds = time.perf_counter() - begun
 
     async def flat_out(self, seconds: float, name: str) -> None:
@@ -171,6 +169,16 @@ class Load:
             seen.refused.append(f"{status} {answer.decode(errors='replace')}")
             return None
         return json.loads(answer)
+
+
+@asynccontextmanager
+async def _undisturbed() -> AsyncIterator[None]:
+    """Without the collector of garbage, which would stop this process, whose clock it is."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _until(due: float) -> Awaitable[None]:

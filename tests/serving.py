@@ -85,12 +85,12 @@ class Served:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(WAIT)
 
-    def kill_writer(self) -> None:
-        """SIGKILL for the process that writes; the one that answers stays."""
+    def writer(self) -> int | None:
+        """The process that writes, if one runs."""
         tasks = Path(f"/proc/{self.process.pid}/task").iterdir()  # a process is listed under the thread that began it
         children = [pid for task in tasks for pid in (task / "children").read_text().split()]
-        (writer,) = (pid for pid in children if b"takeup.live.writer" in Path(f"/proc/{pid}/cmdline").read_bytes())
-        os.kill(int(writer), signal.SIGKILL)
+        found = [pid for pid in children if b"takeup.live.writer" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        return int(found[0]) if found else None
 
     def stop(self) -> int:
         """SIGTERM, and wait until it has finished what it had accepted."""

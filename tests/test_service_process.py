@@ -77,7 +77,7 @@ def test_two_processes_on_one_database_agree(postgres: servers.Server, tmp_path:
 def test_nothing_acknowledged_is_lost_by_a_kill(tmp_path: Path, writer: bool) -> None:
     said, missing = torment.killed_again_and_again(tmp_path, kills=2, seconds=0.7, seed=1, writer=writer)
     assert missing == []
-    assert said.broken >= 2 or writer  # who has nothing on the way does not notice
+    assert said.broken >= 2 or writer  # one that dies while it rests is replaced, and nobody notices
     assert said.pending == []
 
 

@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from takeup import errors
-from takeup.errors import ConflictError, LabelError, NotFoundError, ReusedKeyError, StoreError, TakeupError
-from takeup.live import Trial
+from takeup.errors import ConflictError, InputError, LabelError, NotFoundError, ReusedKeyError, StoreError, TakeupError
+from takeup.live import Trial, new_key
 from takeup.live.writer import Setting
 from takeup.store import Store, Writer, library
 from takeup.store.apart import Apart, _done
@@ -38,6 +38,24 @@ SPEC: dict[str, Any] = {
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with Setting(str(tmp_path_factory.mktemp("apart") / "t.db")).store() as opened:
         yield opened
+
+
+REFUSES = """
+from takeup.errors import InputError
+from takeup.pipes import standard
+from takeup.store.apart import attend
+def refuse(setting):
+    raise InputError("anchors", "x", "y")
+attend(refuse, *standard())
+"""
+
+
+def _kill(store: Store) -> None:
+    """And wait until it is dead."""
+    os.kill(_pid(store), signal.SIGKILL)
+    assert isinstance(store.writer, Apart)
+    assert store.writer._process is not None
+    store.writer._process.wait(60)
 
 
 def _pid(store: Store) -> int:
@@ -77,13 +95,31 @@ def test_a_writer_that_dies_is_started_again_and_has_lost_nothing(store: Store) 
     trial.start()
     before = [trial.decide(f"u{i}", i % 2, key=f"k{i}").proposal for i in range(30)]
     first = _pid(store)
-    os.kill(first, signal.SIGKILL)
-    with pytest.raises(StoreError, match=r"has ended .*; ask again under the same idempotency key"):
-        trial.decide("u30", 0, key="k30")
-    assert trial.decide("u30", 0, key="k30").number == 31
+    _kill(store)
+    assert trial.decide("u30", 0, key="k30").number == 31  # nobody had asked it anything
     assert _pid(store) != first
+    with pytest.raises(StoreError, match="has ended; ask again under the same idempotency key"):
+        store.write(partial(_count, "api_keys")).result()  # of a module that it cannot import
+    assert trial.decide("u31", 0, key="k31").number == 32
     assert [trial.decide(f"u{i}", i % 2, key=f"k{i}").proposal for i in range(30)] == before
     assert trial.audit().passed
+
+
+def test_a_writer_that_cannot_be_started_again_is_unavailable_until_it_can(store: Store) -> None:
+    trial = Trial.create(store, SPEC, trial="stubborn")
+    trial.start()
+    assert isinstance(store.writer, Apart)
+    right = store.writer._command
+    for wrong in (("/nowhere/python",), (sys.executable, "-c", "pass"), (sys.executable, "-c", REFUSES)):
+        store.writer._command = wrong
+        _kill(store)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="cannot be started"):
+                trial.decide("a", 0)
+        store.writer.rest()
+        store.writer._command = right
+        assert trial.decide("a", 0).number == 1
+    assert store.writing
 
 
 def test_signals_are_for_whoever_asks(store: Store) -> None:
@@ -150,6 +186,19 @@ def test_every_error_of_ours_can_cross_over() -> None:
 def test_what_cannot_be_opened_is_said_here(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no folder"):
         Setting(str(tmp_path / "nowhere" / "t.db")).store()
+    key = tmp_path / "key"
+    new_key(key)
+    with pytest.raises(InputError, match=r"anchors: got .* expected a file that can be appended to"):
+        Setting(str(tmp_path / "t.db"), tmp_path / "nowhere" / "a", key).store()
+    with pytest.raises(StoreError, match="no URL of a database") as caught:
+        Setting("postgresql://me:hunter2@host:port/t").store()
+    assert "hunter2" not in str(caught.value)
+
+
+def test_what_lies_about_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "queue.py").write_text("raise SystemExit('wrong queue')")
+    monkeypatch.chdir(tmp_path)
+    Setting("t.db").store().close()
 
 
 def test_it_ends_with_whoever_asks(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Time series of bounded size, against a list of all decisions."""
+"""Time series that hardly grow, against a list of all decisions."""
 
 from typing import Any
 

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import itertools
 import json
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
@@ -189,31 +191,34 @@ def killed_again_and_again(
     """
     database, said, rng = folder / "trials.db", Acknowledged(), stream(seed)
     server = Served(database, folder, ["--rate", "1000000"])
-    key = server.key("decide", "report", "design")
-    trial = server.trial(SPEC, key)
-    missing: list[str] = []
-    for run in range(kills):
-        requests, port = load.Requests(trial, key), server.port
+    try:
+        key = server.key("decide", "report", "design")
+        trial = server.trial(SPEC, key)
+        missing: list[str] = []
+        for run in range(kills):
+            requests, before, victim = load.Requests(trial, key), len(said), server.writer()
+            assert victim is not None
 
-        async def under_load(server: Served, requests: load.Requests, port: int, run: int) -> None:
-            until = time.monotonic() + (2 * seconds if writer else 60)  # clients whom the kill spares go on until then
-            running = asyncio.create_task(decide_and_report(port, requests, f"{run}", until, said), name="load")
-            await asyncio.sleep(seconds * (0.5 + rng.random()))
-            if writer:
-                server.kill_writer()
-            else:
-                server.kill()
-            with contextlib.suppress(OSError):
-                await running
+            async def under_load(server: Served, requests: load.Requests, run: int, victim: int) -> None:
+                until = time.monotonic() + (2 * seconds if writer else 60)  # those whom the kill spares go on
+                running = asyncio.create_task(decide_and_report(server.port, requests, f"{run}", until, said))
+                await asyncio.sleep(seconds * (0.5 + rng.random()))
+                if writer:
+                    os.kill(victim, signal.SIGKILL)
+                else:
+                    server.kill()
+                with contextlib.suppress(OSError):
+                    await running
 
-        before = len(said)
-        asyncio.run(under_load(server, requests, port, run))
-        assert len(said) > before, "nothing was acknowledged before the kill"
-        if not writer:
-            server = Served(database, folder, ["--rate", "1000000"], server.port)
-        asyncio.run(again(server.port, requests, said))
-        missing = lost(database, trial, said)
-        if missing:
-            break
-    server.stop()
+            asyncio.run(under_load(server, requests, run, victim))
+            assert len(said) > before, "nothing was acknowledged before the kill"
+            if not writer:
+                server = Served(database, folder, ["--rate", "1000000"], server.port)
+            asyncio.run(again(server.port, requests, said))
+            assert server.writer() not in (None, victim)
+            missing = lost(database, trial, said)
+            if missing:
+                break
+    finally:
+        server.stop()
     return said, missing

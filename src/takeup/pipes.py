@@ -1,4 +1,4 @@
-"""Values between two processes of one program, over pipes."""
+"""Other processes of this program, and values that cross the pipes to them."""
 
 import os
 import pickle
@@ -28,6 +28,11 @@ def unpacked(pipe: IO[bytes]) -> Any:
         if len(content) == size:
             return pickle.loads(content)
     raise EOFError("the other process has ended")
+
+
+def running(module: str) -> tuple[str, ...]:
+    """The command that runs a module of ours; nothing that lies about in the working folder is imported instead."""
+    return sys.executable, "-P", "-m", module
 
 
 def standard() -> tuple[IO[bytes], IO[bytes]]:

@@ -26,7 +26,7 @@ def create(
 
     with looking(database) as connection:  # a misspelt name would make a database that no service uses
         there = reading.identifiers(connection)
-    for each in set(trial or ()) - set(there):
+    for each in sorted(set(trial or ()) - set(there)):
         typer.echo(f"note: there is no trial {each} yet; there is {', '.join(there) or 'none at all'}", err=True)
     with Store(database) as store:
         key, token = new(name, scope, trial or None, at=store.clock(), by="command line")

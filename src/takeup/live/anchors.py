@@ -70,7 +70,10 @@ class Anchors:
         self._written: dict[str, int] = {}
         self._waiting: dict[str, Anchor] = {}
         self._lock = threading.Lock()
-        self._file = self.path.open("a", encoding="utf-8")
+        try:
+            self._file = self.path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise InputError("anchors", path, f"a file that can be appended to ({error.strerror})") from None
 
     def saw(self, book: Book) -> None:
         """A trial has this head now."""

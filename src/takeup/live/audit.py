@@ -209,7 +209,7 @@ class _Replay:
         yield from self._compare("rollup", rows, ("first", "context"))
 
     def _compare(self, table: str, wanted: dict[Any, dict[str, Any]], names: tuple[str, ...]) -> Iterator[Difference]:
-        """A table of bounded size, or of small rows, against what it should hold."""
+        """A table that stays small, or has small rows, against what it should hold."""
         left = dict(wanted)
         for row in reading.stored(self.connection, self.trial, table):
             place = tuple(row[name] for name in names)

@@ -15,6 +15,7 @@ from takeup.errors import StoreError
 from takeup.live import export
 from takeup.live.anchors import Anchor, read_anchors, read_key
 from takeup.live.audit import audit
+from takeup.pipes import running
 from takeup.store import looking
 
 Kind = Literal["audit", "export"]
@@ -69,9 +70,7 @@ class Errand:
             StoreError: the process failed.
         """
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            __name__,
+            *running(__name__),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from takeup import logs
 from takeup.live.anchors import Anchors, read_key
-from takeup.pipes import standard
+from takeup.pipes import running, standard
 from takeup.store import Store, Writer, shared
 from takeup.store.apart import Apart, attend
 
@@ -37,7 +37,7 @@ class Setting:
     def store(self) -> Store:
         """The database, with a writer in a process of its own; in this one, where nobody else may open it."""
         if shared(self.database):
-            return Store(self.database, writer=Apart((sys.executable, "-m", __name__), self))
+            return Store(self.database, writer=Apart(running("takeup.live.writer"), self))
         return Store(self.database, writer=self.open())
 
 
@@ -48,7 +48,7 @@ def main() -> None:
     logs.configure(sys.stderr)
     gc.collect()
     gc.freeze()  # what was imported stays for ever, and need not be looked at again
-    attend(Setting.open, *standard())
+    attend(lambda setting: setting.open(), *standard())
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from takeup.errors import StoreError
+from takeup.pipes import running
 from takeup.service.problem import Refused
 
 SECONDS = 90.0
@@ -103,9 +103,7 @@ class Background:
 
 async def _run(job: Job, module: str, content: Mapping[str, Any]) -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        module,
+        *running(module),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -74,7 +74,7 @@ def _settle() -> None:
     """Two things that only the slowest requests feel.
 
     What was imported stays for ever, and a collector of garbage need not look at it again. The thread that answers
-    waits at most so long for the one that writes.
+    waits at most so long for others, of which the one that writes is busy where the database allows no other process.
     """
     gc.collect()
     gc.freeze()

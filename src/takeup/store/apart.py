@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 class Apart:
-    """A writer that another process is, which begins again where it has died.
+    """A writer that another process is, which is replaced when it dies.
 
     Args:
         command: starts a process that answers its input by `attend`.
@@ -36,21 +36,21 @@ class Apart:
     def __init__(self, command: Sequence[str], setting: object) -> None:
         self._command, self._setting = command, setting
         self._process: subprocess.Popen[bytes] | None = None
-        self._started()
+        self._start()
 
     @property
     def pid(self) -> int | None:
-        """The process's number, while it runs."""
+        """The process's number, while there is one."""
         return None if self._process is None else self._process.pid
 
     def run(self, jobs: Sequence[Job]) -> None:
         """Have the commands run, and pass on what became of them."""
         try:
             replies = self._ask("run", [(job.trial, job.command) for job in jobs])
+        except StoreError as error:
+            replies = [(None, StoreError(str(error))) for _ in jobs]
         except Exception as error:
-            for job in jobs:
-                job.promise.set_exception(error)
-            return
+            replies = [(None, error) for _ in jobs]
         for job, (reply, failed) in zip(jobs, replies, strict=True):
             if failed is None:
                 job.promise.set_result(reply)
@@ -65,11 +65,10 @@ class Apart:
         return reply  # type: ignore[no-any-return]  # a pipe cannot say what comes out of it
 
     def rest(self) -> None:
-        """Wait until it has rested."""
-        try:
-            self._ask("rest", None)
-        except StoreError:
-            LOG.exception("while resting")  # the next request starts it again
+        """Wait until it has rested; one that has died rests."""
+        if self._process is not None:
+            with suppress(StoreError):
+                self._exchange(self._process, ("rest", None))
 
     def close(self) -> None:
         """Let it finish."""
@@ -79,26 +78,34 @@ class Apart:
         try:
             process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            LOG.error("the process that writes did not finish within %g seconds", PATIENCE)
             process.kill()
             process.communicate()
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for this process
-            )
-            failed = self._exchange(self._process, self._setting)
-            if failed is not None:
-                self.close()
-                raise failed
-        return self._process
+        if process.returncode:
+            LOG.error("the process that writes (%d) ended with %d", process.pid, process.returncode)
 
     def _ask(self, what: str, content: object) -> Any:
-        return self._exchange(self._started(), (what, content))
+        """What it answers; where it had died before it was asked, another one is."""
+        if self._process is not None and self._process.poll() is not None:
+            self._bury(self._process)
+        if self._process is None:
+            try:
+                self._start()
+            except Exception as error:
+                raise StoreError(f"the process that writes cannot be started: {error}") from error
+        assert self._process is not None
+        return self._exchange(self._process, (what, content))
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for this process
+        )
+        failed = self._exchange(self._process, self._setting)
+        if failed is not None:
+            self.close()
+            raise failed
 
     def _exchange(self, process: subprocess.Popen[bytes], content: object) -> Any:
         assert process.stdin is not None  # both are pipes
@@ -109,14 +116,18 @@ class Apart:
             process.stdin.flush()
             return unpacked(process.stdout)
         except (OSError, EOFError) as error:
-            self._process = None
-            process.kill()
+            self._bury(process)
+            raise StoreError("the process that writes has ended; ask again under the same idempotency key") from error
+
+    def _bury(self, process: subprocess.Popen[bytes]) -> None:
+        """Let go of a process that has died."""
+        self._process = None
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
             with suppress(OSError):
-                process.stdin.close()  # what nobody took
-            process.stdout.close()
-            process.wait()
-            ended = f"the process that writes has ended ({error}); ask again under the same idempotency key"
-            raise StoreError(ended) from error
+                if pipe is not None:
+                    pipe.close()  # with what nobody took
+        LOG.error("the process that writes (%d) ended with %d", process.pid, process.wait())
 
 
 def attend(opening: Callable[[Any], Writer], tasks: IO[bytes], answers: IO[bytes]) -> None:
@@ -133,13 +144,14 @@ def attend(opening: Callable[[Any], Writer], tasks: IO[bytes], answers: IO[bytes
         answers.flush()
 
     try:
+        setting = unpacked(tasks)
         try:
-            writer = opening(unpacked(tasks))
-        except TakeupError as error:
-            answer(error)
+            writer = opening(setting)
+        except Exception as error:
+            answer(_portable(error))
             return
-        answer(None)
         try:
+            answer(None)
             while True:
                 what, content = unpacked(tasks)
                 answer(_done(writer, what, content))

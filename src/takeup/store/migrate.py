@@ -26,6 +26,8 @@ def migrate(connection: Connection) -> None:
     if revision(connection) == HEAD:
         return
     if connection.dialect.name == "postgresql":
+        for name in ("lock_timeout", "idle_in_transaction_session_timeout"):  # a long log takes its time
+            connection.execute(text(f"SET LOCAL {name} = 0"))
         connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
     found = revision(connection)
     if found == HEAD:

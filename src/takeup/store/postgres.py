@@ -3,9 +3,9 @@
 import importlib.util
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import Engine, create_engine, event, exc, make_url
 
-from takeup.errors import MissingExtraError
+from takeup.errors import MissingExtraError, StoreError
 
 LOCK_SECONDS = 30
 
@@ -24,7 +24,10 @@ def _engine(url: str, connections: int, **options: Any) -> Engine:
     """Connections that wait for the disk at every commit, whatever the server's default."""
     if importlib.util.find_spec("psycopg") is None:
         raise MissingExtraError("psycopg", "postgres")
-    where = make_url("postgresql" + url[url.index(":") :]).set(drivername="postgresql+psycopg")
+    try:
+        where = make_url("postgresql" + url[url.index(":") :]).set(drivername="postgresql+psycopg")
+    except (exc.ArgumentError, ValueError):  # their words would show the password
+        raise StoreError("this is no URL of a database; one is postgresql://user:password@host:5432/name") from None
     made = create_engine(
         where,
         pool_size=connections,

@@ -69,6 +69,11 @@ class Store:
         return "postgresql" if self.url.startswith("postgres") else "sqlite"
 
     @property
+    def writing(self) -> bool:
+        """Whether what is handed in will be taken."""
+        return self._thread.is_alive()
+
+    @property
     def queued(self) -> int:
         """How many requests wait for the next transaction."""
         return self._jobs.qsize()

@@ -1,4 +1,4 @@
-"""Time series of bounded size: what pages show of a trial's course, and what the sample-ratio check needs.
+"""Time series that hardly grow: what pages show of a trial's course, and what the sample-ratio check needs.
 
 The first decisions have buckets of their own; later ones share them, by twos, by fours and so on, as the trial grows.
 A bucket is never touched again when it is full: whoever reads merges the old, fine ones, so that nobody who writes has

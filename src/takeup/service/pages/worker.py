@@ -3,12 +3,11 @@
 import asyncio
 import os
 import pickle
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 from takeup.errors import TakeupError
-from takeup.pipes import HEAD, packed
+from takeup.pipes import HEAD, packed, running
 from takeup.trial.book import Book
 
 MODULE = "takeup.service.pages.drawing"
@@ -87,7 +86,7 @@ class DrawingError(TakeupError):
 class Worker:
     """One process, which starts with the first task, is replaced when it dies, and ends when nobody holds its input."""
 
-    def __init__(self, command: tuple[str, ...] = (sys.executable, "-m", MODULE), patience: float = PATIENCE) -> None:
+    def __init__(self, command: tuple[str, ...] = running(MODULE), patience: float = PATIENCE) -> None:
         self._command, self._patience = command, patience
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()

@@ -27,6 +27,8 @@ async def ready(request: Request) -> Health:
     """The database answers, and not too much waits for it."""
     service = service_of(request)
     await service.read(lambda: service.store.read(lambda connection: connection.execute(select(literal(1))).scalar()))
+    if not service.store.writing:
+        raise StoreError("nothing is written any more; start the service again")
     if service.store.queued >= service.settings.queue_limit:
         raise StoreError("too many requests are waiting for the database")
     return Health(version=__version__)
