@@ -18,7 +18,7 @@ from sqlalchemy import Connection, text
 from takeup import errors
 from takeup.errors import ConflictError, InputError, LabelError, NotFoundError, ReusedKeyError, StoreError, TakeupError
 from takeup.live import Trial, new_key
-from takeup.live.writer import Setting
+from takeup.live.writer import Opening
 from takeup.store import Store, Writer, library
 from takeup.store.apart import Apart, _done
 from takeup.trial import Book
@@ -36,7 +36,7 @@ SPEC: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Setting(str(tmp_path_factory.mktemp("apart") / "t.db")).store() as opened:
+    with Opening(str(tmp_path_factory.mktemp("apart") / "t.db")).store() as opened:
         yield opened
 
 
@@ -185,28 +185,28 @@ def test_every_error_of_ours_can_cross_over() -> None:
 
 def test_what_cannot_be_opened_is_said_here(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no folder"):
-        Setting(str(tmp_path / "nowhere" / "t.db")).store()
+        Opening(str(tmp_path / "nowhere" / "t.db")).store()
     key = tmp_path / "key"
     new_key(key)
     with pytest.raises(InputError, match=r"anchors: got .* expected a file that can be appended to"):
-        Setting(str(tmp_path / "t.db"), tmp_path / "nowhere" / "a", key).store()
+        Opening(str(tmp_path / "t.db"), tmp_path / "nowhere" / "a", key).store()
     with pytest.raises(StoreError, match="no URL of a database") as caught:
-        Setting("postgresql://me:hunter2@host:port/t").store()
+        Opening("postgresql://me:hunter2@host:port/t").store()
     assert "hunter2" not in str(caught.value)
 
 
 def test_what_lies_about_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "queue.py").write_text("raise SystemExit('wrong queue')")
     monkeypatch.chdir(tmp_path)
-    Setting("t.db").store().close()
+    Opening("t.db").store().close()
 
 
 def test_it_ends_with_whoever_asks(tmp_path: Path) -> None:
     """The one that asks is killed, and cannot say goodbye."""
     script = f"""
 import os, signal
-from takeup.live.writer import Setting
-store = Setting({str(tmp_path / "t.db")!r}).store()
+from takeup.live.writer import Opening
+store = Opening({str(tmp_path / "t.db")!r}).store()
 print(store.writer.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """

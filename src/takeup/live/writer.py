@@ -14,7 +14,7 @@ from takeup.store.apart import Apart, attend
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Opening:
     """What a writer is told.
 
     Attributes:

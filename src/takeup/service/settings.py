@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from takeup.errors import InputError
-from takeup.live.writer import Setting
+from takeup.live.writer import Opening
 from takeup.store import Store
 
 DATABASE = "takeup.db"
@@ -76,7 +76,7 @@ class Settings:
 
     def store(self) -> Store:
         """The database."""
-        return Setting(self.database, self.anchors, self.anchor_key).store()
+        return Opening(self.database, self.anchors, self.anchor_key).store()
 
     @property
     def loopback(self) -> bool:

@@ -11,7 +11,7 @@ from takeup.store import postgres, sqlite
 from takeup.store.migrate import HEAD, revision
 
 
-def writer(url: str, synchronous: sqlite.Synchronous) -> Engine:
+def writing_engine(url: str, synchronous: sqlite.Synchronous) -> Engine:
     """What writes."""
     if url.startswith("postgres"):
         return postgres.writer(url)
@@ -24,7 +24,7 @@ def writer(url: str, synchronous: sqlite.Synchronous) -> Engine:
     return sqlite.writer(path, synchronous)
 
 
-def reader(url: str) -> Engine | None:
+def reading_engine(url: str) -> Engine | None:
     """What reads; None where nothing but the writer may open the database."""
     if url.startswith("postgres"):
         return postgres.reader(url)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, exc
 from takeup.errors import StoreError
 from takeup.store import sqlite
 from takeup.store.group import Create, Job, Promise
-from takeup.store.opening import reader, said, shown
+from takeup.store.opening import reading_engine, said, shown
 from takeup.store.writing import Witness, Writer, Writes, now
 from takeup.trial.commands import Command
 from takeup.trial.design import Design
@@ -51,8 +51,8 @@ class Store:
         self.url = str(url)
         self.clock = clock
         self.writer = writer or Writer(self.url, clock=clock, witness=witness, synchronous=synchronous)
-        self._reader = reader(self.url)
-        self._jobs: queue.SimpleQueue[Job | _Errand | None] = queue.SimpleQueue()
+        self._reader = reading_engine(self.url)
+        self._jobs: queue.SimpleQueue[Job | _Between | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="takeup-writer", daemon=True)
@@ -101,7 +101,7 @@ class Store:
         """What `look` finds in one consistent state of the database; it must not write."""
         if self._reader is None:
             assert isinstance(self.writer, Writer)  # a database that nobody else may open has its writer here
-            return self._errand(self.writer.look, look).result()
+            return self._between(self.writer.look, look).result()
         self._check_open()
         try:
             with self._reader.connect() as connection, connection.begin():
@@ -114,7 +114,7 @@ class Store:
 
         It may run in another process: it is a function of a module, or a `functools.partial` of one.
         """
-        return self._errand(self.writer.change, change)
+        return self._between(self.writer.change, change)
 
     def close(self) -> None:
         """Finish what was handed in, then let go of the database.
@@ -137,14 +137,14 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _errand(
+    def _between(
         self, go: Callable[[Callable[[Connection], Result]], Result], work: Callable[[Connection], Result]
     ) -> "Future[Result]":
-        errand = _Errand(lambda: go(work))
-        self._put(errand)
-        return errand.future
+        other = _Between(lambda: go(work))
+        self._put(other)
+        return other.future
 
-    def _put(self, item: "Job | _Errand") -> None:
+    def _put(self, item: "Job | _Between") -> None:
         """Nothing comes after the end, where nobody would take it."""
         with self._gate:
             self._check_open()
@@ -156,38 +156,38 @@ class Store:
 
     def _work(self) -> None:
         while True:
-            jobs, errands, stop = self._next()
+            jobs, others, stop = self._next()
             if jobs:
                 self.writer.run(jobs)
-            for errand in errands:
-                errand.run()
+            for other in others:
+                other.run()
             if stop:
                 return
             if BUSY_JOBS <= len(jobs) < MOST_JOBS:
                 self.writer.rest()
 
-    def _next(self) -> tuple[list[Job], "list[_Errand]", bool]:
+    def _next(self) -> tuple[list[Job], "list[_Between]", bool]:
         """Whatever has been handed in; waits where there is nothing."""
         jobs: list[Job] = []
-        errands: list[_Errand] = []
+        others: list[_Between] = []
         item = self._jobs.get()
         while True:
             if item is None:
-                return jobs, errands, True
+                return jobs, others, True
             if isinstance(item, Job):
                 if item.promise.set_running_or_notify_cancel():
                     jobs.append(item)
             else:
-                errands.append(item)
+                others.append(item)
             if len(jobs) == MOST_JOBS:
-                return jobs, errands, False
+                return jobs, others, False
             try:
                 item = self._jobs.get_nowait()
             except queue.Empty:
-                return jobs, errands, False
+                return jobs, others, False
 
 
-class _Errand:
+class _Between:
     """Something to do between two transactions."""
 
     def __init__(self, go: Callable[[], Any]) -> None:

@@ -11,7 +11,7 @@ from takeup.errors import StoreError
 from takeup.store import group, load, sqlite
 from takeup.store.group import Group, Job
 from takeup.store.migrate import migrate
-from takeup.store.opening import said, shown, writer
+from takeup.store.opening import said, shown, writing_engine
 from takeup.store.schema import events
 from takeup.trial import decision
 from takeup.trial.book import Book
@@ -76,7 +76,7 @@ class Writer:
         witness: Witness | None = None,
         synchronous: sqlite.Synchronous = "FULL",
     ) -> None:
-        self.engine: Engine = writer(url, synchronous)
+        self.engine: Engine = writing_engine(url, synchronous)
         self.shown = shown(url)
         self._clock, self._witness = clock, witness
         self._books: dict[str, Book] = {}
