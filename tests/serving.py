@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +87,12 @@ class Served:
 
     def writer(self) -> int | None:
         """The process that writes, if one runs."""
-        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()  # a process is listed under the thread that began it
-        children = [pid for task in tasks for pid in (task / "children").read_text().split()]
-        found = [pid for pid in children if b"takeup.live.writer" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-        return int(found[0]) if found else None
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(FileNotFoundError, ProcessLookupError):  # it ended while it was looked at
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent == self.process.pid and b"takeup.live.writer" in (folder / "cmdline").read_bytes():
+                    return int(folder.name)
+        return None
 
     def stop(self) -> int:
         """SIGTERM, and wait until it has finished what it had accepted."""
