@@ -12,13 +12,14 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B14E8C", "#A8780C", "#767676", *("
 WIDE = 560
 
 
-def shares(points: Records, title: str, *, percent: bool = False) -> Chart:
+def shares(points: Records, title: str, *, percent: bool = False, of: str = "share of proposals") -> Chart:
     """The share of each proposal over time, a panel a scenario.
 
     Args:
         points: records with panel, proposal, people (or the part of the trial that is over) and share.
         title: of the time axis.
         percent: whether time is a share too.
+        of: what the shares are.
     """
     alt = required("altair")
     records = rows("points", points, "panel", "proposal", "people", "share")
@@ -30,7 +31,7 @@ def shares(points: Records, title: str, *, percent: bool = False) -> Chart:
         .mark_line(strokeWidth=2)
         .encode(
             x=alt.X("people:Q", title=title, axis={**axis, "tickCount": 4}),
-            y=alt.Y("share:Q", title="share of proposals", scale={"domain": [0, 1]}, axis={"format": "%"}),
+            y=alt.Y("share:Q", title=of, scale={"domain": [0, 1]}, axis={"format": "%"}),
             color=_proposals(names),
         )
         .properties(width=(WIDE - 60 * (len(panels) - 1)) // len(panels), height=190)

@@ -162,7 +162,9 @@ def _charts(course: Course, regrets: Mapping[str, list[tuple[int, float]]]) -> d
     costs = ", ".join(f"{name} {curve[-1][1]:.1f}" for name, curve in regrets.items())
     return {
         "allocation": charts.inline(
-            charts.shares(shares, "people"), "allocation", f"Probability of each proposal over time; by now {now}."
+            charts.shares(shares, "people", of="probability"),
+            "allocation",
+            f"Probability of each proposal over time; by now {now}.",
         ),
         "regret": charts.inline(
             charts.regret_over_people(paths), "regret", f"Regret over time; after {last.last} people {costs}."
