@@ -43,7 +43,7 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
 """Who may see each page, and what a form of it may send. A new page has its line here."""
 
 STREAM = "/app/trials/{trial}/stream"
-"""Has no end for those who may listen; tests/test_pages_board.py does."""
+"""Has no end for those who may listen; tests/test_pages_served.py does."""
 
 SENT = [place for place in PAGES if place[0] == "POST"]
 OF_A_TRIAL = [place for place in PAGES if "{trial}" in place[1]]

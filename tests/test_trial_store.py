@@ -359,13 +359,13 @@ def test_a_closed_store_takes_nothing_and_finishes_what_it_had(tmp_path: Path) -
 
 
 def test_the_time_series_stay_small_and_exact(database: str) -> None:
-    """1,500 decisions: merged thrice, and every one of them counted."""
+    """1,500 decisions, 16 a point, and every one of them counted."""
     with Trial.create(database, SPEC) as trial:
         trial.start()
         for first in range(0, 1_500, 300):
             trial.decide_many([{"unit": f"u{i}", "context": i % 2} for i in range(first, first + 300)])
         course = trial.course()
-        assert len(course.overall) <= 256
+        assert len(course.overall) == 94
         assert sum(sum(point.proposed) for point in course.overall) == 1_500
         assert course.overall[-1].last == 1_500
         np.testing.assert_allclose([p for point in course.overall for p in point.probability], 0.5)
@@ -434,12 +434,7 @@ def test_what_cannot_be_worked_out_ahead_stops_nobody(trial: Trial, monkeypatch:
 
     monkeypatch.setattr("takeup.trial.decision.expect", expect)
     trial.decide("before", 0)
-    running, released = threading.Event(), threading.Event()
-    held = trial.store.submit(trial.id, Wait(running, released))
-    assert running.wait(10)
-    many = [trial.submit(Decide(ask=Ask(unit=f"u{i}", context=i % 2))) for i in range(20)]
-    released.set()
-    held.result(10)
+    many = together(trial, lambda: [trial.submit(Decide(ask=Ask(unit=f"u{i}", context=i % 2))) for i in range(20)])
     assert sorted(each.result(10).number for each in many) == list(range(2, 22))
     assert trial.decide("after", 1).number == 22
     assert tried

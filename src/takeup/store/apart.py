@@ -49,7 +49,7 @@ class Apart:
             replies = self._ask("run", [(job.trial, job.command) for job in jobs])
         except StoreError as error:
             replies = [(None, StoreError(str(error))) for _ in jobs]
-        except Exception as error:
+        except Exception as error:  # a command that cannot be pickled, which nobody foresaw
             replies = [(None, error) for _ in jobs]
         for job, (reply, failed) in zip(jobs, replies, strict=True):
             if failed is None:
@@ -90,7 +90,7 @@ class Apart:
         if self._process is None:
             try:
                 self._start()
-            except Exception as error:
+            except Exception as error:  # whatever it is, it is no fault of whoever asks
                 raise StoreError(f"the process that writes cannot be started: {error}") from error
         assert self._process is not None
         return self._exchange(self._process, (what, content))
@@ -147,7 +147,7 @@ def attend(opening: Callable[[Any], Writer], tasks: IO[bytes], answers: IO[bytes
         setting = unpacked(tasks)
         try:
             writer = opening(setting)
-        except Exception as error:
+        except Exception as error:  # it is told where it was asked for
             answer(_portable(error))
             return
         try:
