@@ -17,9 +17,9 @@ import asgi
 from asgi import SPEC, Api
 from takeup.live import Trial, new_key
 from takeup.service import Settings, create_app, keys
+from takeup.service.key_cache import KeyCache
 from takeup.service.limiter import Limiter
 from takeup.service.problem import MEDIA
-from takeup.service.ring import KeyRing
 from takeup.service.routes import log as log_routes
 from takeup.store import Store
 
@@ -367,7 +367,7 @@ def test_keys_are_kept_as_hashes_and_read_once(tmp_path: Path) -> None:
 
         async def use() -> None:
             nonlocal at
-            ring = KeyRing(store, pool, 2.0, clock=lambda: at)
+            ring = KeyCache(store, pool, 2.0, clock=lambda: at)
             for _ in range(100):
                 assert await ring.find(token) == key
                 assert await ring.find(token[:-1]) is None

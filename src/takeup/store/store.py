@@ -13,7 +13,7 @@ from takeup.errors import StoreError
 from takeup.store import sqlite
 from takeup.store.group import Create, Job, Promise
 from takeup.store.opening import reading_engine, said, shown
-from takeup.store.writing import Witness, Writer, Writes, now
+from takeup.store.writer import Witness, Writer, Writes, now
 from takeup.trial.commands import Command
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret

@@ -12,12 +12,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 
 from takeup.service import problem
+from takeup.service.auth import Handler, media_type
 from takeup.service.body import parse_form
-from takeup.service.core import Service, service_of
-from takeup.service.guard import Handler, media_type
 from takeup.service.keys import ApiKey, Scope
 from takeup.service.pages.templates import render
 from takeup.service.problem import Refused
+from takeup.service.service import Service, service_of
 from takeup.service.sessions import form_token, same
 from takeup.service.settings import Settings
 

@@ -2,13 +2,13 @@
 
 from fastapi import APIRouter, Request
 
-from takeup.service.core import caller_of, service_of
-from takeup.service.guard import needs
+from takeup.service.auth import needs
+from takeup.service.fast_routes import FastRoute
 from takeup.service.models import Decisions, FallbackMade, IdempotencyKey, TrialId, UnitAsked, UnitsAsked
-from takeup.service.quick import Quick
+from takeup.service.service import caller_of, service_of
 from takeup.trial import Ask, Decide, DecideMany, Decision, Fallback
 
-router = APIRouter(route_class=Quick, tags=["decisions"])
+router = APIRouter(route_class=FastRoute, tags=["decisions"])
 _PROBLEMS = ("not-found", "conflict", "in-flight", "state", "reused-key")
 
 

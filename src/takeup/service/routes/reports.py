@@ -5,14 +5,14 @@ import asyncio
 from fastapi import APIRouter, Request
 
 from takeup.errors import ConflictError, ReusedKeyError, TakeupError
-from takeup.service.core import caller_of, service_of, unblinded
-from takeup.service.guard import needs
+from takeup.service.auth import needs
+from takeup.service.fast_routes import FastRoute
 from takeup.service.models import IdempotencyKey, ReportMade, ReportResult, ReportResults, ReportsMade, TrialId
 from takeup.service.problem import Refused, refused
-from takeup.service.quick import Quick
+from takeup.service.service import caller_of, service_of, unblinded
 from takeup.trial import Receipt, Report
 
-router = APIRouter(route_class=Quick, tags=["reports"])
+router = APIRouter(route_class=FastRoute, tags=["reports"])
 _PROBLEMS = ("not-found", "conflict", "in-flight", "reused-key")
 
 

@@ -1,40 +1,43 @@
-"""A writer in a process of its own.
+"""A writer in a process of its own: what asks it, and what the process runs.
 
 In one process the threads that answer and that write share one interpreter, and wait for each other many times in a
-transaction. Apart, each has a processor for itself.
+transaction. In two, each has a processor for itself.
 """
 
+import gc
 import logging
 import pickle
+import signal
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Any, TypeVar
 
 from sqlalchemy import Connection
 
+from takeup import logs
 from takeup.errors import StoreError, TakeupError
-from takeup.pipes import packed, unpacked
+from takeup.pipes import packed, running, standard, unpacked
 from takeup.store.group import Job
-from takeup.store.writing import Writer
+from takeup.store.writer import Writer
 
 LOG = logging.getLogger("takeup.store")
-PATIENCE = 30.0
-"""So many seconds the process has to finish, when nobody wants anything of it any more."""
+CLOSE_SECONDS = 30.0
+"""How long the process may take to finish when the store is closed."""
 
 Result = TypeVar("Result")
 
 
-class Apart:
-    """A writer that another process is, which is replaced when it dies.
+class WriterProcess:
+    """A `Writer` in another process, which is started again when it dies.
 
     Args:
-        command: starts a process that answers its input by `attend`.
-        setting: the first thing that it is told.
+        opening: opens the writer, there: a function of a module, or a `functools.partial` of one.
     """
 
-    def __init__(self, command: Sequence[str], setting: object) -> None:
-        self._command, self._setting = command, setting
+    def __init__(self, opening: Callable[[], Writer]) -> None:
+        self._command, self._opening = running("takeup.store.writer_process"), opening
         self._process: subprocess.Popen[bytes] | None = None
         self._start()
 
@@ -76,7 +79,7 @@ class Apart:
         if process is None:
             return
         try:
-            process.communicate(timeout=PATIENCE)
+            process.communicate(timeout=CLOSE_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -102,7 +105,7 @@ class Apart:
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for this process
         )
-        failed = self._exchange(self._process, self._setting)
+        failed = self._exchange(self._process, self._opening)
         if failed is not None:
             self.close()
             raise failed
@@ -130,12 +133,11 @@ class Apart:
         LOG.error("the process that writes (%d) ended with %d", process.pid, process.wait())
 
 
-def attend(opening: Callable[[Any], Writer], tasks: IO[bytes], answers: IO[bytes]) -> None:
-    """Write what others ask for, until they ask no more.
+def attend(tasks: IO[bytes], answers: IO[bytes]) -> None:
+    """Open a writer and do what is asked of it, until whoever asks has ended.
 
     Args:
-        opening: makes a writer of the setting.
-        tasks: where requests come from; the end of it is the end of whoever asks.
+        tasks: where requests come from; the first is what opens the writer.
         answers: where answers go.
     """
 
@@ -144,12 +146,14 @@ def attend(opening: Callable[[Any], Writer], tasks: IO[bytes], answers: IO[bytes
         answers.flush()
 
     try:
-        setting = unpacked(tasks)
+        opening = unpacked(tasks)
         try:
-            writer = opening(setting)
+            writer = opening()
         except Exception as error:  # it is told where it was asked for
             answer(_portable(error))
             return
+        gc.collect()
+        gc.freeze()  # what was imported stays for ever, and need not be looked at again
         try:
             answer(None)
             while True:
@@ -204,3 +208,15 @@ def _portable(error: BaseException) -> Exception:
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error if isinstance(error, Exception) else RuntimeError(repr(error))
+
+
+def main() -> None:
+    """Write until the input ends, which it does with whoever asks; signals are for them."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    logs.configure(sys.stderr)
+    attend(*standard())
+
+
+if __name__ == "__main__":
+    main()

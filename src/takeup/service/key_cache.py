@@ -13,7 +13,7 @@ from takeup.store import Store
 Result = TypeVar("Result")
 
 
-class KeyRing:
+class KeyCache:
     """All keys of the database, read again when they are older than `seconds`.
 
     A key that this process makes or revokes counts at once; one that another process revokes works here for at most

@@ -8,9 +8,9 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from takeup.service.body import parse_json
-from takeup.service.core import service_of
 from takeup.service.keys import Scope
 from takeup.service.problem import Refused, documented
+from takeup.service.service import service_of
 
 SCOPES = "x-scopes"
 """Where an operation's OpenAPI description names the scopes of which a key needs one."""
@@ -33,11 +33,11 @@ def open_to_all(*problems: str) -> dict[str, Any]:
     return {"openapi_extra": {SCOPES: [], "security": []}, "responses": documented(*problems)}
 
 
-class Guarded(APIRoute):
+class KeyRoute(APIRoute):
     """A route that asks for a key before it looks at anything else."""
 
     def get_route_handler(self) -> Handler:
-        """The handler behind the guard."""
+        """The handler that asks for a key first."""
         handler = self.handler()
         scopes: list[Scope] = (self.openapi_extra or {})[SCOPES]
         takes_json = self.body_field is not None
@@ -78,7 +78,7 @@ def _check_media(request: Request, wanted: str) -> None:
 async def _admit(request: Request, scopes: list[Scope]) -> None:
     service = service_of(request)
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    key = await service.ring.find(token) if scheme.lower() == "bearer" else None
+    key = await service.keys.find(token) if scheme.lower() == "bearer" else None
     if key is None:
         detail = "send a valid API key in the header Authorization: Bearer .."
         raise Refused("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})

@@ -8,15 +8,15 @@ from typing import TypeVar
 
 from fastapi import Request
 
-from takeup.service.answers import Answer, Mailbox
+from takeup.service.drafts import Drafts
+from takeup.service.key_cache import KeyCache
 from takeup.service.keys import ApiKey
 from takeup.service.limiter import Limiter
 from takeup.service.metrics import Metrics
 from takeup.service.problem import Refused
-from takeup.service.ring import KeyRing
+from takeup.service.replies import Mailbox, PendingReply
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
-from takeup.service.workbench import Workbench
 from takeup.store import Store
 from takeup.trial import Command
 
@@ -32,28 +32,28 @@ class Service:
         settings: how it is set up.
         store: where the trials are.
         readers: the threads that read, so that the one that answers never waits for the disk.
-        ring: the API keys.
+        keys: the API keys.
         sessions: who has signed in to the pages.
         limiter: how often each may ask.
         metrics: how it is doing.
         mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
         errand: held by what would slow down everything else: one audit or export at a time.
-        workbench: what people try out on the pages.
+        drafts: what people try out on the pages.
         closing: set when the service is about to stop; answers that last end then.
     """
 
     settings: Settings
     store: Store
     readers: ThreadPoolExecutor
-    ring: KeyRing
+    keys: KeyCache
     sessions: Sessions
     limiter: Limiter
     metrics: Metrics
     mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
     errand: asyncio.Lock = field(default_factory=asyncio.Lock)
-    workbench: Workbench = field(default_factory=Workbench)
+    drafts: Drafts = field(default_factory=Drafts)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def read(self, call: Callable[[], Result]) -> Result:
@@ -75,11 +75,12 @@ class Service:
                 f"a request with the idempotency key {key!r} is on its way; ask again for its answer",
                 headers={"Retry-After": "1"},
             )
-        answer: Answer[Reply] = Answer(self.mailbox, None if place is None else lambda: self.flights.discard(place))
-        self.store.hand_in(trial, command, answer)
+        landed = None if place is None else lambda: self.flights.discard(place)
+        reply: PendingReply[Reply] = PendingReply(self.mailbox, landed)
+        self.store.hand_in(trial, command, reply)
         if place is not None:
             self.flights.add(place)
-        return await answer.future
+        return await reply.future
 
 
 def service_of(request: Request) -> Service:

@@ -8,7 +8,7 @@ from typing import Any
 
 from takeup.live.sandbox import MOST_PEOPLE, Truth
 from takeup.service.background import Background, Job
-from takeup.service.shelf import Shelf
+from takeup.service.lru import LruCache
 from takeup.trial import Design
 
 HOUR = 3_600.0
@@ -87,13 +87,13 @@ class Sandbox:
         self.folder.cleanup()
 
 
-class Workbench:
+class Drafts:
     """The sketches and sandboxes of one process of the service, and the simulations that they need."""
 
     def __init__(self) -> None:
         self.background = Background()
-        self.sketches: Shelf[Sketch] = Shelf(MOST_SKETCHES, 12 * HOUR, lambda sketch: sketch.job.cancel())
-        self.sandboxes: Shelf[Sandbox] = Shelf(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
+        self.sketches: LruCache[Sketch] = LruCache(MOST_SKETCHES, 12 * HOUR, lambda sketch: sketch.job.cancel())
+        self.sandboxes: LruCache[Sandbox] = LruCache(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
 
     def rehearse(self, content: Mapping[str, Any], owner: str) -> Job:
         """Start a rehearsal; an earlier one of the same owner ends."""

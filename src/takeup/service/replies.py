@@ -12,10 +12,10 @@ class Mailbox:
     """What the thread that writes has answered and the event loop has not yet seen."""
 
     def __init__(self) -> None:
-        self._letters: deque[tuple[Answer[Any], Any, BaseException | None]] = deque()
+        self._letters: deque[tuple[PendingReply[Any], Any, BaseException | None]] = deque()
         self._ringing = False
 
-    def put(self, answer: "Answer[Any]", result: Any, error: BaseException | None) -> None:
+    def put(self, answer: "PendingReply[Any]", result: Any, error: BaseException | None) -> None:
         """From any thread; the first letter rings."""
         self._letters.append((answer, result, error))
         loop = answer.future.get_loop()
@@ -30,7 +30,7 @@ class Mailbox:
             answer.arrived(result, error)
 
 
-class Answer(Generic[Reply]):
+class PendingReply(Generic[Reply]):
     """The promise of a reply, to be awaited; made in the event loop.
 
     Attributes:
