@@ -114,6 +114,12 @@ def test_the_same_key_with_another_body_is_refused(api: Api, key: str, trial: st
     assert ask("decisions", {"unit": "a", "context": "morning"}) == 200
 
 
+def test_a_trial_whose_name_ends_in_a_newline_is_no_name(api: Api, key: str, trial: str) -> None:
+    for route in ("decisions", "decisions/batch"):  # the second goes the longer way
+        wrong = api.request("POST", f"{trial}%0A/{route}", {"unit": "a", "context": "morning"}, key)
+        assert (wrong.status, wrong.json["argument"]) == (422, "trial")
+
+
 def test_a_key_in_flight_is_refused(api: Api, key: str, trial: str) -> None:
     """The database is held up, so that the first request is on its way while the second comes."""
     gate = threading.Event()

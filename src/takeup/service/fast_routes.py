@@ -35,7 +35,7 @@ class FastRoute(KeyRoute):
 
         async def handle(request: Request) -> Response:
             trial, key = request.path_params["trial"], request.headers.get("idempotency-key")
-            if not _IDENTIFIER.match(trial):
+            if not _IDENTIFIER.fullmatch(trial):
                 raise InputError("trial", repr(trial), f"what matches {IDENTIFIER}")
             if key is not None and not 1 <= len(key) <= MOST_KEY:
                 raise InputError("idempotency-key", f"{len(key)} characters", f"from 1 to {MOST_KEY}")
