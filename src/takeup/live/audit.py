@@ -11,8 +11,8 @@ from takeup.live.anchors import Anchor
 from takeup.live.rederive import UnexpectedError, expected
 from takeup.space import UNSEEN
 from takeup.store import reading
+from takeup.store.books import decision_number, head_values, record_values, rollup_values
 from takeup.store.reading import Logged
-from takeup.store.save import decision_number, head_values, record_values, rollup_values
 from takeup.trial.book import Book, Changes
 from takeup.trial.events import Created, Decided, Event, body_of, event_of, kind_of, link
 from takeup.trial.secret import Secret

@@ -1,8 +1,9 @@
 """What all requests share: the store, the keys, and the ways to ask them."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -14,7 +15,6 @@ from takeup.service.keys import ApiKey
 from takeup.service.limiter import Limiter
 from takeup.service.metrics import Metrics
 from takeup.service.problem import Refused
-from takeup.service.replies import Mailbox, PendingReply
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
 from takeup.store import Store
@@ -22,6 +22,49 @@ from takeup.trial import Command
 
 Reply = TypeVar("Reply")
 Result = TypeVar("Result")
+
+
+class Mailbox:
+    """Replies on their way from the thread that writes to the event loop: all of a commit in one wake-up."""
+
+    def __init__(self) -> None:
+        self._arrived: deque[Callable[[], None]] = deque()
+        self._ringing = False
+
+    async def reply(self, future: "Future[Reply]", landed: Callable[[], None] | None = None) -> Reply:
+        """Wait for what the thread that writes replies; `landed` is called then, even if nobody waits any more."""
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[Reply] = loop.create_future()
+
+        def deliver() -> None:
+            if landed is not None:
+                landed()
+            if waiting.done() or future.cancelled():
+                return
+            error = future.exception()
+            if error is None:
+                waiting.set_result(future.result())
+            else:
+                waiting.set_exception(error)
+
+        future.add_done_callback(lambda _: self._put(deliver, loop))
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            future.cancel()  # what nobody waits for need not be written
+            raise
+
+    def _put(self, deliver: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
+        """From any thread; the first to arrive rings."""
+        self._arrived.append(deliver)
+        if not self._ringing and not loop.is_closed():
+            self._ringing = True
+            loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        self._ringing = False  # before looking: what comes from now on rings again
+        while self._arrived:
+            self._arrived.popleft()()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,12 +118,10 @@ class Service:
                 f"a request with the idempotency key {key!r} is on its way; ask again for its answer",
                 headers={"Retry-After": "1"},
             )
-        landed = None if place is None else lambda: self.flights.discard(place)
-        reply: PendingReply[Reply] = PendingReply(self.mailbox, landed)
-        self.store.hand_in(trial, command, reply)
+        future = self.store.submit(trial, command)
         if place is not None:
             self.flights.add(place)
-        return await reply.future
+        return await self.mailbox.reply(future, None if place is None else lambda: self.flights.discard(place))
 
 
 def service_of(request: Request) -> Service:

@@ -19,8 +19,7 @@ from sqlalchemy import Connection
 from takeup import logs
 from takeup.errors import StoreError, TakeupError
 from takeup.pipes import packed, running, standard, unpacked
-from takeup.store.group import Job
-from takeup.store.writer import Writer
+from takeup.store.writer import Reply, Task, Writer
 
 LOG = logging.getLogger("takeup.store")
 CLOSE_SECONDS = 30.0
@@ -46,25 +45,21 @@ class WriterProcess:
         """The process's number, while there is one."""
         return None if self._process is None else self._process.pid
 
-    def run(self, jobs: Sequence[Job]) -> None:
-        """Have the commands run, and pass on what became of them."""
+    def run(self, tasks: Sequence[Task]) -> list[Reply]:
+        """Have the commands run."""
         try:
-            replies = self._ask("run", [(job.trial, job.command) for job in jobs])
+            replies: list[Reply] = self._ask("run", tasks)
         except StoreError as error:
-            replies = [(None, StoreError(str(error))) for _ in jobs]
+            return [(None, StoreError(str(error))) for _ in tasks]  # one each: whoever raises it adds to its traceback
         except Exception as error:  # a command that cannot be pickled, which nobody foresaw
-            replies = [(None, error) for _ in jobs]
-        for job, (reply, failed) in zip(jobs, replies, strict=True):
-            if failed is None:
-                job.promise.set_result(reply)
-            else:
-                job.promise.set_exception(failed)
+            return [(None, error) for _ in tasks]
+        return replies
 
     def change(self, change: Callable[[Connection], Result]) -> Result:
         """Have `change` run; it and what it returns can be pickled."""
-        ((reply, failed),) = self._ask("change", change)
-        if failed is not None:
-            raise failed
+        ((reply, error),) = self._ask("change", change)
+        if error is not None:
+            raise error
         return reply  # type: ignore[no-any-return]  # a pipe cannot say what comes out of it
 
     def rest(self) -> None:
@@ -165,49 +160,33 @@ def attend(tasks: IO[bytes], answers: IO[bytes]) -> None:
         return  # whoever asked has ended
 
 
-def _done(writer: Writer, what: str, content: Any) -> list[tuple[Any, Exception | None]] | None:
+def _done(writer: Writer, what: str, content: Any) -> list[Reply]:
+    """Do what is asked; the replies, as they can cross a pipe."""
     if what == "rest":
         writer.rest()
-        return None
-    promises = [_Promise() for _ in content] if what == "run" else [_Promise()]
+        return []
     if what == "run":
-        writer.run([Job(trial, command, promise) for (trial, command), promise in zip(content, promises, strict=True)])
-    else:
-        promises[0].keep(lambda: writer.change(content))
-    return [(promise.reply, promise.failed) for promise in promises]
+        return [(reply, _told(error)) for reply, error in writer.run(content)]
+    try:
+        return [(writer.change(content), None)]
+    except Exception as error:
+        return [(None, _told(error))]
 
 
-class _Promise:
-    """Where a reply waits until all of them go out."""
-
-    reply: Any = None
-    failed: Exception | None = None
-
-    def set_running_or_notify_cancel(self) -> bool:
-        return True
-
-    def set_result(self, result: Any, /) -> None:
-        self.reply = result
-
-    def set_exception(self, exception: BaseException, /) -> None:
-        if not isinstance(exception, TakeupError):
-            LOG.error("while writing", exc_info=exception)
-        self.failed = _portable(exception)
-
-    def keep(self, work: Callable[[], Any]) -> None:
-        try:
-            self.set_result(work())
-        except Exception as error:
-            self.set_exception(error)
+def _told(error: Exception | None) -> Exception | None:
+    """An error as it can cross a pipe; one that nobody foresaw is logged here, where its traceback is."""
+    if error is not None and not isinstance(error, TakeupError):
+        LOG.error("while writing", exc_info=error)
+    return None if error is None else _portable(error)
 
 
-def _portable(error: BaseException) -> Exception:
+def _portable(error: Exception) -> Exception:
     """The error, or its words where it cannot cross a pipe."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
-    return error if isinstance(error, Exception) else RuntimeError(repr(error))
+    return error
 
 
 def main() -> None:
