@@ -20,8 +20,7 @@ from takeup.live.summary import Summary, summary_of
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
 from takeup.trial import spec as specs
-from takeup.trial.asking import Ask, Decide, DecideMany, Decision, Fallback, asks
-from takeup.trial.commands import Command
+from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, Fallback, asks
 from takeup.trial.design import Design
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.secret import Secret

@@ -13,8 +13,7 @@ from takeup.service.keys import MOST_NAME as MOST_KEY_NAME
 from takeup.service.keys import MOST_TRIALS, Scope
 from takeup.service.problem import Problem
 from takeup.trial import Decision, Receipt
-from takeup.trial.asking import MOST_BATCH
-from takeup.trial.commands import MOST_NAME, MOST_REASON
+from takeup.trial.commands import MOST_BATCH, MOST_NAME, MOST_REASON
 from takeup.trial.reporting import MOST_NUMBER
 
 IDENTIFIER = r"^[a-z0-9][a-z0-9-]{0,63}$"

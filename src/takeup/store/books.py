@@ -12,11 +12,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from takeup.errors import StoreError
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
-from takeup.trial.asking import answered_numbers
 from takeup.trial.book import Book, Entry, Record, Tally, blank
 from takeup.trial.commands import Needs
 from takeup.trial.design import Design
-from takeup.trial.events import Answered, Decided, Event, Reported, SetAside, event_of, kind_of
+from takeup.trial.events import Event, KeyedEvent, answered_numbers, event_of
 from takeup.trial.rollup import Row as RollupRow
 from takeup.trial.rollup import first_of
 from takeup.trial.secret import Secret
@@ -184,7 +183,7 @@ def event_values(trial: str, entry: Entry) -> dict[str, Any]:
         "trial": trial,
         "sequence": entry.sequence,
         "hash": entry.hash,
-        "kind": kind_of(entry.event),
+        "kind": entry.event.kind,
         "at": entry.event.at,
         "decision": decision_number(entry.event),
         "body": entry.body,
@@ -234,7 +233,7 @@ def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:
     for some in _chunks(wanted):
         for row in connection.execute(_ANSWERS, {"trial": book.trial, "some": some}):
             event = event_of(row.body)
-            if isinstance(event, Decided | Reported | Answered | SetAside):
+            if isinstance(event, KeyedEvent):
                 book.keys[row.key] = (row.request, row.sequence)
                 book.answers[row.key] = event
 

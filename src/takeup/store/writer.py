@@ -13,13 +13,13 @@ from takeup.store import books, sqlite
 from takeup.store.migrate import migrate
 from takeup.store.opening import said, shown, writing_engine
 from takeup.store.schema import events
-from takeup.trial import decision, steps
-from takeup.trial.asking import Decide, DecideMany
+from takeup.trial import proposal
 from takeup.trial.book import Book
-from takeup.trial.commands import Command, Needs, perform
+from takeup.trial.commands import Command, Decide, DecideMany, Needs, perform
 from takeup.trial.design import Design
 from takeup.trial.reporting import Report
 from takeup.trial.secret import Secret
+from takeup.trial.steering import created_event
 
 LOG = logging.getLogger("takeup.store")
 
@@ -144,7 +144,7 @@ class Writer:
         expected, self._expected = self._expected, []
         try:
             for book, context in expected:
-                decision.expect(book.design, book.secret, book.counts, context)
+                proposal.prepare(book.design, book.secret, book.counts, context)
         except Exception:
             LOG.exception("what decisions will need was not worked out")  # those that need it will say why
         left = until - time.perf_counter()
@@ -288,7 +288,7 @@ class _Group:
         if isinstance(command, Create):
             if book is not None:
                 raise ConflictError(f"there is a trial {trial!r} already; choose another identifier")
-            event = steps.created(trial, command.design, command.secret, self.now, command.by)
+            event = created_event(trial, command.design, command.secret, self.now, command.by)
             self.books[trial], self.before[trial] = Book.begin(event, command.secret), None
             return trial
         if book is None:

@@ -21,7 +21,7 @@ from takeup.trial.events import (
     Created,
     Decided,
     Event,
-    Keyed,
+    KeyedEvent,
     Moved,
     Reported,
     SetAside,
@@ -166,7 +166,7 @@ class Book:
     records: dict[int, Record] = field(default_factory=dict)
     units: dict[tuple[str, str], int] = field(default_factory=dict)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
-    answers: dict[str, Keyed] = field(default_factory=dict)
+    answers: dict[str, KeyedEvent] = field(default_factory=dict)
     open: list[tuple[int, int]] = field(default_factory=list)
     changes: Changes = field(default_factory=Changes)
 
@@ -200,7 +200,7 @@ class Book:
                 self.counts = blank(self.design)
             case Created() | Answered() | SetAside():
                 pass
-        if isinstance(event, Decided | Reported | Answered | SetAside) and event.key is not None:
+        if isinstance(event, KeyedEvent) and event.key is not None:
             self.keys[event.key] = self.changes.keys[event.key] = (event.request or "", self.sequence)
             self.answers[event.key] = event
         return entry
