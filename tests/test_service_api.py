@@ -120,6 +120,31 @@ def test_a_trial_whose_name_ends_in_a_newline_is_no_name(api: Api, key: str, tri
         assert (wrong.status, wrong.json["argument"]) == (422, "trial")
 
 
+def test_errors_read_as_sentences(api: Api, key: str, trial: str) -> None:
+    """What is missing is said to be so, and no word is pydantic's."""
+
+    def said(path: str, body: object) -> str:
+        refused = api.request("POST", path, body, key)
+        assert refused.status == 422
+        return str(refused.json["detail"])
+
+    api.request("POST", f"{trial}/decisions", {"unit": "a", "context": "morning"}, key)
+    empty = "the report is empty: give implemented or outcome, or name in missing what will never be known"
+    assert said(f"{trial}/reports", {"decision": 1}) == empty
+    floors = {**SPEC, "limits": {"floor": 0.6}}
+    assert said("/trials?trial=u", floors) == "spec: limits: the floors sum to 1.2, more than 1; lower them"
+    for route in ("decisions", "decisions/batch"):
+        missing = said(f"{trial}/{route}", {"units": [{"context": "morning"}]} if "batch" in route else {})
+        assert missing.endswith("unit is missing; expected a value")
+    assert said(f"{trial}/decisions", {"unit": "b"}) == "context is missing; expected one of morning, evening"
+    assert said(f"{trial}/decisions", {"unit": ""}) == "unit: got '', expected at least 1 character"
+    assert said(f"{trial}/decisions", {"unit": 3}) == "unit: got 3, expected a valid string"
+    mistyped = said(f"{trial}/decisions", {"unit": "b", "contxt": "morning"})
+    assert mistyped == "contxt is not a key that this request has; leave it out, or correct its name"
+    many = said(f"{trial}/reports", {"decision": 1, "missing": ["outcome"] * 3})
+    assert many == "missing: got ['outcome', 'outcome', 'outcome'], expected at most 2 items"
+
+
 def test_a_key_in_flight_is_refused(api: Api, key: str, trial: str) -> None:
     """The database is held up, so that the first request is on its way while the second comes."""
     gate = threading.Event()

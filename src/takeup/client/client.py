@@ -175,4 +175,4 @@ def _error(problem: Mapping[str, Any], status: int) -> TakeupError:
     if kind in plain:
         return plain[kind](detail)
     argument, value = str(problem.get("argument", "request")), problem.get("value", detail)
-    return InputError(argument, value, str(problem.get("allowed", "what the service takes")))
+    return InputError(argument, value, str(problem.get("allowed", "what the service takes")), words=detail)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, Unpack
 
-from takeup.errors import ConflictError, InputError, ReusedKeyError, StateError
+from takeup.errors import NOTHING, ConflictError, InputError, ReusedKeyError, StateError
 from takeup.trial.book import Book, Record
 from takeup.trial.design import Design, canonical, text
 from takeup.trial.events import Answered, Closed, Decided, KeyedEvent, SetAside, Stamp, answered_numbers
@@ -179,7 +179,7 @@ class Ask:
         """The context's index; refuses an occasion that the trial does not have, or the lack of one."""
         many = design.spec.decisions == "many"
         if many and self.occasion is None:
-            raise InputError("occasion", None, "which of the unit's decisions it is: this trial makes many for a unit")
+            raise InputError("occasion", NOTHING, "which of the unit's decisions: this trial makes many for a unit")
         if not many and self.occasion is not None:
             raise InputError("occasion", repr(self.occasion), "nothing: this trial makes one decision for a unit")
         return design.context_index(self.context)

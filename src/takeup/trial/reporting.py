@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from takeup import checks
-from takeup.errors import ConflictError, InputError, NotFoundError, ReusedKeyError
+from takeup.errors import NOTHING, ConflictError, InputError, NotFoundError, ReusedKeyError
 from takeup.space import UNSEEN
 from takeup.trial.book import Book, Record
 from takeup.trial.commands import MOST_NAME, MOST_REASON, KeyedCommand, Needs
@@ -153,7 +153,8 @@ def _labels(
     if outcome is not None:
         labels["outcome"] = design.space.outcomes[design.index("outcome", outcome)]
     if not labels:
-        raise InputError("report", "nothing", "implemented, outcome, or what is missing")
+        words = "the report is empty: give implemented or outcome, or name in missing what will never be known"
+        raise InputError("report", NOTHING, "implemented, outcome, or the names of what is missing", words=words)
     if "implemented" in labels and design.spec.compliance == "never":
         raise InputError("implemented", repr(implemented), "nothing: the spec says that compliance is never reported")
     return labels
