@@ -21,7 +21,7 @@ from takeup.live.people import meet
 from takeup.live.rehearsal import Rehearsal, assumed, scenarios
 from takeup.live.sandbox import MOST_PEOPLE, SPACE, Play, Truth
 from takeup.service import background
-from takeup.service.background import Background, Job
+from takeup.service.background import Background, BackgroundJob
 from takeup.service.keys import SCOPES
 from takeup.service.lru import LruCache
 from takeup.service.problem import Refused
@@ -174,7 +174,7 @@ def test_a_sandbox_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert MOST_PEOPLE == 10_000
 
 
-def wait(job: Job) -> Job:
+def wait(job: BackgroundJob) -> BackgroundJob:
     until = time.monotonic() + 60
     while not job.over:
         assert time.monotonic() < until
@@ -186,9 +186,9 @@ def test_a_rehearsal_from_the_form_in_another_process(api: asgi.Api, monkeypatch
     """Looked at, rehearsed in the background, shown, saved once however often."""
     boss, bench = Visitor(api, *SCOPES), api.app.state.service.drafts
     begun: list[tuple[str, Any]] = []
-    start: Callable[[str, dict[str, Any]], Job] = bench.background.start
+    start: Callable[[str, dict[str, Any]], BackgroundJob] = bench.background.start
 
-    def quickly(module: str, content: dict[str, Any]) -> Job:
+    def quickly(module: str, content: dict[str, Any]) -> BackgroundJob:
         begun.append((module, content))
         return start(module, {**content, "seconds": 0.2})
 

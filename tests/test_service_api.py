@@ -17,8 +17,7 @@ import asgi
 from asgi import SPEC, Api
 from takeup.live import Trial, new_key
 from takeup.service import Settings, create_app, keys
-from takeup.service.key_cache import KeyCache
-from takeup.service.limiter import Limiter
+from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.problem import MEDIA
 from takeup.service.routes import log as log_routes
 from takeup.store import Store

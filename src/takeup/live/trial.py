@@ -13,7 +13,7 @@ from takeup.errors import InputError, NotFoundError
 from takeup.evidence import Evidence
 from takeup.live import export
 from takeup.live.anchors import Anchor
-from takeup.live.audit import Audit, audit
+from takeup.live.auditing import Audit, audit
 from takeup.live.course import Course, course_of
 from takeup.live.progress import Progress, progress_of
 from takeup.live.summary import Summary, summary_of
@@ -299,7 +299,7 @@ class Trial:
         self.store.read(lambda connection: export.write(file, export.rows_of(connection, self.id, at), columns, format))
 
     def audit(self, anchors: Sequence[Anchor] | None = None, *, at_rest: bool = False) -> Audit:
-        """Derive everything again from the log, and compare; see `takeup.live.audit`."""
+        """Derive everything again from the log, and compare; see `takeup.live.auditing`."""
         return self.store.read(lambda connection: audit(connection, self.id, anchors, at_rest=at_rest))
 
 

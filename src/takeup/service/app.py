@@ -15,8 +15,7 @@ from takeup.errors import TakeupError
 from takeup.live import trials
 from takeup.service import openapi, pages, problem
 from takeup.service.fast_routes import Application, FastRoute
-from takeup.service.key_cache import KeyCache
-from takeup.service.limiter import Limiter
+from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.logs import RequestLog
 from takeup.service.metrics import Metrics
 from takeup.service.middleware import RequestMiddleware

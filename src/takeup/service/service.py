@@ -10,9 +10,8 @@ from typing import TypeVar
 from fastapi import Request
 
 from takeup.service.drafts import Drafts
-from takeup.service.key_cache import KeyCache
+from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.keys import ApiKey
-from takeup.service.limiter import Limiter
 from takeup.service.metrics import Metrics
 from takeup.service.problem import Refused
 from takeup.service.sessions import Sessions

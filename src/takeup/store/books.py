@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from takeup.errors import StoreError
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
-from takeup.trial.book import Book, Entry, Record, Tally, blank
+from takeup.trial.book import Book, Entry, Record, StatusCounts, blank
 from takeup.trial.commands import Needs
 from takeup.trial.design import Design
 from takeup.trial.events import Event, KeyedEvent, answered_numbers, event_of
@@ -66,7 +66,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
     counts = blank(design)
     for row in connection.execute(_EVIDENCE, {"trial": head.id}):
         counts[row.context, row.proposal, row.implemented, row.outcome] = row.decisions
-    tally = Tally(head.missing_implemented, head.missing_outcome, head.waiting, head.corrections, head.fallbacks)
+    tally = StatusCounts(head.missing_implemented, head.missing_outcome, head.waiting, head.corrections, head.fallbacks)
     book = Book(
         head.id,
         design,

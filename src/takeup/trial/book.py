@@ -89,7 +89,7 @@ class Record:
 
 
 @dataclass(slots=True)
-class Tally:
+class StatusCounts:
     """Counts of decisions that the evidence does not show: a status is not a cell.
 
     Attributes:
@@ -161,7 +161,7 @@ class Book:
     at: int = 0
     decisions: int = 0
     version: int = 0
-    tally: Tally = field(default_factory=Tally)
+    tally: StatusCounts = field(default_factory=StatusCounts)
     rollup: Rollup = field(default_factory=Rollup)
     records: dict[int, Record] = field(default_factory=dict)
     units: dict[tuple[str, str], int] = field(default_factory=dict)

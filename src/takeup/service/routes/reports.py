@@ -46,17 +46,7 @@ async def _result(request: Request, trial: str, made: ReportMade, key: str | Non
 
 
 async def _submit(request: Request, trial: str, made: ReportMade, key: str | None) -> Receipt:
-    command = Report(
-        decision=made.decision,
-        unit=made.unit,
-        occasion=made.occasion,
-        implemented=made.implemented,
-        outcome=made.outcome,
-        missing=tuple(made.missing),
-        reason=made.reason,
-        key=key,
-        by=caller_of(request).shown,
-    )
+    command = Report(**dict(made), key=key, by=caller_of(request).shown)
     try:
         return await service_of(request).submit(trial, command, key)
     except ReusedKeyError:
