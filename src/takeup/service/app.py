@@ -30,7 +30,7 @@ from takeup.trial import Tick
 
 LOG = logging.getLogger("takeup.service")
 READERS = 4
-"""So many threads read; the database has as many connections for them."""
+"""How many threads read; the database has as many connections for them."""
 
 
 def create_app(

@@ -15,7 +15,7 @@ SECONDS = 90.0
 """A simulation that takes longer is ended."""
 MOST_WAITING = 8
 MOST_BYTES = 16_000_000
-"""A line of a process has at most so many."""
+"""The longest line that a process may print."""
 
 State = Literal["waiting", "running", "done", "failed"]
 

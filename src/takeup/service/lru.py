@@ -1,4 +1,4 @@
-"""Things that pages keep in memory for a while: bounded in number, and gone when nobody asks for them any more."""
+"""A cache of a bounded number of items, which forgets those that nobody has asked for in a while."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ class LruCache(Generic[Item]):
     """Items by name.
 
     Args:
-        most: so many are kept; the one that was not asked for the longest makes room.
+        most: how many are kept; the one that was not asked for the longest makes room.
         seconds: how long an item is kept that nobody asks for.
         drop: called with what goes.
     """

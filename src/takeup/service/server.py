@@ -16,7 +16,7 @@ from takeup.store import Store
 
 BACKLOG = 2_048
 YOUNG = 20_000
-"""So many new objects make the collector of garbage look."""
+"""How many new objects make the garbage collector run."""
 SWITCH_SECONDS = 0.001
 
 

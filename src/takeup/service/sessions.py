@@ -19,7 +19,7 @@ from takeup.store import Store
 from takeup.store.schema import sessions
 
 MOST_KNOWN = 10_000
-"""So many sessions are kept in memory."""
+"""How many sessions are kept in memory."""
 
 Result = TypeVar("Result")
 

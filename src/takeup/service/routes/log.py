@@ -29,7 +29,7 @@ MEDIA: dict[Format, str] = {
     "jsonl": "application/jsonl",
 }
 LONG = 5_000
-"""From so many events on, an errand gets a process of its own, whose start alone takes a second."""
+"""From this many events on, an errand gets a process of its own, whose start alone takes a second."""
 
 _AUDIT = TypeAdapter(Audit)
 _READERS: dict[str, Any] = needs("read-blinded", "read-unblinded", problems=("not-found",))
