@@ -1,4 +1,4 @@
-"""What every request passes on its way in and out: limits, an id, headers, a log line, metrics."""
+"""What is done around every request: its size is limited, and it gets an id, headers, a log line and metrics."""
 
 import logging
 import re
@@ -24,7 +24,7 @@ HEADERS: Mapping[str, str] = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""What every answer says unless it says otherwise itself."""
+"""Headers of every response that does not set them itself."""
 
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _BATCH = "/batch"
@@ -52,7 +52,7 @@ class RequestMiddleware:
 
 
 class _Exchange:
-    """One request on its way."""
+    """One request and its response."""
 
     def __init__(self, middleware: RequestMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
         self.middleware, self.scope, self._receive, self._send = middleware, scope, receive, send

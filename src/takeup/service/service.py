@@ -29,19 +29,19 @@ class Mailbox:
 
     def __init__(self) -> None:
         self._arrived: deque[tuple[PendingReply[Any], Any, BaseException | None]] = deque()
-        self._ringing = False
+        self._woken = False
 
     def put(self, pending: "PendingReply[Any]", reply: Any, error: BaseException | None) -> None:
-        """From any thread; the first to arrive rings."""
+        """From any thread; the first reply of a commit wakes the event loop."""
         self._arrived.append((pending, reply, error))
         loop = pending.future.get_loop()
-        if not self._ringing and not loop.is_closed():
-            self._ringing = True
+        if not self._woken and not loop.is_closed():
+            self._woken = True
             with suppress(RuntimeError):  # it has just been closed, and nobody waits any more
                 loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
-        self._ringing = False  # before looking: what comes from now on rings again
+        self._woken = False  # before looking: what comes from now on wakes it again
         while self._arrived:
             pending, reply, error = self._arrived.popleft()
             pending.arrived(reply, error)

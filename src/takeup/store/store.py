@@ -27,16 +27,16 @@ Result = TypeVar("Result")
 
 
 class Promise(Protocol):
-    """Where a reply will be: a `concurrent.futures.Future`, or what a caller has in its place."""
+    """Where a reply goes: a `concurrent.futures.Future`, or something that has these methods of it."""
 
     def set_running_or_notify_cancel(self) -> bool:
-        """It is about to be worked on; False where nobody wants it any more."""
+        """The command is about to run; False where nobody waits for it any more."""
 
     def set_result(self, reply: Any, /) -> None:
-        """This is the reply."""
+        """The command has returned this."""
 
     def set_exception(self, error: BaseException, /) -> None:
-        """This is why there is none."""
+        """The command has raised this."""
 
 
 class Store:
@@ -78,7 +78,7 @@ class Store:
 
     @property
     def writing(self) -> bool:
-        """Whether what is handed in will be taken."""
+        """Whether the thread that writes is running."""
         return self._thread.is_alive()
 
     @property
@@ -125,7 +125,7 @@ class Store:
         return self._between(self.writer.change, change)
 
     def close(self) -> None:
-        """Finish what was handed in, then let go of the database.
+        """Finish what was handed in, then close the database.
 
         Readers first: the last connection folds SQLite's write-ahead log into the file, if it may write.
         """
@@ -153,7 +153,7 @@ class Store:
         return other.future
 
     def _put(self, item: "_Submitted | _Between") -> None:
-        """Queue something; nothing comes after the end, where nobody would take it."""
+        """Queue something, unless the store is closed and nobody would take it."""
         with self._lock:
             self._check_open()
             self._queue.put(item)
@@ -180,7 +180,7 @@ class Store:
                 self.writer.rest()
 
     def _next(self) -> "tuple[list[_Submitted], list[_Between], bool]":
-        """Whatever has been handed in, and whether that is the end; waits where there is nothing."""
+        """All that is queued, at least one item, and whether the store was closed after it."""
         submitted: list[_Submitted] = []
         others: list[_Between] = []
         item = self._queue.get()
