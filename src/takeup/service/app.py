@@ -16,9 +16,8 @@ from takeup.live import trials
 from takeup.service import openapi, pages, problem
 from takeup.service.fast_routes import Application, FastRoute
 from takeup.service.key_cache import KeyCache, Limiter
-from takeup.service.logs import RequestLog
 from takeup.service.metrics import Metrics
-from takeup.service.middleware import RequestMiddleware
+from takeup.service.middleware import RequestLog, RequestMiddleware
 from takeup.service.pages.boards import Boards
 from takeup.service.pages.watch import Watches
 from takeup.service.routes import routes

@@ -10,7 +10,7 @@ import uvicorn
 
 from takeup.errors import InputError
 from takeup.service.app import create_app
-from takeup.service.logs import RequestLog
+from takeup.service.middleware import RequestLog
 from takeup.service.settings import Settings
 from takeup.store import Store
 
