@@ -28,7 +28,8 @@ from takeup import (
 )
 from takeup.epochs import Epochs
 from takeup.policies.allocation import probability_largest
-from takeup.policies.description import describe, environment_of, policy_of
+from takeup.policies.description import describe, environment_of
+from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import forgetting, uniform
 from takeup.simulation.kernels.choice import choose
 from takeup.simulation.kernels.compile import Builder

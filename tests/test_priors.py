@@ -20,7 +20,8 @@ from takeup import (
     stream,
 )
 from takeup.paper import audited, contextual, piloted
-from takeup.policies.description import describe, policy_of
+from takeup.policies.description import describe
+from takeup.policies.registry import policy_of
 
 SPACE = Space(2, contexts=2)
 PILOT = Evidence.of(

@@ -23,7 +23,8 @@ from takeup import (
     stream,
 )
 from takeup.inference.pooling import SHARED, levels, picked, sticks, weigh
-from takeup.policies.description import describe, policy_of
+from takeup.policies.description import describe
+from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import robust
 from takeup.simulation.kernels.choice import choose
 

@@ -49,12 +49,13 @@ class Posterior:
         outcome = dirichlet(self.outcome, rng, repeat)
         return self._world(outcome, None if self.compliance is None else dirichlet(self.compliance, rng, repeat))
 
-    def sample_values(self, rng: Random, draws: int) -> FloatArray:
-        """What `sample(rng, draws).value()` gives, of shape (draws, X, Kz), without the checks that a World makes."""
-        reward = dirichlet(self.outcome, rng, (draws,)) @ self.utility
+    def sample_values(self, rng: Random, draws: int | None = None) -> FloatArray:
+        """What `sample(rng, draws).value()` gives, of shape (.., X, Kz), without the checks that a World makes."""
+        repeat = () if draws is None else (draws,)
+        reward = dirichlet(self.outcome, rng, repeat) @ self.utility
         if self.compliance is None:
             return np.asarray(reward)
-        return np.asarray(np.einsum("...xza,...xa->...xz", dirichlet(self.compliance, rng, (draws,)), reward))
+        return np.asarray(np.einsum("...xza,...xa->...xz", dirichlet(self.compliance, rng, repeat), reward))
 
     def mean(self) -> World:
         """The World of the blocks' means."""

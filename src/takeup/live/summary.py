@@ -11,10 +11,12 @@ from takeup.evidence import Evidence
 from takeup.live.course import SampleRatio, sample_ratio_of
 from takeup.live.modelcheck import Exclusion, exclusion_of
 from takeup.live.progress import Progress, progress_of
+from takeup.policies.base import LivePolicy
+from takeup.policies.beliefs import Exact
 from takeup.posterior import dirichlet
-from takeup.randomness import stream
+from takeup.randomness import Random, stream
 from takeup.trial.book import Book
-from takeup.trial.design import Believing, Design
+from takeup.trial.design import Design
 
 LEVEL = 0.95
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
@@ -183,13 +185,11 @@ class _Readings:
         def rewards(counts: IntArray) -> FloatArray:
             return np.asarray(dirichlet(counts.astype(np.float64) + 1, rng, (draws,)) @ reward)
 
-        policy = design.policy
-        known = policy.posterior(evidence, rng) if isinstance(policy, Believing) else None
         return cls(
             design,
             evidence,
             rewards(evidence.proposed_outcomes),
-            None if known is None else known.sample(rng, draws).value(),
+            values_by_model(design.policy, evidence, rng, draws),
             None if design.space.intended is None else rewards(evidence.complied_outcomes),
             rewards(evidence.implemented_outcomes),
         )
@@ -261,6 +261,14 @@ class _Readings:
 
     def _compliance(self, counts: IntArray) -> tuple[tuple[Estimate, ...], ...]:
         return tuple(_shares(row) for row in counts[..., :-1, :].sum(axis=(0, 3)))
+
+
+def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:
+    """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
+    beliefs = [policy.beliefs(evidence, x, rng) for x in range(len(evidence.space.contexts))]
+    if any(isinstance(each, Exact) for each in beliefs):
+        return None
+    return np.stack([each.values(rng, draws) for each in beliefs], axis=1)
 
 
 def _weighted(draws: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

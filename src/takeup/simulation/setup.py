@@ -10,7 +10,8 @@ from takeup.checks import IntArray
 from takeup.environment import Environment
 from takeup.errors import MismatchError
 from takeup.policies import Policy
-from takeup.policies.description import describe, environment_of, policy_of
+from takeup.policies.description import describe, environment_of
+from takeup.policies.registry import policy_of
 from takeup.simulation.reporting import Reporting
 from takeup.space import Space
 from takeup.version import __version__

@@ -10,7 +10,7 @@ from pydantic import Field
 from takeup import checks, specfile
 from takeup.environment import Environment
 from takeup.errors import InputError
-from takeup.policies.description import policy_of
+from takeup.policies.registry import policy_of
 from takeup.simulation.reporting import Reporting
 from takeup.simulation.run import Record
 from takeup.space import Space

@@ -9,7 +9,7 @@ from takeup.errors import ConflictError, InputError, StateError
 from takeup.live import Trial
 from takeup.live.rehearsal import Rehearsal
 from takeup.service.pages import specform
-from takeup.service.pages.choices import CHOICES
+from takeup.service.pages.choices import choices
 from takeup.service.pages.meaning import words
 from takeup.service.pages.page import Pages, Visit
 from takeup.service.problem import Refused
@@ -125,7 +125,7 @@ def _form(
         fields=fields,
         wrong=wrong or {},
         levels=specform.levels(fields),
-        choices=list(CHOICES.values()),
+        choices=list(choices().values()),
         trial=trial,
         design=design,
         words=[] if design is None else words(design),

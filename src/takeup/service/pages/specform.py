@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from takeup.errors import InputError, TakeupError
 from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed
 from takeup.service.body import parse_json, parse_toml
-from takeup.service.pages.choices import CHOICES, USUAL, chosen
+from takeup.service.pages.choices import USUAL, choices, chosen
 from takeup.service.problem import Refused
 from takeup.space import Space
 from takeup.specfile import SpaceTable, SpecError
@@ -153,7 +153,7 @@ def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:
     for i, label, _ in rows:
         if not label:
             wrong[f"outcome-{i}"] = "Give this outcome a name, or leave out its worth."
-    choice = CHOICES.get(fields.get("policy", ""))
+    choice = choices().get(fields.get("policy", ""))
     if choice is None:
         wrong["policy"] = "Choose one of these."
     content: dict[str, Any] = {
