@@ -110,7 +110,7 @@ def test_errors_name_file_key_and_value(tmp_path: Path, old: str, new: str, mess
 @pytest.mark.parametrize("kind", ["TS", "TSLat", "Uniform"])
 def test_policies_that_do_without_compliance_run_where_it_is_never_seen(kind: str) -> None:
     design = Design.of(parse({"name": "t", "space": {"proposals": 2}, "policy": {"kind": kind}, "compliance": "never"}))
-    assert is_live(design.policy)
+    assert is_live(design.policy, design.space)
 
 
 @pytest.mark.parametrize("label", ["a\x00b", "a\nb", "\ud800", "x" * 201])

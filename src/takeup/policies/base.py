@@ -83,9 +83,9 @@ class Registered(Policy[Any], Protocol):
         """Whether it may run a live trial."""
 
 
-def is_live(policy: Policy[Any]) -> TypeGuard[LivePolicy]:
-    """Whether a policy may run a live trial: nobody declares it, its state and its functions say it."""
-    return isinstance(policy, LivePolicy) and isinstance(policy.start(Space(2)), Evidence)
+def is_live(policy: Policy[Any], space: Space) -> TypeGuard[LivePolicy]:
+    """Whether a policy may run a live trial: nobody declares it, its functions and its state say it."""
+    return isinstance(policy, LivePolicy) and isinstance(policy.start(space), Evidence)
 
 
 class Carded:
@@ -119,8 +119,8 @@ class Carded:
 
     @property
     def live(self) -> bool:
-        """Whether it may run a live trial."""
-        return is_live(self)  # type: ignore[arg-type]  # those that have a card are policies
+        """Whether it may run a live trial, as those may whose state is the evidence."""
+        return isinstance(self, FromEvidence)
 
     def informed(self, prior: Prior) -> Self:
         """The policy with what a pilot taught added to its own prior."""

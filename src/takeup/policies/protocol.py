@@ -73,6 +73,11 @@ class Protocol(Carded):
         """Needed, unless it credits the proposal."""
         return "not used" if self.credit == "chosen" else "needed"
 
+    @property
+    def live(self) -> bool:
+        """Whether the base works from the evidence alone."""
+        return self.base.live
+
     def informed(self, prior: Prior) -> Self:
         """With TS or TopTwo as the base, whose prior gets the pilot's outcomes by the arm that gets the credit."""
         if not isinstance(self.base, TS):

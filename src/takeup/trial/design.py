@@ -135,14 +135,13 @@ def text(argument: str, value: object, most: int) -> str:
 
 def _policy(spec: TrialSpec, space: Space) -> LivePolicy:
     policy = policy_of(spec.policy)
-    if not is_live(policy):
+    if not is_live(policy, space):
         raise InputError(
             "kind",
             policy.name,
             "a policy that may run a live trial; `takeup policies` lists them",
             "this one depends on its path and runs simulations alone",
         )
-    policy.start(space)
     if spec.compliance == "never" and policy.compliance == "needed":
         raise UnsuitableError(
             f"{policy.name} learns from decisions whose compliance is seen, and compliance is never reported;"
