@@ -14,6 +14,7 @@ from takeup import (
     Forgetting,
     InputError,
     MismatchError,
+    Prior,
     Reporting,
     Space,
     TSCheck,
@@ -110,6 +111,20 @@ class TestForgetting:
         allocation = policy.allocation(state, 0, stream(0))
         assert allocation.exact
         np.testing.assert_allclose(allocation.probability, probability_largest(np.array([[1.5, 1], [2, 1]])))
+
+    def test_what_cannot_count_by_halves_is_refused(self) -> None:
+        """Gibbs sampling places whole decisions; and a half-life of a billion decisions is not kept one by one."""
+        with pytest.raises(InputError, match="base: got TS-Lat-0 Gibbs"):
+            Forgetting(base=TSLat(inference="gibbs"))
+        with pytest.raises(InputError, match="epoch: got 1, expected at least 800000"):
+            Forgetting(half_life=10**9, epoch=1)
+
+    def test_a_pilot_informs_the_base(self) -> None:
+        space = Space(2)
+        pilot = Prior.from_evidence(Evidence.of(space, [Event(0, 1, 1, 1)] * 8))
+        told = Forgetting().informed(pilot)
+        expected = TS().informed(pilot).allocation(Evidence.empty(space), 0, stream(0)).probability
+        np.testing.assert_array_equal(told.allocation(told.start(space), 0, stream(0)).probability, expected)
 
     def test_a_late_outcome_counts_as_much_as_its_decision(self) -> None:
         policy = Forgetting(half_life=8, epoch=4)
