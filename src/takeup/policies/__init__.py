@@ -1,10 +1,10 @@
 """Policies: what to propose next, given what has been seen."""
 
 from takeup.policies.allocation import Allocation, Limits
-from takeup.policies.base import FromEvidence, LivePolicy, Policy, Thompson
-from takeup.policies.beliefs import Beliefs
+from takeup.policies.base import Carded, FromEvidence, LivePolicy, Policy, Thompson
+from takeup.policies.beliefs import Beliefs, Blocks, Exact
 from takeup.policies.bounded import ThompsonBounded
-from takeup.policies.card import Card
+from takeup.policies.card import Card, OneOf, Positive, Real, Variant, Whole
 from takeup.policies.conjugate import TS, TSCheck, TSObs, Uniform
 from takeup.policies.exp3 import EXP3
 from takeup.policies.forgetting import Forgetting
@@ -28,17 +28,23 @@ __all__ = [
     "Allocation",
     "BayesUCB",
     "Beliefs",
+    "Blocks",
     "Card",
+    "Carded",
     "CausalTS",
     "EpsilonGreedy",
+    "Exact",
     "Forgetting",
     "FromEvidence",
     "Hierarchical",
     "IntentTS",
     "Limits",
     "LivePolicy",
+    "OneOf",
     "Policy",
+    "Positive",
     "Protocol",
+    "Real",
     "TSCheck",
     "TSLat",
     "TSObs",
@@ -48,7 +54,9 @@ __all__ = [
     "TopTwo",
     "TwoStage",
     "Uniform",
+    "Variant",
     "WarmTSLat",
+    "Whole",
     "register",
     "registered",
 ]
