@@ -10,6 +10,7 @@ from typing import cast
 from takeup.paper.drift import DriftResult, drift
 from takeup.paper.robust import RobustResult, robust
 from takeup.paper.robust_stroke import PatientsResult, patients
+from takeup.paper.runner import Runner
 from takeup.simulation.run import EngineName
 
 
@@ -76,9 +77,10 @@ def show_drift(result: DriftResult) -> None:
 
 def main(replications: int = 1000, engine: EngineName = "auto") -> None:
     """Everything."""
-    show_robust(robust(replications, engine=engine))
-    show_patients(patients(max(replications // 2, 2), engine=engine))
-    show_drift(drift(max(replications // 5, 2)))
+    run = Runner(replications, engine=engine)
+    show_robust(robust(run))
+    show_patients(patients(run.times(max(replications // 2, 2))))
+    show_drift(drift(run.times(max(replications // 5, 2))))
 
 
 if __name__ == "__main__":

@@ -4,21 +4,18 @@ Outcomes stay as they are. Before the change nine in ten do what is proposed; af
 other proposal is the better one. TS has to learn the values anew, TS-Obs the compliance alone.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from takeup import checks
 from takeup.environment import Environment
+from takeup.paper.agreement import Mean
 from takeup.paper.robust import ratio_of_means
+from takeup.paper.runner import Runner
 from takeup.policies import TS, Forgetting, Policy, TSObs
-from takeup.simulation import simulate
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.trace import summarise
 from takeup.world import World
 
 HORIZON = 4_000
 CHANGE = 2_000
-REPLICATIONS = 200
 HALF_LIFE, EPOCH = 400, 100
 
 _SUCCESS = [0.25, 0.75]
@@ -29,7 +26,7 @@ Phase: TypeAlias = Literal["before the change", "after the change", "no change"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class PhaseCost:
     """The regret of a policy in a phase, and its ratio to that of the base that does not forget, with errors."""
 
     phase: Phase
@@ -42,17 +39,11 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class DriftResult:
-    """All figures.
-
-    Attributes:
-        replications: how many runs.
-        seed: the seed.
-        costs: each policy before and after the change, and over the whole of a world that stays as it was before.
-    """
+    """The costs of each policy before and after the change, and in a world that stays as it was before."""
 
     replications: int
     seed: int
-    costs: tuple[Cost, ...]
+    costs: tuple[PhaseCost, ...]
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain data."""
@@ -64,22 +55,13 @@ def policies() -> list[tuple[Policy[Any], Policy[Any]]]:
     return [(base, Forgetting(base=base, half_life=HALF_LIFE, epoch=EPOCH)) for base in (TS(), TSObs())]
 
 
-def drift(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = silent) -> DriftResult:
-    """Run both worlds."""
-    checks.whole("replications", replications, least=2)
+def drift(run: Runner) -> DriftResult:
+    """Run both worlds. Environments that change run in the numpy reference, whatever engine is asked for."""
+    run = replace(run, engine="auto", scheduler=None)
     worlds = {"changing": BEFORE.switch(CHANGE, AFTER), "staying": BEFORE}
     costs = []
     for pair in policies():
-        trace = simulate(
-            worlds,
-            pair,
-            HORIZON,
-            replications,
-            seed,
-            record="curve",
-            steps=[CHANGE, HORIZON],
-            progress=progress,
-        )
+        trace = run.simulate(worlds, pair, HORIZON, steps=[CHANGE, HORIZON])
         first, whole = trace.regret[0, :, :, 0], trace.regret[0, :, :, 1]
         phases: tuple[tuple[Phase, Any], ...] = (
             ("before the change", first),
@@ -88,12 +70,10 @@ def drift(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = 
         )
         for phase, regret in phases:
             for policy, ours in zip(pair, regret, strict=True):
-                found = summarise(ours)
-                ratio = ratio_of_means(ours, regret[0])
-                costs.append(Cost(phase, policy.name, found.mean, found.standard_error, *ratio))
-    return DriftResult(replications, seed, tuple(costs))
+                costs.append(PhaseCost(phase, policy.name, *Mean.of(ours), *ratio_of_means(ours, regret[0])))
+    return DriftResult(run.replications, run.seed, tuple(costs))
 
 
-def decisions(replications: int = REPLICATIONS) -> int:
+def decisions(replications: int) -> int:
     """How many decisions `drift` makes, for a progress bar."""
     return 2 * 2 * len(policies()) * HORIZON * replications

@@ -1,15 +1,11 @@
 """Beyond the paper: audits, pilots, drift and TS-Robust."""
 
-from dataclasses import asdict
-from typing import Any
-
 from takeup import charts
-from takeup.paper.audited import Row as AuditedRow
 from takeup.paper.beyond import BeyondResult
 from takeup.paper.beyond_claims import claims
 from takeup.paper.document import Chapter, Checked, Entry, Figure, Judged, Table, with_error
 from takeup.paper.drift import CHANGE, EPOCH, HALF_LIFE
-from takeup.paper.piloted import Row as PilotedRow
+from takeup.paper.regret_curve import RegretCurve
 from takeup.paper.robust import HORIZON, Bar
 
 AUDITS = (
@@ -17,15 +13,12 @@ AUDITS = (
     "completely at random. Pilots: patients of the same environment, proposals at random, everything seen; their table "
     "is the prior of a trial that sees no compliance."
 )
+AUDITED = "What it is worth to see compliance: regret after {:,} patients ± Monte Carlo error"
+PILOTED = "What a pilot is worth where the trial sees no compliance: regret after {:,} patients"
 ROBUST = (
     f"TS-Robust at T = {HORIZON:,}, beside TS on the same patients. The gain is one of finite horizons: a policy that "
     "is consistent over every joint law of action and outcome pays the constant of TS in log T."
 )
-
-
-def as_json(result: BeyondResult) -> dict[str, Any]:
-    """A record a piece."""
-    return result.as_json()
 
 
 def chapter(result: BeyondResult) -> Chapter:
@@ -46,8 +39,8 @@ def chapter(result: BeyondResult) -> Chapter:
         text=(runs, AUDITS, drifting, ROBUST),
         checked=(Checked("What is said of these policies, and whether the runs bear it out", checked),),
         tables=(
-            _audits(result),
-            _pilots(result),
+            _regrets(AUDITED.format(result.audited.horizon), "audited", result.audited),
+            _regrets(PILOTED.format(result.piloted.horizon), "patients of the pilot", result.piloted),
             _drift(result),
             _cells(result),
             *((_curve(result),) if result.robust.curve else ()),
@@ -59,43 +52,26 @@ def chapter(result: BeyondResult) -> Chapter:
                 f"Mean regret after {result.audited.horizon:,} patients over the share of decisions whose compliance "
                 "is seen, with bars of two Monte Carlo errors.",
                 "; ".join(
-                    f"environment {r.environment}, {r.fraction:.0%} audited, {r.policy}: {r.mean:.1f}"
-                    for r in result.audited.rows
+                    f"environment {p.environment}, {p.at:.0%} audited, {p.policy}: {p.mean:.1f}"
+                    for p in result.audited.points
                 ),
-                lambda: charts.regret_over_audits([asdict(row) for row in result.audited.rows]),
+                lambda: charts.regret_over_audits(result.audited.records()),
             ),
         ),
     )
 
 
-def _audits(result: BeyondResult) -> Table:
-    found = result.audited
-    policies = list(dict.fromkeys(row.policy for row in found.rows))
-    places = list(dict.fromkeys((row.environment, row.fraction) for row in found.rows))
-    rows = tuple(
-        (str(number), f"{fraction:.0%}", *(_mean(found.at(number, fraction, policy)) for policy in policies))
-        for number, fraction in places
-    )
+def _regrets(caption: str, quantity: str, curve: RegretCurve) -> Table:
+    """A row for each value of the quantity in an environment, a column for each policy."""
+    rows: dict[tuple[int, float], list[str]] = {}
+    for point in curve.points:
+        rows.setdefault((point.environment, point.at), []).append(with_error(point.mean, point.mcse))
+    shown = "{:.0%}" if curve.quantity == "fraction" else "{}"
+    policies = dict.fromkeys(point.policy for point in curve.points)
     return Table(
-        f"What it is worth to see compliance: regret after {found.horizon:,} patients ± Monte Carlo error",
-        ("env.", "audited", *policies),
-        rows,
-        words=1,
-    )
-
-
-def _pilots(result: BeyondResult) -> Table:
-    found = result.piloted
-    policies = list(dict.fromkeys(row.policy for row in found.rows))
-    places = list(dict.fromkeys((row.environment, row.patients) for row in found.rows))
-    rows = tuple(
-        (str(number), str(patients), *(_mean(found.at(number, patients, policy)) for policy in policies))
-        for number, patients in places
-    )
-    return Table(
-        f"What a pilot is worth where the trial sees no compliance: regret after {found.horizon:,} patients",
-        ("env.", "patients of the pilot", *policies),
-        rows,
+        caption,
+        ("env.", quantity, *policies),
+        tuple((str(number), shown.format(at), *regrets) for (number, at), regrets in rows.items()),
         words=1,
     )
 
@@ -134,7 +110,3 @@ def _patients(result: BeyondResult) -> Table:
 
 def _bar(bar: Bar) -> Judged:
     return Judged(with_error(bar.measured, bar.error), bar.met)
-
-
-def _mean(row: AuditedRow | PilotedRow) -> str:
-    return with_error(row.mean, row.mcse)

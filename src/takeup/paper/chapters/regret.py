@@ -1,7 +1,6 @@
 """The sweep over noncompliance and the claims of the text."""
 
 from dataclasses import asdict
-from typing import Any
 
 from takeup import charts
 from takeup.paper.document import Chapter, Checked, Figure, Table, figure, with_error
@@ -18,11 +17,6 @@ CAPTION = (
     f"Mean regret after {HORIZON:,} patients over p, with bars of one standard deviation, cut at zero. At p = 0.5 both "
     "proposals are alike and the regret is zero. TS-Check beyond p = 0.5 has an axis of its own."
 )
-
-
-def as_json(result: RegretResult) -> dict[str, Any]:
-    """A record a point and a record a claim."""
-    return {"points": [asdict(p) for p in result.points], "claims": [asdict(c) for c in result.claims]}
 
 
 def chapter(result: RegretResult) -> Chapter:

@@ -21,11 +21,6 @@ OPEN_PROBLEM = (
 )
 
 
-def as_json(result: TheoryResult) -> dict[str, Any]:
-    """Statements, conjecture and bounds."""
-    return result.as_json()
-
-
 def chapter(result: TheoryResult) -> Chapter:
     """What holds of lemma 1 and the theorems, and what lies beyond them."""
     hold = sum(check.holds for check in result.checks)
