@@ -84,10 +84,15 @@ def test_what_does_not_fit_is_refused() -> None:
         Own().informed(Prior.from_evidence(PILOT))
 
 
-@pytest.mark.long
-def test_seeing_more_helps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Environments 3 and 4 after 300 decisions, 100 runs: with all seen the regret is lower by 5 standard errors."""
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contextual, "HORIZON", 300)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("short")
+def test_seeing_more_helps() -> None:
+    """Environments 3 and 4 after 300 decisions, 100 runs: with all seen the regret is lower by 5 standard errors."""
     curve = audited.curve(Runner(100, 1, "cpu"), fractions=(0.0, 1.0))
     for number in ENVIRONMENTS:
         nothing, everything = (curve.point(number, fraction, "TS-Lat-0 Gibbs") for fraction in (0.0, 1.0))
@@ -99,9 +104,9 @@ def test_seeing_more_helps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert audited.decisions(100, (0.0, 1.0)) == len(curve.points) * 300 * 100
 
 
-def test_pilots_help_and_are_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("short")
+def test_pilots_help_and_are_their_own() -> None:
     """40 runs of 300 decisions: 500 patients of a pilot lower the regret of TS-Lat by more than 3 standard errors."""
-    monkeypatch.setattr(contextual, "HORIZON", 300)
     found = piloted.worth(Runner(40, 2, "cpu"), patients=(0, 500))
     for number in ENVIRONMENTS:
         none, much = (found.point(number, size, "TS-Lat-0") for size in (0, 500))

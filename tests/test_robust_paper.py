@@ -119,7 +119,7 @@ def test_drift_phases_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(done) == drift.decisions(5)
     assert len(json.loads(json.dumps(result.as_json()))["costs"]) == 2 * 2 * 3
     alone = simulate(drift.BEFORE.switch(10, drift.AFTER), TS(), 30, 5, 1)
-    ours = sum(cost.regret for cost in result.costs if cost.policy == "TS" and cost.phase != "no change")
+    ours = sum(cost.regret for cost in result.costs if cost.policy == "TS" and cost.where != "no change")
     assert ours == pytest.approx(alone.final("TS").mean())
     assert [cost.ratio for cost in result.costs if cost.policy == "TS"] == [1, 1, 1]
 

@@ -11,13 +11,12 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import IntArray
-from takeup.errors import InputError
 
 Coding: TypeAlias = Literal["paper", "as-treated", "recorded-aspirin", "recorded-heparin"]
 Values: TypeAlias = Mapping[str, NDArray[np.str_]]
@@ -84,15 +83,6 @@ class Coded:
     implemented: IntArray
     kept: Mask
     doubts: tuple[Doubt, ...]
-
-
-def checked(coding: str) -> Coding:
-    """The coding of this name."""
-    for known in get_args(Coding):
-        if coding == known:
-            found: Coding = known
-            return found
-    raise InputError("coding", repr(coding), f"one of {', '.join(get_args(Coding))}")
 
 
 def assign(values: Values, coding: Coding) -> Coded:

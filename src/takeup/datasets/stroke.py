@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from takeup.checks import IntArray
+from takeup.checks import IntArray, one_of
 from takeup.datasets import codings
 from takeup.datasets.codings import ALLOWED, ARMS, Coding, Doubt, answered, doubts_about
 from takeup.datasets.columns import Columns, DatasetError, read
-from takeup.errors import InputError
 from takeup.evidence import Evidence
 from takeup.space import Space
 
@@ -22,7 +21,7 @@ ATTRIBUTION = (
     " Described in Sandercock et al., Trials 12:101 (2011). The trial: International Stroke Trial Collaborative Group,"
     " Lancet 349:1569-1581 (1997)."
 )
-"""Whom the figures come from."""
+"""Where the figures come from."""
 
 PATIENTS = 19_435
 """How many were randomised, and how many the published file holds."""
@@ -81,7 +80,7 @@ class StrokeTrial:
 
     def counts(self, outcome: Outcome) -> IntArray:
         """n[z, a, y]: how many patients were assigned z, got a and fared y."""
-        y = self.outcomes[measured(outcome)]
+        y = self.outcomes[one_of("outcome", outcome, MEASURES)]
         arms = len(ARMS[self.coding])
         cells = np.ravel_multi_index((self.proposals, self.implemented, y), (arms, arms, 2))
         return np.bincount(cells, minlength=arms * arms * 2).reshape(arms, arms, 2)
@@ -104,7 +103,8 @@ def ist(path: str | Path, coding: Coding = "paper", *, patients: int | None = PA
     Raises:
         DatasetError: a file that cannot be read, is damaged, or holds something else. It names line and value.
     """
-    allowed = ALLOWED[codings.checked(coding)] | {measure.column: measure.allowed for measure in MEASURES.values()}
+    codes_of = ALLOWED[one_of("coding", coding, ALLOWED)]
+    allowed = codes_of | {measure.column: measure.allowed for measure in MEASURES.values()}
     columns = read(path, list(allowed))
     _check_whole(columns, patients)
     for column, codes in allowed.items():
@@ -120,15 +120,6 @@ def ist(path: str | Path, coding: Coding = "paper", *, patients: int | None = PA
     for array in (coded.proposals, coded.implemented, *outcomes.values()):
         array.setflags(write=False)
     return StrokeTrial(coding, coded.proposals, coded.implemented, outcomes, tuple(doubts))
-
-
-def measured(outcome: str) -> Outcome:
-    """The outcome of this name."""
-    for known in get_args(Outcome):
-        if outcome == known:
-            found: Outcome = known
-            return found
-    raise InputError("outcome", repr(outcome), f"one of {', '.join(get_args(Outcome))}")
 
 
 def evidence_of(counts: IntArray, outcome: Outcome, coding: Coding) -> Evidence:

@@ -6,7 +6,7 @@ import numpy as np
 
 from takeup.paper.agreement import Mean
 from takeup.paper.beyond import BeyondResult
-from takeup.paper.drift import DriftResult, Phase
+from takeup.paper.drift import DriftResult
 from takeup.paper.regret_curve import CurvePoint, RegretCurve
 from takeup.paper.robust import RobustResult
 from takeup.paper.rules import FALLS, Claim, Estimates, falls, threshold
@@ -42,9 +42,7 @@ def _pilots(result: RegretCurve) -> Iterator[Claim]:
 
 
 def _drift(result: DriftResult) -> Iterator[Claim]:
-    regret: dict[tuple[Phase, str], Mean] = {
-        (cost.phase, cost.policy): Mean(cost.regret, cost.regret_error) for cost in result.costs
-    }
+    regret = {(cost.where, cost.policy): Mean(cost.regret, cost.regret_error) for cost in result.costs}
     for base in ("TS", "TS-Obs"):
         forgetful = next(c.policy for c in result.costs if c.policy.startswith(f"{base} half-life"))
         after = (regret["after the change", policy] for policy in (forgetful, base))

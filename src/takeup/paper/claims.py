@@ -64,21 +64,13 @@ def _lemma(rng: np.random.Generator) -> Iterator[TheoremCheck]:
 
 def _two_arms(rng: np.random.Generator) -> Iterator[TheoremCheck]:
     equal = np.full((2, 2), 0.5)
-    before, after = _constants(_MU, equal)
-    yield TheoremCheck(
-        "theorem 1",
-        "with two arms no Π lowers the bound",
-        theory.effect(_MU, equal) != "helpful",
-        f"μ = (0.75, 0.25), both rows (0.5, 0.5): {before:.3f} ln T becomes {after:.0f}, nothing being inferior",
-    )
+    found = "μ = (0.75, 0.25), both rows (0.5, 0.5): {:.3f} ln T becomes {:.0f}, nothing being inferior"
+    holds = theory.effect(_MU, equal) != "helpful"
+    yield TheoremCheck("theorem 1", "with two arms no Π lowers the bound", holds, _constants(found, _MU, equal))
     swap = np.eye(2)[::-1]
-    before, after = _constants(_MU, swap)
-    yield TheoremCheck(
-        "abstract",
-        "with two arms any noncompliance raises the bound",
-        theory.effect(_MU, swap) == "harmful",
-        f"μ = (0.75, 0.25), the two actions swapped: {before:.3f} ln T stays {after:.3f} ln T",
-    )
+    found = "μ = (0.75, 0.25), the two actions swapped: {:.3f} ln T stays {:.3f} ln T"
+    claim, holds = "with two arms any noncompliance raises the bound", theory.effect(_MU, swap) == "harmful"
+    yield TheoremCheck("abstract", claim, holds, _constants(found, _MU, swap))
     mu, pi = _rates(rng, DRAWS, 2), rng.dirichlet(np.ones(2), (DRAWS, 2))
     yield TheoremCheck(
         "here",
@@ -113,13 +105,9 @@ def _more_arms(rng: np.random.Generator) -> Iterator[TheoremCheck]:
         f"μ = (0.5, 0.5, 0.5): Π μ = μ for every Π; {DRAWS} random ones are neutral",
     )
     example = theory.best_against_worst(_THREE)
-    before, after = _constants(_THREE, example)
-    yield TheoremCheck(
-        "proof of theorem 2",
-        "a Π with μ' = (max μ, min μ, .., min μ) is harmful",
-        theory.effect(_THREE, example) == "harmful",
-        f"μ = (0.8, 0.5, 0.2), μ' = (0.8, 0.2, 0.2): {before:.3f} ln T becomes {after:.3f} ln T",
-    )
+    counter = "μ = (0.8, 0.5, 0.2), μ' = (0.8, 0.2, 0.2): {:.3f} ln T becomes {:.3f} ln T"
+    claim, holds = "a Π with μ' = (max μ, min μ, .., min μ) is harmful", theory.effect(_THREE, example) == "harmful"
+    yield TheoremCheck("proof of theorem 2", claim, holds, _constants(counter, _THREE, example))
     yield TheoremCheck(
         "here",
         "proposals that a share of all decisions ignores are harmful, whatever the share and what is done instead",
@@ -150,8 +138,9 @@ def _limits() -> Iterator[TheoremCheck]:
     )
 
 
-def _constants(mu: FloatArray, pi: FloatArray) -> tuple[float, float]:
-    return float(theory.thompson_constant(mu)), float(theory.thompson_constant(pi @ mu))
+def _constants(text: str, mu: FloatArray, pi: FloatArray) -> str:
+    """The text with the constants of the bounds of μ and of Π μ in it."""
+    return text.format(float(theory.thompson_constant(mu)), float(theory.thompson_constant(pi @ mu)))
 
 
 def _rates(rng: np.random.Generator, draws: int, arms: int) -> FloatArray:

@@ -5,11 +5,10 @@ other proposal is the better one. TS has to learn the values anew, TS-Obs the co
 """
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from takeup.environment import Environment
-from takeup.paper.agreement import Mean
-from takeup.paper.robust import ratio_of_means
+from takeup.paper.robust import RatioCell
 from takeup.paper.runner import Runner
 from takeup.policies import TS, Forgetting, Policy, TSObs
 from takeup.world import World
@@ -22,20 +21,6 @@ _SUCCESS = [0.25, 0.75]
 BEFORE = Environment.from_world(World.bernoulli([[0.9, 0.1], [0.1, 0.9]], _SUCCESS))
 AFTER = Environment.from_world(World.bernoulli([[0.2, 0.8], [0.7, 0.3]], _SUCCESS))
 
-Phase: TypeAlias = Literal["before the change", "after the change", "no change"]
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseCost:
-    """The regret of a policy in a phase, and its ratio to that of the base that does not forget, with errors."""
-
-    phase: Phase
-    policy: str
-    regret: float
-    regret_error: float
-    ratio: float
-    ratio_error: float
-
 
 @dataclass(frozen=True, slots=True)
 class DriftResult:
@@ -43,11 +28,11 @@ class DriftResult:
 
     replications: int
     seed: int
-    costs: tuple[PhaseCost, ...]
+    costs: tuple[RatioCell, ...]
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain data."""
-        return asdict(self)
+        return asdict(self) | {"costs": [cost.record("phase") for cost in self.costs]}
 
 
 def policies() -> list[tuple[Policy[Any], Policy[Any]]]:
@@ -63,14 +48,10 @@ def drift(run: Runner) -> DriftResult:
     for pair in policies():
         trace = run.simulate(worlds, pair, HORIZON, steps=[CHANGE, HORIZON])
         first, whole = trace.regret[0, :, :, 0], trace.regret[0, :, :, 1]
-        phases: tuple[tuple[Phase, Any], ...] = (
-            ("before the change", first),
-            ("after the change", whole - first),
-            ("no change", trace.regret[1, :, :, 1]),
-        )
-        for phase, regret in phases:
+        phases = {"before the change": first, "after the change": whole - first, "no change": trace.regret[1, :, :, 1]}
+        for phase, regret in phases.items():
             for policy, ours in zip(pair, regret, strict=True):
-                costs.append(PhaseCost(phase, policy.name, *Mean.of(ours), *ratio_of_means(ours, regret[0])))
+                costs.append(RatioCell.of(phase, policy.name, ours, regret[0]))
     return DriftResult(run.replications, run.seed, tuple(costs))
 
 

@@ -52,14 +52,24 @@ RESPONSES = ((0, 0), (1, 1), (0, 1), (1, 0))
 
 @dataclass(frozen=True, slots=True)
 class RatioCell:
-    """The regret of a policy in an environment, and its ratio to that of TS, with Monte Carlo errors."""
+    """The regret of a policy somewhere, and its ratio to that of another on the same patients, with errors."""
 
-    environment: str
+    where: str
     policy: str
     regret: float
     regret_error: float
     ratio: float
     ratio_error: float
+
+    @classmethod
+    def of(cls, where: str, policy: str, ours: FloatArray, theirs: FloatArray) -> "RatioCell":
+        """Of the regret of each replication."""
+        return cls(where, policy, *Mean.of(ours), *ratio_of_means(ours, theirs))
+
+    def record(self, place: str) -> dict[str, Any]:
+        """As plain data, with `where` under the name of this kind of place."""
+        fields = asdict(self)
+        return {place: fields.pop("where")} | fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +103,9 @@ class TradeOff:
 
 @dataclass(frozen=True, slots=True)
 class RobustResult:
-    """All figures.
+    """TS, TS-Obs and TS-Robust in the sweep and the trap, TS-Robust in each held-out world, and four limits to meet.
 
-    Attributes:
-        replications: runs of each cell of the sweep; the trap has four times as many.
-        world_replications: runs in each random world.
-        seed: the seed of the simulations.
-        cells: TS, TS-Obs and TS-Robust in the sweep and the trap.
-        worlds: TS-Robust in each held-out world.
-        bars: the four figures that have to be met.
-        curve: the trade-off over the prior weight, and then over the sharpness.
+    `curve` is the trade-off over the prior weight, and then over the sharpness. The trap has four times `replications`.
     """
 
     replications: int
@@ -125,7 +128,8 @@ class RobustResult:
             return [asdict(bar) | {"met": bar.met, "clear": bar.clear} for bar in bars]
 
         curve = [asdict(setting) | {"bars": judged(setting.bars)} for setting in self.curve]
-        return asdict(self) | {"bars": judged(self.bars), "curve": curve, "holds": self.holds}
+        cells = {name: [c.record("environment") for c in getattr(self, name)] for name in ("cells", "worlds")}
+        return asdict(self) | cells | {"bars": judged(self.bars), "curve": curve, "holds": self.holds}
 
 
 def sweep() -> dict[str, Environment]:
@@ -207,8 +211,7 @@ def decisions(replications: int, curves: bool = True) -> int:
 
 def cell(trace: Trace, environment: str, policy: str) -> RatioCell:
     """One policy in one environment, beside TS."""
-    ours, theirs = trace.final(policy, environment), trace.final("TS", environment)
-    return RatioCell(environment, policy, *Mean.of(ours), *ratio_of_means(ours, theirs))
+    return RatioCell.of(environment, policy, trace.final(policy, environment), trace.final("TS", environment))
 
 
 def bars(swept: Trace, trapped: Trace, worlds: Trace, policy: str) -> tuple[Bar, ...]:

@@ -32,15 +32,9 @@ SWEEP = tuple(round(0.05 * i, 2) for i in range(21))
 
 @dataclass(frozen=True, slots=True)
 class ConjectureRow:
-    """How probable harmful noncompliance is with K arms, Π and μ uniform.
+    """The share of draws with K arms, Π and μ uniform, in which noncompliance is harmful.
 
-    Attributes:
-        arms: K.
-        probability: the share of draws in which Thompson sampling's bound rises.
-        error: its standard error.
-        low: the lower end of the exact 95 % interval.
-        high: its upper end.
-        draws: how many random worlds there were.
+    `error` is its standard error, `low` to `high` its exact 95 % interval.
     """
 
     arms: int
@@ -90,15 +84,7 @@ class BoundRow:
 
 @dataclass(frozen=True, slots=True)
 class TheoryResult:
-    """What `takeup paper theory` computes.
-
-    Attributes:
-        checks: the paper's statements, one by one.
-        conjecture: a row for each number of arms.
-        bounds: a row for each p.
-        horizons: the T between which slopes are taken.
-        seed: where all of it comes from.
-    """
+    """The paper's statements one by one, the conjecture by number of arms, and bounds beside slopes by p."""
 
     checks: tuple[TheoremCheck, ...]
     conjecture: tuple[ConjectureRow, ...]
@@ -179,8 +165,7 @@ def _verdict(rows: Sequence[ConjectureRow]) -> TheoremCheck:
 
 
 def _conjecture(arms: int, draws: int, seed: int) -> ConjectureRow:
-    found = probability_harmful(arms, draws, stream(seed, "conjecture", arms))
-    return ConjectureRow(arms, found.estimate, found.error, found.low, found.high, found.draws)
+    return ConjectureRow(arms, *probability_harmful(arms, draws, stream(seed, "conjecture", arms)))
 
 
 def _long(replications: int) -> int:

@@ -6,7 +6,7 @@ from takeup.paper.beyond_claims import claims
 from takeup.paper.document import Chapter, Checked, Entry, Figure, Judged, Table, with_error
 from takeup.paper.drift import CHANGE, EPOCH, HALF_LIFE
 from takeup.paper.regret_curve import RegretCurve
-from takeup.paper.robust import HORIZON, Bar
+from takeup.paper.robust import HORIZON, Bar, RatioCell
 
 AUDITS = (
     "Audits: compliance of each decision is seen with one probability, whatever was done and came out of it: missing "
@@ -77,19 +77,17 @@ def _regrets(caption: str, quantity: str, curve: RegretCurve) -> Table:
 
 
 def _drift(result: BeyondResult) -> Table:
-    rows = tuple(
-        (c.policy, c.phase, with_error(c.regret, c.regret_error), with_error(c.ratio, c.ratio_error))
-        for c in result.drift.costs
-    )
+    rows = tuple((c.policy, c.where, *_regret_and_ratio(c)) for c in result.drift.costs)
     return Table("Compliance that changes half-way", ("policy", "phase", "regret", "ratio to the base"), rows, words=2)
 
 
 def _cells(result: BeyondResult) -> Table:
-    rows = tuple(
-        (c.environment, c.policy, with_error(c.regret, c.regret_error), with_error(c.ratio, c.ratio_error))
-        for c in result.robust.cells
-    )
+    rows = tuple((c.where, c.policy, *_regret_and_ratio(c)) for c in result.robust.cells)
     return Table("TS-Robust in the sweep and the trap", ("world", "policy", "regret", "ratio to TS"), rows, words=2)
+
+
+def _regret_and_ratio(cell: RatioCell) -> tuple[str, str]:
+    return with_error(cell.regret, cell.regret_error), with_error(cell.ratio, cell.ratio_error)
 
 
 def _curve(result: BeyondResult) -> Table:

@@ -36,11 +36,22 @@ class Published(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class FigureComparison:
+class Sourced:
+    """Something from a paper; `source` names the paper and the place in it."""
+
+    source: str
+
+    @property
+    def paper(self) -> str:
+        """Authors and year."""
+        return self.source.partition(",")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureComparison(Sourced):
     """A published figure beside ours.
 
     Attributes:
-        source: paper and place.
         experiment: what was run.
         policy: the policy's name, or the arm's.
         quantity: what was measured.
@@ -48,18 +59,12 @@ class FigureComparison:
         measured: ours; `mcse` is its Monte Carlo error.
     """
 
-    source: str
     experiment: str
     policy: str
     quantity: str
     published: Published
     measured: float
     mcse: float
-
-    @property
-    def paper(self) -> str:
-        """Authors and year."""
-        return self.source.partition(",")[0]
 
     @property
     def allowed(self) -> float:
@@ -83,19 +88,13 @@ class FigureComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Sourced):
     """What a paper says in words, whether our runs bear it out, the figures that decided, and by which rule."""
 
-    source: str
     claim: str
     holds: bool
     found: str
     rule: str
-
-    @property
-    def paper(self) -> str:
-        """Authors and year."""
-        return self.source.partition(",")[0]
 
 
 LARGER = f"the difference is of the right sign by more than {STANDARD_ERRORS:g} standard errors"
