@@ -26,7 +26,7 @@ def ist_counts(outcome: Outcome, coding: Coding = "paper") -> IntArray:
 
 
 def ist_evidence(outcome: Outcome, coding: Coding = "paper") -> Evidence:
-    """The counts with their names."""
+    """The counts as evidence, with the names of arms and outcomes."""
     return evidence_of(ist_counts(outcome, coding), outcome, coding)
 
 

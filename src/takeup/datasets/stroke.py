@@ -24,7 +24,7 @@ ATTRIBUTION = (
 """Where the figures come from."""
 
 PATIENTS = 19_435
-"""How many were randomised, and how many the published file holds."""
+"""Patients who were randomised, all of whom are in the published file."""
 
 Outcome: TypeAlias = Literal["STS", "LTS", "LTR", "S14"]
 
@@ -37,7 +37,7 @@ class Measure:
         column: where it is recorded.
         success: the code of success; every other one is failure.
         clear: the codes that say yes or no.
-        allowed: the codes that there are.
+        allowed: all codes.
         levels: what failure and success are called.
     """
 
@@ -57,7 +57,7 @@ MEASURES: dict[Outcome, Measure] = {
     "S14": Measure("ID14", "0", ("0", "1"), ("0", "1"), ("died", "alive")),
 }
 """Short-term survival, to discharge or day 14 by the hospital's form; long-term survival and full recovery, at six
-months; and survival to day 14 by the date of death, which is known of everybody."""
+months; and survival to day 14 by the date of death, which is known for everybody."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +65,11 @@ class StrokeTrial:
     """The patients in one coding.
 
     Attributes:
-        coding: what the columns were taken to mean.
+        coding: how the columns were read.
         proposals: z, the assigned arm of each patient, an index of `space(..).proposals`.
         implemented: a, the arm that each patient got, likewise.
         outcomes: y of each patient by outcome, 1 being success.
-        doubts: the patients whose record is not clear, what it holds and what was made of them.
+        doubts: the patients whose record is not clear, and how it was read.
     """
 
     coding: Coding
@@ -86,12 +86,12 @@ class StrokeTrial:
         return np.bincount(cells, minlength=arms * arms * 2).reshape(arms, arms, 2)
 
     def evidence(self, outcome: Outcome) -> Evidence:
-        """The counts with their names."""
+        """The counts as evidence, with the names of arms and outcomes."""
         return evidence_of(self.counts(outcome), outcome, self.coding)
 
 
 def ist(path: str | Path, coding: Coding = "paper", *, patients: int | None = PATIENTS) -> StrokeTrial:
-    """Read the International Stroke Trial database: all 112 columns, or some of them that have those needed.
+    """Read the International Stroke Trial database: all 112 columns, or a file with only those needed.
 
     Args:
         path: the CSV file, plain or gzip.

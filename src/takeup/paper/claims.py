@@ -1,6 +1,6 @@
 """What Stirn & Jebara (2019) say about regret bounds, statement by statement, each checked by computation.
 
-What holds is checked on random μ and Π; what does not comes with a counter-example, computed here.
+True statements are checked on random μ and Π; false ones are refuted by a counter-example, computed here.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from takeup.checks import FloatArray
 from takeup.randomness import stream
 
 DRAWS = 500
-"""How many random μ and Π a statement is checked on."""
+"""Random μ and Π that a statement is checked on."""
 
 _MU = np.array([0.75, 0.25])
 _SIZES = (3, 4, 6, 10)
@@ -23,13 +23,9 @@ _THREE = np.array([0.8, 0.5, 0.2])
 
 @dataclass(frozen=True, slots=True)
 class TheoremCheck:
-    """A statement, and whether it holds.
+    """A statement, whether it holds, and what it was checked on or the counter-example.
 
-    Attributes:
-        source: where it is in the paper, or "here" where it completes one of the paper's.
-        claim: what it says.
-        holds: whether it does.
-        evidence: what it was checked on, or the counter-example.
+    `source` is the place in the paper, or "here" for a statement that completes one of the paper's.
     """
 
     source: str

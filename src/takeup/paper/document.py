@@ -20,7 +20,7 @@ Entry: TypeAlias = str | Judged
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Rows under a caption; the first `words` columns hold words, the others figures."""
 
     caption: str
@@ -38,7 +38,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """A chart that has yet to be drawn: the name of its files, a caption, and a text alternative to the picture.
 
     `draw` makes the chart and needs the extra `report`.
@@ -67,8 +67,8 @@ class Chapter:
     verdict: str
     text: tuple[str, ...]
     checked: tuple[Checked, ...] = ()
-    tables: tuple[Table, ...] = ()
-    figures: tuple[Figure, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
+    figures: tuple[ReportFigure, ...] = ()
 
 
 def figure(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Everything that the paper reports, measured again: which parts there are, and how to run them."""
+"""The parts of the paper that can be measured again, and how to run them."""
 
 import os
 import platform
@@ -62,7 +62,7 @@ class PaperSettings:
 
     @property
     def slowest(self) -> int:
-        """Runs of what lies beyond the paper, a fifth of those."""
+        """Runs of what lies beyond the paper: a fifth of `slow`."""
         return max(self.slow // 5, 2)
 
     @property
@@ -125,7 +125,7 @@ class Reproduction:
 
 
 def work(parts: Sequence[str], settings: PaperSettings) -> int:
-    """How long these parts take together, in decisions of TS."""
+    """How long these parts take together, in decisions of TS, for a progress bar."""
     return sum(PARTS[name].work(settings) * PARTS[name].cost for name in parts)
 
 

@@ -89,8 +89,8 @@ class StrokeSetting:
 
     Attributes:
         parameters: where the truth comes from.
-        excess: a row an outcome and policy.
-        best: a row an outcome.
+        excess: one row for each outcome and policy.
+        best: one row for each outcome.
         claims: what the paper says about it, with verdicts.
     """
 
@@ -151,7 +151,7 @@ class StrokeResult:
     settings: tuple[StrokeSetting, ...]
 
     def setting(self, parameters: Parameters) -> StrokeSetting:
-        """The one of these parameters."""
+        """The setting with these parameters."""
         return self.settings[get_args(Parameters).index(parameters)]
 
     @property
@@ -165,7 +165,7 @@ class StrokeResult:
         )
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Plain data, an entry a set of parameters."""
+        """Plain data, one entry for each set of parameters."""
         return [
             {
                 "parameters": setting.parameters,

@@ -1,4 +1,4 @@
-"""The truths that the stroke experiment is run under: the paper's, two computed from the patients, and the patients."""
+"""The four truths of the stroke experiment: the paper's, two computed from the patients, and the patients."""
 
 from typing import Literal, TypeAlias, get_args
 

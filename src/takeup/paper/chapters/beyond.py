@@ -3,7 +3,7 @@
 from takeup import charts
 from takeup.paper.beyond import BeyondResult
 from takeup.paper.beyond_claims import claims
-from takeup.paper.document import Chapter, Checked, Entry, Figure, Judged, Table, with_error
+from takeup.paper.document import Chapter, Checked, Entry, Judged, ReportFigure, ReportTable, with_error
 from takeup.paper.drift import CHANGE, EPOCH, HALF_LIFE
 from takeup.paper.regret_curve import RegretCurve
 from takeup.paper.robust import HORIZON, Bar, RatioCell
@@ -47,7 +47,7 @@ def chapter(result: BeyondResult) -> Chapter:
             _patients(result),
         ),
         figures=(
-            Figure(
+            ReportFigure(
                 "audits",
                 f"Mean regret after {result.audited.horizon:,} patients over the share of decisions whose compliance "
                 "is seen, with bars of two Monte Carlo errors.",
@@ -61,14 +61,14 @@ def chapter(result: BeyondResult) -> Chapter:
     )
 
 
-def _regrets(caption: str, quantity: str, curve: RegretCurve) -> Table:
+def _regrets(caption: str, quantity: str, curve: RegretCurve) -> ReportTable:
     """A row for each value of the quantity in an environment, a column for each policy."""
     rows: dict[tuple[int, float], list[str]] = {}
     for point in curve.points:
         rows.setdefault((point.environment, point.at), []).append(with_error(point.mean, point.mcse))
     shown = "{:.0%}" if curve.quantity == "fraction" else "{}"
     policies = dict.fromkeys(point.policy for point in curve.points)
-    return Table(
+    return ReportTable(
         caption,
         ("env.", quantity, *policies),
         tuple((str(number), shown.format(at), *regrets) for (number, at), regrets in rows.items()),
@@ -76,34 +76,42 @@ def _regrets(caption: str, quantity: str, curve: RegretCurve) -> Table:
     )
 
 
-def _drift(result: BeyondResult) -> Table:
+def _drift(result: BeyondResult) -> ReportTable:
     rows = tuple((c.policy, c.where, *_regret_and_ratio(c)) for c in result.drift.costs)
-    return Table("Compliance that changes half-way", ("policy", "phase", "regret", "ratio to the base"), rows, words=2)
+    return ReportTable(
+        "Compliance that changes half-way", ("policy", "phase", "regret", "ratio to the base"), rows, words=2
+    )
 
 
-def _cells(result: BeyondResult) -> Table:
+def _cells(result: BeyondResult) -> ReportTable:
     rows = tuple((c.where, c.policy, *_regret_and_ratio(c)) for c in result.robust.cells)
-    return Table("TS-Robust in the sweep and the trap", ("world", "policy", "regret", "ratio to TS"), rows, words=2)
+    return ReportTable(
+        "TS-Robust in the sweep and the trap", ("world", "policy", "regret", "ratio to TS"), rows, words=2
+    )
 
 
 def _regret_and_ratio(cell: RatioCell) -> tuple[str, str]:
     return with_error(cell.regret, cell.regret_error), with_error(cell.ratio, cell.ratio_error)
 
 
-def _curve(result: BeyondResult) -> Table:
+def _curve(result: BeyondResult) -> ReportTable:
     rows: tuple[tuple[Entry, ...], ...] = tuple(
         (f"{point.shared:g}", f"{point.sharpness:g}", *map(_bar, point.bars)) for point in result.robust.curve
     )
     columns = ("shared", "sharpness", *(bar.name for bar in result.robust.bars))
-    return Table("The trade-off over the prior weight and the sharpness, on worlds of its own", columns, rows, words=0)
+    return ReportTable(
+        "The trade-off over the prior weight and the sharpness, on worlds of its own", columns, rows, words=0
+    )
 
 
-def _patients(result: BeyondResult) -> Table:
+def _patients(result: BeyondResult) -> ReportTable:
     rows = tuple(
         (g.outcome, g.policy, with_error(g.excess, g.error), with_error(g.over_ts, g.over_ts_error))
         for g in result.patients.gains
     )
-    return Table("Excess successes on the stroke patients", ("outcome", "policy", "over Uniform", "over TS"), rows, 2)
+    return ReportTable(
+        "Excess successes on the stroke patients", ("outcome", "policy", "over Uniform", "over TS"), rows, 2
+    )
 
 
 def _bar(bar: Bar) -> Judged:

@@ -2,7 +2,7 @@
 
 from takeup import charts
 from takeup.paper.agreement import STANDARD_ERRORS
-from takeup.paper.document import Chapter, Checked, Figure, Judged, Table
+from takeup.paper.document import Chapter, Checked, Judged, ReportFigure, ReportTable
 from takeup.paper.related import RelatedResult
 from takeup.paper.related.figures import FigureComparison
 from takeup.paper.rules import Claim
@@ -54,7 +54,7 @@ def chapter(result: RelatedResult) -> Chapter:
         ),
         tables=(_apart(result), *(_table(result, paper) for paper in PAPERS)),
         figures=(
-            Figure(
+            ReportFigure(
                 "related",
                 "How far each measured figure lies from the published one, as a share of what the rule allows. The "
                 "band is agreement.",
@@ -67,24 +67,24 @@ def chapter(result: RelatedResult) -> Chapter:
     )
 
 
-def _table(result: RelatedResult, paper: str) -> Table:
+def _table(result: RelatedResult, paper: str) -> ReportTable:
     rows = tuple(
         (*_what(f), f.published.basis, shown(f.published.value), Judged(_ours(f), f.agrees), shown(f.allowed))
         for f in result.figures
         if f.paper == paper
     )
     columns = ("experiment", "policy", "quantity", "where from", "published", "measured", "may differ by")
-    return Table(f"{paper}: published figures beside ours ± Monte Carlo error", columns, rows, words=4)
+    return ReportTable(f"{paper}: published figures beside ours ± Monte Carlo error", columns, rows, words=4)
 
 
-def _apart(result: RelatedResult) -> Table:
+def _apart(result: RelatedResult) -> ReportTable:
     rows = tuple(
         (f.paper, *_what(f), f.published.basis, f.published.note, shown(f.published.value), _ours(f))
         for f in result.figures
         if not f.agrees
     )
     columns = ("paper", "experiment", "policy", "quantity", "where from", "to be known", "published", "measured")
-    return Table("The figures that lie apart", columns, rows, words=6)
+    return ReportTable("The figures that lie apart", columns, rows, words=6)
 
 
 def _list(result: RelatedResult) -> str:

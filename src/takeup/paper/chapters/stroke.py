@@ -3,7 +3,7 @@
 from takeup import charts
 from takeup.datasets import ATTRIBUTION, Outcome
 from takeup.paper.agreement import STANDARD_ERRORS
-from takeup.paper.document import Chapter, Checked, Figure, Judged, Table, figure, with_error
+from takeup.paper.document import Chapter, Checked, Judged, ReportFigure, ReportTable, figure, with_error
 from takeup.paper.rules import Claim
 from takeup.paper.stroke import HORIZON, StrokeResult, StrokeSetting
 from takeup.paper.stroke_claims import StrokeClaim
@@ -42,7 +42,7 @@ def chapter(result: StrokeResult) -> Chapter:
         ),
         tables=(_excess(result), _predictions(result)),
         figures=(
-            Figure(
+            ReportFigure(
                 "stroke",
                 "Excess successes over uniform exploration with intervals of two Monte Carlo errors, by the truth that "
                 "patients are drawn from.",
@@ -69,7 +69,7 @@ def chapter(result: StrokeResult) -> Chapter:
     )
 
 
-def _excess(result: StrokeResult) -> Table:
+def _excess(result: StrokeResult) -> ReportTable:
     policies = list(dict.fromkeys(row.policy for setting in result.settings for row in setting.excess))
     rows = tuple(
         (
@@ -83,7 +83,7 @@ def _excess(result: StrokeResult) -> Table:
         for best in setting.best
     )
     columns = ("truth", "outcome", *policies, "at most", "best proposal")
-    return Table(
+    return ReportTable(
         "Excess successes: mean ± Monte Carlo error, and what always proposing the best would give", columns, rows, 2
     )
 
@@ -94,12 +94,12 @@ def _cell(setting: StrokeSetting, outcome: Outcome, policy: str) -> str:
     return next((with_error(row.mean, row.mcse) for row in rows), "")
 
 
-def _predictions(result: StrokeResult) -> Table:
+def _predictions(result: StrokeResult) -> ReportTable:
     rows = tuple(
         (c.parameters, c.outcome, c.policy, figure(c.predicted), Judged(figure(c.patients), c.agrees), figure(c.error))
         for c in result.predictions
     )
-    return Table(
+    return ReportTable(
         "What the model predicts beside what the patients would have given; they agree within "
         f"{STANDARD_ERRORS:g} standard errors of the difference",
         ("model's rates", "outcome", "policy", "model", "patients", "error"),

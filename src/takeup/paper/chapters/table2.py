@@ -5,7 +5,7 @@ from typing import Any
 from takeup import charts
 from takeup.paper.agreement import REPLICATIONS, STANDARD_ERRORS, Comparison
 from takeup.paper.contextual import HORIZON, Table2Result
-from takeup.paper.document import Chapter, Entry, Figure, Judged, Table, figure, with_error
+from takeup.paper.document import Chapter, Entry, Judged, ReportFigure, ReportTable, figure, with_error
 
 STATISTICS = ("median", "mean", "sd")
 
@@ -33,7 +33,7 @@ def chapter(result: Table2Result) -> Chapter:
         ),
         tables=(table(result),),
         figures=(
-            Figure(
+            ReportFigure(
                 "table2-agreement",
                 "How far each measured figure lies from the published one, in standard errors of both sides together. "
                 f"The band is what counts as agreement, {STANDARD_ERRORS:g} errors to either side.",
@@ -43,7 +43,7 @@ def chapter(result: Table2Result) -> Chapter:
                     [place | {"distance": c.distance} for place, c in result.comparisons()], STANDARD_ERRORS
                 ),
             ),
-            Figure(
+            ReportFigure(
                 "table2-distributions",
                 "Final regret. Thin lines reach from the 5 % to the 95 % quantile, boxes from 25 % to 75 %; the stroke "
                 "is the median, the diamond the published median. The scale is logarithmic from 3 on.",
@@ -58,7 +58,7 @@ def chapter(result: Table2Result) -> Chapter:
     )
 
 
-def table(result: Table2Result) -> Table:
+def table(result: Table2Result) -> ReportTable:
     """A row for each policy in an environment: measured ± Monte Carlo error, with the published figure in brackets."""
     rows: tuple[tuple[Entry, ...], ...] = tuple(
         (
@@ -69,7 +69,7 @@ def table(result: Table2Result) -> Table:
         )
         for cell in result.cells
     )
-    return Table(
+    return ReportTable(
         f"Regret after {HORIZON:,} patients: measured ± Monte Carlo error (published), and whether they agree",
         ("env.", "policy", *STATISTICS, "runs"),
         rows,
