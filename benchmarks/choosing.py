@@ -10,26 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from takeup import (
-    KLUCB,
-    TS,
-    UCB1,
-    BayesUCB,
-    Environment,
-    EpsilonGreedy,
-    Protocol,
-    Reporting,
-    Space,
-    TopTwo,
-    TSCheck,
-    TSLat,
-    TSObs,
-    TSRobust,
-    TwoStage,
-    Uniform,
-    World,
-    simulate,
-)
+from takeup import Environment, Reporting, Space, World, policies, simulate
 from takeup.checks import FloatArray
 from takeup.policies.base import Registered
 
@@ -62,20 +43,20 @@ CONFOUNDED = {
 the rest, so that the drug looks better than it is, and is the better one."""
 
 POLICIES: tuple[Registered, ...] = (
-    TS(),
-    TSCheck(),
-    TSObs(),
-    TSRobust(),
-    TSLat(),
-    TSLat(inference="gibbs"),
-    TwoStage(),
-    Protocol(credit="actual"),
-    KLUCB(),
-    BayesUCB(),
-    UCB1(),
-    EpsilonGreedy(),
-    TopTwo(),
-    Uniform(),
+    policies.TS(),
+    policies.TSCheck(),
+    policies.TSObs(),
+    policies.TSRobust(),
+    policies.TSLat(),
+    policies.TSLat(inference="gibbs"),
+    policies.TwoStage(),
+    policies.Protocol(credit="actual"),
+    policies.KLUCB(),
+    policies.BayesUCB(),
+    policies.UCB1(),
+    policies.EpsilonGreedy(),
+    policies.TopTwo(),
+    policies.Uniform(),
 )
 SLOW = ("TS-Lat-0", "TS-Lat-0 Gibbs")
 

@@ -71,18 +71,9 @@ class Api:
         self.run(self.app.state.service.ring.add(key))
         return token
 
-    def request(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        key: str | None = None,
-        *,
-        raw: bytes | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> Reply:
-        """One request."""
-        return self.run(self.asked(method, path, body, key, raw=raw, headers=headers))
+    def request(self, method: str, path: str, body: object = None, key: str | None = None, **rest: Any) -> Reply:
+        """One request; takes what `asked` takes."""
+        return self.run(self.asked(method, path, body, key, **rest))
 
     async def asked(
         self,

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from takeup.paper import contextual
-from takeup.paper.agreement import Comparison, Published, compare
+from takeup.paper.agreement import Comparison, PublishedRegret, compare
 from takeup.paper.reproduction import ENOUGH
+from takeup.paper.runner import Runner
 
 SEED = 2019
 
@@ -17,8 +18,8 @@ so that the noise of a hundred runs of our own carries some seeds over the line.
 
 @pytest.fixture(scope="module", params=["cpu", pytest.param("reference", marks=pytest.mark.long)])
 def cells(request: pytest.FixtureRequest) -> dict[tuple[int, str], contextual.Cell]:
-    table = contextual.table(replications=RUNS[request.param], seed=SEED, engine=request.param)
-    return {(cell.environment, cell.policy): cell for cell in table}
+    table = contextual.table(Runner(RUNS[request.param], SEED, request.param))
+    return {(cell.environment, cell.policy): cell for cell in table.cells}
 
 
 @pytest.mark.parametrize(("environment", "policy"), list(contextual.PUBLISHED))
@@ -34,8 +35,8 @@ def test_sds_agree_where_compliance_is_seen() -> None:
 
     A hundred runs of TS-Obs in environment 2 have an sd as large as the printed one in 2.8 % of cases.
     """
-    cells = contextual.table(ENOUGH, seed=SEED, engine="cpu", latent_replications=0)
-    assert contextual.agreeing(cells) == (36, 36)
+    table = contextual.table(Runner(ENOUGH, SEED, "cpu"), latent_replications=0)
+    assert table.agreeing() == (36, 36)
 
 
 def test_the_rule_can_fail() -> None:
@@ -48,7 +49,7 @@ def test_the_rule_can_fail() -> None:
 def test_the_rule_by_hand() -> None:
     """Ours 1..100: mean 50.5, error 2.901; theirs sd 30 over 100 runs: 3. Together 4.173, so 4 errors are 16.69."""
     regret = np.arange(1.0, 101.0)
-    _, mean, _ = compare(regret, Published(50, 50.5 + 16.6, 30))
+    _, mean, _ = compare(regret, PublishedRegret(50, 50.5 + 16.6, 30))
     assert mean.error == pytest.approx(np.hypot(np.std(regret, ddof=1) / 10, 3))
     assert mean.agrees
     assert not Comparison("mean", 50.5 + 16.8, 50.5, mean.mcse, mean.error).agrees
@@ -61,7 +62,7 @@ def test_bootstrap_errors_of_normal_runs(runs: int) -> None:
     The bootstrap of a median of n runs is itself off by some n^(-1/4), so that 30 % is let pass; of the sd, 10 %.
     """
     regret = np.random.default_rng(1).normal(50, 10, runs)
-    median, mean, sd = compare(regret, Published(50, 50, 10))
+    median, mean, sd = compare(regret, PublishedRegret(50, 50, 10))
     assert mean.mcse == pytest.approx(10 / runs**0.5, rel=0.1)
     assert sd.mcse == pytest.approx(10 / (2 * runs) ** 0.5, rel=0.1)
     assert median.mcse == pytest.approx(10 * (np.pi / 2 / runs) ** 0.5, rel=0.3)
@@ -71,17 +72,19 @@ def test_bootstrap_errors_of_normal_runs(runs: int) -> None:
 def test_each_statistic_can_agree_and_disagree() -> None:
     """Runs like the paper's agree; each figure alone that is ten errors off disagrees, and only that one."""
     regret = np.random.default_rng(2).normal(50, 10, 1000)
-    assert all(comparison.agrees for comparison in compare(regret, Published(50, 50, 10)))
-    for i, published in enumerate([Published(37, 50, 10), Published(50, 39, 10), Published(50, 50, 18)]):
+    assert all(comparison.agrees for comparison in compare(regret, PublishedRegret(50, 50, 10)))
+    for i, published in enumerate(
+        [PublishedRegret(37, 50, 10), PublishedRegret(50, 39, 10), PublishedRegret(50, 50, 18)]
+    ):
         assert [c.agrees for c in compare(regret, published)] == [j != i for j in range(3)]
 
 
 def test_rows_can_be_left_out_and_the_count_is_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contextual, "HORIZON", 10)
     done: list[int] = []
-    cells = contextual.table(5, engine="reference", progress=done.append, latent_replications=0)
-    assert {cell.policy for cell in cells} == {"TS", "TS-Check", "TS-Obs"}
-    assert contextual.agreeing(cells)[1] == 36
+    table = contextual.table(Runner(5, engine="reference", progress=done.append), latent_replications=0)
+    assert {cell.policy for cell in table.cells} == {"TS", "TS-Check", "TS-Obs"}
+    assert table.agreeing()[1] == 36
     assert sum(done) == contextual.work(5, latent_replications=0)
 
 

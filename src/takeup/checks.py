@@ -1,7 +1,7 @@
 """Checks of what enters: each returns the value in its final form or raises an InputError."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,8 @@ from takeup.errors import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+Name = TypeVar("Name", bound=str)
 
 TOLERANCE = 1e-9
 """How far a distribution's sum may be from one: rounding, not a typing error."""
@@ -20,6 +22,13 @@ def whole(argument: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(argument, repr(value), f"a whole number of at least {least}")
     return int(value)
+
+
+def one_of(argument: str, value: Name, allowed: Iterable[Name]) -> Name:
+    """One of these names."""
+    if value not in (names := tuple(allowed)):
+        raise InputError(argument, repr(value), f"one of {', '.join(names)}")
+    return value
 
 
 def real(argument: str, value: ArrayLike) -> FloatArray:

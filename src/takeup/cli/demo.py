@@ -15,6 +15,7 @@ from takeup.errors import InputError
 from takeup.paper import contextual
 from takeup.paper.agreement import REPLICATIONS
 from takeup.paper.chapters import table2
+from takeup.paper.runner import Runner
 
 PATIENTS = 2_000
 FILE = "demo.db"
@@ -48,13 +49,13 @@ def demo(
         raise InputError("--folder", folder, f"a folder that holds no {FILE} yet", "remove it, or name another folder")
     database = None if as_json else _database(folder)
     with staged("simulating", contextual.work(replications)) as (progress, _):
-        cells = contextual.table(replications, seed, progress=progress)
+        found = contextual.table(Runner(replications, seed, progress=progress))
     if database is None:
-        typer.echo(json.dumps({"table2": {"replications": replications, "seed": seed, **table2.as_json(cells)}}))
+        typer.echo(json.dumps({"table2": {"replications": replications, "seed": seed, **found.as_json()}}))
         return
     console = Console()
-    console.print(document.rich(table2.table(cells)))
-    agree, total = contextual.agreeing(cells)
+    console.print(document.rich(table2.table(found)))
+    agree, total = found.agreeing()
     console.print(
         f"{agree} of {total} figures agree with the paper: within four standard errors of both sides.\n"
         "With few runs one or two may miss by chance; `takeup paper table2` makes 500 of each.\n"

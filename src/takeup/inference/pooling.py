@@ -29,7 +29,7 @@ SHARED = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Response:
-    """A hypothesis in which the outcome may depend on the proposal, too: what a World is where it does not.
+    """A hypothesis in which the outcome may depend on the proposal as well; without that it would be a World.
 
     Attributes:
         compliance: π[x, z, a]; shape (.., X, Kz, Ka).
