@@ -68,7 +68,7 @@ class Api:
     def key(self, *scopes: str, trials: list[str] | None = None) -> str:
         """A new key."""
         key, token = keys.new("/".join(scopes), scopes, trials, at=self.store.clock())
-        self.run(self.app.state.service.ring.add(key))
+        self.run(self.app.state.service.keys.add(key))
         return token
 
     def request(self, method: str, path: str, body: object = None, key: str | None = None, **rest: Any) -> Reply:

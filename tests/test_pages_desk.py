@@ -222,7 +222,7 @@ def test_steering_offers_what_can_be_done(api: asgi.Api, state: str, scopes: tup
     from takeup.service.pages.templates import render
 
     service = api.app.state.service
-    key = api.run(service.ring.find(api.key(*scopes)))
+    key = api.run(service.keys.find(api.key(*scopes)))
     visit = Visit(None, service, "cookie", key)  # type: ignore[arg-type]  # the template asks for the key alone
     reply = Reply(200, {}, render("steer", visit=visit, trial="t", state=state, form_token="token").encode())
     page = harmless(reply)

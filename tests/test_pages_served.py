@@ -62,7 +62,7 @@ def hooves(database: str = "sqlite://") -> Iterator[tuple[Api, Here, Trial]]:
 def cookie(running: Api, *scopes: str) -> dict[str, str]:
     """Sign in with a new key."""
     service = running.app.state.service
-    key = running.run(service.ring.find(running.key(*scopes)))
+    key = running.run(service.keys.find(running.key(*scopes)))
     assert key is not None
     return {"cookie": f"takeup={running.run(service.sessions.begin(key))}"}
 

@@ -72,7 +72,7 @@ def test_a_file_says_it_all(file: Path) -> None:
     ("old", "new", "message"),
     [
         ("horizon = 50", "horizon = 0", "trial.toml: horizon: got 0, expected greater than or equal to 1"),
-        ("horizon = 50", "", "trial.toml: horizon: got nothing, expected a value"),
+        ("horizon = 50", "", "trial.toml: horizon is missing; expected a value"),
         ("horizon = 50", "horison = 50", "horizon, replications, seed, record, steps, space, environments, policies"),
         ("horizon = 50", "horison = 50", "; did you mean horizon?"),
         ("share = [0.5, 0.5]", "shares = [0.5, 0.5]", "environments.types.shares: got [0.5, 0.5], expected one of"),

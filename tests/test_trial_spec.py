@@ -74,7 +74,7 @@ def test_the_stored_spec_is_complete_and_gives_the_same_design() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('name = "Stroke"', "", "trial.toml: name: got nothing, expected a value"),
+        ('name = "Stroke"', "", "trial.toml: name is missing; expected a value"),
         ('window = "90 days"', 'window = "90 moons"', "trial.toml: window: got '90 moons'"),
         ('window = "90 days"', "window = 0", "trial.toml: window: got 0"),
         ("burn_in = 20", "burnin = 20", "trial.toml: burnin: got 20, expected one of the keys name, "),
@@ -94,7 +94,7 @@ def test_the_stored_spec_is_complete_and_gives_the_same_design() -> None:
         ("[[4, 1, 1], [1, 4, 1]]", "[[4, 1], [1, 4]]", "trial.toml: policy.beta"),
         ('compliance = "sometimes"', 'compliance = "never"', "TS-Obs learns from decisions whose compliance is seen"),
         ('compliance = "sometimes"', 'compliance = "rarely"', "trial.toml: compliance: got 'rarely'"),
-        ("floor = 0.1", "floor = 0.6", "the floors sum to 1.2"),
+        ("floor = 0.1", "floor = 0.6", "trial.toml: limits: the floors sum to 1.2, more than 1; lower them"),
         ('"new drug" = 0.8 }', '"old drug" = 0.8 }', "trial.toml: limits.ceiling: got 'old drug'"),
         ("probability_best = 0.99", "probability_best = 0.3", "trial.toml: stopping.probability_best: got 0.3"),
         ('"usual care" = 0.25\n', "", "trial.toml: fallback.fallback: got nothing for usual care"),

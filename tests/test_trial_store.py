@@ -432,7 +432,7 @@ def test_what_cannot_be_worked_out_ahead_stops_nobody(trial: Trial, monkeypatch:
         tried.append(1)
         raise ZeroDivisionError
 
-    monkeypatch.setattr("takeup.trial.decision.expect", expect)
+    monkeypatch.setattr("takeup.trial.proposal.prepare", expect)
     trial.decide("before", 0)
     many = together(trial, lambda: [trial.submit(Decide(ask=Ask(unit=f"u{i}", context=i % 2))) for i in range(20)])
     assert sorted(each.result(10).number for each in many) == list(range(2, 22))

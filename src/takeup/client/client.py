@@ -159,4 +159,4 @@ def _error(problem: Mapping[str, Any], status: int) -> errors.TakeupError:
     if kind in plain:
         return plain[kind](detail)
     argument, value = str(problem.get("argument", "request")), problem.get("value", detail)
-    return errors.InputError(argument, value, str(problem.get("allowed", "what the service takes")))
+    return errors.InputError(argument, value, str(problem.get("allowed", "what the service takes")), words=detail)

@@ -12,7 +12,7 @@ from takeup import specfile
 from takeup.client.client import Client, new_key, segment
 from takeup.client.spool import Drawn, Spool
 from takeup.errors import InputError, TakeupError, UnreachableError
-from takeup.trial.asking import Ask, Decision, asks
+from takeup.trial.commands import Ask, Decision, asks
 from takeup.trial.design import Design, canonical
 from takeup.trial.reporting import Receipt
 

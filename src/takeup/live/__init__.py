@@ -1,7 +1,7 @@
 """Live trials: what a store and a trial make together."""
 
 from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
-from takeup.live.audit import Audit, Difference, audit
+from takeup.live.auditing import Audit, Difference, audit
 from takeup.live.course import Course, Point, SampleRatio
 from takeup.live.progress import Progress
 from takeup.live.summary import Advice, Estimate, Summary, Withheld

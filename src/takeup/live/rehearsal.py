@@ -18,14 +18,12 @@ from takeup.live.course import course_of
 from takeup.live.process import Say, attend
 from takeup.randomness import stream
 from takeup.space import Space
-from takeup.trial import steps
-from takeup.trial.asking import Ask, DecideMany
 from takeup.trial.book import Book
-from takeup.trial.commands import perform
+from takeup.trial.commands import Ask, DecideMany, perform
 from takeup.trial.design import MICROSECONDS, Design
 from takeup.trial.reporting import Report
 from takeup.trial.secret import Secret
-from takeup.trial.steering import Move
+from takeup.trial.steering import Move, created_event
 from takeup.world import World
 
 FEWEST, MOST_PEOPLE = 20, 5_000
@@ -140,7 +138,7 @@ class Rehearsal:
         """One trial from beginning to end, in memory."""
         space = design.space
         secret = Secret.new(f"{stream(self.seed, 'secret', run).integers(2**62):064x}")
-        book = Book.begin(steps.created("rehearsal", design, secret, 0, None), secret)
+        book = Book.begin(created_event("rehearsal", design, secret, 0, None), secret)
         perform(Move(state="running"), book, 0)
         who, fate, told = stream(self.seed, "people", run).random((3, self.people))
         contexts, seen = environment.meet(who), SEEN[design.spec.compliance]

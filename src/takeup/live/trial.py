@@ -13,15 +13,14 @@ from takeup.errors import InputError, NotFoundError
 from takeup.evidence import Evidence
 from takeup.live import export
 from takeup.live.anchors import Anchor
-from takeup.live.audit import Audit, audit
+from takeup.live.auditing import Audit, audit
 from takeup.live.course import Course, course_of
 from takeup.live.progress import Progress, progress_of
 from takeup.live.summary import Summary, summary_of
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
 from takeup.trial import spec as specs
-from takeup.trial.asking import Ask, Decide, DecideMany, Decision, Fallback, asks
-from takeup.trial.commands import Command
+from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, Fallback, asks
 from takeup.trial.design import Design
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.secret import Secret
@@ -300,7 +299,7 @@ class Trial:
         self.store.read(lambda connection: export.write(file, export.rows_of(connection, self.id, at), columns, format))
 
     def audit(self, anchors: Sequence[Anchor] | None = None, *, at_rest: bool = False) -> Audit:
-        """Derive everything again from the log, and compare; see `takeup.live.audit`."""
+        """Derive everything again from the log, and compare; see `takeup.live.auditing`."""
         return self.store.read(lambda connection: audit(connection, self.id, anchors, at_rest=at_rest))
 
 

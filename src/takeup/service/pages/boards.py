@@ -11,11 +11,11 @@ from typing import Literal
 
 from takeup.errors import NotFoundError
 from takeup.live import progress_in
-from takeup.service.core import Service
 from takeup.service.models import AuditShown
 from takeup.service.pages import words
 from takeup.service.pages.templates import render
 from takeup.service.pages.worker import Brief, DrawingError, Drawn, Task, Worker
+from takeup.service.service import Service
 from takeup.store import reading, shared
 from takeup.trial.secret import Secret
 
