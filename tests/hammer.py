@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import disk
-from inside import engine
+from store_internals import engine
 from takeup.live import Trial, audit
 from takeup.randomness import stream
 from takeup.store import Store, looking, reading

@@ -14,13 +14,13 @@ import polars as pl
 import pytest
 from scipy.stats import beta
 
-from inside import engine
+from store_internals import engine
 from takeup.errors import InputError
 from takeup.evidence import Evidence
 from takeup.live import Trial, Withheld
-from takeup.live.course import sample_ratio_of
 from takeup.live.modelcheck import exclusion_of
 from takeup.live.summary import Summary
+from takeup.live.time_series import sample_ratio_of
 from takeup.randomness import stream
 from takeup.space import Space
 from takeup.store import reading

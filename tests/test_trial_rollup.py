@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from sqlalchemy import inspect, text
 
-from inside import engine
+from store_internals import engine
 from takeup.live import Trial
-from takeup.live.course import course_of
+from takeup.live.time_series import time_series_of
 from takeup.store import Store, reading
 from takeup.trial import Book, Design
 from takeup.trial.rollup import BUCKETS, Rollup, first_of, step_of
 from takeup.trial.secret import Secret
 
-SPEC: dict[str, Any] = {"name": "Course", "space": {"proposals": 3, "contexts": 2}, "policy": {"kind": "Uniform"}}
+SPEC: dict[str, Any] = {"name": "TimeSeries", "space": {"proposals": 3, "contexts": 2}, "policy": {"kind": "Uniform"}}
 
 
 @pytest.mark.parametrize("decisions", [1, 127, 128, 129, 256, 257, 1_000, 5_000])
@@ -29,7 +29,7 @@ def test_points_are_sums_over_stretches_of_one_length(decisions: int) -> None:
     design = Design.of(SPEC)
     counts = np.zeros((2, 3, 4, 3), dtype=np.int64)
     book = Book("t", design, Secret("", ""), counts, decisions=decisions, rollup=rollup)
-    course, step = course_of(book), 2 ** max(0, int(np.ceil(np.log2(decisions / BUCKETS))))
+    course, step = time_series_of(book), 2 ** max(0, int(np.ceil(np.log2(decisions / BUCKETS))))
     assert len(course.overall) == -(-decisions // step) <= BUCKETS
     for points, here in ((course.overall, np.ones(decisions, bool)), (course.contexts["1"], context == 1)):
         firsts = iter(points)

@@ -2,9 +2,9 @@
 
 from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
 from takeup.live.audit import Audit, Difference, audit
-from takeup.live.course import Course, Point, SampleRatio
 from takeup.live.progress import Progress
 from takeup.live.summary import Advice, Estimate, Summary, Withheld
+from takeup.live.time_series import Point, SampleRatio, TimeSeries
 from takeup.live.trial import Trial, progress_in, trials
 
 __all__ = [
@@ -12,13 +12,13 @@ __all__ = [
     "Anchor",
     "Anchors",
     "Audit",
-    "Course",
     "Difference",
     "Estimate",
     "Point",
     "Progress",
     "SampleRatio",
     "Summary",
+    "TimeSeries",
     "Trial",
     "Withheld",
     "audit",

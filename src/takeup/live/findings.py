@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from takeup.diagnostics import Exclusion, Ignorable, check_exclusion, check_ignorable
 from takeup.evidence import Evidence
-from takeup.live.course import Course, course_of
 from takeup.live.summary import GroupSummary, ProposalSummary, Summary, Withheld, not_identified, summary_of
+from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.space import Space
 from takeup.trial.book import Book
 
@@ -59,7 +59,7 @@ class Findings:
 
     evidence: Evidence
     summary: Summary
-    course: Course
+    course: TimeSeries
     ignorable: Ignorable | Withheld
     exclusion: Exclusion | Withheld
     disagreements: tuple[Disagreement, ...]
@@ -98,7 +98,7 @@ def findings_of(book: Book, late: int) -> Findings:
     return Findings(
         evidence,
         summary,
-        course_of(book),
+        time_series_of(book),
         check_ignorable(evidence, draws=DRAWS) if reason is None else Withheld(reason),
         _exclusion(evidence) if reason is None else Withheld(reason),
         tuple(disagreements(design.space, summary.overall)),

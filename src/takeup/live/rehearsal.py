@@ -14,8 +14,8 @@ from takeup import checks
 from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.errors import InputError
-from takeup.live.course import course_of
-from takeup.live.process import Say, attend
+from takeup.live.job_process import Say, attend
+from takeup.live.time_series import time_series_of
 from takeup.randomness import stream
 from takeup.space import Space
 from takeup.trial import steps
@@ -178,7 +178,7 @@ class _Tally:
     def add(self, book: Book, environment: Environment) -> None:
         made = book.counts.sum(axis=(2, 3))
         self.regrets.append(float((environment.regret() * made).sum()))
-        points = course_of(book).overall
+        points = time_series_of(book).overall
         edges = np.linspace(0, book.decisions, POINTS + 1)
         upto = np.array([[0] * made.shape[1], *np.cumsum([point.proposed for point in points], axis=0)], dtype=float)
         numbers = [0, *(point.last for point in points)]

@@ -8,9 +8,9 @@ from scipy.special import betaincinv
 
 from takeup.checks import FloatArray, IntArray
 from takeup.evidence import Evidence
-from takeup.live.course import SampleRatio, sample_ratio_of
 from takeup.live.modelcheck import Exclusion, exclusion_of
 from takeup.live.progress import Progress, progress_of
+from takeup.live.time_series import SampleRatio, sample_ratio_of
 from takeup.posterior import dirichlet
 from takeup.randomness import stream
 from takeup.trial.book import Book

@@ -8,10 +8,10 @@ from sqlalchemy import Connection
 
 from takeup.live import Progress, progress_in
 from takeup.service.keys import SCOPES
-from takeup.service.pages.board import boards_of
 from takeup.service.pages.page import HOME, READERS, Pages, Visit
+from takeup.service.pages.render.process import Brief
 from takeup.service.pages.templates import plural
-from takeup.service.pages.worker import Brief
+from takeup.service.pages.trial import render_cache_of
 from takeup.store import reading
 
 pages = Pages()
@@ -66,16 +66,16 @@ async def trials(visit: Visit) -> Response:
 
 async def _told(visit: Visit, lines: list[Line]) -> list[Line]:
     """The same with what is known about each; what is not known in time comes with the next look."""
-    boards = boards_of(visit.request)
+    cache = render_cache_of(visit.request)
     begun = [each.progress for each in lines if each.progress.decisions]
     newest = sorted(begun, key=lambda each: -each.at)[:MOST_ASKED]
-    await asyncio.gather(*(boards.look(each.trial, "brief", each.sequence, WAIT) for each in newest))
+    await asyncio.gather(*(cache.look(each.trial, "brief", each.sequence, WAIT) for each in newest))
     asked = {each.trial for each in newest}
 
     def line(each: Line) -> Line:
         name = each.progress.trial
-        brief = boards.brief(name)
-        awaited = brief is None and name in asked and boards.latest(name, "brief") is None
+        brief = cache.brief(name)
+        awaited = brief is None and name in asked and cache.latest(name, "brief") is None
         return Line(each.progress, each.decided, brief, awaited)
 
     return [line(each) for each in lines]

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from fastapi import APIRouter, Request
 
-from takeup.live import Course, Progress, Summary, Trial
+from takeup.live import Progress, Summary, TimeSeries, Trial
 from takeup.service.core import service_of, unblinded
 from takeup.service.guard import Guarded, needs
 from takeup.service.models import TrialId
@@ -37,7 +37,7 @@ async def summary(request: Request, trial: TrialId) -> Summary:
 
 
 @router.get("/trials/{trial}/course", **needs("read-unblinded", problems=("not-found",)))
-async def course(request: Request, trial: TrialId) -> Course:
+async def course(request: Request, trial: TrialId) -> TimeSeries:
     """Allocation and probability best over time, in at most 128 points; unblinds."""
     return await _trial(request, trial, Trial.course)
 

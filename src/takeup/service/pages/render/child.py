@@ -8,10 +8,10 @@ from contextlib import suppress
 from takeup.live.findings import Findings, findings_of, leader_of, probability_of
 from takeup.live.summary import Estimate, GroupSummary, Withheld
 from takeup.pipes import packed, standard, unpacked
-from takeup.service.pages import words
-from takeup.service.pages.figures import figures, readings, unread
+from takeup.service.pages import sentences
+from takeup.service.pages.render.process import Brief, Rendered, RenderTask, stand_back
 from takeup.service.pages.templates import render
-from takeup.service.pages.worker import Brief, Drawn, Task, stand_back
+from takeup.service.pages.trial_charts import figures, readings, unread
 from takeup.store import looking, reading
 from takeup.trial.book import Book
 
@@ -19,30 +19,32 @@ MOST_CONTEXTS = 24
 """So many contexts have a table of their own."""
 
 
-def draw(task: Task) -> Drawn:
+def draw(task: RenderTask) -> Rendered:
     """Do a task."""
     began = time.process_time()
     book, late = task.book or _read(task)
     found = findings_of(book, late)
     brief = _brief(found)
-    html = board(found, task.at).encode() if task.full else b""
+    html = dashboard(found, task.at).encode() if task.full else b""
     packed_html = gzip.compress(html, 5)
     seconds = time.process_time() - began
-    return Drawn(book.sequence, task.at, not found.window, brief, html, packed_html, seconds=seconds, state=book.state)
+    return Rendered(
+        book.sequence, task.at, not found.window, brief, html, packed_html, seconds=seconds, state=book.state
+    )
 
 
-def board(found: Findings, at: int) -> str:
-    """The board as HTML."""
+def dashboard(found: Findings, at: int) -> str:
+    """The dashboard as HTML."""
     summary = found.summary
     contexts = summary.contexts if len(summary.contexts) > 1 else ()
     return render(
-        "board",
+        "dashboard",
         found=found,
         progress=summary.progress,
         at=at,
-        headline=words.headline(found),
-        checks=words.checks(found),
-        notes=[(each.kind, words.disagreement(each)) for each in found.disagreements],
+        headline=sentences.headline(found),
+        checks=sentences.checks(found),
+        notes=[(each.kind, sentences.disagreement(each)) for each in found.disagreements],
         figures=figures(found),
         readings=readings(found, summary.overall),
         unread=unread(found),
@@ -56,7 +58,7 @@ def board(found: Findings, at: int) -> str:
 def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
     leader = leader_of(group)
     said = (
-        f"{leader.label}, {words.chance(probability_of(leader))}"
+        f"{leader.label}, {sentences.chance(probability_of(leader))}"
         if any(each.value.n for each in group.proposals)
         else ""
     )
@@ -84,10 +86,10 @@ def _brief(found: Findings) -> Brief:
     if found.split is not None:
         leader = next(each for each in found.summary.overall.proposals if each.label == found.split.proposal)
         chance = found.split.probability
-    return Brief(leader.label if known else None, words.chance(chance), tuple(words.warnings(found)))
+    return Brief(leader.label if known else None, sentences.chance(chance), tuple(sentences.warnings(found)))
 
 
-def _read(task: Task) -> tuple[Book, int]:
+def _read(task: RenderTask) -> tuple[Book, int]:
     with looking(task.database) as connection:
         return reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
 
@@ -99,9 +101,9 @@ def main() -> None:
     tasks, answers = standard()
     with suppress(EOFError):
         while True:
-            task: Task = unpacked(tasks)
+            task: RenderTask = unpacked(tasks)
             try:
-                answer: Drawn | str = draw(task)
+                answer: Rendered | str = draw(task)
             except Exception as error:  # the process stays, and the page says what happened
                 answer = f"{type(error).__name__}: {error}"
             answers.write(packed(answer))

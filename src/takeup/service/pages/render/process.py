@@ -10,7 +10,7 @@ from takeup.errors import TakeupError
 from takeup.pipes import HEAD, packed, running
 from takeup.trial.book import Book
 
-MODULE = "takeup.service.pages.drawing"
+MODULE = "takeup.service.pages.render.child"
 PATIENCE = 60.0
 """A drawing that takes longer, in seconds, has failed."""
 
@@ -19,13 +19,13 @@ NICE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class RenderTask:
     """What to draw.
 
     Attributes:
         trial: which trial.
         at: what time it is.
-        full: the whole board, or its brief alone.
+        full: the whole dashboard, or its brief alone.
         database: where the trial is.
         book: the trial itself, with its late outcomes, where no other process can open the database.
     """
@@ -53,19 +53,19 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Rendered:
     """What a page shows of one state of a trial.
 
     Attributes:
         sequence: the trial's last event in it.
-        at: when it was drawn, in microseconds since 1970, UTC.
+        at: when it was rendered, in microseconds since 1970, UTC.
         lasts: whether it stays right as long as nothing happens; outcomes can become late by themselves.
         brief: the trial in two lines; None for blinded readers.
-        html: the board; empty where the brief alone was asked for.
+        html: the dashboard; empty where the brief alone was asked for.
         packed: the same, as gzip.
-        failed: why there is no board, where there is none.
+        failed: why there is no dashboard, where there is none.
         seconds: of a processor that it took.
-        state: the trial's, as drawn; empty where there is no board.
+        state: the trial's, as drawn; empty where there is no dashboard.
     """
 
     sequence: int
@@ -79,11 +79,11 @@ class Drawn:
     state: str = ""
 
 
-class DrawingError(TakeupError):
+class RenderError(TakeupError):
     """The process that draws did not do so."""
 
 
-class Worker:
+class RenderProcess:
     """One process, which starts with the first task, is replaced when it dies, and ends when nobody holds its input."""
 
     def __init__(self, command: tuple[str, ...] = running(MODULE), patience: float = PATIENCE) -> None:
@@ -96,11 +96,11 @@ class Worker:
         """Its number, while it runs."""
         return None if self._process is None or self._process.returncode is not None else self._process.pid
 
-    async def ask(self, task: Task) -> Drawn:
+    async def ask(self, task: RenderTask) -> Rendered:
         """Have a task done; one at a time.
 
         Raises:
-            DrawingError: it was not done.
+            RenderError: it was not done.
         """
         async with self._turn:
             try:
@@ -108,16 +108,16 @@ class Worker:
                 answer = await asyncio.wait_for(_exchange(process, task), self._patience)
             except TimeoutError:
                 await self._end()
-                raise DrawingError(f"drawing took longer than {self._patience:g} seconds") from None
+                raise RenderError(f"drawing took longer than {self._patience:g} seconds") from None
             except (OSError, EOFError) as error:
                 await self._end()
-                raise DrawingError(f"the process that draws has ended ({error or type(error).__name__})") from error
+                raise RenderError(f"the process that draws has ended ({error or type(error).__name__})") from error
             except BaseException:
                 await self._end()  # or it would answer the next task with this one's drawing
                 raise
-        if isinstance(answer, Drawn):
+        if isinstance(answer, Rendered):
             return answer
-        raise DrawingError(str(answer))
+        raise RenderError(str(answer))
 
     async def close(self) -> None:
         """End the process."""
@@ -140,7 +140,7 @@ class Worker:
             await process.wait()
 
 
-async def _exchange(process: asyncio.subprocess.Process, task: Task) -> Any:
+async def _exchange(process: asyncio.subprocess.Process, task: RenderTask) -> Any:
     assert process.stdin is not None  # both are pipes
     assert process.stdout is not None
     process.stdin.write(packed(task))

@@ -12,15 +12,15 @@ import pytest
 
 import asgi
 from asgi import Reply
+from page_visitor import Visitor, choose, harmless
 from takeup.live import Trial
 from takeup.policies.description import describe
 from takeup.service.keys import SCOPES
-from takeup.service.pages import specform
+from takeup.service.pages import spec_form
 from takeup.service.pages.choices import CHOICES
-from takeup.service.pages.meaning import words
+from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.trial import Design
 from takeup.trial.spec import TrialSpec
-from visiting import Visitor, choose, harmless
 
 
 @pytest.fixture(scope="module")
@@ -143,13 +143,13 @@ def test_a_name_that_is_taken_and_a_key_of_few_trials(api: asgi.Api, boss: Visit
 @pytest.mark.parametrize("name", CHOICES)
 def test_every_policy_has_a_sentence_and_survives_the_form(name: str) -> None:
     contexts = "tea\ncoffee" if name in ("TS-Intent", "TS-Causal") else ""
-    design, spec, wrong = specform.read(choose(policy=name, contexts=contexts))
+    design, spec, wrong = spec_form.read(choose(policy=name, contexts=contexts))
     assert not wrong
     assert design is not None
     assert spec is not None
     assert describe(design.policy) == CHOICES[name].description
-    assert CHOICES[name].sentence in " ".join(words(design))
-    assert specform.fields_of(design.spec)["policy"] == name
+    assert CHOICES[name].sentence in " ".join(spec_sentences(design))
+    assert spec_form.fields_of(design.spec)["policy"] == name
 
 
 def test_what_a_spec_means_is_said_in_words() -> None:
@@ -165,9 +165,9 @@ def test_what_a_spec_means_is_said_in_words() -> None:
         compliance="sometimes",
         decisions="many",
     )
-    design, _, _ = specform.read(form)
+    design, _, _ = spec_form.read(form)
     assert design is not None
-    said = " ".join(words(design)).replace("\u00a0", " ")
+    said = " ".join(spec_sentences(design)).replace("\u00a0", " ")
     for part in (
         "tea or coffee is proposed",
         "tea, coffee or water",
@@ -185,15 +185,15 @@ def test_what_a_spec_means_is_said_in_words() -> None:
 
 def test_forms_and_specs_are_two_ways_to_say_the_same() -> None:
     form = choose(implemented="a\nb\nc", intended="c\na", contexts="x\ny", ceiling="87.5", utility__0="-1.25")
-    design, _, wrong = specform.read(form)
+    design, _, wrong = spec_form.read(form)
     assert design is not None, wrong
-    back, _, _ = specform.read(specform.fields_of(design.spec))
+    back, _, _ = spec_form.read(spec_form.fields_of(design.spec))
     assert back is not None
     assert back.text == design.text
     odd = TrialSpec.model_validate({**asgi.SPEC, "limits": {"floor": {"tea": 0.2}}})
-    fields = specform.fields_of(Design.of(odd).spec)
+    fields = spec_form.fields_of(Design.of(odd).spec)
     assert fields["by"] == "paste"
-    pasted, _, wrong = specform.read(fields)
+    pasted, _, wrong = spec_form.read(fields)
     assert pasted is not None, wrong
     assert pasted.text == Design.of(odd).text
 

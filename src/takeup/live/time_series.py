@@ -32,7 +32,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class TimeSeries:
     """Time series of at most 128 points.
 
     Attributes:
@@ -65,7 +65,7 @@ class SampleRatio:
     alarm: bool
 
 
-def course_of(book: Book) -> Course:
+def time_series_of(book: Book) -> TimeSeries:
     """The course that a book with its whole time series shows."""
     space, step = book.design.space, step_of(max(book.decisions, 1))
     overall: dict[int, Row] = {}
@@ -77,7 +77,7 @@ def course_of(book: Book) -> Course:
     def points(rows: dict[int, Row]) -> tuple[Point, ...]:
         return tuple(_point(first, row, min(first + step - 1, book.decisions)) for first, row in rows.items())
 
-    return Course(space.proposals, points(overall), {label: points(rows) for label, rows in contexts.items()})
+    return TimeSeries(space.proposals, points(overall), {label: points(rows) for label, rows in contexts.items()})
 
 
 def sample_ratio_of(book: Book) -> SampleRatio:

@@ -9,11 +9,11 @@ from markupsafe import Markup
 from takeup import charts
 from takeup.charts.style import Chart
 from takeup.charts.trial import MOST_ARMS
-from takeup.live.course import Point
 from takeup.live.findings import Findings, probability_of
 from takeup.live.summary import Estimate, GroupSummary, Withheld
+from takeup.live.time_series import Point
+from takeup.service.pages.sentences import chance
 from takeup.service.pages.templates import count, decimal, percent, probability
-from takeup.service.pages.words import chance
 
 LINE, BARS = 64, 32
 """So many points of a line, and so many bars."""
@@ -29,7 +29,7 @@ class Figure:
         name: what its parts are called.
         title: what it shows.
         note: what to know about it.
-        drawn: the chart.
+        svg: the chart.
         columns: of its table.
         rows: of its table.
     """
@@ -37,7 +37,7 @@ class Figure:
     name: str
     title: str
     note: str
-    drawn: Markup
+    svg: Markup
     columns: tuple[str, ...]
     rows: Rows
 
@@ -90,7 +90,7 @@ def _together(points: Sequence[Point]) -> Point:
 
 
 def _shown(found: Findings) -> list[int]:
-    """The proposals that are drawn: all, or those that are most probably best."""
+    """The proposals that are shown: all, or those that are most probably best."""
     proposals = found.summary.overall.proposals
     order = sorted(range(len(proposals)), key=lambda z: -probability_of(proposals[z]))
     return sorted(order[:MOST_ARMS])
@@ -101,7 +101,7 @@ def _left_out(found: Findings) -> str:
     return f" {rest} proposals that are less probably best are left out; the tables have all." if rest > 0 else ""
 
 
-def _drawn(chart: Chart, name: str, alternative: str) -> Markup:
+def _svg(chart: Chart, name: str, alternative: str) -> Markup:
     return Markup(charts.inline(chart, name, alternative))  # vl-convert escapes what labels say
 
 
@@ -125,7 +125,7 @@ def _best(found: Findings) -> Figure:
         "best",
         "Probability best over time",
         "What the policy believed when it decided, before limits and burn-in." + _left_out(found),
-        _drawn(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
+        _svg(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
         ("decisions", *labels),
         [(f"{count(p.first)} to {count(p.last)}", *map(chance, p.best)) for p in merged(found.course.overall, 16)],
     )
@@ -154,7 +154,7 @@ def _allocation(found: Findings) -> Figure:
         "allocation",
         "Allocation over time",
         "Which share of the proposals was which." + _left_out(found),
-        _drawn(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
+        _svg(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
         ("decisions", *labels),
         [(f"{count(p.first)} to {count(p.last)}", *map(count, p.proposed)) for p in merged(found.course.overall, 16)],
     )
@@ -183,7 +183,7 @@ def _values(found: Findings) -> Figure:
         "values",
         "Value of each proposal",
         "The expected reward of proposing it, with 95 % credible intervals.",
-        _drawn(charts.intervals(records, "expected reward"), "values", f"By intention to treat: {told}."),
+        _svg(charts.intervals(records, "expected reward"), "values", f"By intention to treat: {told}."),
         ("proposal", "outcomes", *(name for _, name in kinds), "probability best"),
         [
             (
@@ -230,7 +230,7 @@ def _compliance(found: Findings) -> Figure:
         "compliance",
         "Compliance",
         "What was done after each proposal, with 95 % credible intervals. Frames mark what was proposed.",
-        _drawn(charts.compliance_matrix(records), "compliance", f"A table of shares. {told}."),
+        _svg(charts.compliance_matrix(records), "compliance", f"A table of shares. {told}."),
         ("proposed", "done", "count", "of", "share"),
         rows,
     )
@@ -241,7 +241,7 @@ def _outcomes(found: Findings) -> Figure:
     space, actions = found.space, found.summary.overall.implemented
     assert not isinstance(actions, Withheld)  # the caller has looked
     levels = list(range(len(space.outcomes)))
-    drawn = [int(space.reward.argmax())] if len(levels) == 2 else levels
+    levels_shown = [int(space.reward.argmax())] if len(levels) == 2 else levels
     records: list[dict[str, Any]] = [
         {
             "label": action.label,
@@ -253,15 +253,15 @@ def _outcomes(found: Findings) -> Figure:
             f" from {count(action.outcomes[y].n)}",
         }
         for action in actions
-        for y in drawn
+        for y in levels_shown
     ]
-    title = f"share with outcome “{space.outcomes[drawn[0]]}”" if len(drawn) == 1 else "share"
+    title = f"share with outcome “{space.outcomes[levels_shown[0]]}”" if len(levels_shown) == 1 else "share"
     told = "; ".join(f"{record['label']}, {record['kind']}: {percent(record['mean'])}" for record in records)
     return Figure(
         "outcomes",
         "Outcomes by what was done",
         "With 95 % credible intervals. They say what an action does only where compliance is ignorable.",
-        _drawn(charts.intervals(records, title, share=True), "outcomes", f"{told}."),
+        _svg(charts.intervals(records, title, share=True), "outcomes", f"{told}."),
         ("done", "outcomes", *space.outcomes),
         [
             (each.label, count(each.value.n), *(interval(level, share=True) for level in each.outcomes))

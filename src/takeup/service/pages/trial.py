@@ -7,17 +7,17 @@ from fastapi.responses import StreamingResponse
 from markupsafe import Markup
 
 from takeup.service.models import AuditShown
-from takeup.service.pages.boards import Boards, Kind
+from takeup.service.pages.live_updates import LiveUpdates, news
 from takeup.service.pages.page import CONTENT_POLICY, READERS, Pages, Visit
-from takeup.service.pages.watch import Watches, news
-from takeup.service.pages.worker import Drawn
+from takeup.service.pages.render.cache import Kind, RenderCache
+from takeup.service.pages.render.process import Rendered
 from takeup.service.routes.log import audited
 from takeup.store import reading
 from takeup.trial.design import Design
 
 pages = Pages()
 WAIT = 0.7
-"""So many seconds a page waits for its board; after that scripts fetch it, or the page loads itself again."""
+"""So many seconds a page waits for its dashboard; after that scripts fetch it, or the page loads itself again."""
 
 FRAGMENT_WAIT = 10.0
 
@@ -25,40 +25,40 @@ FRAGMENT_WAIT = 10.0
 @pages.get("/app/trials/{trial}", *READERS)
 async def trial(visit: Visit) -> Response:
     """All about a trial."""
-    store, name, boards = visit.service.store, visit.trial, boards_of(visit.request)
+    store, name, cache = visit.service.store, visit.trial, render_cache_of(visit.request)
     head = await visit.read(lambda: store.read(lambda connection: reading.head(connection, name)))
-    drawn = await boards.look(name, _kind(visit), head.sequence, WAIT)
-    audit = boards.audits.get((name, visit.unblinded))
+    rendered = await cache.look(name, _kind(visit), head.sequence, WAIT)
+    audit = cache.audits.get((name, visit.unblinded))
     return visit.page(
         "trial",
         trial=name,
         name=Design.of_text(head.spec).spec.name,
         state=head.state,
-        drawn=drawn,
-        board=None if drawn is None else Markup(drawn.html.decode()),  # our own template made it
+        rendered=rendered,
+        dashboard=None if rendered is None else Markup(rendered.html.decode()),  # our own template made it
         audit=audit,
         anchored=visit.service.settings.anchors is not None,
     )
 
 
-@pages.get("/app/trials/{trial}/board", *READERS)
-async def board(visit: Visit) -> Response:
+@pages.get("/app/trials/{trial}/dashboard", *READERS)
+async def dashboard(visit: Visit) -> Response:
     """The part of the page that changes; no content where the reader has the latest."""
-    boards, kind, seen = boards_of(visit.request), _kind(visit), _number(visit.request, "after")
-    drawn = boards.latest(visit.trial, kind)
-    if drawn is None or drawn.at <= seen:
-        drawn = await boards.look(visit.trial, kind, await boards.sequence(visit.trial), FRAGMENT_WAIT)
-    if drawn is None or drawn.at <= seen:
+    cache, kind, seen = render_cache_of(visit.request), _kind(visit), _number(visit.request, "after")
+    rendered = cache.latest(visit.trial, kind)
+    if rendered is None or rendered.at <= seen:
+        rendered = await cache.look(visit.trial, kind, await cache.sequence(visit.trial), FRAGMENT_WAIT)
+    if rendered is None or rendered.at <= seen:
         return Response(status_code=204)
-    return _fragment(visit.request, drawn)
+    return _fragment(visit.request, rendered)
 
 
 @pages.get("/app/trials/{trial}/stream", *READERS)
 async def stream(visit: Visit) -> Response:
     """Server-sent events: there is something new to see."""
-    watches: Watches = visit.request.app.state.watches
-    await boards_of(visit.request).sequence(visit.trial)  # an error where there is no such trial
-    listener = watches.join(visit.trial, _kind(visit), _number(visit.request, "after"))
+    updates: LiveUpdates = visit.request.app.state.live_updates
+    await render_cache_of(visit.request).sequence(visit.trial)  # an error where there is no such trial
+    listener = updates.join(visit.trial, _kind(visit), _number(visit.request, "after"))
 
     async def welcome() -> bool:
         key = await visit.service.sessions.find(visit.cookie)
@@ -69,7 +69,7 @@ async def stream(visit: Visit) -> Response:
             async for part in news(listener, welcome):
                 yield part
         finally:
-            watches.leave(visit.trial, listener)
+            updates.leave(visit.trial, listener)
 
     return StreamingResponse(said(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
@@ -78,15 +78,15 @@ async def stream(visit: Visit) -> Response:
 async def audit(visit: Visit) -> Response:
     """Derive everything again from the log, and show what was found."""
     found = await audited(visit.service, visit.trial)
-    at, audits = visit.service.store.clock(), boards_of(visit.request).audits
+    at, audits = visit.service.store.clock(), render_cache_of(visit.request).audits
     for unblinded in (False, True):
         audits[visit.trial, unblinded] = (at, AuditShown.of(found, blinded=not unblinded))
     return visit.see(f"/app/trials/{visit.trial}#audit")
 
 
-def boards_of(request: Request) -> Boards:
+def render_cache_of(request: Request) -> RenderCache:
     """The drawings of the service that a request has come to."""
-    found: Boards = request.app.state.boards
+    found: RenderCache = request.app.state.render_cache
     return found
 
 
@@ -99,9 +99,9 @@ def _number(request: Request, name: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
 
 
-def _fragment(request: Request, drawn: Drawn) -> Response:
+def _fragment(request: Request, rendered: Rendered) -> Response:
     headers = {"Content-Security-Policy": CONTENT_POLICY, "Vary": "Accept-Encoding"}
-    content = drawn.html
+    content = rendered.html
     if "gzip" in request.headers.get("accept-encoding", ""):
-        headers["Content-Encoding"], content = "gzip", drawn.packed
+        headers["Content-Encoding"], content = "gzip", rendered.packed
     return Response(content, media_type="text/html; charset=utf-8", headers=headers)

@@ -13,9 +13,9 @@ from takeup.errors import NotFoundError
 from takeup.live import progress_in
 from takeup.service.core import Service
 from takeup.service.models import AuditShown
-from takeup.service.pages import words
+from takeup.service.pages import sentences
+from takeup.service.pages.render.process import Brief, Rendered, RenderError, RenderProcess, RenderTask
 from takeup.service.pages.templates import render
-from takeup.service.pages.worker import Brief, DrawingError, Drawn, Task, Worker
 from takeup.store import reading, shared
 from takeup.trial.secret import Secret
 
@@ -43,14 +43,14 @@ _TOLD: tuple[Kind, ...] = ("full", "brief")
 class _Entry:
     """The latest drawing of a kind, and the next one on its way."""
 
-    drawn: Drawn | None = None
+    rendered: Rendered | None = None
     began: float = -1e9
     ended: float = -1e9
     task: "asyncio.Task[None] | None" = None
 
     def shows(self, sequence: int) -> bool:
         """Whether the latest drawing is of this state of the trial."""
-        found = self.drawn
+        found = self.rendered
         if found is None or found.failed is not None or found.sequence < sequence:
             return False
         return found.lasts or time.monotonic() - self.ended < AGES
@@ -58,30 +58,30 @@ class _Entry:
     @property
     def rests(self) -> bool:
         """Whether it is too early to draw again."""
-        if self.drawn is None:
+        if self.rendered is None:
             return False
-        pause = max(EVERY, SHARE * self.drawn.seconds) if self.drawn.failed is None else AGAIN
+        pause = max(EVERY, SHARE * self.rendered.seconds) if self.rendered.failed is None else AGAIN
         return time.monotonic() - self.began < pause
 
 
-class Boards:
+class RenderCache:
     """The drawings of a service."""
 
-    def __init__(self, service: Service, worker: Worker | None = None) -> None:
+    def __init__(self, service: Service, worker: RenderProcess | None = None) -> None:
         self.service = service
-        self.worker = worker or Worker()
+        self.worker = worker or RenderProcess()
         self.audits: dict[tuple[str, bool], tuple[int, AuditShown]] = {}
         self._entries: OrderedDict[tuple[str, Kind], _Entry] = OrderedDict()
-        self._ways: dict[Kind, Callable[[str], Awaitable[Drawn]]] = {
+        self._ways: dict[Kind, Callable[[str], Awaitable[Rendered]]] = {
             "full": lambda trial: self._asked(trial, full=True),
             "brief": lambda trial: self._asked(trial, full=False),
             "blinded": self._blinded,
         }
 
-    def latest(self, trial: str, kind: Kind) -> Drawn | None:
+    def latest(self, trial: str, kind: Kind) -> Rendered | None:
         """What there is."""
         entry = self._entries.get((trial, kind))
-        return None if entry is None else entry.drawn
+        return None if entry is None else entry.rendered
 
     def brief(self, trial: str) -> Brief | None:
         """The latest that is known in short."""
@@ -93,7 +93,7 @@ class Boards:
         store = self.service.store
         return await self.service.read(lambda: store.read(lambda c: int(reading.head(c, trial).sequence)))
 
-    async def look(self, trial: str, kind: Kind, sequence: int, wait: float) -> Drawn | None:
+    async def look(self, trial: str, kind: Kind, sequence: int, wait: float) -> Rendered | None:
         """A drawing of this state of a trial, if it comes in time, or else the latest that there is.
 
         Args:
@@ -104,15 +104,15 @@ class Boards:
         """
         whole = self._entries.get((trial, "full")) if kind == "brief" else None
         if whole is not None and whole.shows(sequence):
-            return whole.drawn
+            return whole.rendered
         entry = self._entry(trial, kind)
         if entry.shows(sequence) or entry.rests:
-            return entry.drawn
+            return entry.rendered
         if entry.task is None or entry.task.done():
             entry.began = time.monotonic()
             entry.task = asyncio.create_task(self._draw(entry, trial, kind, sequence))
         await asyncio.wait({entry.task}, timeout=wait)
-        return entry.drawn
+        return entry.rendered
 
     async def close(self) -> None:
         """Draw no more."""
@@ -133,23 +133,23 @@ class Boards:
 
     async def _draw(self, entry: _Entry, trial: str, kind: Kind, sequence: int) -> None:
         try:
-            entry.drawn = await self._ways[kind](trial)
-        except DrawingError as error:
-            LOG.error("trial %s was not drawn: %s", trial, error)  # where it happened says nothing
-            html = render("undrawn", sequence=sequence, at=self.service.store.clock(), reason=str(error)).encode()
-            entry.drawn = Drawn(
+            entry.rendered = await self._ways[kind](trial)
+        except RenderError as error:
+            LOG.error("trial %s was not rendered: %s", trial, error)  # where it happened says nothing
+            html = render("not_rendered", sequence=sequence, at=self.service.store.clock(), reason=str(error)).encode()
+            entry.rendered = Rendered(
                 sequence, self.service.store.clock(), False, None, html, gzip.compress(html), str(error)
             )
         except NotFoundError:
-            entry.drawn = None
+            entry.rendered = None
         except Exception:
             LOG.exception("trial %s was not drawn", trial)
         entry.ended = time.monotonic()
 
-    async def _asked(self, trial: str, *, full: bool) -> Drawn:
+    async def _asked(self, trial: str, *, full: bool) -> Rendered:
         store = self.service.store
         at = store.clock()
-        task = Task(trial, at, full, store.url)
+        task = RenderTask(trial, at, full, store.url)
         if not shared(store.url):
             book, late = await self.service.read(
                 lambda: store.read(lambda c: (reading.snapshot(c, trial), reading.late(c, trial, at)))
@@ -158,10 +158,10 @@ class Boards:
             task = replace(task, book=(book, late))
         return await self.worker.ask(task)
 
-    async def _blinded(self, trial: str) -> Drawn:
+    async def _blinded(self, trial: str) -> Rendered:
         store = self.service.store
         at = store.clock()
         progress = await self.service.read(lambda: store.read(lambda c: progress_in(c, trial, at)))
-        headline = words.blinded_headline(progress)
+        headline = sentences.blinded_headline(progress)
         html = render("blinded", progress=progress, at=at, headline=headline).encode()
-        return Drawn(progress.sequence, at, False, None, html, gzip.compress(html), state=progress.state)
+        return Rendered(progress.sequence, at, False, None, html, gzip.compress(html), state=progress.state)

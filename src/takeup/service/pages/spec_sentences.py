@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from takeup.service.pages.choices import chosen
-from takeup.service.pages.specform import duration
+from takeup.service.pages.spec_form import duration
 from takeup.service.pages.templates import percent
 from takeup.trial import Design
 
@@ -15,7 +15,7 @@ REPORTED = {
 }
 
 
-def words(design: Design) -> list[str]:
+def spec_sentences(design: Design) -> list[str]:
     """A sentence or two for each part of a spec."""
     return [*_space(design), *_policy(design), *_time(design), *_ending(design)]
 
