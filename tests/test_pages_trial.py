@@ -2,39 +2,18 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from page_fixtures import ARMS, SPEC, assert_strict
-from takeup import Evidence, Space
+from page_fixtures import ARMS, SPEC, assert_strict, book_of
+from takeup import Space
 from takeup.live.findings import Findings, disagreements, findings_of
-from takeup.live.summary import Withheld
-from takeup.live.time_series import Point
-from takeup.randomness import stream
+from takeup.live.model_checks import Withheld
 from takeup.service.pages import sentences
 from takeup.service.pages.render.child import dashboard
-from takeup.service.pages.trial_charts import interval, merged
+from takeup.service.pages.trial_charts import interval
 from takeup.trial.book import Book
-from takeup.trial.design import Design
-from takeup.trial.rollup import Rollup
-from takeup.trial.secret import Secret
-
-
-def book_of(counts: Any, spec: dict[str, Any] = SPEC) -> Book:
-    """A trial with this evidence n[x, z, a, y] and one stretch of decisions in each context."""
-    design = Design.of(spec)
-    table = np.zeros(Evidence.empty(design.space).counts.shape, dtype=np.int64)
-    given = np.asarray(counts)
-    contexts, proposals, actions, levels = given.shape
-    table[:contexts, :proposals, :actions, :levels] = given
-    rollup, number, even = Rollup(), 0, [0.5] * proposals
-    for x, z, a, y in np.ndindex(table.shape):
-        for _ in range(table[x, z, a, y]):
-            number += 1
-            rollup.add(number, x, z, even, even, number)
-    return Book("hooves", design, Secret("", ""), table, "running", 7, "f" * 64, 7, number, 7, rollup=rollup)
 
 
 def ignorable() -> Book:
@@ -108,25 +87,7 @@ def test_checks_sound_where_they_should(sound: Findings, unsound: Findings) -> N
     assert "3 outcomes late" in sentences.warnings(unsound)
 
 
-def test_merged_points_keep_counts_and_means() -> None:
-    rng = stream(1, "points")
-    sizes = rng.integers(1, 9, size=(37, 2))
-    best = rng.random(37)
-    ends = sizes.sum(axis=1).cumsum()
-    points = [
-        Point(int(end - n.sum()) + 1, int(end), i, tuple(n.tolist()), (0.5, 0.5), (float(b), 1 - float(b)))
-        for i, (n, b, end) in enumerate(zip(sizes, best, ends, strict=True))
-    ]
-    fewer = merged(points, 8)
-    assert len(fewer) <= 8
-    assert [sum(column) for column in zip(*(p.proposed for p in fewer), strict=True)] == sizes.sum(axis=0).tolist()
-    assert (fewer[0].first, fewer[-1].last) == (1, int(ends[-1]))
-    total = sum(sum(p.proposed) * p.best[0] for p in fewer)
-    assert total == pytest.approx(float(sizes.sum(axis=1) @ best))
-    assert [point.first for point in merged(points, 37)] == [point.first for point in points]
-
-
-def test_the_board_shows_the_summary(unsound: Findings) -> None:
+def test_the_dashboard_shows_the_summary(unsound: Findings) -> None:
     html = dashboard(unsound, 1_000_000)
     for proposal in unsound.summary.overall.proposals:
         assert interval(proposal.value) in html

@@ -16,13 +16,10 @@ from scipy.stats import beta
 
 from store_internals import engine
 from takeup.errors import InputError
-from takeup.evidence import Evidence
 from takeup.live import Trial, Withheld
-from takeup.live.modelcheck import exclusion_of
 from takeup.live.summary import Summary
 from takeup.live.time_series import sample_ratio_of
 from takeup.randomness import stream
-from takeup.space import Space
 from takeup.store import reading
 
 SEED = "5eed" * 16
@@ -111,33 +108,6 @@ def test_what_is_not_identified_is_withheld_with_the_reason(kind: str) -> None:
         assert all(proposal.value.n == proposal.decisions for proposal in group.proposals)
     assert isinstance(summary.exclusion, Withheld)
     assert summary.progress.compliance_pending == 0
-
-
-def test_advice_follows_the_rule() -> None:
-    spec = SPEC | {"stopping": {"probability_best": 0.9, "maximum": 150}}
-    with Trial.create("sqlite://", spec) as trial:
-        assert not trial.summary().advice.stop
-        filled(trial)
-        advice = trial.summary().advice
-    assert advice.stop
-    assert len(advice.reasons) == 2
-    assert "the maximum is 150" in advice.reasons[0]
-
-
-def test_the_exclusion_check_sees_a_proposal_that_acts_by_itself() -> None:
-    """Counts worked by hand: the same table for both proposals, and one where the proposal alone decides."""
-    space = Space(2)
-    counts = np.zeros((1, 2, 3, 3), dtype=np.int64)
-    counts[0, :, :2, :2] = 40
-    assert exclusion_of(Evidence(space, counts)).log_bayes_factor < 0
-    counts[0, 0, :2, :2] = [[40, 5], [40, 5]]
-    counts[0, 1, :2, :2] = [[5, 40], [5, 40]]
-    found = exclusion_of(Evidence(space, counts))
-    assert found.alarm
-    one = np.zeros((1, 2, 3, 3), dtype=np.int64)
-    one[0, 0, 0, 0] = one[0, 1, 0, 1] = 1
-    # Apart: 1/2 * 1/2. Together: B(2, 2) / B(1, 1) = 1/6.
-    assert exclusion_of(Evidence(space, one)).log_bayes_factor == pytest.approx(math.log((1 / 4) / (1 / 6)))
 
 
 def test_the_sample_ratio_check_is_a_martingale_score(trial: Trial) -> None:

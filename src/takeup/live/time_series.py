@@ -1,10 +1,10 @@
-"""The course of a trial over time, and whether its proposals came in the proportions that its log promises."""
+"""A trial over time, and whether its proposals came in the proportions that its log promises."""
 
 import math
 from dataclasses import dataclass
 
 from takeup.trial.book import Book
-from takeup.trial.rollup import Row, first_of, step_of
+from takeup.trial.rollup import BUCKETS, Row, first_of, step_of
 
 ALARM = 1e-3
 """The sample-ratio check sounds below this p-value: once in a thousand trials by chance."""
@@ -33,7 +33,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """Time series of at most 128 points.
+    """Allocation and probability best over the decisions, in at most 128 points.
 
     Attributes:
         proposals: the labels.
@@ -65,9 +65,11 @@ class SampleRatio:
     alarm: bool
 
 
-def time_series_of(book: Book) -> TimeSeries:
-    """The course that a book with its whole time series shows."""
+def time_series_of(book: Book, most: int = BUCKETS) -> TimeSeries:
+    """The time series of a book with all its rows, in at most so many points, each of as many decisions."""
     space, step = book.design.space, step_of(max(book.decisions, 1))
+    while book.decisions > most * step:
+        step *= 2
     overall: dict[int, Row] = {}
     contexts: dict[str, dict[int, Row]] = {label: {} for label in space.contexts}
     for (first, context), row in sorted(book.rollup.rows.items()):

@@ -89,6 +89,10 @@ class Design:
             _check_size(space, spec.draws)
         with at(source, "policy"):
             policy = _policy(spec, space)
+        with at(source, "stopping"):
+            if spec.stopping.reading == "policy" and not isinstance(policy, Believing):
+                hint = f"{policy.name} has no model of its own"
+                raise InputError("reading", repr(spec.stopping.reading), "'intention to treat'", hint)
         with at(source, "limits"):
             limits = _limits(spec, space)
             even = limits.project(np.full(len(space.proposals), 1 / len(space.proposals)))

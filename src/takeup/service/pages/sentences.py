@@ -1,14 +1,12 @@
 """What a trial's findings mean, in sentences."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from takeup.diagnostics import Exclusion, Ignorable
 from takeup.live import Progress
 from takeup.live.findings import Disagreement, Findings, probability_of
-from takeup.live.summary import Withheld
+from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.service.pages.templates import count, percent, plural
 
 FAR = 0.1
@@ -91,7 +89,8 @@ def _leading(found: Findings) -> Iterator[str]:
 
 def checks(found: Findings) -> list[Check]:
     """Whether to trust it."""
-    return [_ratio(found), _ignorable(found.ignorable), _exclusion(found.exclusion), _late(found.summary.progress)]
+    summary = found.summary
+    return [_ratio(found), _ignorable(summary.ignorable), _exclusion(summary.exclusion), _late(summary.progress)]
 
 
 def warnings(found: Findings) -> list[str]:
@@ -99,8 +98,10 @@ def warnings(found: Findings) -> list[str]:
     said = [check.short for check in checks(found) if check.state == "sounds"]
     if any(each.kind != "open" for each in found.disagreements):
         said.append("Readings of the data disagree")
-    if found.summary.advice.stop:
-        said.append("The stopping rule advises an end")
+    advice = found.summary.advice
+    if advice.stop:
+        arms = dict.fromkeys(each.arm for each in advice.contexts if each.reached)
+        said.append("The stopping rule advises an end" + (f": best is {', '.join(arms)}" if arms else ""))
     return said
 
 
@@ -143,26 +144,26 @@ def _ratio(found: Findings) -> Check:
     return Check(name, "fine", "Proposals came as often as logged", words, detail)
 
 
-def _ignorable(found: Ignorable | Withheld) -> Check:
+def _ignorable(found: ModelCheck | Withheld) -> Check:
     name = "Ignorable compliance"
     if isinstance(found, Withheld):
         return Check(name, "unknown", "Compliance not checked", f"Not checked: {found.reason}.")
     if not found.used:
         return Check(name, "unknown", "Compliance not checked", "No decision has both action and outcome known.")
-    if found.doubtful_at_any_time:
+    if found.alarm:
         words = (
             "Who complies differs from who does not: outcomes depend on the proposal even among those who took the same"
             " action. TS-Obs and TS-Lat, and everything read by action taken, can be wrong here. Intention to treat is"
             " not."
         )
-        return Check(name, "sounds", "Those who comply differ from those who do not", words, found.summary())
+        return Check(name, "sounds", "Those who comply differ from those who do not", words, found.detail)
     if found.used < FEW:
-        return _early(name, "Compliance", found.used, "known outcome", found.summary())
+        return _early(name, "Compliance", found.used, "known outcome", found.detail)
     words = (
         "Nothing says that those who comply differ from those who do not. That is no proof: small differences need many"
         " decisions to show. You may look as often as you like."
     )
-    return Check(name, "fine", "Compliers look like the others", words, found.summary())
+    return Check(name, "fine", "Compliers look like the others", words, found.detail)
 
 
 def _early(name: str, what: str, number: int, noun: str, detail: str) -> Check:
@@ -170,20 +171,18 @@ def _early(name: str, what: str, number: int, noun: str, detail: str) -> Check:
     return Check(name, "unknown", f"{what} not judged yet", f"Too early to say, with {plural(number, noun)}.", detail)
 
 
-def _exclusion(found: Exclusion | Withheld) -> Check:
+def _exclusion(found: ModelCheck | Withheld) -> Check:
     name = "Exclusion"
     if isinstance(found, Withheld):
         return Check(name, "unknown", "Direct effects not checked", f"Not checked: {found.reason}.")
-    if not found.inequalities or math.isnan(found.largest):
-        return Check(name, "unknown", "Direct effects not checked", "There are no two proposals to compare yet.")
-    if found.violated_at_any_time:
+    if found.alarm:
         words = (
             "A proposal acts on outcomes in another way than through the action, or actions or outcomes are recorded"
             " differently after one proposal than after another."
         )
-        return Check(name, "sounds", "A proposal acts past the action taken", words, found.summary())
+        return Check(name, "sounds", "A proposal acts past the action taken", words, found.detail)
     words = "Nothing says that a proposal acts on outcomes past the action that was taken. That is no proof."
-    return Check(name, "fine", "No direct effect of proposals seen", words, found.summary())
+    return Check(name, "fine", "No direct effect of proposals seen", words, found.detail)
 
 
 def _late(progress: Progress) -> Check:

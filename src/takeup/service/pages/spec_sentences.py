@@ -66,7 +66,8 @@ def _ending(design: Design) -> list[str]:
     if rule.maximum is not None:
         reasons.append(f"after {rule.maximum:,} decisions")
     if rule.probability_best is not None:
-        reasons.append(f"once one proposal is best with probability {rule.probability_best:g}")
+        by = "by intention to treat" if rule.reading == "intention to treat" else "by the policy's own model"
+        reasons.append(f"once one proposal is best with probability {rule.probability_best:g} {by}")
     if not reasons:
         return ["The trial runs until somebody stops it."]
     return [f"An end is advised {' or '.join(reasons)}; somebody has to stop the trial, it does not end by itself."]

@@ -1,6 +1,5 @@
 """From findings to charts: what to draw, and the same in words for those who do not see it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +9,10 @@ from takeup import charts
 from takeup.charts.style import Chart
 from takeup.charts.trial import MOST_ARMS
 from takeup.live.findings import Findings, probability_of
-from takeup.live.summary import Estimate, GroupSummary, Withheld
-from takeup.live.time_series import Point
+from takeup.live.model_checks import Withheld
+from takeup.live.summary import Estimate, GroupSummary
 from takeup.service.pages.sentences import chance
 from takeup.service.pages.templates import count, decimal, percent, probability
-
-LINE, BARS = 64, 32
-"""So many points of a line, and so many bars."""
 
 Rows = list[tuple[str, ...]]
 
@@ -46,7 +42,7 @@ def figures(found: Findings) -> list[Figure]:
     """All charts that there is something to show in."""
     made: list[Figure] = []
     with charts.unchecked():
-        if found.course.overall:
+        if found.time_series.overall:
             made += [_best(found), _allocation(found)]
         if found.summary.progress.outcomes_counted:
             made.append(_values(found))
@@ -62,31 +58,6 @@ def interval(estimate: Estimate, *, share: bool = False) -> str:
     """0.42 (0.38 to 0.46)."""
     write = percent if share else decimal
     return f"{write(estimate.mean)} ({write(estimate.low)} to {write(estimate.high)})"
-
-
-def merged(points: Sequence[Point], most: int) -> list[Point]:
-    """Neighbours together, until there are at most so many."""
-    step = -(-len(points) // most)
-    return [_together(points[i : i + step]) for i in range(0, len(points), step)]
-
-
-def _together(points: Sequence[Point]) -> Point:
-    sizes = [sum(point.proposed) for point in points]
-    total = sum(sizes)
-
-    def mean(vectors: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
-        return tuple(
-            sum(n * p for n, p in zip(sizes, column, strict=True)) / total for column in zip(*vectors, strict=True)
-        )
-
-    return Point(
-        points[0].first,
-        points[-1].last,
-        points[-1].until,
-        tuple(sum(column) for column in zip(*(point.proposed for point in points), strict=True)),
-        mean([point.probability for point in points]),
-        mean([point.best for point in points]),
-    )
 
 
 def _shown(found: Findings) -> list[int]:
@@ -106,8 +77,8 @@ def _svg(chart: Chart, name: str, alternative: str) -> Markup:
 
 
 def _best(found: Findings) -> Figure:
-    labels, shown = found.course.proposals, _shown(found)
-    points = merged(found.course.overall, LINE)
+    labels, shown = found.time_series.proposals, _shown(found)
+    points = found.time_series.overall
     records = [
         {
             "decision": point.last,
@@ -127,12 +98,12 @@ def _best(found: Findings) -> Figure:
         "What the policy believed when it decided, before limits and burn-in." + _left_out(found),
         _svg(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
         ("decisions", *labels),
-        [(f"{count(p.first)} to {count(p.last)}", *map(chance, p.best)) for p in merged(found.course.overall, 16)],
+        [(f"{count(p.first)} to {count(p.last)}", *map(chance, p.best)) for p in found.time_series.overall],
     )
 
 
 def _allocation(found: Findings) -> Figure:
-    labels, shown = found.course.proposals, _shown(found)
+    labels, shown = found.time_series.proposals, _shown(found)
     records = [
         {
             "first": point.first,
@@ -143,20 +114,19 @@ def _allocation(found: Findings) -> Figure:
             f" decisions {count(point.first)} to {count(point.last)};"
             f" mean probability {probability(point.probability[z])}",
         }
-        for point in merged(found.course.overall, BARS)
+        for point in found.time_series.overall
         for z in shown
     ]
     chart = charts.allocation_over_time(records, [labels[z] for z in shown])
-    total = _together(found.course.overall)
-    n = sum(total.proposed)
-    told = "; ".join(f"{labels[z]} {percent(total.proposed[z] / n)}" for z in shown)
+    n = found.summary.overall.decisions
+    told = "; ".join(f"{labels[z]} {percent(found.summary.overall.proposals[z].decisions / n)}" for z in shown)
     return Figure(
         "allocation",
         "Allocation over time",
         "Which share of the proposals was which." + _left_out(found),
         _svg(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
         ("decisions", *labels),
-        [(f"{count(p.first)} to {count(p.last)}", *map(count, p.proposed)) for p in merged(found.course.overall, 16)],
+        [(f"{count(p.first)} to {count(p.last)}", *map(count, p.proposed)) for p in found.time_series.overall],
     )
 
 

@@ -6,7 +6,8 @@ import time
 from contextlib import suppress
 
 from takeup.live.findings import Findings, findings_of, leader_of, probability_of
-from takeup.live.summary import Estimate, GroupSummary, Withheld
+from takeup.live.model_checks import Withheld
+from takeup.live.summary import Estimate, GroupSummary
 from takeup.pipes import packed, standard, unpacked
 from takeup.service.pages import sentences
 from takeup.service.pages.render.process import Brief, Rendered, RenderTask, stand_back
