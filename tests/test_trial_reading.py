@@ -20,7 +20,7 @@ from takeup.live import Trial, Withheld
 from takeup.live.summary import Summary
 from takeup.live.time_series import sample_ratio_of
 from takeup.randomness import stream
-from takeup.store import reading
+from takeup.store import Store, reading
 
 SEED = "5eed" * 16
 SPEC: dict[str, Any] = {
@@ -164,8 +164,23 @@ def test_formulas_are_neutralised_in_csv() -> None:
     assert {row["ARM"] for row in rows} <= {"'=1+1", "'@drug"}
 
 
-def test_a_blinded_reader_learns_nothing_about_any_arm(trial: Trial) -> None:
-    """Neither arms nor outcomes nor probabilities: the same whatever was proposed and came of it."""
+def test_a_blinded_reader_sees_the_same_whatever_was_proposed_and_came_of_it() -> None:
+    """Two trials with other seeds, actions and outcomes: one blinded export and one progress, but for the hash."""
+
+    def seen(seed: int, action: str, outcome: str, *, blinded: bool) -> tuple[bytes, dict[str, Any]]:
+        store, out = Store("sqlite://", clock=lambda: 1_000_000), io.BytesIO()
+        with Trial.create(store, SPEC | {"seed": seed}, trial="same") as trial:
+            trial.start()
+            for decision in trial.decide_many([{"unit": f"u{i}", "context": i % 2} for i in range(20)]):
+                trial.report(decision, implemented=action, outcome=outcome)
+            trial.export(out, "jsonl", blinded=blinded)
+            return out.getvalue(), dataclasses.asdict(trial.progress()) | {"hash": ""}
+
+    assert seen(1, "rest", "died", blinded=True) == seen(2, "drug", "lived", blinded=True)
+    assert seen(1, "rest", "died", blinded=False) != seen(2, "drug", "lived", blinded=False)
+
+
+def test_a_blinded_export_names_no_arm(trial: Trial) -> None:
     out = io.BytesIO()
     trial.export(out, "jsonl", blinded=True)
     row = json.loads(out.getvalue().splitlines()[0])

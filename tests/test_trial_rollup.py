@@ -14,7 +14,7 @@ from takeup.trial import Book, Design
 from takeup.trial.rollup import BUCKETS, Rollup, first_of, step_of
 from takeup.trial.secret import Secret
 
-SPEC: dict[str, Any] = {"name": "TimeSeries", "space": {"proposals": 3, "contexts": 2}, "policy": {"kind": "Uniform"}}
+SPEC: dict[str, Any] = {"name": "Course", "space": {"proposals": 3, "contexts": 2}, "policy": {"kind": "Uniform"}}
 
 
 @pytest.mark.parametrize("decisions", [1, 127, 128, 129, 256, 257, 1_000, 5_000])
@@ -22,10 +22,10 @@ def test_points_are_sums_over_stretches_of_one_length(decisions: int) -> None:
     """The fewest decisions a point, a power of two, that give at most 128 points."""
     rng = np.random.default_rng(decisions)
     context, proposal = rng.integers(2, size=decisions), rng.integers(3, size=decisions)
-    probability = rng.dirichlet(np.ones(3), decisions)
+    probability, best = rng.dirichlet(np.ones(3), decisions), rng.dirichlet(np.ones(3), decisions)
     rollup = Rollup()
     for i in range(decisions):
-        rollup.add(i + 1, int(context[i]), int(proposal[i]), probability[i].tolist(), probability[i].tolist(), i)
+        rollup.add(i + 1, int(context[i]), int(proposal[i]), probability[i].tolist(), best[i].tolist(), i)
     design = Design.of(SPEC)
     counts = np.zeros((2, 3, 4, 3), dtype=np.int64)
     book = Book("t", design, Secret("", ""), counts, decisions=decisions, rollup=rollup)
@@ -40,8 +40,17 @@ def test_points_are_sums_over_stretches_of_one_length(decisions: int) -> None:
                 assert (point.first, point.last) == (first, min(first + step - 1, decisions))
                 assert point.proposed == tuple(np.bincount(proposal[inside], minlength=3))
                 np.testing.assert_allclose(point.probability, probability[inside].mean(axis=0))
+                np.testing.assert_allclose(point.best, best[inside].mean(axis=0))
                 assert point.until == np.flatnonzero(inside).max()
         assert next(firsts, None) is None
+    fewer = time_series_of(book, 32).overall
+    assert len(fewer) <= 32
+    for name in ("proposed", "probability", "best"):  # the same sums in fewer points
+        sums = [
+            sum(np.array(getattr(point, name)) * (1 if name == "proposed" else sum(point.proposed)) for point in points)
+            for points in (fewer, course.overall)
+        ]
+        np.testing.assert_allclose(*sums)
 
 
 def test_buckets_follow_one_another_without_a_gap() -> None:
