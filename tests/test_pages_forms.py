@@ -104,6 +104,26 @@ def test_every_error_stands_beside_its_field_and_what_was_typed_stays(boss: Visi
     assert {"proposals-wrong", "burn_in-wrong"} <= set(both.ids)
 
 
+def test_errors_speak_as_the_form_does(api: asgi.Api, boss: Visitor) -> None:
+    """In its units, without keys of the API and without repeating what was typed."""
+    trial = running(api, "spoken")
+    trial.decide("a", "morning")
+    cases: tuple[tuple[str, dict[str, str], str], ...] = (
+        ("/app/new", choose(name=""), "This is needed."),
+        ("/app/new", choose(floor="70"), "2 proposals cannot all have so much: at most 50 %."),
+        ("/app/new", choose(ceiling="30"), "2 proposals cannot all have so little: at least 50 %."),
+        ("/app/new", choose(probability_best="100"), "Expected: a number above 50 and below 100."),
+        ("/app/new", {**choose(name="x"), "trial": "No Such", "do": "save"}, "Expected: "),
+        (f"/app/trials/{trial.id}/decide", {"unit": "b"}, "Expected: one of morning, evening."),
+        (f"/app/trials/{trial.id}/report", {"unit": "a"}, "Expected: what was done, what came of it, or that it will"),
+    )
+    for path, form, said in cases:
+        page = harmless(boss.post(path, form))
+        assert said in page.text, (form, page.text)
+        assert "got " not in page.text
+        assert "probability_best:" not in page.text
+
+
 def test_needless_compliance_is_refused_beside_the_policy(boss: Visitor) -> None:
     reply = boss.post("/app/new", choose(policy="TS-Check", compliance="never"))
     assert reply.status == 422

@@ -19,7 +19,7 @@ from serving import served
 from takeup.live import Trial
 from takeup.service.pages import live_updates
 from takeup.service.pages.render import cache, child
-from takeup.service.pages.render.child import draw
+from takeup.service.pages.render.child import render_trial
 from takeup.service.pages.render.process import Rendered, RenderError, RenderProcess, RenderTask
 from takeup.store import Store, reading
 
@@ -34,7 +34,7 @@ class Here:
     async def ask(self, task: RenderTask) -> Rendered:
         """Draw."""
         self.tasks.append(task)
-        return await asyncio.to_thread(draw, task)
+        return await asyncio.to_thread(render_trial, task)
 
     async def close(self) -> None:
         """Nothing to do."""
@@ -43,7 +43,7 @@ class Here:
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """RenderCache without charts, which take longest."""
-    monkeypatch.setattr(child, "figures", lambda found: [])
+    monkeypatch.setattr(child, "page_charts", lambda found: [])
 
 
 @contextmanager
@@ -204,7 +204,9 @@ def test_a_page_that_lags_behind_says_which_state_the_trial_is_in(monkeypatch: p
         headers = cookie(running, "read-unblinded")
         assert b"The trial is" not in patient(running, "/app/trials/hooves", headers).body
         trial.pause(reason="to look closer")
-        assert b"The trial is paused now" in patient(running, "/app/trials/hooves", headers).body
+        page = patient(running, "/app/trials/hooves", headers).body
+        assert b"The trial is paused now" in page
+        assert b'<span class="state paused" id="state">paused</span>' in page
 
 
 @pytest.mark.usefixtures("plain")

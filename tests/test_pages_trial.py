@@ -119,6 +119,15 @@ def test_an_empty_trial_has_a_page() -> None:
     assert "<svg" not in html
 
 
+def test_nothing_is_best_after_a_few_outcomes() -> None:
+    """One outcome in, the policy's model has a favourite, and the page does not say so."""
+    counts = np.zeros((2, 2, 2, 2), dtype=np.int64)
+    counts[0, 0, 0, 1] = 1
+    found = findings_of(book_of(counts), 0)
+    assert sentences.headline(found).startswith("Too early to say which is best, with 1 known outcome;")
+    assert "most probably best" not in dashboard(found, 1)
+
+
 def test_silence_means_nothing_as_long_as_little_is_known() -> None:
     counts = np.zeros((2, 2, 2, 2), dtype=np.int64)
     counts[0, :, 0, 0] = 3

@@ -17,7 +17,7 @@ from scipy.stats import beta
 from store_internals import engine
 from takeup.errors import InputError
 from takeup.live import Trial, Withheld
-from takeup.live.summary import Summary
+from takeup.live.summary import TrialSummary
 from takeup.live.time_series import sample_ratio_of
 from takeup.randomness import stream
 from takeup.store import Store, reading
@@ -51,11 +51,11 @@ def trial() -> Iterator[Trial]:
 
 
 @pytest.fixture(scope="module")
-def summary(trial: Trial) -> Summary:
+def summary(trial: Trial) -> TrialSummary:
     return trial.summary()
 
 
-def test_estimates_are_those_of_beta_posteriors(trial: Trial, summary: Summary) -> None:
+def test_estimates_are_those_of_beta_posteriors(trial: Trial, summary: TrialSummary) -> None:
     """One context: the mean and the 95 % interval of Beta(1 + lived, 1 + died), within Monte Carlo error.
 
     The mean of 4,000 draws is within four errors of the true one; the interval's ends are within 0.02. Fixed seed.
@@ -78,7 +78,7 @@ def test_estimates_are_those_of_beta_posteriors(trial: Trial, summary: Summary) 
                 assert cell.n == seen.sum()
 
 
-def test_probabilities_of_being_best_sum_to_one(summary: Summary) -> None:
+def test_probabilities_of_being_best_sum_to_one(summary: TrialSummary) -> None:
     for group in (summary.overall, *summary.contexts):
         assert sum(p.probability_best for p in group.proposals) == pytest.approx(1)
         assert sum(p.model_probability_best or 0 for p in group.proposals) == pytest.approx(1)
@@ -89,7 +89,7 @@ def test_probabilities_of_being_best_sum_to_one(summary: Summary) -> None:
     assert not summary.sample_ratio.alarm
 
 
-def test_the_same_state_gives_the_same_summary(trial: Trial, summary: Summary) -> None:
+def test_the_same_state_gives_the_same_summary(trial: Trial, summary: TrialSummary) -> None:
     assert trial.summary() == summary
 
 

@@ -4,8 +4,8 @@ from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
 from takeup.live.audit import Audit, Difference, audit
 from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.live.progress import Progress
-from takeup.live.summary import Estimate, Summary
-from takeup.live.time_series import Point, SampleRatio, TimeSeries
+from takeup.live.summary import Estimate, TrialSummary
+from takeup.live.time_series import SampleRatio, TimePoint, TimeSeries
 from takeup.live.trial import Trial, progress_in, trials
 
 __all__ = [
@@ -15,12 +15,12 @@ __all__ = [
     "Difference",
     "Estimate",
     "ModelCheck",
-    "Point",
     "Progress",
     "SampleRatio",
-    "Summary",
+    "TimePoint",
     "TimeSeries",
     "Trial",
+    "TrialSummary",
     "Withheld",
     "audit",
     "new_key",

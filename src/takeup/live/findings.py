@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from takeup.evidence import Evidence
 from takeup.live.model_checks import Withheld
-from takeup.live.summary import GroupSummary, ProposalSummary, Summary, summary_of
+from takeup.live.summary import GroupSummary, ProposalSummary, TrialSummary, summary_of
 from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.space import Space
 from takeup.trial.book import Book
@@ -54,7 +54,7 @@ class Findings:
     """
 
     evidence: Evidence
-    summary: Summary
+    summary: TrialSummary
     time_series: TimeSeries
     disagreements: tuple[Disagreement, ...]
     window: bool

@@ -100,7 +100,7 @@ class GroupSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class TrialSummary:
     """Everything but the log.
 
     Attributes:
@@ -125,14 +125,14 @@ class Summary:
     advice: StoppingAdvice
 
 
-def summary_of(book: Book, late: int) -> Summary:
+def summary_of(book: Book, late: int) -> TrialSummary:
     """The summary that a book with its whole time series shows: a function of the book alone."""
     design = book.design
     evidence = Evidence(design.space, book.counts)
     readings = _Readings.of(design, evidence, book)
     contexts = tuple(readings.at(x) for x in range(len(design.space.contexts)))
     ignorable, sample_ratio = ignorable_of(design, evidence), sample_ratio_of(book)
-    return Summary(
+    return TrialSummary(
         progress=progress_of(book, late),
         policy=design.policy.name,
         overall=contexts[0] if len(contexts) == 1 else readings.overall(),

@@ -11,7 +11,7 @@ ALARM = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class TimePoint:
     """A stretch of consecutive decisions.
 
     Attributes:
@@ -42,8 +42,8 @@ class TimeSeries:
     """
 
     proposals: tuple[str, ...]
-    overall: tuple[Point, ...]
-    contexts: dict[str, tuple[Point, ...]]
+    overall: tuple[TimePoint, ...]
+    contexts: dict[str, tuple[TimePoint, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def time_series_of(book: Book, most: int = BUCKETS) -> TimeSeries:
         for rows in (overall, contexts[space.contexts[context]]):
             rows.setdefault(first_of(first, step), Row.empty(len(space.proposals))).merge(row)
 
-    def points(rows: dict[int, Row]) -> tuple[Point, ...]:
+    def points(rows: dict[int, Row]) -> tuple[TimePoint, ...]:
         return tuple(_point(first, row, min(first + step - 1, book.decisions)) for first, row in rows.items())
 
     return TimeSeries(space.proposals, points(overall), {label: points(rows) for label, rows in contexts.items()})
@@ -98,9 +98,9 @@ def sample_ratio_of(book: Book) -> SampleRatio:
     return SampleRatio(dict(zip(proposals, scores, strict=True)), p_value, p_value < ALARM)
 
 
-def _point(first: int, row: Row, last: int) -> Point:
+def _point(first: int, row: Row, last: int) -> TimePoint:
     n = sum(row.proposed)
-    return Point(
+    return TimePoint(
         first,
         last,
         row.until,

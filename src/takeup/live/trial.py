@@ -15,7 +15,7 @@ from takeup.live import export
 from takeup.live.anchors import Anchor
 from takeup.live.audit import Audit, audit
 from takeup.live.progress import Progress, progress_of
-from takeup.live.summary import Summary, summary_of
+from takeup.live.summary import TrialSummary, summary_of
 from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
@@ -251,7 +251,7 @@ class Trial:
         at = self.store.clock()
         return self.store.read(lambda connection: progress_in(connection, self.id, at))
 
-    def summary(self) -> Summary:
+    def summary(self) -> TrialSummary:
         """What the trial has found so far; unblinds."""
         at = self.store.clock()
         book, late = self.store.read(

@@ -45,7 +45,7 @@ USUAL = "TS"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PolicyChoice:
     """A policy to choose.
 
     Attributes:
@@ -68,22 +68,22 @@ class Choice:
         return self.name in COMMON
 
 
-def _choices() -> dict[str, Choice]:
+def _choices() -> dict[str, PolicyChoice]:
     live = {policy.name: policy for policy in REGISTRY if policy.live and isinstance(policy, Live)}
     order = [*COMMON, *(name for name in live if name not in COMMON)]
     found = {}
     for name in order:
         known = about(live[name])
-        found[name] = Choice(name, SENTENCES[name], known.compliance, known.source, describe(live[name]))
+        found[name] = PolicyChoice(name, SENTENCES[name], known.compliance, known.source, describe(live[name]))
     return found
 
 
-CHOICES: Mapping[str, Choice] = _choices()
+CHOICES: Mapping[str, PolicyChoice] = _choices()
 """Every registered policy that may run a live trial, by name."""
 
 
 @cache
-def suited(space: Space) -> Mapping[str, Choice]:
+def suited(space: Space) -> Mapping[str, PolicyChoice]:
     """Those that can work in a space within the patience of people who wait."""
     slow = {policy.name for policy in REGISTRY if isinstance(policy, TSLat) and policy.inference == "gibbs"}
     found = {}
@@ -98,6 +98,6 @@ def suited(space: Space) -> Mapping[str, Choice]:
     return {name: found[name] for name in CHOICES if name in found}
 
 
-def chosen(description: Mapping[str, Any]) -> Choice | None:
+def chosen(description: Mapping[str, Any]) -> PolicyChoice | None:
     """The choice that a spec's policy is, if it has the defaults of one."""
     return next((each for each in CHOICES.values() if each.description == dict(description)), None)

@@ -35,7 +35,7 @@ KINDS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """An event as a page shows it.
 
     Attributes:
@@ -127,8 +127,8 @@ def _number(asked: Mapping[str, str], name: str, wrong: dict[str, str]) -> int |
     return int(given)
 
 
-def _line(entry: Logged, unblinded: bool) -> Line:
+def _line(entry: Logged, unblinded: bool) -> LogLine:
     if not unblinded:
-        return Line(entry.sequence, entry.kind, entry.at, entry.decision)
+        return LogLine(entry.sequence, entry.kind, entry.at, entry.decision)
     body = json.dumps(json.loads(entry.body), indent=1, ensure_ascii=False)
-    return Line(entry.sequence, entry.kind, entry.at, entry.decision, entry.hash, event_of(entry.body), body)
+    return LogLine(entry.sequence, entry.kind, entry.at, entry.decision, entry.hash, event_of(entry.body), body)

@@ -10,7 +10,7 @@ from takeup.live import Trial
 from takeup.live.rehearsal import Rehearsal
 from takeup.service.pages import spec_form
 from takeup.service.pages.choices import CHOICES
-from takeup.service.pages.page import Pages, Visit
+from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.service.problem import Refused
 from takeup.service.workbench import Sketch
@@ -67,8 +67,7 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
         saved = await _saved(visit, fields, spec, trial)
     except (ConflictError, InputError, Refused) as error:
         place = "" if fields.get("by") == "paste" else "trial"
-        said = str(error.detail) if isinstance(error, Refused) else str(error)
-        return _form(visit, fields, trial=trial, wrong={place: said}, status=409)
+        return _form(visit, fields, trial=trial, wrong={place: sentence(error)}, status=409)
     if sketch is not None:
         sketch.saved = saved
     return visit.see(f"/app/trials/{saved}")

@@ -10,10 +10,10 @@ from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.service.pages.templates import count, percent, plural
 
 FAR = 0.1
-"""The headline gives the probability by intention to treat, too, where it is so far from that of the policy's model."""
+"""The headline adds the probability by intention to treat where the policy's model is further away from it."""
 
 FEW = 20
-"""With fewer decisions a check that does not sound says nothing."""
+"""With fewer decisions a check that does not sound says nothing, and no proposal is called the best."""
 
 State = Literal["fine", "sounds", "unknown"]
 
@@ -44,7 +44,20 @@ def headline(found: Findings) -> str:
         return "No decision has been made yet."
     if not progress.outcomes_counted:
         return f"{plural(progress.decisions, 'decision')}; no outcome is known yet; {pending(progress)}."
-    return "; ".join([*_leading(found), pending(progress)]) + "."
+    return "; ".join([standing(found), *_more(found), pending(progress)]) + "."
+
+
+def standing(found: Findings) -> str:
+    """Which proposal is best, and how surely; no more than that it is early where few outcomes are known."""
+    known, leader, split = found.summary.progress.outcomes_counted, found.leader, found.split
+    if not known:
+        return "No outcome is known yet"
+    if known < FEW:
+        return f"Too early to say which is best, with {plural(known, 'known outcome')}"
+    if split is not None:
+        return f"By intention to treat {split.proposal} is best with probability {chance(split.probability)}"
+    said, plain = f"{leader.label} is best with probability {chance(probability_of(leader))}", leader.probability_best
+    return f"{said} ({chance(plain)} by intention to treat)" if abs(plain - probability_of(leader)) > FAR else said
 
 
 def blinded_headline(progress: Progress) -> str:
@@ -69,17 +82,13 @@ def chance(probability: float) -> str:
     return ">\u00a00.99" if probability > 0.99 else "<\u00a00.01" if probability < 0.01 else f"{probability:.2f}"
 
 
-def _leading(found: Findings) -> Iterator[str]:
+def _more(found: Findings) -> Iterator[str]:
+    """What the policy's model says where that is something else, and how many complied."""
     leader, split = found.leader, found.split
+    if found.summary.progress.outcomes_counted < FEW:
+        return
     if split is not None:
-        yield f"By intention to treat {split.proposal} is best with probability {chance(split.probability)}"
         yield f"the policy's own model says {split.other} ({chance(split.other_probability)})"
-    else:
-        plain = leader.probability_best
-        far = abs(plain - probability_of(leader)) > FAR
-        yield f"{leader.label} is best with probability {chance(probability_of(leader))}" + (
-            f" ({chance(plain)} by intention to treat)" if far else ""
-        )
     intended, z = found.space.intended, found.space.proposals.index(leader.label)
     row = found.taken()[z]
     known = sum(row)

@@ -18,7 +18,7 @@ Rows = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PageChart:
     """A chart on a page.
 
     Attributes:
@@ -38,9 +38,9 @@ class Figure:
     rows: Rows
 
 
-def figures(found: Findings) -> list[Figure]:
+def page_charts(found: Findings) -> list[PageChart]:
     """All charts that there is something to show in."""
-    made: list[Figure] = []
+    made: list[PageChart] = []
     with charts.unchecked():
         if found.time_series.overall:
             made += [_best(found), _allocation(found)]
@@ -76,7 +76,7 @@ def _svg(chart: Chart, name: str, alternative: str) -> Markup:
     return Markup(charts.inline(chart, name, alternative))  # vl-convert escapes what labels say
 
 
-def _best(found: Findings) -> Figure:
+def _best(found: Findings) -> PageChart:
     labels, shown = found.time_series.proposals, _shown(found)
     points = found.time_series.overall
     records = [
@@ -92,7 +92,7 @@ def _best(found: Findings) -> Figure:
     chart = charts.probability_best_over_time(records, [labels[z] for z in shown])
     last = points[-1]
     told = "; ".join(f"{labels[z]} {chance(last.best[z])}" for z in shown)
-    return Figure(
+    return PageChart(
         "best",
         "Probability best over time",
         "What the policy believed when it decided, before limits and burn-in." + _left_out(found),
@@ -102,7 +102,7 @@ def _best(found: Findings) -> Figure:
     )
 
 
-def _allocation(found: Findings) -> Figure:
+def _allocation(found: Findings) -> PageChart:
     labels, shown = found.time_series.proposals, _shown(found)
     records = [
         {
@@ -120,7 +120,7 @@ def _allocation(found: Findings) -> Figure:
     chart = charts.allocation_over_time(records, [labels[z] for z in shown])
     n = found.summary.overall.decisions
     told = "; ".join(f"{labels[z]} {percent(found.summary.overall.proposals[z].decisions / n)}" for z in shown)
-    return Figure(
+    return PageChart(
         "allocation",
         "Allocation over time",
         "Which share of the proposals was which." + _left_out(found),
@@ -130,7 +130,7 @@ def _allocation(found: Findings) -> Figure:
     )
 
 
-def _values(found: Findings) -> Figure:
+def _values(found: Findings) -> PageChart:
     kinds: list[tuple[str, str]] = [("value", "by intention to treat")]
     overall = found.summary.overall
     if overall.proposals[0].model_value is not None:
@@ -149,7 +149,7 @@ def _values(found: Findings) -> Figure:
         for estimate in [getattr(proposal, field)]
     ]
     told = "; ".join(f"{each.label} {interval(each.value)}" for each in overall.proposals)
-    return Figure(
+    return PageChart(
         "values",
         "Value of each proposal",
         "The expected reward of proposing it, with 95 % credible intervals.",
@@ -167,7 +167,7 @@ def _values(found: Findings) -> Figure:
     )
 
 
-def _compliance(found: Findings) -> Figure:
+def _compliance(found: Findings) -> PageChart:
     space, table = found.space, found.summary.overall.compliance
     assert not isinstance(table, Withheld)  # the caller has looked
     taken = found.taken()
@@ -196,7 +196,7 @@ def _compliance(found: Findings) -> Figure:
         f"{space.proposals[z]}: {percent(table[z][a].mean)} did {space.implemented[a]}"
         for z, a in enumerate(space.intended or ())
     )
-    return Figure(
+    return PageChart(
         "compliance",
         "Compliance",
         "What was done after each proposal, with 95 % credible intervals. Frames mark what was proposed.",
@@ -206,7 +206,7 @@ def _compliance(found: Findings) -> Figure:
     )
 
 
-def _outcomes(found: Findings) -> Figure:
+def _outcomes(found: Findings) -> PageChart:
     """With two levels the better one says all."""
     space, actions = found.space, found.summary.overall.implemented
     assert not isinstance(actions, Withheld)  # the caller has looked
@@ -227,7 +227,7 @@ def _outcomes(found: Findings) -> Figure:
     ]
     title = f"share with outcome “{space.outcomes[levels_shown[0]]}”" if len(levels_shown) == 1 else "share"
     told = "; ".join(f"{record['label']}, {record['kind']}: {percent(record['mean'])}" for record in records)
-    return Figure(
+    return PageChart(
         "outcomes",
         "Outcomes by what was done",
         "With 95 % credible intervals. They say what an action does only where compliance is ignorable.",

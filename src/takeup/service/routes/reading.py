@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from fastapi import APIRouter, Request
 
-from takeup.live import Progress, Summary, TimeSeries, Trial
+from takeup.live import Progress, TimeSeries, Trial, TrialSummary
 from takeup.service.core import service_of, unblinded
 from takeup.service.guard import Guarded, needs
 from takeup.service.models import TrialId
@@ -28,7 +28,7 @@ async def progress(request: Request, trial: TrialId) -> Progress:
 
 
 @router.get("/trials/{trial}/summary", **needs("read-unblinded", problems=("not-found",)))
-async def summary(request: Request, trial: TrialId) -> Summary:
+async def summary(request: Request, trial: TrialId) -> TrialSummary:
     """What the trial has found: values, probability best, compliance, regret, checks, advice; unblinds.
 
     What is not identified is withheld, with the reason.

@@ -1,4 +1,4 @@
-"""What the process that draws does: it takes tasks from its input until that ends."""
+"""The process that renders: it takes tasks from its standard input until that ends."""
 
 import gzip
 import signal
@@ -11,21 +11,21 @@ from takeup.live.summary import Estimate, GroupSummary
 from takeup.pipes import packed, standard, unpacked
 from takeup.service.pages import sentences
 from takeup.service.pages.render.process import Brief, Rendered, RenderTask, stand_back
-from takeup.service.pages.templates import render
-from takeup.service.pages.trial_charts import figures, readings, unread
+from takeup.service.pages.templates import count, render
+from takeup.service.pages.trial_charts import page_charts, readings, unread
 from takeup.store import looking, reading
 from takeup.trial.book import Book
 
 MOST_CONTEXTS = 24
-"""So many contexts have a table of their own."""
+"""How many contexts have a table of their own."""
 
 
-def draw(task: RenderTask) -> Rendered:
-    """Do a task."""
+def render_trial(task: RenderTask) -> Rendered:
+    """What pages show of a trial."""
     began = time.process_time()
     book, late = task.book or _read(task)
     found = findings_of(book, late)
-    brief = _brief(found)
+    brief = Brief(sentences.standing(found), tuple(sentences.warnings(found)))
     html = dashboard(found, task.at).encode() if task.full else b""
     packed_html = gzip.compress(html, 5)
     seconds = time.process_time() - began
@@ -46,7 +46,7 @@ def dashboard(found: Findings, at: int) -> str:
         headline=sentences.headline(found),
         checks=sentences.checks(found),
         notes=[(each.kind, sentences.disagreement(each)) for each in found.disagreements],
-        figures=figures(found),
+        charts=page_charts(found),
         readings=readings(found, summary.overall),
         unread=unread(found),
         contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
@@ -57,21 +57,15 @@ def dashboard(found: Findings, at: int) -> str:
 
 
 def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
-    leader = leader_of(group)
-    said = (
-        f"{leader.label}, {sentences.chance(probability_of(leader))}"
-        if any(each.value.n for each in group.proposals)
-        else ""
-    )
+    leader, known = leader_of(group), sum(each.value.n for each in group.proposals)
     columns, rows = readings(found, group)
-    decisions = [(each.decisions,) for each in group.proposals]
     return {
         "label": group.context,
         "decisions": group.decisions,
-        "leader": said,
+        "leader": f"{leader.label}, {sentences.chance(probability_of(leader))}" if known >= sentences.FEW else "",
         "regret": _sum(group.regret),
         "columns": ("proposal", "decisions", *columns[1:]),
-        "rows": [(row[0], f"{n:,}", *row[1:]) for row, (n,) in zip(rows, decisions, strict=True)],
+        "rows": [(row[0], count(each.decisions), *row[1:]) for row, each in zip(rows, group.proposals, strict=True)],
     }
 
 
@@ -79,15 +73,6 @@ def _sum(estimate: Estimate) -> str:
     """An estimate in units of reward, to the tenth."""
     mean, low, high = (f"{each:,.1f}" for each in (estimate.mean, estimate.low, estimate.high))
     return f"{mean} ({low} to {high})"
-
-
-def _brief(found: Findings) -> Brief:
-    leader, known = found.leader, found.summary.progress.outcomes_counted > 0
-    chance = probability_of(leader)
-    if found.split is not None:
-        leader = next(each for each in found.summary.overall.proposals if each.label == found.split.proposal)
-        chance = found.split.probability
-    return Brief(leader.label if known else None, sentences.chance(chance), tuple(sentences.warnings(found)))
 
 
 def _read(task: RenderTask) -> tuple[Book, int]:
@@ -104,7 +89,7 @@ def main() -> None:
         while True:
             task: RenderTask = unpacked(tasks)
             try:
-                answer: Rendered | str = draw(task)
+                answer: Rendered | str = render_trial(task)
             except Exception as error:  # the process stays, and the page says what happened
                 answer = f"{type(error).__name__}: {error}"
             answers.write(packed(answer))

@@ -42,13 +42,11 @@ class Brief:
     """A trial in two lines.
 
     Attributes:
-        best: the proposal that is most probably best; None where no outcome is known.
-        chance: the probability that it is, in words.
+        standing: which proposal is best, and how surely.
         warnings: what to know before anything else.
     """
 
-    best: str | None
-    chance: str
+    standing: str
     warnings: tuple[str, ...]
 
 

@@ -1,4 +1,4 @@
-// A trial's dashboard follows the trial: when the service has drawn something new it is fetched and put in place.
+// A trial's dashboard follows the trial: when the service has rendered something new it is fetched and put in place.
 "use strict";
 
 (() => {
@@ -47,6 +47,8 @@
     }
     document.getElementById("moved")?.remove();
     if (same) Object.assign(now.dataset, fresh.dataset);
+    const badge = document.getElementById("state");
+    if (fresh.dataset.state) { badge.className = `state ${fresh.dataset.state}`; badge.textContent = fresh.dataset.state; }
     if (focus && place(document.activeElement) !== focus) live.querySelector(focus)?.focus({ preventScroll: true });
     announce();
   }
