@@ -35,7 +35,7 @@ SPEC: dict[str, Any] = {
 }
 THREADS = 4
 FRESH = 25
-"""After so many kills a new database begins, so that audits stay short."""
+"""How many kills a database gets before a new one begins, so that audits stay short."""
 
 
 @dataclass

@@ -25,7 +25,7 @@ from takeup.store import Store, reading
 
 
 class Here:
-    """A worker that draws in this process, and counts."""
+    """Renders in this process, and counts."""
 
     def __init__(self) -> None:
         self.tasks: list[RenderTask] = []
@@ -51,7 +51,7 @@ def hooves(database: str = "sqlite://") -> Iterator[tuple[Api, Here, Trial]]:
     """A service with a running trial that has some decisions."""
     with api(database) as running:
         worker = Here()
-        running.app.state.render_cache.worker = worker
+        running.app.state.render_cache.process = worker
         trial = Trial.create(running.store, SPEC, trial="hooves")
         trial.start()
         for i in range(30):
@@ -269,11 +269,11 @@ def test_the_audit_form_runs_the_audit() -> None:
 
 def test_a_worker_that_fails_does_not_take_the_page_with_it() -> None:
     with hooves() as (running, _, _):
-        running.app.state.render_cache.worker = RenderProcess((sys.executable, "-c", "raise SystemExit(3)"))
+        running.app.state.render_cache.process = RenderProcess((sys.executable, "-c", "raise SystemExit(3)"))
         headers = cookie(running, "read-unblinded")
         reply = patient(running, "/app/trials/hooves", headers)
         assert reply.status == 200
-        assert b"could not be drawn: the process that draws has ended" in reply.body
+        assert b"could not be drawn: the process that renders has ended" in reply.body
         assert b"Audit now" in reply.body
         assert running.request("GET", "/app", headers=headers).status == 200
 

@@ -15,8 +15,7 @@ from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.errors import InputError
 from takeup.live.job_process import Say, attend
-from takeup.live.rehearsal import SEEN
-from takeup.live.simulated_units import meet
+from takeup.live.simulated_units import SEEN, meet
 from takeup.live.time_series import TimeSeries
 from takeup.live.trial import Trial
 from takeup.space import Space

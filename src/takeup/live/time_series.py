@@ -66,7 +66,7 @@ class SampleRatio:
 
 
 def time_series_of(book: Book, most: int = BUCKETS) -> TimeSeries:
-    """The time series of a book with all its rows, in at most so many points, each of as many decisions."""
+    """The time series of a book with all its rows, in at most `most` points, all of one number of decisions."""
     space, step = book.design.space, step_of(max(book.decisions, 1))
     while book.decisions > most * step:
         step *= 2

@@ -1,4 +1,4 @@
-"""Live pages: one watcher a trial tells all who listen that there is something new to see."""
+"""Live pages: one task a trial looks for something new, and tells all open pages of it."""
 
 import asyncio
 import json
@@ -13,13 +13,13 @@ from takeup.service.pages.render.process import Rendered
 from takeup.service.problem import Refused
 
 EVERY = 1.0
-"""A watcher looks so often, in seconds."""
+"""How many seconds pass between two looks for something new."""
 
 HEARTBEAT = 15.0
-"""After so many seconds without news listeners hear that the connection stands."""
+"""How many seconds without news pass before listeners hear that the connection stands."""
 
 SPREAD = 1.0
-"""All listeners hear of something new within so many seconds, not all at once: each of them then asks for it."""
+"""How many seconds the news is spread over, as each listener then asks for the new page."""
 
 PATIENCE = 70.0
 MOST_LISTENERS = 500
@@ -48,7 +48,7 @@ class Listener:
 
 
 class LiveUpdates:
-    """Who listens to what."""
+    """The open pages, by trial, and the tasks that look for something new."""
 
     def __init__(self, cache: RenderCache) -> None:
         self._cache = cache

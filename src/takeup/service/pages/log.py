@@ -21,7 +21,7 @@ from takeup.trial.reporting import MOST_NUMBER
 pages = Pages()
 PAGE = 50
 MOST_DECISIONS = 100
-"""So many decisions of one unit are looked for."""
+"""How many decisions of one unit are looked for."""
 KINDS: Mapping[str, str] = {
     "decided": "decisions",
     "reported": "reports",

@@ -40,7 +40,7 @@ BLANK: Fields = {
 
 MOST_LEVELS = 100
 ROWS = 4
-"""At least so many outcome levels are asked for."""
+"""How many outcome levels are asked for, at least."""
 
 _LISTS = ("proposals", "implemented", "contexts", "intended")
 _PLACES = {

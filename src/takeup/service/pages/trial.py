@@ -17,7 +17,7 @@ from takeup.trial.design import Design
 
 pages = Pages()
 WAIT = 0.7
-"""So many seconds a page waits for its dashboard; after that scripts fetch it, or the page loads itself again."""
+"""How many seconds a page waits for its dashboard; after that scripts fetch it, or the page loads itself again."""
 
 FRAGMENT_WAIT = 10.0
 
@@ -85,7 +85,7 @@ async def audit(visit: Visit) -> Response:
 
 
 def render_cache_of(request: Request) -> RenderCache:
-    """The drawings of the service that a request has come to."""
+    """The renderings of the service that a request has come to."""
     found: RenderCache = request.app.state.render_cache
     return found
 

@@ -1,5 +1,6 @@
-"""From findings to charts: what to draw, and the same in words for those who do not see it."""
+"""The charts of a trial's page, each with a table and a sentence that say the same."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from takeup.charts.trial import MOST_ARMS
 from takeup.live.findings import Findings, probability_of
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import Estimate, GroupSummary
+from takeup.live.time_series import TimePoint
 from takeup.service.pages.sentences import chance
 from takeup.service.pages.templates import count, decimal, percent, probability
 
@@ -76,9 +78,19 @@ def _svg(chart: Chart, name: str, alternative: str) -> Markup:
     return Markup(charts.inline(chart, name, alternative))  # vl-convert escapes what labels say
 
 
+def _record(estimate: Estimate, say: str, **labels: object) -> dict[str, Any]:
+    """A mark of a chart."""
+    return {**labels, "mean": estimate.mean, "low": estimate.low, "high": estimate.high, "say": say}
+
+
+def _over_time(found: Findings, cells: Callable[[TimePoint], Iterable[str]]) -> tuple[tuple[str, ...], Rows]:
+    """The columns and the rows of a table over time, a row a point."""
+    rows = [(f"{count(p.first)} to {count(p.last)}", *cells(p)) for p in found.time_series.overall]
+    return ("decisions", *found.time_series.proposals), rows
+
+
 def _best(found: Findings) -> PageChart:
-    labels, shown = found.time_series.proposals, _shown(found)
-    points = found.time_series.overall
+    labels, points, shown = found.time_series.proposals, found.time_series.overall, _shown(found)
     records = [
         {
             "decision": point.last,
@@ -97,8 +109,7 @@ def _best(found: Findings) -> PageChart:
         "Probability best over time",
         "What the policy believed when it decided, before limits and burn-in." + _left_out(found),
         _svg(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
-        ("decisions", *labels),
-        [(f"{count(p.first)} to {count(p.last)}", *map(chance, p.best)) for p in found.time_series.overall],
+        *_over_time(found, lambda point: map(chance, point.best)),
     )
 
 
@@ -125,8 +136,7 @@ def _allocation(found: Findings) -> PageChart:
         "Allocation over time",
         "Which share of the proposals was which." + _left_out(found),
         _svg(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
-        ("decisions", *labels),
-        [(f"{count(p.first)} to {count(p.last)}", *map(count, p.proposed)) for p in found.time_series.overall],
+        *_over_time(found, lambda point: map(count, point.proposed)),
     )
 
 
@@ -136,14 +146,12 @@ def _values(found: Findings) -> PageChart:
     if overall.proposals[0].model_value is not None:
         kinds.append(("model_value", f"by {found.summary.policy}'s model"))
     records = [
-        {
-            "label": proposal.label,
-            "kind": name,
-            "mean": estimate.mean,
-            "low": estimate.low,
-            "high": estimate.high,
-            "say": f"{proposal.label}, {name}: {interval(estimate)}, from {count(estimate.n)} outcomes",
-        }
+        _record(
+            estimate,
+            f"{proposal.label}, {name}: {interval(estimate)}, from {count(estimate.n)} outcomes",
+            label=proposal.label,
+            kind=name,
+        )
         for proposal in overall.proposals
         for field, name in kinds
         for estimate in [getattr(proposal, field)]
@@ -177,21 +185,11 @@ def _compliance(found: Findings) -> PageChart:
         for a, action in enumerate(space.implemented):
             cell, n = table[z][a], sum(taken[z])
             intended = space.intended is not None and space.intended[z] == a
-            records.append(
-                {
-                    "proposal": proposal,
-                    "implemented": action,
-                    "mean": cell.mean,
-                    "low": cell.low,
-                    "high": cell.high,
-                    "count": taken[z][a],
-                    "total": n,
-                    "intended": intended,
-                    "say": f"{proposal} was proposed, {action} was done: {count(taken[z][a])} of {count(n)},"
-                    f" {interval(cell, share=True)}",
-                }
-            )
-            rows.append((proposal, action, count(taken[z][a]), count(n), interval(cell, share=True)))
+            share, counted = interval(cell, share=True), count(taken[z][a])
+            say = f"{proposal} was proposed, {action} was done: {counted} of {count(n)}, {share}"
+            place = {"proposal": proposal, "implemented": action, "intended": intended}
+            records.append(_record(cell, say, **place, count=taken[z][a], total=n))
+            rows.append((proposal, action, counted, count(n), share))
     told = "; ".join(
         f"{space.proposals[z]}: {percent(table[z][a].mean)} did {space.implemented[a]}"
         for z, a in enumerate(space.intended or ())
@@ -213,15 +211,13 @@ def _outcomes(found: Findings) -> PageChart:
     levels = list(range(len(space.outcomes)))
     levels_shown = [int(space.reward.argmax())] if len(levels) == 2 else levels
     records: list[dict[str, Any]] = [
-        {
-            "label": action.label,
-            "kind": space.outcomes[y],
-            "mean": action.outcomes[y].mean,
-            "low": action.outcomes[y].low,
-            "high": action.outcomes[y].high,
-            "say": f"{space.outcomes[y]} after {action.label}: {interval(action.outcomes[y], share=True)},"
+        _record(
+            action.outcomes[y],
+            f"{space.outcomes[y]} after {action.label}: {interval(action.outcomes[y], share=True)},"
             f" from {count(action.outcomes[y].n)}",
-        }
+            label=action.label,
+            kind=space.outcomes[y],
+        )
         for action in actions
         for y in levels_shown
     ]

@@ -16,10 +16,10 @@ from takeup.store import reading
 
 pages = Pages()
 WAIT = 0.5
-"""So many seconds the page waits for what is not known yet about its trials."""
+"""How many seconds the page waits for what is not known yet about its trials."""
 
 MOST_ASKED = 20
-"""About so many trials at most a page asks."""
+"""How many trials a page asks about, at most."""
 
 
 @dataclass(frozen=True, slots=True)

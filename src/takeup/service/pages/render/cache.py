@@ -1,11 +1,9 @@
-"""What pages show of trials: each state is drawn once, by another process, for all who look at it."""
+"""What pages show of trials: each state of a trial is rendered once, by another process, for all who look at it."""
 
 import asyncio
-import gzip
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,19 +19,19 @@ from takeup.trial.secret import Secret
 
 LOG = logging.getLogger("takeup.service")
 EVERY = 5.0
-"""A trial is drawn again after so many seconds at the earliest, however fast its events come."""
+"""How many seconds a rendering is kept at least, however fast events come."""
 
 SHARE = 4.0
-"""For so many times the processor time of a drawing its trial is left alone."""
+"""How many times its processor time a rendering is kept at least, so that it takes at most a quarter of a core."""
 
 AGAIN = 15.0
-"""After a drawing failed it is tried again after so many seconds."""
+"""How many seconds after a failure rendering is tried again."""
 
 AGES = 30.0
-"""After so many seconds, in which outcomes may have become late, a trial with windows is drawn again."""
+"""How many seconds a rendering of a trial with an outcome window is shown: outcomes become late without an event."""
 
 MOST = 128
-"""So many drawings are kept."""
+"""How many renderings are kept."""
 
 Kind = Literal["full", "brief", "blinded"]
 _TOLD: tuple[Kind, ...] = ("full", "brief")
@@ -41,7 +39,7 @@ _TOLD: tuple[Kind, ...] = ("full", "brief")
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """The latest drawing of a kind, and the next one on its way."""
+    """The latest rendering of a kind, and the next one on its way."""
 
     rendered: Rendered | None = None
     began: float = -1e9
@@ -49,7 +47,7 @@ class _Entry:
     task: "asyncio.Task[None] | None" = None
 
     def shows(self, sequence: int) -> bool:
-        """Whether the latest drawing is of this state of the trial."""
+        """Whether the latest rendering is of this state of the trial."""
         found = self.rendered
         if found is None or found.failed is not None or found.sequence < sequence:
             return False
@@ -57,7 +55,7 @@ class _Entry:
 
     @property
     def rests(self) -> bool:
-        """Whether it is too early to draw again."""
+        """Whether it is too early to render again."""
         if self.rendered is None:
             return False
         pause = max(EVERY, SHARE * self.rendered.seconds) if self.rendered.failed is None else AGAIN
@@ -65,26 +63,21 @@ class _Entry:
 
 
 class RenderCache:
-    """The drawings of a service."""
+    """The renderings of a service, by trial and reader."""
 
-    def __init__(self, service: Service, worker: RenderProcess | None = None) -> None:
+    def __init__(self, service: Service, process: RenderProcess | None = None) -> None:
         self.service = service
-        self.worker = worker or RenderProcess()
+        self.process = process or RenderProcess()
         self.audits: dict[tuple[str, bool], tuple[int, AuditShown]] = {}
         self._entries: OrderedDict[tuple[str, Kind], _Entry] = OrderedDict()
-        self._ways: dict[Kind, Callable[[str], Awaitable[Rendered]]] = {
-            "full": lambda trial: self._asked(trial, full=True),
-            "brief": lambda trial: self._asked(trial, full=False),
-            "blinded": self._blinded,
-        }
 
     def latest(self, trial: str, kind: Kind) -> Rendered | None:
-        """What there is."""
+        """The latest rendering; None where there is none."""
         entry = self._entries.get((trial, kind))
         return None if entry is None else entry.rendered
 
     def brief(self, trial: str) -> Brief | None:
-        """The latest that is known in short."""
+        """The latest two lines about a trial; None where nobody has looked yet."""
         known = [found for kind in _TOLD if (found := self.latest(trial, kind)) is not None and found.brief is not None]
         return max(known, key=lambda each: each.sequence).brief if known else None
 
@@ -94,7 +87,7 @@ class RenderCache:
         return await self.service.read(lambda: store.read(lambda c: int(reading.head(c, trial).sequence)))
 
     async def look(self, trial: str, kind: Kind, sequence: int, wait: float) -> Rendered | None:
-        """A drawing of this state of a trial, if it comes in time, or else the latest that there is.
+        """A rendering of this state of a trial, if it comes in time, or else the latest that there is.
 
         Args:
             trial: which trial.
@@ -110,17 +103,17 @@ class RenderCache:
             return entry.rendered
         if entry.task is None or entry.task.done():
             entry.began = time.monotonic()
-            entry.task = asyncio.create_task(self._draw(entry, trial, kind, sequence))
+            entry.task = asyncio.create_task(self._render(entry, trial, kind, sequence))
         await asyncio.wait({entry.task}, timeout=wait)
         return entry.rendered
 
     async def close(self) -> None:
-        """Draw no more."""
+        """Render no more."""
         tasks = [entry.task for entry in self._entries.values() if entry.task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.worker.close()
+        await self.process.close()
 
     def _entry(self, trial: str, kind: Kind) -> _Entry:
         entry = self._entries.setdefault((trial, kind), _Entry())
@@ -131,37 +124,36 @@ class RenderCache:
                 del self._entries[key]
         return entry
 
-    async def _draw(self, entry: _Entry, trial: str, kind: Kind, sequence: int) -> None:
+    async def _render(self, entry: _Entry, trial: str, kind: Kind, sequence: int) -> None:
         try:
-            entry.rendered = await self._ways[kind](trial)
+            entry.rendered = await (self._blinded(trial) if kind == "blinded" else self._unblinded(trial, kind))
         except RenderError as error:
             LOG.error("trial %s was not rendered: %s", trial, error)  # where it happened says nothing
-            html = render("not_rendered", sequence=sequence, at=self.service.store.clock(), reason=str(error)).encode()
-            entry.rendered = Rendered(
-                sequence, self.service.store.clock(), False, None, html, gzip.compress(html), str(error)
-            )
+            at = self.service.store.clock()
+            html = render("not_rendered", sequence=sequence, at=at, reason=str(error))
+            entry.rendered = Rendered.of(html, sequence=sequence, at=at, lasts=False, failed=str(error))
         except NotFoundError:
             entry.rendered = None
         except Exception:
-            LOG.exception("trial %s was not drawn", trial)
+            LOG.exception("trial %s was not rendered", trial)
         entry.ended = time.monotonic()
 
-    async def _asked(self, trial: str, *, full: bool) -> Rendered:
+    async def _unblinded(self, trial: str, kind: Kind) -> Rendered:
         store = self.service.store
         at = store.clock()
-        task = RenderTask(trial, at, full, store.url)
+        task = RenderTask(trial, at, kind == "full", store.url)
         if not shared(store.url):
             book, late = await self.service.read(
                 lambda: store.read(lambda c: (reading.snapshot(c, trial), reading.late(c, trial, at)))
             )
-            book.secret = Secret("", "")  # no drawing needs it
+            book.secret = Secret("", "")  # no page needs it
             task = replace(task, book=(book, late))
-        return await self.worker.ask(task)
+        return await self.process.ask(task)
 
     async def _blinded(self, trial: str) -> Rendered:
         store = self.service.store
         at = store.clock()
         progress = await self.service.read(lambda: store.read(lambda c: progress_in(c, trial, at)))
         headline = sentences.blinded_headline(progress)
-        html = render("blinded", progress=progress, at=at, headline=headline).encode()
-        return Rendered(progress.sequence, at, False, None, html, gzip.compress(html), state=progress.state)
+        html = render("blinded", progress=progress, at=at, headline=headline)
+        return Rendered.of(html, sequence=progress.sequence, at=at, lasts=False, state=progress.state)

@@ -1,6 +1,5 @@
 """The process that renders: it takes tasks from its standard input until that ends."""
 
-import gzip
 import signal
 import time
 from contextlib import suppress
@@ -10,7 +9,7 @@ from takeup.live.model_checks import Withheld
 from takeup.live.summary import Estimate, GroupSummary
 from takeup.pipes import packed, standard, unpacked
 from takeup.service.pages import sentences
-from takeup.service.pages.render.process import Brief, Rendered, RenderTask, stand_back
+from takeup.service.pages.render.process import Brief, Rendered, RenderTask, lower_priority
 from takeup.service.pages.templates import count, render
 from takeup.service.pages.trial_charts import page_charts, readings, unread
 from takeup.store import looking, reading
@@ -25,12 +24,14 @@ def render_trial(task: RenderTask) -> Rendered:
     began = time.process_time()
     book, late = task.book or _read(task)
     found = findings_of(book, late)
-    brief = Brief(sentences.standing(found), tuple(sentences.warnings(found)))
-    html = dashboard(found, task.at).encode() if task.full else b""
-    packed_html = gzip.compress(html, 5)
-    seconds = time.process_time() - began
-    return Rendered(
-        book.sequence, task.at, not found.window, brief, html, packed_html, seconds=seconds, state=book.state
+    return Rendered.of(
+        dashboard(found, task.at) if task.full else "",
+        sequence=book.sequence,
+        at=task.at,
+        lasts=not found.window,
+        brief=Brief(sentences.standing(found), tuple(sentences.warnings(found))),
+        seconds=time.process_time() - began,
+        state=book.state,
     )
 
 
@@ -82,7 +83,7 @@ def _read(task: RenderTask) -> tuple[Book, int]:
 
 def main() -> None:
     """Take tasks until the input ends, which it does with whoever asks."""
-    stand_back()
+    lower_priority()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this process
     tasks, answers = standard()
     with suppress(EOFError):

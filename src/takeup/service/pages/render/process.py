@@ -1,6 +1,7 @@
-"""The process that reads, checks and draws for the pages, so that the one that decides does not."""
+"""The process that renders pages, so that the one that decides need not: how it is asked, and what it answers."""
 
 import asyncio
+import gzip
 import os
 import pickle
 from dataclasses import dataclass
@@ -12,15 +13,15 @@ from takeup.trial.book import Book
 
 MODULE = "takeup.service.pages.render.child"
 PATIENCE = 60.0
-"""A drawing that takes longer, in seconds, has failed."""
+"""How many seconds a rendering may take."""
 
 NICE = 10
-"""How far it stands back. At 19 a busy machine would leave it next to nothing, and pages would wait for minutes."""
+"""Its niceness. At 19 a busy machine would leave it next to nothing, and pages would wait for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderTask:
-    """What to draw.
+    """What to render.
 
     Attributes:
         trial: which trial.
@@ -63,7 +64,7 @@ class Rendered:
         packed: the same, as gzip.
         failed: why there is no dashboard, where there is none.
         seconds: of a processor that it took.
-        state: the trial's, as drawn; empty where there is no dashboard.
+        state: the trial's, as rendered; empty where there is no dashboard.
     """
 
     sequence: int
@@ -76,9 +77,15 @@ class Rendered:
     seconds: float = 0.0
     state: str = ""
 
+    @classmethod
+    def of(cls, html: str, **known: Any) -> "Rendered":
+        """With its HTML also packed."""
+        content = html.encode()
+        return cls(html=content, packed=gzip.compress(content, 5), **known)
+
 
 class RenderError(TakeupError):
-    """The process that draws did not do so."""
+    """A trial was not rendered."""
 
 
 class RenderProcess:
@@ -106,12 +113,12 @@ class RenderProcess:
                 answer = await asyncio.wait_for(_exchange(process, task), self._patience)
             except TimeoutError:
                 await self._end()
-                raise RenderError(f"drawing took longer than {self._patience:g} seconds") from None
+                raise RenderError(f"rendering took longer than {self._patience:g} seconds") from None
             except (OSError, EOFError) as error:
                 await self._end()
-                raise RenderError(f"the process that draws has ended ({error or type(error).__name__})") from error
+                raise RenderError(f"the process that renders has ended ({error or type(error).__name__})") from error
             except BaseException:
-                await self._end()  # or it would answer the next task with this one's drawing
+                await self._end()  # or it would answer the next task with this one's rendering
                 raise
         if isinstance(answer, Rendered):
             return answer
@@ -147,7 +154,7 @@ async def _exchange(process: asyncio.subprocess.Process, task: RenderTask) -> An
     return pickle.loads(await process.stdout.readexactly(size))  # our own process wrote it
 
 
-def stand_back() -> None:
+def lower_priority() -> None:
     """Leave the processors to whoever decides."""
     if hasattr(os, "nice"):
         os.nice(NICE)
