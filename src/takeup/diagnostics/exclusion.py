@@ -20,8 +20,7 @@ from scipy.special import log_ndtr, ndtri, xlogy
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.diagnostics.complete import complete_cases
-from takeup.diagnostics.tables import average, log_mixture
+from takeup.diagnostics.tables import average, complete_cases, log_mixture
 from takeup.evidence import Evidence
 
 Counts: TypeAlias = IntArray | FloatArray

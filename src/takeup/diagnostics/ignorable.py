@@ -8,7 +8,6 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.diagnostics import tables
-from takeup.diagnostics.complete import complete_cases
 from takeup.evidence import Evidence
 from takeup.randomness import stream
 from takeup.space import Space
@@ -168,7 +167,7 @@ def check_ignorable(evidence: Evidence, *, level: float = 0.05, seed: int = 0, d
         seed: of the random tables that p-values rest on where counts are small.
         draws: how many of them.
     """
-    counts, left_out = complete_cases(evidence)
+    counts, left_out = tables.complete_cases(evidence)
     level = checks.share("level", level)
     draws = checks.whole("draws", draws, least=1)
     rng = stream(seed, "ignorable")

@@ -76,10 +76,9 @@ class Findings:
         apart = (each for each in self.disagreements if each.reading == MODEL)
         return next((each for each in apart if max(each.probability, each.other_probability) >= SURE), None)
 
-    def taken(self, context: int | None = None) -> list[list[int]]:
+    def taken(self) -> list[list[int]]:
         """How often each action was implemented after each proposal, seen ones alone; n[z][a]."""
-        counts = self.evidence.counts if context is None else self.evidence.counts[context : context + 1]
-        found: list[list[int]] = counts[:, :, :-1].sum(axis=(0, 3)).tolist()
+        found: list[list[int]] = self.evidence.counts[:, :, :-1].sum(axis=(0, 3)).tolist()
         return found
 
 

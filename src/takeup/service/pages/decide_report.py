@@ -39,12 +39,10 @@ async def decide(visit: Visit) -> Response:
         return await _deciding(
             visit, form, "This form was sent before, for another unit. Look again, and send it.", 409
         )
-    except ConflictError as error:
+    except (ConflictError, StateError) as error:
         return await _deciding(visit, form, sentence(error), 409)
     except InputError as error:
         return await _deciding(visit, form, sentence(error), 422, error.argument)
-    except StateError as error:
-        return await _deciding(visit, form, sentence(error), 409)
     return visit.page("decided", trial=visit.trial, made=made)
 
 

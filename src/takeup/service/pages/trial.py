@@ -6,6 +6,7 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from markupsafe import Markup
 
+from takeup.errors import InputError
 from takeup.service.models import AuditShown
 from takeup.service.pages.live_updates import LiveUpdates, news
 from takeup.service.pages.page import CONTENT_POLICY, READERS, Pages, Visit
@@ -13,7 +14,7 @@ from takeup.service.pages.render.cache import Kind, RenderCache
 from takeup.service.pages.render.process import Rendered
 from takeup.service.routes.log import audited
 from takeup.store import reading
-from takeup.trial.design import Design
+from takeup.trial import Design, Move
 
 pages = Pages()
 WAIT = 0.7
@@ -72,6 +73,19 @@ async def stream(visit: Visit) -> Response:
             updates.leave(visit.trial, listener)
 
     return StreamingResponse(said(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+@pages.post("/app/trials/{trial}/state", "design")
+async def move(visit: Visit) -> Response:
+    """Another state. The end needs a reason, and to be asked for twice."""
+    state, reason = visit.form.get("state", ""), visit.form.get("reason") or None
+    if state == "stopped" and (reason is None or visit.form.get("sure") != "yes"):
+        missing = "Say why the trial is stopped." if reason is None else "Tick the box if you are sure."
+        return visit.page("stopping", 422, trial=visit.trial, wrong=missing, reason=reason or "")
+    if state not in ("running", "paused", "stopped"):
+        raise InputError("state", repr(state)[:100], "running, paused or stopped")
+    await visit.service.submit(visit.trial, Move(state=state, reason=reason, by=visit.key.shown))
+    return visit.see(f"/app/trials/{visit.trial}")
 
 
 @pages.post("/app/trials/{trial}/audit", *READERS)
