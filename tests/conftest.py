@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import servers
-from needed import absent
+from requirements import absent
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import disk
-from inside import engine
+from store_internals import engine
 from takeup.live import Trial, audit
 from takeup.randomness import stream
 from takeup.store import Store, looking, reading
@@ -35,7 +35,7 @@ SPEC: dict[str, Any] = {
 }
 THREADS = 4
 FRESH = 25
-"""After so many kills a new database begins, so that audits stay short."""
+"""How many kills a database gets before a new one begins, so that audits stay short."""
 
 
 @dataclass

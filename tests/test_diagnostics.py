@@ -333,7 +333,8 @@ class TestInstrument:
         strong = weak_instrument(evidence(STROKE), stream(1))
         assert "can be inverted" in strong.summary()
         assert 0.88 < strong.lower[0] < strong.smallest[0] < strong.upper[0] < 0.91
-        nothing = weak_instrument(Evidence.empty(Space(2, contexts=2)), stream(1))
+        nothing = weak_instrument(Evidence.empty(Space(2, contexts=["young", "old"])), stream(1))
+        assert [line.partition(":")[0] for line in nothing.summary().splitlines()] == ["context young", "context old"]
         assert not nothing.invertible.any()
         assert nothing.summary().count("cannot be inverted") == 2
 

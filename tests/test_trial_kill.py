@@ -7,9 +7,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import calamities
+import faults
 import servers
-from inside import engine
+from store_internals import engine
 from takeup.errors import StoreError
 from takeup.live import Trial
 from takeup.store import Store
@@ -85,7 +85,7 @@ def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: s
 def test_lines_cut_around_commit_lose_nothing_and_do_nothing_twice(postgres: servers.Server, tmp_path: Path) -> None:
     """Before the COMMIT gets to PostgreSQL, and before its answer gets back; callers ask again under the same key."""
     with postgres.database() as url:
-        said, cuts, wrong = calamities.lines_cut(postgres, url, tmp_path, 8, seed=2)
+        said, cuts, wrong = faults.lines_cut(postgres, url, tmp_path, 8, seed=2)
     assert wrong == []
     assert min(cuts.values()) > 0
     assert len(said) > 0

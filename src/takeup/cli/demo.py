@@ -81,7 +81,7 @@ def _live(database: Path, seed: int) -> str:
 
     from takeup.environment import Environment
     from takeup.live import Trial
-    from takeup.live.people import meet
+    from takeup.live.simulated_units import meet
     from takeup.world import World
 
     compliance = np.array([[[0.9, 0.1], [0.4, 0.6]]] * 2)

@@ -14,9 +14,9 @@ from takeup.evidence import Evidence
 from takeup.live import export
 from takeup.live.anchors import Anchor
 from takeup.live.auditing import Audit, audit
-from takeup.live.course import Course, course_of
 from takeup.live.progress import Progress, progress_of
-from takeup.live.summary import Summary, summary_of
+from takeup.live.summary import TrialSummary, summary_of
+from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
 from takeup.trial import spec as specs
@@ -250,7 +250,7 @@ class Trial:
         at = self.store.clock()
         return self.store.read(lambda connection: progress_in(connection, self.id, at))
 
-    def summary(self) -> Summary:
+    def summary(self) -> TrialSummary:
         """What the trial has found so far; unblinds."""
         at = self.store.clock()
         book, late = self.store.read(
@@ -263,9 +263,9 @@ class Trial:
         book = self.store.read(lambda connection: reading.snapshot(connection, self.id, course=False))
         return Evidence(book.design.space, book.counts)
 
-    def course(self) -> Course:
+    def course(self) -> TimeSeries:
         """Allocation and probability best over time; unblinds."""
-        return course_of(self.store.read(lambda connection: reading.snapshot(connection, self.id)))
+        return time_series_of(self.store.read(lambda connection: reading.snapshot(connection, self.id)))
 
     def log(
         self,

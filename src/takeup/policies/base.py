@@ -62,6 +62,10 @@ class LivePolicy(Policy[Evidence], Protocol):
     def compliance(self) -> Compliance:
         """What it makes of compliance."""
 
+    @property
+    def ignorable(self) -> bool:
+        """Whether it takes those who comply to be like those who do not."""
+
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """What it believes of a context; `rng` is for cold starts."""
 
@@ -111,6 +115,11 @@ class Carded:
     def compliance(self) -> Compliance:
         """What it makes of compliance."""
         return self.card.compliance
+
+    @property
+    def ignorable(self) -> bool:
+        """Whether it takes those who comply to be like those who do not."""
+        return self.card.ignorable
 
     @property
     def fractional(self) -> bool:

@@ -118,6 +118,7 @@ class Card:
         family: what it belongs to.
         source: where it is from.
         compliance: what it makes of compliance.
+        ignorable: whether it takes those who comply to be like those who do not.
         variants: what there is to choose from, with a sentence each; the contract tests each of them.
         parameters: what each parameter may be.
         kernels: modules with compiled forms of it, by their full names; the first that applies is taken.
@@ -127,6 +128,7 @@ class Card:
     family: Family
     source: str
     compliance: Compliance
+    ignorable: bool = False
     variants: tuple[Variant, ...]
     parameters: Mapping[str, Bound] = field(default_factory=dict)
     kernels: tuple[str, ...] = ()

@@ -111,6 +111,7 @@ class TSCheck(TS):
         family="Thompson sampling",
         source=f"{STIRN}, section 3.2",
         compliance="needed",
+        ignorable=True,
         variants=(
             Variant(
                 "Thompson sampling on those alone who did what was proposed. Fast where most comply and those who do"
@@ -155,6 +156,7 @@ class TSObs(Thompson):
         family="Thompson sampling",
         source=f"{STIRN}, section 3.3",
         compliance="needed",
+        ignorable=True,
         variants=(
             Variant(
                 "Thompson sampling that learns compliance and outcomes apart. Fast where outcomes depend on what was"

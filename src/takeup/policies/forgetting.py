@@ -73,6 +73,11 @@ class Forgetting(Carded):
         """What the base makes of it."""
         return self.base.compliance
 
+    @property
+    def ignorable(self) -> bool:
+        """Whether the base takes it so."""
+        return self.base.ignorable
+
     def informed(self, prior: Prior) -> Self:
         """The base with what a pilot taught; that is not forgotten."""
         return replace(self, base=self.base.informed(prior))

@@ -53,6 +53,7 @@ class UCBAT(UCB1):
         family="instruments",
         source=KALLUS,
         compliance="needed",
+        ignorable=True,
         variants=(Variant("UCB1 that credits what was done; can be wrong for ever."),),
         parameters=UCB1.card.parameters,
         kernels=BANDITS,

@@ -72,6 +72,7 @@ class TSLat(TSObs):
         family="Thompson sampling",
         source=f"{STIRN}, section 3.4",
         compliance="used where seen",
+        ignorable=True,
         variants=(
             Variant("As TS-Obs, and fills in what was done where nobody reported it."),
             Variant(
@@ -172,6 +173,7 @@ class WarmTSLat(Carded):
         family="Thompson sampling",
         source=f"{STIRN}, section 3.4",
         compliance="used where seen",
+        ignorable=True,
         variants=(Variant("As TS-Lat-0, each fit going on from the last one: faster."),),
         kernels=("takeup.simulation.kernels.latent",),
     )

@@ -49,6 +49,7 @@ class Protocol(Carded):
         family="protocols",
         source=PENNA,
         compliance="needed",
+        ignorable=True,
         variants=(
             Variant("Thompson sampling that credits what was done. Misled where those who refuse are other people."),
             Variant("EXP3 on those who complied.", {"base": {"kind": "EXP3"}, "credit": "comply"}),
@@ -72,6 +73,11 @@ class Protocol(Carded):
     def compliance(self) -> Compliance:
         """Needed, unless it credits the proposal."""
         return "not used" if self.credit == "chosen" else "needed"
+
+    @property
+    def ignorable(self) -> bool:
+        """So it takes it, unless it credits the proposal."""
+        return self.credit != "chosen"
 
     @property
     def live(self) -> bool:

@@ -13,8 +13,10 @@ from takeup import checks
 from takeup.errors import InputError, UnsuitableError
 from takeup.policies.allocation import Limits
 from takeup.policies.base import LivePolicy, is_live
+from takeup.policies.beliefs import Exact
 from takeup.policies.description import describe
 from takeup.policies.registry import policy_of
+from takeup.randomness import stream
 from takeup.space import Axis, Space
 from takeup.specfile import at
 from takeup.trial.spec import TrialSpec, parse
@@ -61,6 +63,12 @@ class Design:
             _check_size(space, spec.draws)
         with at(source, "policy"):
             policy = _policy(spec, space)
+        with at(source, "stopping"):
+            if spec.stopping.reading == "policy" and isinstance(
+                policy.beliefs(policy.start(space), 0, stream(0)), Exact
+            ):
+                hint = f"{policy.name} has no model of its own"
+                raise InputError("reading", repr(spec.stopping.reading), "'intention to treat'", hint)
         with at(source, "limits"):
             limits = _limits(spec, space)
             even = limits.project(np.full(len(space.proposals), 1 / len(space.proposals)))

@@ -16,7 +16,7 @@ USUAL = "TS"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PolicyChoice:
     """A policy to choose.
 
     Attributes:
@@ -38,15 +38,15 @@ class Choice:
     slow: bool
 
 
-def choices() -> Mapping[str, Choice]:
+def choices() -> Mapping[str, PolicyChoice]:
     """Every registered policy that may run a live trial, by name; those that most trials would consider come first."""
     return _choices(registered())
 
 
 @cache
-def _choices(policies: tuple[Registered, ...]) -> Mapping[str, Choice]:
+def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
     found = [
-        Choice(
+        PolicyChoice(
             policy.name,
             variant.sentence,
             policy.compliance,
@@ -62,7 +62,7 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, Choice]:
 
 
 @cache
-def suited(space: Space) -> Mapping[str, Choice]:
+def suited(space: Space) -> Mapping[str, PolicyChoice]:
     """Those that can work in a space within the patience of people who wait."""
     found = {}
     for name, choice in choices().items():
@@ -75,6 +75,6 @@ def suited(space: Space) -> Mapping[str, Choice]:
     return found
 
 
-def chosen(description: Mapping[str, Any]) -> Choice | None:
+def chosen(description: Mapping[str, Any]) -> PolicyChoice | None:
     """The choice that a spec's policy is, if it has the defaults of one."""
     return next((each for each in choices().values() if each.description == dict(description)), None)

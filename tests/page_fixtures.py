@@ -1,15 +1,39 @@
-"""A trial whose words stand in no template, and a strict reader of its pages."""
+"""A trial whose words stand in no template, its book for any evidence, and a strict reader of its pages."""
 
 import re
 from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+
+from takeup import Evidence
+from takeup.trial.book import Book
+from takeup.trial.design import Design
+from takeup.trial.rollup import Rollup
+from takeup.trial.secret import Secret
 
 ARMS = ("zebra", "yak")
 LEVELS = ("lost", "won")
-SPEC = {
+SPEC: dict[str, Any] = {
     "name": "hooves",
     "space": {"proposals": list(ARMS), "contexts": ["hill", "vale"], "outcomes": list(LEVELS)},
     "policy": {"kind": "TSObs"},
 }
+
+
+def book_of(counts: Any, spec: dict[str, Any] = SPEC) -> Book:
+    """A trial with this evidence n[x, z, a, y] and one stretch of decisions in each context."""
+    design = Design.of(spec)
+    table = np.zeros(Evidence.empty(design.space).counts.shape, dtype=np.int64)
+    given = np.asarray(counts)
+    contexts, proposals, actions, levels = given.shape
+    table[:contexts, :proposals, :actions, :levels] = given
+    rollup, number, even = Rollup(), 0, [0.5] * proposals
+    for x, z, a, y in np.ndindex(table.shape):
+        for _ in range(table[x, z, a, y]):
+            number += 1
+            rollup.add(number, x, z, even, even, number)
+    return Book("hooves", design, Secret("", ""), table, "running", 7, "f" * 64, 7, number, 7, rollup=rollup)
 
 
 class Strict(HTMLParser):

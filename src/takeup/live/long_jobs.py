@@ -22,7 +22,7 @@ Kind = Literal["audit", "export"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class LongJob:
     """What to do.
 
     Attributes:
@@ -89,7 +89,7 @@ class Errand:
 
 def main() -> None:
     """Do what standard input says, and print what was found."""
-    json.dump(Errand(**json.load(sys.stdin)).run(), sys.stdout)
+    json.dump(LongJob(**json.load(sys.stdin)).run(), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""The course of a trial over time, and whether its proposals came in the proportions that its log promises."""
+"""A trial over time, and whether its proposals came in the proportions that its log promises."""
 
 import math
 from dataclasses import dataclass
 
 from takeup.trial.book import Book
-from takeup.trial.rollup import Row, first_of, step_of
+from takeup.trial.rollup import BUCKETS, Row, first_of, step_of
 
 ALARM = 1e-3
 """The sample-ratio check sounds below this p-value: once in a thousand trials by chance."""
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class TimePoint:
     """A stretch of consecutive decisions.
 
     Attributes:
@@ -32,8 +32,8 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """Time series of at most 128 points.
+class TimeSeries:
+    """Allocation and probability best over the decisions, in at most 128 points.
 
     Attributes:
         proposals: the labels.
@@ -42,8 +42,8 @@ class Course:
     """
 
     proposals: tuple[str, ...]
-    overall: tuple[Point, ...]
-    contexts: dict[str, tuple[Point, ...]]
+    overall: tuple[TimePoint, ...]
+    contexts: dict[str, tuple[TimePoint, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +65,21 @@ class SampleRatio:
     alarm: bool
 
 
-def course_of(book: Book) -> Course:
-    """The course that a book with its whole time series shows."""
+def time_series_of(book: Book, most: int = BUCKETS) -> TimeSeries:
+    """The time series of a book with all its rows, in at most `most` points, all of one number of decisions."""
     space, step = book.design.space, step_of(max(book.decisions, 1))
+    while book.decisions > most * step:
+        step *= 2
     overall: dict[int, Row] = {}
     contexts: dict[str, dict[int, Row]] = {label: {} for label in space.contexts}
     for (first, context), row in sorted(book.rollup.rows.items()):
         for rows in (overall, contexts[space.contexts[context]]):
             rows.setdefault(first_of(first, step), Row.empty(len(space.proposals))).merge(row)
 
-    def points(rows: dict[int, Row]) -> tuple[Point, ...]:
+    def points(rows: dict[int, Row]) -> tuple[TimePoint, ...]:
         return tuple(_point(first, row, min(first + step - 1, book.decisions)) for first, row in rows.items())
 
-    return Course(space.proposals, points(overall), {label: points(rows) for label, rows in contexts.items()})
+    return TimeSeries(space.proposals, points(overall), {label: points(rows) for label, rows in contexts.items()})
 
 
 def sample_ratio_of(book: Book) -> SampleRatio:
@@ -96,9 +98,9 @@ def sample_ratio_of(book: Book) -> SampleRatio:
     return SampleRatio(dict(zip(proposals, scores, strict=True)), p_value, p_value < ALARM)
 
 
-def _point(first: int, row: Row, last: int) -> Point:
+def _point(first: int, row: Row, last: int) -> TimePoint:
     n = sum(row.proposed)
-    return Point(
+    return TimePoint(
         first,
         last,
         row.until,

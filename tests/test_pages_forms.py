@@ -12,15 +12,15 @@ import pytest
 
 import asgi
 from asgi import Reply
+from page_visitor import Visitor, choose, harmless
 from takeup.live import Trial
 from takeup.policies.description import describe
 from takeup.service.keys import SCOPES
-from takeup.service.pages import specform
+from takeup.service.pages import spec_form
 from takeup.service.pages.choices import choices
-from takeup.service.pages.meaning import words
+from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.trial import Design
 from takeup.trial.spec import TrialSpec
-from visiting import Visitor, choose, harmless
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +104,26 @@ def test_every_error_stands_beside_its_field_and_what_was_typed_stays(boss: Visi
     assert {"proposals-wrong", "burn_in-wrong"} <= set(both.ids)
 
 
+def test_errors_speak_as_the_form_does(api: asgi.Api, boss: Visitor) -> None:
+    """In its units, without keys of the API and without repeating what was typed."""
+    trial = running(api, "spoken")
+    trial.decide("a", "morning")
+    cases: tuple[tuple[str, dict[str, str], str], ...] = (
+        ("/app/new", choose(name=""), "This is needed."),
+        ("/app/new", choose(floor="70"), "2 proposals cannot all have so much: at most 50 %."),
+        ("/app/new", choose(ceiling="30"), "2 proposals cannot all have so little: at least 50 %."),
+        ("/app/new", choose(probability_best="100"), "Expected: a number above 50 and below 100."),
+        ("/app/new", {**choose(name="x"), "trial": "No Such", "do": "save"}, "Expected: "),
+        (f"/app/trials/{trial.id}/decide", {"unit": "b"}, "Expected: one of morning, evening."),
+        (f"/app/trials/{trial.id}/report", {"unit": "a"}, "Expected: what was done, what came of it, or that it will"),
+    )
+    for path, form, said in cases:
+        page = harmless(boss.post(path, form))
+        assert said in page.text, (form, page.text)
+        assert "got " not in page.text
+        assert "probability_best:" not in page.text
+
+
 def test_needless_compliance_is_refused_beside_the_policy(boss: Visitor) -> None:
     reply = boss.post("/app/new", choose(policy="TS-Check", compliance="never"))
     assert reply.status == 422
@@ -143,13 +163,13 @@ def test_a_name_that_is_taken_and_a_key_of_few_trials(api: asgi.Api, boss: Visit
 @pytest.mark.parametrize("name", choices())
 def test_every_policy_has_a_sentence_and_survives_the_form(name: str) -> None:
     contexts = "tea\ncoffee" if name in ("TS-Intent", "TS-Causal") else ""
-    design, spec, wrong = specform.read(choose(policy=name, contexts=contexts))
+    design, spec, wrong = spec_form.read(choose(policy=name, contexts=contexts))
     assert not wrong
     assert design is not None
     assert spec is not None
     assert describe(design.policy) == choices()[name].description
-    assert choices()[name].sentence in " ".join(words(design))
-    assert specform.fields_of(design.spec)["policy"] == name
+    assert choices()[name].sentence in " ".join(spec_sentences(design))
+    assert spec_form.fields_of(design.spec)["policy"] == name
 
 
 def test_what_a_spec_means_is_said_in_words() -> None:
@@ -165,9 +185,9 @@ def test_what_a_spec_means_is_said_in_words() -> None:
         compliance="sometimes",
         decisions="many",
     )
-    design, _, _ = specform.read(form)
+    design, _, _ = spec_form.read(form)
     assert design is not None
-    said = " ".join(words(design)).replace("\u00a0", " ")
+    said = " ".join(spec_sentences(design)).replace("\u00a0", " ")
     for part in (
         "tea or coffee is proposed",
         "tea, coffee or water",
@@ -185,15 +205,15 @@ def test_what_a_spec_means_is_said_in_words() -> None:
 
 def test_forms_and_specs_are_two_ways_to_say_the_same() -> None:
     form = choose(implemented="a\nb\nc", intended="c\na", contexts="x\ny", ceiling="87.5", utility__0="-1.25")
-    design, _, wrong = specform.read(form)
+    design, _, wrong = spec_form.read(form)
     assert design is not None, wrong
-    back, _, _ = specform.read(specform.fields_of(design.spec))
+    back, _, _ = spec_form.read(spec_form.fields_of(design.spec))
     assert back is not None
     assert back.text == design.text
     odd = TrialSpec.model_validate({**asgi.SPEC, "limits": {"floor": {"tea": 0.2}}})
-    fields = specform.fields_of(Design.of(odd).spec)
+    fields = spec_form.fields_of(Design.of(odd).spec)
     assert fields["by"] == "paste"
-    pasted, _, wrong = specform.read(fields)
+    pasted, _, wrong = spec_form.read(fields)
     assert pasted is not None, wrong
     assert pasted.text == Design.of(odd).text
 

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 import load
-import torment
+import load_clients
 from servers import Server
 from serving import Served
 from takeup.errors import StoreError
@@ -30,7 +30,7 @@ PATIENCE = 120.0
 Result = TypeVar("Result")
 
 
-async def insist(port: int, requests: load.Requests, name: str, until: float, said: torment.Acknowledged) -> int:
+async def insist(port: int, requests: load.Requests, name: str, until: float, said: load_clients.Acknowledged) -> int:
     """Eight clients that ask again, under the same keys, until they are answered; how often the service said no."""
     failures = 0
 
@@ -43,12 +43,12 @@ async def insist(port: int, requests: load.Requests, name: str, until: float, sa
                 try:
                     connection = await load.Connection.open(port)
                     while time.monotonic() < until:
-                        await torment.both(connection, requests, f"{name}-{c}-{i}", i, said)
+                        await load_clients.both(connection, requests, f"{name}-{c}-{i}", i, said)
                         i += 1
                     connection.close()
                     return
                 except OSError as error:
-                    failures += isinstance(error, torment.UnavailableError)
+                    failures += isinstance(error, load_clients.UnavailableError)
                     assert time.monotonic() < tries, "the service did not come back"
                     await asyncio.sleep(0.05)
 
@@ -65,20 +65,20 @@ def small_disk(folder: Path, megabytes: int) -> bool:
         return False
 
 
-def full_disk(folder: Path) -> tuple[torment.Acknowledged, int, list[str]] | None:
+def full_disk(folder: Path) -> tuple[load_clients.Acknowledged, int, list[str]] | None:
     """Write until the disk is full, and on when there is room; None where no disk can be made small.
 
     All that was acknowledged, how often the service said that it could not, and what is missing or wrong.
     """
     folder.mkdir()
-    said = torment.Acknowledged()
+    said = load_clients.Acknowledged()
     if not small_disk(folder, 2):
         return None
     try:
         server = Served(folder / "trials.db", folder.parent, ["--rate", "1000000"])
         try:
             key = server.key("decide", "report", "design", "read-blinded")
-            trial = server.trial(torment.SPEC, key)
+            trial = server.trial(load_clients.SPEC, key)
             requests = load.Requests(trial, key)
 
             async def fill() -> int:
@@ -98,7 +98,7 @@ def full_disk(folder: Path) -> tuple[torment.Acknowledged, int, list[str]] | Non
             failures = asyncio.run(fill())
         finally:
             server.stop()
-        return said, failures, problems + torment.lost(server.database, trial, said)
+        return said, failures, problems + load_clients.lost(server.database, trial, said)
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=False)
 
@@ -136,14 +136,14 @@ def _zombie(pid: int) -> bool:
 
 def postgres_killed(
     postgres: Server, url: str, folder: Path, kills: int, seed: int
-) -> tuple[torment.Acknowledged, int, list[str]]:
+) -> tuple[load_clients.Acknowledged, int, list[str]]:
     """Kill PostgreSQL under a service under load, and start it again, so many times."""
-    said, rng = torment.Acknowledged(), stream(seed)
+    said, rng = load_clients.Acknowledged(), stream(seed)
     server = Served(url, folder, ["--rate", "1000000"])
     failures = 0
     try:
         key = server.key("decide", "report", "design")
-        trial = server.trial(torment.SPEC, key)
+        trial = server.trial(load_clients.SPEC, key)
         requests = load.Requests(trial, key)
 
         async def under_load(run: int) -> int:
@@ -157,7 +157,7 @@ def postgres_killed(
             failures += asyncio.run(under_load(run))
     finally:
         server.stop()
-    return said, failures, torment.lost(url, trial, said)
+    return said, failures, load_clients.lost(url, trial, said)
 
 
 class Cutter:
@@ -233,9 +233,9 @@ def cutting(folder: Path, postgres: Server, seed: int) -> Iterator[Cutter]:
 
 def lines_cut(
     postgres: Server, url: str, folder: Path, cuts: int, seed: int
-) -> tuple[torment.Acknowledged, dict[str, int], list[str]]:
+) -> tuple[load_clients.Acknowledged, dict[str, int], list[str]]:
     """Cut so many lines around COMMIT, under four threads that ask again under the same keys."""
-    said, spec = torment.Acknowledged(), {**torment.SPEC, "name": "Cut"}
+    said, spec = load_clients.Acknowledged(), {**load_clients.SPEC, "name": "Cut"}
     with Trial.create(url, spec) as trial:
         trial.start()
         name = trial.id
@@ -262,7 +262,7 @@ def lines_cut(
             for thread in threads:
                 thread.join()
         counted = dict(cutter.cuts)
-    return said, counted, torment.lost(url, name, said)
+    return said, counted, load_clients.lost(url, name, said)
 
 
 def _until_done(call: Callable[[], Result]) -> Result:

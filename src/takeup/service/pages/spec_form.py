@@ -11,6 +11,7 @@ from takeup.errors import InputError, TakeupError
 from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed
 from takeup.service.body import parse_json, parse_toml
 from takeup.service.pages.choices import USUAL, choices, chosen
+from takeup.service.pages.page import sentence
 from takeup.service.problem import Refused
 from takeup.space import Space
 from takeup.specfile import SpaceTable, SpecError
@@ -39,7 +40,7 @@ BLANK: Fields = {
 
 MOST_LEVELS = 100
 ROWS = 4
-"""At least so many outcome levels are asked for."""
+"""How many outcome levels are asked for, at least."""
 
 _LISTS = ("proposals", "implemented", "contexts", "intended")
 _PLACES = {
@@ -51,6 +52,9 @@ _PLACES = {
     "limits": "floor",
 }
 """Where an error of a spec is shown, if not at the field of the key's last name."""
+
+_BOUNDS = {"probability_best": "a number above 50 and below 100"}
+"""What is allowed where the form and the spec count in different units."""
 
 
 def levels(fields: Fields) -> list[tuple[int, str, str]]:
@@ -70,7 +74,8 @@ def read(fields: Fields) -> tuple[Design | None, TrialSpec | None, Wrong]:
         for each in error.errors():
             place = _place(".".join(str(part) for part in each["loc"]))
             allowed = str(each["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
-            wrong.setdefault(place, "This is needed." if each["type"] == "missing" else f"Expected: {allowed}.")
+            needed = each["type"] in ("missing", "string_too_short")
+            wrong.setdefault(place, "This is needed." if needed else f"Expected: {_BOUNDS.get(place, allowed)}.")
         spec = None
     if spec is None or wrong:
         _check_space(content, wrong)
@@ -83,7 +88,7 @@ def read(fields: Fields) -> tuple[Design | None, TrialSpec | None, Wrong]:
         hint = f" ({error.hint})" if error.hint else ""
         wrong[_place(key)] = f"{_capital(said)}{hint}."
     except TakeupError as error:
-        wrong[""] = str(error)
+        wrong[""] = sentence(error)
     return None, None, _shown(wrong, fields)
 
 
@@ -153,6 +158,7 @@ def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:
     for i, label, _ in rows:
         if not label:
             wrong[f"outcome-{i}"] = "Give this outcome a name, or leave out its worth."
+    _check_limits(fields, len(lists["proposals"]), wrong)
     choice = choices().get(fields.get("policy", ""))
     if choice is None:
         wrong["policy"] = "Choose one of these."
@@ -174,6 +180,15 @@ def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:
     best = _real(fields, "probability_best", wrong, 50, 100)
     content["stopping"]["probability_best"] = None if best is None else best / 100
     return content
+
+
+def _check_limits(fields: Fields, proposals: int, wrong: Wrong) -> None:
+    """Whether every proposal can have at least the floor and at most the ceiling, in percent."""
+    floor, ceiling = (_real(fields, name, wrong, 0, 100) for name in ("floor", "ceiling"))
+    if floor is not None and proposals * floor > 100 + 1e-9:
+        wrong["floor"] = f"{proposals} proposals cannot all have so much: at most {100 / proposals:.4g} %."
+    if ceiling is not None and 0 < proposals * ceiling < 100 - 1e-9:
+        wrong["ceiling"] = f"{proposals} proposals cannot all have so little: at least {100 / proposals:.4g} %."
 
 
 def _check_space(content: Mapping[str, Any] | None, wrong: Wrong) -> None:

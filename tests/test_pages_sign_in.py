@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 import pytest
 
 import asgi
-from inside import engine
+from store_internals import engine
 from takeup.service.keys import SCOPES
 from takeup.service.pages import routes
 from takeup.service.pages.page import CONTENT_POLICY
-from takeup.service.pages.signing import _inside
+from takeup.service.pages.sign_in import _inside
 from takeup.service.sessions import digest, form_token
 from takeup.store.schema import sessions
 

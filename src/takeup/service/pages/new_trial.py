@@ -9,10 +9,10 @@ from takeup.errors import ConflictError, InputError, StateError
 from takeup.live import Trial
 from takeup.live.rehearsal import Rehearsal
 from takeup.service.drafts import Sketch
-from takeup.service.pages import specform
+from takeup.service.pages import spec_form
 from takeup.service.pages.choices import choices
-from takeup.service.pages.meaning import words
-from takeup.service.pages.page import Pages, Visit
+from takeup.service.pages.page import Pages, Visit, sentence
+from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.service.problem import Refused
 from takeup.store import reading
 from takeup.trial import Design, TrialSpec
@@ -24,7 +24,7 @@ pages = Pages()
 async def ask(visit: Visit) -> Response:
     """An empty form."""
     by = "paste" if visit.request.query_params.get("by") == "paste" else "form"
-    return _form(visit, {**specform.BLANK, "by": by})
+    return _form(visit, {**spec_form.BLANK, "by": by})
 
 
 @pages.post("/app/new", "design")
@@ -42,7 +42,7 @@ async def look(visit: Visit) -> Response:
 @pages.get("/app/trials/{trial}/edit", "design")
 async def edit(visit: Visit) -> Response:
     """The form of a draft."""
-    return _form(visit, specform.fields_of(await _draft(visit)), trial=visit.trial)
+    return _form(visit, spec_form.fields_of(await _draft(visit)), trial=visit.trial)
 
 
 @pages.post("/app/trials/{trial}/edit", "design")
@@ -58,7 +58,7 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
     saving = fields.pop("do", "") == "save"
     if saving and sketch is not None and sketch.saved is not None and sketch.owner == visit.key.id:
         return visit.see(f"/app/trials/{sketch.saved}")
-    design, spec, wrong = specform.read(fields)
+    design, spec, wrong = spec_form.read(fields)
     if design is None or spec is None:
         return _form(visit, fields, trial=trial, wrong=wrong, status=422)
     if not saving:
@@ -67,8 +67,7 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
         saved = await _saved(visit, fields, spec, trial)
     except (ConflictError, InputError, Refused) as error:
         place = "" if fields.get("by") == "paste" else "trial"
-        said = str(error.detail) if isinstance(error, Refused) else str(error)
-        return _form(visit, fields, trial=trial, wrong={place: said}, status=409)
+        return _form(visit, fields, trial=trial, wrong={place: sentence(error)}, status=409)
     if sketch is not None:
         sketch.saved = saved
     return visit.see(f"/app/trials/{saved}")
@@ -76,7 +75,7 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
 
 def _rehearsed(visit: Visit, fields: dict[str, str], design: Design, trial: str | None) -> Response:
     """Start the rehearsal, and show it at an address of its own, which can be loaded again."""
-    assumed, wrong = specform.assumptions(fields, design.space)
+    assumed, wrong = spec_form.assumptions(fields, design.space)
     if wrong:
         return _form(visit, fields, trial=trial, wrong=wrong, design=design, status=422)
     rehearsal: dict[str, Any] = {"spec": design.spec.model_dump(mode="json", exclude={"seed"}), **assumed}
@@ -108,7 +107,7 @@ def _form(
     fields: dict[str, str] | None,
     *,
     trial: str | None = None,
-    wrong: specform.Wrong | None = None,
+    wrong: spec_form.Wrong | None = None,
     design: Design | None = None,
     sketch: Sketch | None = None,
     status: int = 200,
@@ -118,17 +117,17 @@ def _form(
     assert fields is not None
     rates = None
     if design is not None:
-        rates = sketch.rates if sketch is not None else specform.assumptions(fields, design.space)[0]["rates"]
+        rates = sketch.rates if sketch is not None else spec_form.assumptions(fields, design.space)[0]["rates"]
     return visit.page(
         "new",
         status,
         fields=fields,
         wrong=wrong or {},
-        levels=specform.levels(fields),
+        levels=spec_form.levels(fields),
         choices=list(choices().values()),
         trial=trial,
         design=design,
-        words=[] if design is None else words(design),
+        words=[] if design is None else spec_sentences(design),
         rates=rates,
         sketch=sketch,
         sketch_name=str(visit.request.path_params.get("sketch", "")),

@@ -1,4 +1,4 @@
-"""Live pages: one watcher a trial tells all who listen that there is something new to see."""
+"""Live pages: one task a trial looks for something new, and tells all open pages of it."""
 
 import asyncio
 import json
@@ -8,18 +8,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from takeup.errors import TakeupError
-from takeup.service.pages.boards import Boards, Kind
-from takeup.service.pages.worker import Drawn
+from takeup.service.pages.render.cache import Kind, RenderCache
+from takeup.service.pages.render.process import Rendered
 from takeup.service.problem import Refused
 
 EVERY = 1.0
-"""A watcher looks so often, in seconds."""
+"""How many seconds pass between two looks for something new."""
 
 HEARTBEAT = 15.0
-"""After so many seconds without news listeners hear that the connection stands."""
+"""How many seconds without news pass before listeners hear that the connection stands."""
 
 SPREAD = 1.0
-"""All listeners hear of something new within so many seconds, not all at once: each of them then asks for it."""
+"""How many seconds the news is spread over, as each listener then asks for the new page."""
 
 PATIENCE = 70.0
 MOST_LISTENERS = 500
@@ -32,26 +32,26 @@ class Listener:
 
     Attributes:
         kind: what it shows.
-        seen: when what it shows was drawn.
+        seen: when what it shows was rendered.
         news: what it has not heard yet; at most one thing, as a later one replaces it. None ends it.
     """
 
     kind: Kind
     seen: int
-    news: "asyncio.Queue[Drawn | None]" = field(default_factory=lambda: asyncio.Queue(1))
+    news: "asyncio.Queue[Rendered | None]" = field(default_factory=lambda: asyncio.Queue(1))
 
-    def tell(self, drawn: Drawn | None) -> None:
+    def tell(self, rendered: Rendered | None) -> None:
         """Let it know."""
         if self.news.full():
             self.news.get_nowait()
-        self.news.put_nowait(drawn)
+        self.news.put_nowait(rendered)
 
 
-class Watches:
-    """Who listens to what."""
+class LiveUpdates:
+    """The open pages, by trial, and the tasks that look for something new."""
 
-    def __init__(self, boards: Boards) -> None:
-        self._boards = boards
+    def __init__(self, cache: RenderCache) -> None:
+        self._cache = cache
         self._listeners: dict[str, set[Listener]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -66,7 +66,7 @@ class Watches:
         Raises:
             Refused: too many do.
         """
-        if self.listeners >= MOST_LISTENERS or self._boards.service.closing.is_set():
+        if self.listeners >= MOST_LISTENERS or self._cache.service.closing.is_set():
             detail = (
                 f"{MOST_LISTENERS} live pages are open already, or the service is about to stop; load the page again"
             )
@@ -98,7 +98,7 @@ class Watches:
             listener.tell(None)
 
     async def _watch(self, trial: str) -> None:
-        closing = self._boards.service.closing
+        closing = self._cache.service.closing
         try:
             while not closing.is_set():
                 with suppress(TakeupError):  # a database that is away for a moment
@@ -109,18 +109,18 @@ class Watches:
                 listener.tell(None)
 
     async def _look(self, trial: str) -> None:
-        sequence = await self._boards.sequence(trial)
+        sequence = await self._cache.sequence(trial)
         for kind in sorted({listener.kind for listener in self._listeners.get(trial, ())}):
-            drawn = await self._boards.look(trial, kind, sequence, PATIENCE)
-            if drawn is not None:
-                await self._tell(trial, kind, drawn)
+            rendered = await self._cache.look(trial, kind, sequence, PATIENCE)
+            if rendered is not None:
+                await self._tell(trial, kind, rendered)
 
-    async def _tell(self, trial: str, kind: Kind, drawn: Drawn) -> None:
+    async def _tell(self, trial: str, kind: Kind, rendered: Rendered) -> None:
         """One after the other."""
-        behind = [each for each in self._listeners.get(trial, ()) if each.kind == kind and each.seen < drawn.at]
+        behind = [each for each in self._listeners.get(trial, ()) if each.kind == kind and each.seen < rendered.at]
         for listener in behind:
-            listener.seen = drawn.at
-            listener.tell(drawn)
+            listener.seen = rendered.at
+            listener.tell(rendered)
             if len(behind) > 1:
                 await asyncio.sleep(SPREAD / len(behind))
 
@@ -137,10 +137,10 @@ async def news(listener: Listener, welcome: Callable[[], Awaitable[bool]]) -> As
     while True:
         said = b": still here\n\n"
         try:
-            drawn = await asyncio.wait_for(listener.news.get(), HEARTBEAT)
-            if drawn is None:
+            rendered = await asyncio.wait_for(listener.news.get(), HEARTBEAT)
+            if rendered is None:
                 return
-            said = b"data: " + json.dumps({"sequence": drawn.sequence, "drawn": drawn.at}).encode() + b"\n\n"
+            said = b"data: " + json.dumps({"sequence": rendered.sequence, "rendered": rendered.at}).encode() + b"\n\n"
         except TimeoutError:
             pass
         if time.monotonic() - asked >= HEARTBEAT:

@@ -14,12 +14,13 @@ import pytest
 from sqlalchemy import Connection
 
 import asgi
+from page_visitor import Visitor, choose, harmless
 from takeup.errors import InputError
 from takeup.live import Trial, rehearsal, sandbox
 from takeup.live.export import rows_of
-from takeup.live.people import meet
 from takeup.live.rehearsal import Rehearsal, assumed, scenarios
 from takeup.live.sandbox import MOST_PEOPLE, SPACE, Play, Truth
+from takeup.live.simulated_units import meet
 from takeup.service import background
 from takeup.service.background import Background, BackgroundJob
 from takeup.service.keys import SCOPES
@@ -27,7 +28,6 @@ from takeup.service.lru import LruCache
 from takeup.service.problem import Refused
 from takeup.space import Space
 from takeup.store import Store
-from visiting import Visitor, choose, harmless
 
 RATES = [[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]]
 THREE: dict[str, Any] = {"name": "three", "space": {"proposals": ["a", "b", "c"]}, "policy": {"kind": "Uniform"}}

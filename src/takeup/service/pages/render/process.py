@@ -1,6 +1,7 @@
-"""The process that reads, checks and draws for the pages, so that the one that decides does not."""
+"""The process that renders pages, so that the one that decides need not: how it is asked, and what it answers."""
 
 import asyncio
+import gzip
 import os
 import pickle
 from dataclasses import dataclass
@@ -10,22 +11,22 @@ from takeup.errors import TakeupError
 from takeup.pipes import HEAD, packed, running
 from takeup.trial.book import Book
 
-MODULE = "takeup.service.pages.drawing"
+MODULE = "takeup.service.pages.render.child"
 PATIENCE = 60.0
-"""A drawing that takes longer, in seconds, has failed."""
+"""How many seconds a rendering may take."""
 
 NICE = 10
-"""How far it stands back. At 19 a busy machine would leave it next to nothing, and pages would wait for minutes."""
+"""Its niceness. At 19 a busy machine would leave it next to nothing, and pages would wait for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What to draw.
+class RenderTask:
+    """What to render.
 
     Attributes:
         trial: which trial.
         at: what time it is.
-        full: the whole board, or its brief alone.
+        full: the whole dashboard, or its brief alone.
         database: where the trial is.
         book: the trial itself, with its late outcomes, where no other process can open the database.
     """
@@ -42,30 +43,28 @@ class Brief:
     """A trial in two lines.
 
     Attributes:
-        best: the proposal that is most probably best; None where no outcome is known.
-        chance: the probability that it is, in words.
+        standing: which proposal is best, and how surely.
         warnings: what to know before anything else.
     """
 
-    best: str | None
-    chance: str
+    standing: str
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Rendered:
     """What a page shows of one state of a trial.
 
     Attributes:
         sequence: the trial's last event in it.
-        at: when it was drawn, in microseconds since 1970, UTC.
+        at: when it was rendered, in microseconds since 1970, UTC.
         lasts: whether it stays right as long as nothing happens; outcomes can become late by themselves.
         brief: the trial in two lines; None for blinded readers.
-        html: the board; empty where the brief alone was asked for.
+        html: the dashboard; empty where the brief alone was asked for.
         packed: the same, as gzip.
-        failed: why there is no board, where there is none.
+        failed: why there is no dashboard, where there is none.
         seconds: of a processor that it took.
-        state: the trial's, as drawn; empty where there is no board.
+        state: the trial's, as rendered; empty where there is no dashboard.
     """
 
     sequence: int
@@ -78,12 +77,18 @@ class Drawn:
     seconds: float = 0.0
     state: str = ""
 
+    @classmethod
+    def of(cls, html: str, **known: Any) -> "Rendered":
+        """With its HTML also packed."""
+        content = html.encode()
+        return cls(html=content, packed=gzip.compress(content, 5), **known)
 
-class DrawingError(TakeupError):
-    """The process that draws did not do so."""
+
+class RenderError(TakeupError):
+    """A trial was not rendered."""
 
 
-class Worker:
+class RenderProcess:
     """One process, which starts with the first task, is replaced when it dies, and ends when nobody holds its input."""
 
     def __init__(self, command: tuple[str, ...] = running(MODULE), patience: float = PATIENCE) -> None:
@@ -96,11 +101,11 @@ class Worker:
         """Its number, while it runs."""
         return None if self._process is None or self._process.returncode is not None else self._process.pid
 
-    async def ask(self, task: Task) -> Drawn:
+    async def ask(self, task: RenderTask) -> Rendered:
         """Have a task done; one at a time.
 
         Raises:
-            DrawingError: it was not done.
+            RenderError: it was not done.
         """
         async with self._turn:
             try:
@@ -108,16 +113,16 @@ class Worker:
                 answer = await asyncio.wait_for(_exchange(process, task), self._patience)
             except TimeoutError:
                 await self._end()
-                raise DrawingError(f"drawing took longer than {self._patience:g} seconds") from None
+                raise RenderError(f"rendering took longer than {self._patience:g} seconds") from None
             except (OSError, EOFError) as error:
                 await self._end()
-                raise DrawingError(f"the process that draws has ended ({error or type(error).__name__})") from error
+                raise RenderError(f"the process that renders has ended ({error or type(error).__name__})") from error
             except BaseException:
-                await self._end()  # or it would answer the next task with this one's drawing
+                await self._end()  # or it would answer the next task with this one's rendering
                 raise
-        if isinstance(answer, Drawn):
+        if isinstance(answer, Rendered):
             return answer
-        raise DrawingError(str(answer))
+        raise RenderError(str(answer))
 
     async def close(self) -> None:
         """End the process."""
@@ -140,7 +145,7 @@ class Worker:
             await process.wait()
 
 
-async def _exchange(process: asyncio.subprocess.Process, task: Task) -> Any:
+async def _exchange(process: asyncio.subprocess.Process, task: RenderTask) -> Any:
     assert process.stdin is not None  # both are pipes
     assert process.stdout is not None
     process.stdin.write(packed(task))
@@ -149,7 +154,7 @@ async def _exchange(process: asyncio.subprocess.Process, task: Task) -> Any:
     return pickle.loads(await process.stdout.readexactly(size))  # our own process wrote it
 
 
-def stand_back() -> None:
+def lower_priority() -> None:
     """Leave the processors to whoever decides."""
     if hasattr(os, "nice"):
         os.nice(NICE)

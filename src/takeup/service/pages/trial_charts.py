@@ -1,6 +1,6 @@
-"""From findings to charts: what to draw, and the same in words for those who do not see it."""
+"""The charts of a trial's page, each with a table and a sentence that say the same."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,27 +9,25 @@ from markupsafe import Markup
 from takeup import charts
 from takeup.charts.style import Chart
 from takeup.charts.trial import MOST_ARMS
-from takeup.live.course import Point
 from takeup.live.findings import Findings, probability_of
-from takeup.live.summary import Estimate, GroupSummary, Withheld
+from takeup.live.model_checks import Withheld
+from takeup.live.summary import Estimate, GroupSummary
+from takeup.live.time_series import TimePoint
+from takeup.service.pages.sentences import chance
 from takeup.service.pages.templates import count, decimal, percent, probability
-from takeup.service.pages.words import chance
-
-LINE, BARS = 64, 32
-"""So many points of a line, and so many bars."""
 
 Rows = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PageChart:
     """A chart on a page.
 
     Attributes:
         name: what its parts are called.
         title: what it shows.
         note: what to know about it.
-        drawn: the chart.
+        svg: the chart.
         columns: of its table.
         rows: of its table.
     """
@@ -37,16 +35,16 @@ class Figure:
     name: str
     title: str
     note: str
-    drawn: Markup
+    svg: Markup
     columns: tuple[str, ...]
     rows: Rows
 
 
-def figures(found: Findings) -> list[Figure]:
+def page_charts(found: Findings) -> list[PageChart]:
     """All charts that there is something to show in."""
-    made: list[Figure] = []
+    made: list[PageChart] = []
     with charts.unchecked():
-        if found.course.overall:
+        if found.time_series.overall:
             made += [_best(found), _allocation(found)]
         if found.summary.progress.outcomes_counted:
             made.append(_values(found))
@@ -64,33 +62,8 @@ def interval(estimate: Estimate, *, share: bool = False) -> str:
     return f"{write(estimate.mean)} ({write(estimate.low)} to {write(estimate.high)})"
 
 
-def merged(points: Sequence[Point], most: int) -> list[Point]:
-    """Neighbours together, until there are at most so many."""
-    step = -(-len(points) // most)
-    return [_together(points[i : i + step]) for i in range(0, len(points), step)]
-
-
-def _together(points: Sequence[Point]) -> Point:
-    sizes = [sum(point.proposed) for point in points]
-    total = sum(sizes)
-
-    def mean(vectors: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
-        return tuple(
-            sum(n * p for n, p in zip(sizes, column, strict=True)) / total for column in zip(*vectors, strict=True)
-        )
-
-    return Point(
-        points[0].first,
-        points[-1].last,
-        points[-1].until,
-        tuple(sum(column) for column in zip(*(point.proposed for point in points), strict=True)),
-        mean([point.probability for point in points]),
-        mean([point.best for point in points]),
-    )
-
-
 def _shown(found: Findings) -> list[int]:
-    """The proposals that are drawn: all, or those that are most probably best."""
+    """The proposals that are shown: all, or those that are most probably best."""
     proposals = found.summary.overall.proposals
     order = sorted(range(len(proposals)), key=lambda z: -probability_of(proposals[z]))
     return sorted(order[:MOST_ARMS])
@@ -101,13 +74,23 @@ def _left_out(found: Findings) -> str:
     return f" {rest} proposals that are less probably best are left out; the tables have all." if rest > 0 else ""
 
 
-def _drawn(chart: Chart, name: str, alternative: str) -> Markup:
+def _svg(chart: Chart, name: str, alternative: str) -> Markup:
     return Markup(charts.inline(chart, name, alternative))  # vl-convert escapes what labels say
 
 
-def _best(found: Findings) -> Figure:
-    labels, shown = found.course.proposals, _shown(found)
-    points = merged(found.course.overall, LINE)
+def _record(estimate: Estimate, say: str, **labels: object) -> dict[str, Any]:
+    """A mark of a chart."""
+    return {**labels, "mean": estimate.mean, "low": estimate.low, "high": estimate.high, "say": say}
+
+
+def _over_time(found: Findings, cells: Callable[[TimePoint], Iterable[str]]) -> tuple[tuple[str, ...], Rows]:
+    """The columns and the rows of a table over time, a row a point."""
+    rows = [(f"{count(p.first)} to {count(p.last)}", *cells(p)) for p in found.time_series.overall]
+    return ("decisions", *found.time_series.proposals), rows
+
+
+def _best(found: Findings) -> PageChart:
+    labels, points, shown = found.time_series.proposals, found.time_series.overall, _shown(found)
     records = [
         {
             "decision": point.last,
@@ -121,18 +104,17 @@ def _best(found: Findings) -> Figure:
     chart = charts.probability_best_over_time(records, [labels[z] for z in shown])
     last = points[-1]
     told = "; ".join(f"{labels[z]} {chance(last.best[z])}" for z in shown)
-    return Figure(
+    return PageChart(
         "best",
         "Probability best over time",
         "What the policy believed when it decided, before limits and burn-in." + _left_out(found),
-        _drawn(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
-        ("decisions", *labels),
-        [(f"{count(p.first)} to {count(p.last)}", *map(chance, p.best)) for p in merged(found.course.overall, 16)],
+        _svg(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
+        *_over_time(found, lambda point: map(chance, point.best)),
     )
 
 
-def _allocation(found: Findings) -> Figure:
-    labels, shown = found.course.proposals, _shown(found)
+def _allocation(found: Findings) -> PageChart:
+    labels, shown = found.time_series.proposals, _shown(found)
     records = [
         {
             "first": point.first,
@@ -143,47 +125,43 @@ def _allocation(found: Findings) -> Figure:
             f" decisions {count(point.first)} to {count(point.last)};"
             f" mean probability {probability(point.probability[z])}",
         }
-        for point in merged(found.course.overall, BARS)
+        for point in found.time_series.overall
         for z in shown
     ]
     chart = charts.allocation_over_time(records, [labels[z] for z in shown])
-    total = _together(found.course.overall)
-    n = sum(total.proposed)
-    told = "; ".join(f"{labels[z]} {percent(total.proposed[z] / n)}" for z in shown)
-    return Figure(
+    n = found.summary.overall.decisions
+    told = "; ".join(f"{labels[z]} {percent(found.summary.overall.proposals[z].decisions / n)}" for z in shown)
+    return PageChart(
         "allocation",
         "Allocation over time",
         "Which share of the proposals was which." + _left_out(found),
-        _drawn(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
-        ("decisions", *labels),
-        [(f"{count(p.first)} to {count(p.last)}", *map(count, p.proposed)) for p in merged(found.course.overall, 16)],
+        _svg(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
+        *_over_time(found, lambda point: map(count, point.proposed)),
     )
 
 
-def _values(found: Findings) -> Figure:
+def _values(found: Findings) -> PageChart:
     kinds: list[tuple[str, str]] = [("value", "by intention to treat")]
     overall = found.summary.overall
     if overall.proposals[0].model_value is not None:
         kinds.append(("model_value", f"by {found.summary.policy}'s model"))
     records = [
-        {
-            "label": proposal.label,
-            "kind": name,
-            "mean": estimate.mean,
-            "low": estimate.low,
-            "high": estimate.high,
-            "say": f"{proposal.label}, {name}: {interval(estimate)}, from {count(estimate.n)} outcomes",
-        }
+        _record(
+            estimate,
+            f"{proposal.label}, {name}: {interval(estimate)}, from {count(estimate.n)} outcomes",
+            label=proposal.label,
+            kind=name,
+        )
         for proposal in overall.proposals
         for field, name in kinds
         for estimate in [getattr(proposal, field)]
     ]
     told = "; ".join(f"{each.label} {interval(each.value)}" for each in overall.proposals)
-    return Figure(
+    return PageChart(
         "values",
         "Value of each proposal",
         "The expected reward of proposing it, with 95 % credible intervals.",
-        _drawn(charts.intervals(records, "expected reward"), "values", f"By intention to treat: {told}."),
+        _svg(charts.intervals(records, "expected reward"), "values", f"By intention to treat: {told}."),
         ("proposal", "outcomes", *(name for _, name in kinds), "probability best"),
         [
             (
@@ -197,7 +175,7 @@ def _values(found: Findings) -> Figure:
     )
 
 
-def _compliance(found: Findings) -> Figure:
+def _compliance(found: Findings) -> PageChart:
     space, table = found.space, found.summary.overall.compliance
     assert not isinstance(table, Withheld)  # the caller has looked
     taken = found.taken()
@@ -207,61 +185,49 @@ def _compliance(found: Findings) -> Figure:
         for a, action in enumerate(space.implemented):
             cell, n = table[z][a], sum(taken[z])
             intended = space.intended is not None and space.intended[z] == a
-            records.append(
-                {
-                    "proposal": proposal,
-                    "implemented": action,
-                    "mean": cell.mean,
-                    "low": cell.low,
-                    "high": cell.high,
-                    "count": taken[z][a],
-                    "total": n,
-                    "intended": intended,
-                    "say": f"{proposal} was proposed, {action} was done: {count(taken[z][a])} of {count(n)},"
-                    f" {interval(cell, share=True)}",
-                }
-            )
-            rows.append((proposal, action, count(taken[z][a]), count(n), interval(cell, share=True)))
+            share, counted = interval(cell, share=True), count(taken[z][a])
+            say = f"{proposal} was proposed, {action} was done: {counted} of {count(n)}, {share}"
+            place = {"proposal": proposal, "implemented": action, "intended": intended}
+            records.append(_record(cell, say, **place, count=taken[z][a], total=n))
+            rows.append((proposal, action, counted, count(n), share))
     told = "; ".join(
         f"{space.proposals[z]}: {percent(table[z][a].mean)} did {space.implemented[a]}"
         for z, a in enumerate(space.intended or ())
     )
-    return Figure(
+    return PageChart(
         "compliance",
         "Compliance",
         "What was done after each proposal, with 95 % credible intervals. Frames mark what was proposed.",
-        _drawn(charts.compliance_matrix(records), "compliance", f"A table of shares. {told}."),
+        _svg(charts.compliance_matrix(records), "compliance", f"A table of shares. {told}."),
         ("proposed", "done", "count", "of", "share"),
         rows,
     )
 
 
-def _outcomes(found: Findings) -> Figure:
+def _outcomes(found: Findings) -> PageChart:
     """With two levels the better one says all."""
     space, actions = found.space, found.summary.overall.implemented
     assert not isinstance(actions, Withheld)  # the caller has looked
     levels = list(range(len(space.outcomes)))
-    drawn = [int(space.reward.argmax())] if len(levels) == 2 else levels
+    levels_shown = [int(space.reward.argmax())] if len(levels) == 2 else levels
     records: list[dict[str, Any]] = [
-        {
-            "label": action.label,
-            "kind": space.outcomes[y],
-            "mean": action.outcomes[y].mean,
-            "low": action.outcomes[y].low,
-            "high": action.outcomes[y].high,
-            "say": f"{space.outcomes[y]} after {action.label}: {interval(action.outcomes[y], share=True)},"
+        _record(
+            action.outcomes[y],
+            f"{space.outcomes[y]} after {action.label}: {interval(action.outcomes[y], share=True)},"
             f" from {count(action.outcomes[y].n)}",
-        }
+            label=action.label,
+            kind=space.outcomes[y],
+        )
         for action in actions
-        for y in drawn
+        for y in levels_shown
     ]
-    title = f"share with outcome “{space.outcomes[drawn[0]]}”" if len(drawn) == 1 else "share"
+    title = f"share with outcome “{space.outcomes[levels_shown[0]]}”" if len(levels_shown) == 1 else "share"
     told = "; ".join(f"{record['label']}, {record['kind']}: {percent(record['mean'])}" for record in records)
-    return Figure(
+    return PageChart(
         "outcomes",
         "Outcomes by what was done",
         "With 95 % credible intervals. They say what an action does only where compliance is ignorable.",
-        _drawn(charts.intervals(records, title, share=True), "outcomes", f"{told}."),
+        _svg(charts.intervals(records, title, share=True), "outcomes", f"{told}."),
         ("done", "outcomes", *space.outcomes),
         [
             (each.label, count(each.value.n), *(interval(level, share=True) for level in each.outcomes))

@@ -1,14 +1,35 @@
-"""Simulated people who go through a real trial: they are proposed something, do what they like, and fare as they do."""
+"""Simulated people who go through a real trial: each is proposed something, does it or not, and has an outcome."""
 
 from collections.abc import Callable
 
+from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.live.trial import Trial
 from takeup.randomness import stream
+from takeup.trial.proposal import Decision
 from takeup.trial.reporting import Report
 
+SEEN = {"always": 1.0, "sometimes": 0.5, "never": 0.0}
+"""How likely an implemented action is reported, by what the spec says of it."""
+
 TOGETHER = 10
-"""So many people come at a time, and are decided on what was known before."""
+"""How many people come at a time, and are decided on what was known before."""
+
+
+def response(environment: Environment, decision: Decision, context: int, fate: FloatArray, *, seen: bool) -> Report:
+    """What becomes of a decision.
+
+    Args:
+        environment: the truth.
+        decision: the decision.
+        context: the index of the person's context.
+        fate: a uniform number that settles what the person does and how it ends.
+        seen: whether what the person did is reported.
+    """
+    space = environment.space
+    action, outcome = environment.respond(context, space.proposals.index(decision.proposal), fate)
+    done = space.implemented[action] if seen else None
+    return Report(decision=decision.number, implemented=done, outcome=space.outcomes[outcome])
 
 
 def meet(
@@ -39,16 +60,10 @@ def meet(
     for first in range(0, len(people), TOGETHER):
         group = range(first, min(first + TOGETHER, len(people)))
         units = [{"unit": f"person {people[i] + 1}", "context": space.contexts[contexts[i]]} for i in group]
-        waiting = []
-        for i, decision in zip(group, trial.decide_many(units), strict=True):
-            proposal = space.proposals.index(decision.proposal)
-            action, outcome = environment.respond(int(contexts[i]), proposal, fate[i])
-            report = Report(
-                decision=decision.number,
-                implemented=space.implemented[action] if told[i] < seen else None,
-                outcome=space.outcomes[outcome],
-            )
-            waiting.append(trial.submit(report))
+        waiting = [
+            trial.submit(response(environment, decision, int(contexts[i]), fate[i], seen=told[i] < seen))
+            for i, decision in zip(group, trial.decide_many(units), strict=True)
+        ]
         for each in waiting:
             each.result()
         progress(len(group))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from takeup.service.pages.choices import chosen
-from takeup.service.pages.specform import duration
+from takeup.service.pages.spec_form import duration
 from takeup.service.pages.templates import percent
 from takeup.trial import Design
 
@@ -15,7 +15,7 @@ REPORTED = {
 }
 
 
-def words(design: Design) -> list[str]:
+def spec_sentences(design: Design) -> list[str]:
     """A sentence or two for each part of a spec."""
     return [*_space(design), *_policy(design), *_time(design), *_ending(design)]
 
@@ -66,7 +66,8 @@ def _ending(design: Design) -> list[str]:
     if rule.maximum is not None:
         reasons.append(f"after {rule.maximum:,} decisions")
     if rule.probability_best is not None:
-        reasons.append(f"once one proposal is best with probability {rule.probability_best:g}")
+        by = "by intention to treat" if rule.reading == "intention to treat" else "by the policy's own model"
+        reasons.append(f"once one proposal is best with probability {rule.probability_best:g} {by}")
     if not reasons:
         return ["The trial runs until somebody stops it."]
     return [f"An end is advised {' or '.join(reasons)}; somebody has to stop the trial, it does not end by itself."]

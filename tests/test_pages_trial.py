@@ -2,39 +2,18 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from hooves import ARMS, SPEC, assert_strict
-from takeup import Evidence, Space
-from takeup.live.course import Point
+from page_fixtures import ARMS, SPEC, assert_strict, book_of
+from takeup import Space
 from takeup.live.findings import Findings, disagreements, findings_of
-from takeup.live.summary import Withheld
-from takeup.randomness import stream
-from takeup.service.pages import words
-from takeup.service.pages.drawing import board
-from takeup.service.pages.figures import interval, merged
+from takeup.live.model_checks import Withheld
+from takeup.service.pages import sentences
+from takeup.service.pages.render.child import dashboard
+from takeup.service.pages.trial_charts import interval
 from takeup.trial.book import Book
-from takeup.trial.design import Design
-from takeup.trial.rollup import Rollup
-from takeup.trial.secret import Secret
-
-
-def book_of(counts: Any, spec: dict[str, Any] = SPEC) -> Book:
-    """A trial with this evidence n[x, z, a, y] and one stretch of decisions in each context."""
-    design = Design.of(spec)
-    table = np.zeros(Evidence.empty(design.space).counts.shape, dtype=np.int64)
-    given = np.asarray(counts)
-    contexts, proposals, actions, levels = given.shape
-    table[:contexts, :proposals, :actions, :levels] = given
-    rollup, number, even = Rollup(), 0, [0.5] * proposals
-    for x, z, a, y in np.ndindex(table.shape):
-        for _ in range(table[x, z, a, y]):
-            number += 1
-            rollup.add(number, x, z, even, even, number)
-    return Book("hooves", design, Secret("", ""), table, "running", 7, "f" * 64, 7, number, 7, rollup=rollup)
 
 
 def ignorable() -> Book:
@@ -59,7 +38,7 @@ def unsound() -> Findings:
 
 def test_the_headline_says_it_in_words(sound: Findings) -> None:
     """140 were offered the yak, and 98 took it, which is 70 %."""
-    said = words.headline(replace_pending(sound, pending=12))
+    said = sentences.headline(replace_pending(sound, pending=12))
     assert re.fullmatch(
         r"yak is best with probability \S.*; 70\u00a0% of those offered yak took it; 12 outcomes pending\.", said
     ), said
@@ -73,8 +52,8 @@ def replace_pending(found: Findings, pending: int) -> Findings:
 
 def test_the_headline_takes_sides_with_intention_to_treat(unsound: Findings) -> None:
     """Proposing the zebra wins 5 in 8, proposing the yak 1 in 2; TS-Obs believes otherwise, and is wrong."""
-    assert words.headline(unsound).startswith("By intention to treat zebra is best with probability >\u00a00.99;")
-    assert "the policy's own model says yak" in words.headline(unsound)
+    assert sentences.headline(unsound).startswith("By intention to treat zebra is best with probability >\u00a00.99;")
+    assert "the policy's own model says yak" in sentences.headline(unsound)
 
 
 def test_readings_that_disagree_are_told_apart(sound: Findings, unsound: Findings) -> None:
@@ -83,7 +62,7 @@ def test_readings_that_disagree_are_told_apart(sound: Findings, unsound: Finding
     assert ("selection", "complied only") in kinds  # of 400 who took the yak as told 200 won, of all 800 700 in 16
     assert any(reading == "the policy's model" for _, reading in kinds)
     for each in unsound.disagreements:
-        assert words.disagreement(each).count(each.proposal)
+        assert sentences.disagreement(each).count(each.proposal)
 
 
 def test_sure_readings_of_different_arms_are_a_disagreement() -> None:
@@ -97,37 +76,19 @@ def test_sure_readings_of_different_arms_are_a_disagreement() -> None:
 
 
 def test_checks_sound_where_they_should(sound: Findings, unsound: Findings) -> None:
-    assert [check.state for check in words.checks(sound)] == ["fine", "fine", "fine", "fine"]
-    states = {check.name: check.state for check in words.checks(unsound)}
+    assert [check.state for check in sentences.checks(sound)] == ["fine", "fine", "fine", "fine"]
+    states = {check.name: check.state for check in sentences.checks(unsound)}
     assert states == {
         "Sample ratio": "fine",
         "Ignorable compliance": "sounds",
         "Exclusion": "fine",
         "Late outcomes": "sounds",
     }
-    assert "3 outcomes late" in words.warnings(unsound)
+    assert "3 outcomes late" in sentences.warnings(unsound)
 
 
-def test_merged_points_keep_counts_and_means() -> None:
-    rng = stream(1, "points")
-    sizes = rng.integers(1, 9, size=(37, 2))
-    best = rng.random(37)
-    ends = sizes.sum(axis=1).cumsum()
-    points = [
-        Point(int(end - n.sum()) + 1, int(end), i, tuple(n.tolist()), (0.5, 0.5), (float(b), 1 - float(b)))
-        for i, (n, b, end) in enumerate(zip(sizes, best, ends, strict=True))
-    ]
-    fewer = merged(points, 8)
-    assert len(fewer) <= 8
-    assert [sum(column) for column in zip(*(p.proposed for p in fewer), strict=True)] == sizes.sum(axis=0).tolist()
-    assert (fewer[0].first, fewer[-1].last) == (1, int(ends[-1]))
-    total = sum(sum(p.proposed) * p.best[0] for p in fewer)
-    assert total == pytest.approx(float(sizes.sum(axis=1) @ best))
-    assert [point.first for point in merged(points, 37)] == [point.first for point in points]
-
-
-def test_the_board_shows_the_summary(unsound: Findings) -> None:
-    html = board(unsound, 1_000_000)
+def test_the_dashboard_shows_the_summary(unsound: Findings) -> None:
+    html = dashboard(unsound, 1_000_000)
     for proposal in unsound.summary.overall.proposals:
         assert interval(proposal.value) in html
     assert html.count("<svg ") == html.count('role="img"') == 5
@@ -142,7 +103,7 @@ def test_what_is_not_identified_is_withheld_with_the_reason() -> None:
     never = {**SPEC, "policy": {"kind": "TS"}, "compliance": "never"}
     counts = np.zeros((2, 2, 3, 3), dtype=np.int64)
     counts[:, :, 2, :2] = 30
-    html = board(findings_of(book_of(counts, never), 0), 1)
+    html = dashboard(findings_of(book_of(counts, never), 0), 1)
     assert "Withheld: compliance is never reported in this trial" in html
     assert 'id="figure-compliance"' not in html
     assert 'id="figure-outcomes"' not in html
@@ -153,15 +114,24 @@ def test_what_is_not_identified_is_withheld_with_the_reason() -> None:
 
 
 def test_an_empty_trial_has_a_page() -> None:
-    html = board(findings_of(book_of(np.zeros((2, 2, 2, 2), dtype=np.int64)), 0), 1)
+    html = dashboard(findings_of(book_of(np.zeros((2, 2, 2, 2), dtype=np.int64)), 0), 1)
     assert "No decision has been made yet." in html
     assert "<svg" not in html
+
+
+def test_nothing_is_best_after_a_few_outcomes() -> None:
+    """One outcome in, the policy's model has a favourite, and the page does not say so."""
+    counts = np.zeros((2, 2, 2, 2), dtype=np.int64)
+    counts[0, 0, 0, 1] = 1
+    found = findings_of(book_of(counts), 0)
+    assert sentences.headline(found).startswith("Too early to say which is best, with 1 known outcome;")
+    assert "most probably best" not in dashboard(found, 1)
 
 
 def test_silence_means_nothing_as_long_as_little_is_known() -> None:
     counts = np.zeros((2, 2, 2, 2), dtype=np.int64)
     counts[0, :, 0, 0] = 3
-    few = words.checks(findings_of(book_of(counts), 0))
+    few = sentences.checks(findings_of(book_of(counts), 0))
     assert [check.state for check in few[:2]] == ["unknown", "unknown"]
     assert few[0].words == "Too early to say, with 6 decisions."
 
@@ -173,6 +143,6 @@ def test_hostile_labels_run_nothing() -> None:
         "name": "</h1><script>x</script>",
         "space": {"proposals": hostile, "outcomes": ["a&b", "</svg><b>"]},
     }
-    html = board(findings_of(book_of([[[[8, 12], [4, 6]], [[5, 5], [7, 13]]]], spec), 0), 1)
+    html = dashboard(findings_of(book_of([[[[8, 12], [4, 6]], [[5, 5], [7, 13]]]], spec), 0), 1)
     assert assert_strict(html).isdisjoint({"script", "img", "b"})
     assert "&lt;script&gt;" in html

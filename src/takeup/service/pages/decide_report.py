@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from fastapi import Response
 
 from takeup.errors import ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
-from takeup.service.pages.page import Pages, Visit
+from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.problem import Refused
 from takeup.store import reading
 from takeup.trial import Ask, Command, Decide, Design, Report
@@ -39,12 +39,10 @@ async def decide(visit: Visit) -> Response:
         return await _deciding(
             visit, form, "This form was sent before, for another unit. Look again, and send it.", 409
         )
-    except ConflictError as error:
-        return await _deciding(visit, form, str(error), 409)
+    except (ConflictError, StateError) as error:
+        return await _deciding(visit, form, sentence(error), 409)
     except InputError as error:
-        return await _deciding(visit, form, str(error), 422, error.argument)
-    except StateError as error:
-        return await _deciding(visit, form, str(error), 409)
+        return await _deciding(visit, form, sentence(error), 422, error.argument)
     return visit.page("decided", trial=visit.trial, made=made)
 
 
@@ -65,13 +63,13 @@ async def report(visit: Visit) -> Response:
         wrong = "This form was sent before, with something else in it. Look again, and send it."
         return await _reporting(visit, form, wrong, 409)
     except ConflictError as error:
-        said = f" {_sentence(error)}" if visit.unblinded else ""
+        said = f" {sentence(error)}" if visit.unblinded else ""
         wrong = f"This contradicts an earlier report.{said} If it is a correction, say why, and send it again."
         return await _reporting(visit, form, wrong, 409, "reason")
     except NotFoundError as error:
-        return await _reporting(visit, form, _sentence(error), 404, "unit" if form.get("unit") else "decision")
+        return await _reporting(visit, form, sentence(error), 404, "unit" if form.get("unit") else "decision")
     except InputError as error:
-        return await _reporting(visit, form, str(error), 422, error.argument)
+        return await _reporting(visit, form, sentence(error), 422, error.argument)
     return await _reporting(visit, {}, receipt=receipt, told=command)
 
 
@@ -86,6 +84,8 @@ def _report(visit: Visit, key: str | None) -> Report:
     if not number and not form.get("unit"):
         raise InputError("unit", "nothing", "a unit or a decision's number")
     told = {name: form.get(name, "") for name in ("implemented", "outcome")}
+    if not any(told.values()):
+        raise InputError("outcome", "nothing", "what was done, what came of it, or that it will never be known")
     return Report(
         decision=int(number) if number else None,
         unit=form.get("unit") or None,
@@ -167,8 +167,3 @@ def _placed(wrong: str | None, place: str | None, places: tuple[str, ...]) -> di
 def _known(visit: Visit) -> tuple[Design, str]:
     head = visit.service.store.read(lambda connection: reading.head(connection, visit.trial))
     return Design.of_text(head.spec), str(head.state)
-
-
-def _sentence(error: Exception) -> str:
-    said = str(error)
-    return f"{said[:1].upper()}{said[1:]}."

@@ -13,7 +13,7 @@ Say = Callable[[float], None]
 
 NICENESS = 15
 CPU_SECONDS = 120
-"""A process that nobody waits for any more ends after so much work."""
+"""How long a process may compute: one that nobody waits for any more ends then."""
 
 
 def attend(work: Callable[[dict[str, Any], Say], dict[str, Any]]) -> None:

@@ -1,21 +1,19 @@
 """What a trial's findings mean, in sentences."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from takeup.diagnostics import Exclusion, Ignorable
 from takeup.live import Progress
 from takeup.live.findings import Disagreement, Findings, probability_of
-from takeup.live.summary import Withheld
+from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.service.pages.templates import count, percent, plural
 
 FAR = 0.1
-"""The headline gives the probability by intention to treat, too, where it is so far from that of the policy's model."""
+"""The headline adds the probability by intention to treat where the policy's model is further away from it."""
 
 FEW = 20
-"""With fewer decisions a check that does not sound says nothing."""
+"""With fewer decisions a check that does not sound says nothing, and no proposal is called the best."""
 
 State = Literal["fine", "sounds", "unknown"]
 
@@ -46,7 +44,20 @@ def headline(found: Findings) -> str:
         return "No decision has been made yet."
     if not progress.outcomes_counted:
         return f"{plural(progress.decisions, 'decision')}; no outcome is known yet; {pending(progress)}."
-    return "; ".join([*_leading(found), pending(progress)]) + "."
+    return "; ".join([standing(found), *_more(found), pending(progress)]) + "."
+
+
+def standing(found: Findings) -> str:
+    """Which proposal is best, and how surely; no more than that it is early where few outcomes are known."""
+    known, leader, split = found.summary.progress.outcomes_counted, found.leader, found.split
+    if not known:
+        return "No outcome is known yet"
+    if known < FEW:
+        return f"Too early to say which is best, with {plural(known, 'known outcome')}"
+    if split is not None:
+        return f"By intention to treat {split.proposal} is best with probability {chance(split.probability)}"
+    said, plain = f"{leader.label} is best with probability {chance(probability_of(leader))}", leader.probability_best
+    return f"{said} ({chance(plain)} by intention to treat)" if abs(plain - probability_of(leader)) > FAR else said
 
 
 def blinded_headline(progress: Progress) -> str:
@@ -71,17 +82,13 @@ def chance(probability: float) -> str:
     return ">\u00a00.99" if probability > 0.99 else "<\u00a00.01" if probability < 0.01 else f"{probability:.2f}"
 
 
-def _leading(found: Findings) -> Iterator[str]:
+def _more(found: Findings) -> Iterator[str]:
+    """What the policy's model says where that is something else, and how many complied."""
     leader, split = found.leader, found.split
+    if found.summary.progress.outcomes_counted < FEW:
+        return
     if split is not None:
-        yield f"By intention to treat {split.proposal} is best with probability {chance(split.probability)}"
         yield f"the policy's own model says {split.other} ({chance(split.other_probability)})"
-    else:
-        plain = leader.probability_best
-        far = abs(plain - probability_of(leader)) > FAR
-        yield f"{leader.label} is best with probability {chance(probability_of(leader))}" + (
-            f" ({chance(plain)} by intention to treat)" if far else ""
-        )
     intended, z = found.space.intended, found.space.proposals.index(leader.label)
     row = found.taken()[z]
     known = sum(row)
@@ -91,7 +98,8 @@ def _leading(found: Findings) -> Iterator[str]:
 
 def checks(found: Findings) -> list[Check]:
     """Whether to trust it."""
-    return [_ratio(found), _ignorable(found.ignorable), _exclusion(found.exclusion), _late(found.summary.progress)]
+    summary = found.summary
+    return [_ratio(found), _ignorable(summary.ignorable), _exclusion(summary.exclusion), _late(summary.progress)]
 
 
 def warnings(found: Findings) -> list[str]:
@@ -99,8 +107,10 @@ def warnings(found: Findings) -> list[str]:
     said = [check.short for check in checks(found) if check.state == "sounds"]
     if any(each.kind != "open" for each in found.disagreements):
         said.append("Readings of the data disagree")
-    if found.summary.advice.stop:
-        said.append("The stopping rule advises an end")
+    advice = found.summary.advice
+    if advice.stop:
+        arms = dict.fromkeys(each.arm for each in advice.contexts if each.reached)
+        said.append("The stopping rule advises an end" + (f": best is {', '.join(arms)}" if arms else ""))
     return said
 
 
@@ -143,26 +153,26 @@ def _ratio(found: Findings) -> Check:
     return Check(name, "fine", "Proposals came as often as logged", words, detail)
 
 
-def _ignorable(found: Ignorable | Withheld) -> Check:
+def _ignorable(found: ModelCheck | Withheld) -> Check:
     name = "Ignorable compliance"
     if isinstance(found, Withheld):
         return Check(name, "unknown", "Compliance not checked", f"Not checked: {found.reason}.")
     if not found.used:
         return Check(name, "unknown", "Compliance not checked", "No decision has both action and outcome known.")
-    if found.doubtful_at_any_time:
+    if found.alarm:
         words = (
             "Who complies differs from who does not: outcomes depend on the proposal even among those who took the same"
             " action. TS-Obs and TS-Lat, and everything read by action taken, can be wrong here. Intention to treat is"
             " not."
         )
-        return Check(name, "sounds", "Those who comply differ from those who do not", words, found.summary())
+        return Check(name, "sounds", "Those who comply differ from those who do not", words, found.detail)
     if found.used < FEW:
-        return _early(name, "Compliance", found.used, "known outcome", found.summary())
+        return _early(name, "Compliance", found.used, "known outcome", found.detail)
     words = (
         "Nothing says that those who comply differ from those who do not. That is no proof: small differences need many"
         " decisions to show. You may look as often as you like."
     )
-    return Check(name, "fine", "Compliers look like the others", words, found.summary())
+    return Check(name, "fine", "Compliers look like the others", words, found.detail)
 
 
 def _early(name: str, what: str, number: int, noun: str, detail: str) -> Check:
@@ -170,20 +180,18 @@ def _early(name: str, what: str, number: int, noun: str, detail: str) -> Check:
     return Check(name, "unknown", f"{what} not judged yet", f"Too early to say, with {plural(number, noun)}.", detail)
 
 
-def _exclusion(found: Exclusion | Withheld) -> Check:
+def _exclusion(found: ModelCheck | Withheld) -> Check:
     name = "Exclusion"
     if isinstance(found, Withheld):
         return Check(name, "unknown", "Direct effects not checked", f"Not checked: {found.reason}.")
-    if not found.inequalities or math.isnan(found.largest):
-        return Check(name, "unknown", "Direct effects not checked", "There are no two proposals to compare yet.")
-    if found.violated_at_any_time:
+    if found.alarm:
         words = (
             "A proposal acts on outcomes in another way than through the action, or actions or outcomes are recorded"
             " differently after one proposal than after another."
         )
-        return Check(name, "sounds", "A proposal acts past the action taken", words, found.summary())
+        return Check(name, "sounds", "A proposal acts past the action taken", words, found.detail)
     words = "Nothing says that a proposal acts on outcomes past the action that was taken. That is no proof."
-    return Check(name, "fine", "No direct effect of proposals seen", words, found.summary())
+    return Check(name, "fine", "No direct effect of proposals seen", words, found.detail)
 
 
 def _late(progress: Progress) -> Check:

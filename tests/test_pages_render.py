@@ -14,26 +14,27 @@ from playwright.sync_api import expect
 
 from asgi import Api, Reply, api
 from browser import browser, sign_in
-from hooves import ARMS, LEVELS, SPEC, assert_strict
+from page_fixtures import ARMS, LEVELS, SPEC, assert_strict
 from serving import served
 from takeup.live import Trial
-from takeup.service.pages import boards, drawing, watch
-from takeup.service.pages.drawing import draw
-from takeup.service.pages.worker import DrawingError, Drawn, Task, Worker
+from takeup.service.pages import live_updates
+from takeup.service.pages.render import cache, child
+from takeup.service.pages.render.child import render_trial
+from takeup.service.pages.render.process import Rendered, RenderError, RenderProcess, RenderTask
 from takeup.store import Store, reading
 
 
 class Here:
-    """A worker that draws in this process, and counts."""
+    """Renders in this process, and counts."""
 
     def __init__(self) -> None:
-        self.tasks: list[Task] = []
+        self.tasks: list[RenderTask] = []
         self.pid = None
 
-    async def ask(self, task: Task) -> Drawn:
+    async def ask(self, task: RenderTask) -> Rendered:
         """Draw."""
         self.tasks.append(task)
-        return await asyncio.to_thread(draw, task)
+        return await asyncio.to_thread(render_trial, task)
 
     async def close(self) -> None:
         """Nothing to do."""
@@ -41,8 +42,8 @@ class Here:
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Boards without charts, which take longest."""
-    monkeypatch.setattr(drawing, "figures", lambda found: [])
+    """RenderCache without charts, which take longest."""
+    monkeypatch.setattr(child, "page_charts", lambda found: [])
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def hooves(database: str = "sqlite://") -> Iterator[tuple[Api, Here, Trial]]:
     """A service with a running trial that has some decisions."""
     with api(database) as running:
         worker = Here()
-        running.app.state.boards.worker = worker
+        running.app.state.render_cache.process = worker
         trial = Trial.create(running.store, SPEC, trial="hooves")
         trial.start()
         for i in range(30):
@@ -81,7 +82,7 @@ def test_blinded_readers_learn_nothing_about_any_arm() -> None:
     with hooves() as (running, worker, trial):
         seen, unseen = cookie(running, "read-unblinded"), cookie(running, "read-blinded")
         secret = [*ARMS, *LEVELS, trial.progress().hash, "probability", "regret"]
-        pages = ("/app", "/app/trials/hooves", "/app/trials/hooves/board")
+        pages = ("/app", "/app/trials/hooves", "/app/trials/hooves/dashboard")
         for path in pages:
             reply = patient(running, path, unseen)
             assert reply.status == 200
@@ -89,7 +90,7 @@ def test_blinded_readers_learn_nothing_about_any_arm() -> None:
         assert b"30 decisions" in running.request("GET", "/app/trials/hooves", headers=unseen).body
         assert not worker.tasks
         said = running.run(heard(running, unseen, lambda: None))
-        assert re.fullmatch(r'retry: 3000\n\n(data: \{"sequence": \d+, "drawn": \d+\}\n\n)+', said), said
+        assert re.fullmatch(r'retry: 3000\n\n(data: \{"sequence": \d+, "rendered": \d+\}\n\n)+', said), said
         for path in pages:
             body = patient(running, path, seen).body.decode()
             assert any(arm in body for arm in ARMS), path
@@ -98,7 +99,7 @@ def test_blinded_readers_learn_nothing_about_any_arm() -> None:
 @pytest.mark.usefixtures("plain")
 def test_the_page_needs_a_reader_and_a_trial() -> None:
     with hooves() as (running, _, _):
-        for path in ("/app/trials/hooves", "/app/trials/hooves/board", "/app/trials/hooves/stream"):
+        for path in ("/app/trials/hooves", "/app/trials/hooves/dashboard", "/app/trials/hooves/stream"):
             assert running.request("GET", path).status == 303
             assert running.request("GET", path, headers=cookie(running, "decide")).status == 403
             there = path.replace("hooves", "claws")
@@ -138,18 +139,18 @@ async def heard(running: Api, headers: dict[str, str], then: Callable[[], None])
     await asyncio.to_thread(then)
     if then.__name__ != "<lambda>":
         await asyncio.wait_for(got.wait(), 30)
-    assert running.app.state.watches.listeners == 1
+    assert running.app.state.live_updates.listeners == 1
     running.app.state.service.closing.set()
     await asyncio.wait_for(listening, 30)
-    assert running.app.state.watches.listeners == 0
+    assert running.app.state.live_updates.listeners == 0
     return b"".join(said).decode()
 
 
 @pytest.mark.usefixtures("plain")
 def test_the_stream_tells_of_new_events_and_ends_with_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "EVERY", 0.02)
-    monkeypatch.setattr(boards, "EVERY", 0.02)
-    monkeypatch.setattr(boards, "SHARE", 0.0)
+    monkeypatch.setattr(live_updates, "EVERY", 0.02)
+    monkeypatch.setattr(cache, "EVERY", 0.02)
+    monkeypatch.setattr(cache, "SHARE", 0.0)
     with hooves() as (running, worker, trial):
 
         def decide() -> None:
@@ -164,7 +165,7 @@ def test_the_stream_tells_of_new_events_and_ends_with_the_service(monkeypatch: p
 
 
 def test_there_is_a_limit_to_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "MOST_LISTENERS", 0)
+    monkeypatch.setattr(live_updates, "MOST_LISTENERS", 0)
     with hooves() as (running, _, _):
         reply = running.request("GET", "/app/trials/hooves/stream", headers=cookie(running, "read-blinded"))
         assert reply.status == 503
@@ -173,16 +174,16 @@ def test_there_is_a_limit_to_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_stream_ends_with_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the reader may still listen, and then no more."""
-    monkeypatch.setattr(watch, "HEARTBEAT", 0.01)
+    monkeypatch.setattr(live_updates, "HEARTBEAT", 0.01)
     answers = [True, True, False]
 
     async def welcome() -> bool:
         return answers.pop(0)
 
     async def story() -> list[bytes]:
-        return [part async for part in watch.news(watch.Listener("blinded", 0), welcome)]
+        return [part async for part in live_updates.news(live_updates.Listener("blinded", 0), welcome)]
 
-    assert asyncio.run(story()) == [watch.RETRY, b": still here\n\n", b": still here\n\n"]
+    assert asyncio.run(story()) == [live_updates.RETRY, b": still here\n\n", b": still here\n\n"]
 
 
 @pytest.mark.usefixtures("plain")
@@ -198,21 +199,23 @@ def test_a_paused_trial_says_so_in_the_list() -> None:
 
 @pytest.mark.usefixtures("plain")
 def test_a_page_that_lags_behind_says_which_state_the_trial_is_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boards, "EVERY", 1e6)
+    monkeypatch.setattr(cache, "EVERY", 1e6)
     with hooves() as (running, _, trial):
         headers = cookie(running, "read-unblinded")
         assert b"The trial is" not in patient(running, "/app/trials/hooves", headers).body
         trial.pause(reason="to look closer")
-        assert b"The trial is paused now" in patient(running, "/app/trials/hooves", headers).body
+        page = patient(running, "/app/trials/hooves", headers).body
+        assert b"The trial is paused now" in page
+        assert b'<span class="state paused" id="state">paused</span>' in page
 
 
 @pytest.mark.usefixtures("plain")
 def test_a_state_is_drawn_once_for_all_and_not_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boards, "EVERY", 1e6)
+    monkeypatch.setattr(cache, "EVERY", 1e6)
     with hooves() as (running, worker, trial):
-        found = running.app.state.boards
+        found = running.app.state.render_cache
 
-        async def many() -> list[Drawn | None]:
+        async def many() -> list[Rendered | None]:
             sequence = await found.sequence("hooves")
             return list(await asyncio.gather(*(found.look("hooves", "full", sequence, 60) for _ in range(8))))
 
@@ -225,8 +228,8 @@ def test_a_state_is_drawn_once_for_all_and_not_too_often(monkeypatch: pytest.Mon
         again = running.run(many())
         assert len(worker.tasks) == 1  # too early
         assert again == first
-        monkeypatch.setattr(boards, "EVERY", 0.0)
-        monkeypatch.setattr(boards, "SHARE", 0.0)
+        monkeypatch.setattr(cache, "EVERY", 0.0)
+        monkeypatch.setattr(cache, "SHARE", 0.0)
         last = running.run(many())[0]
         assert len(worker.tasks) == 2
         assert first[0] is not None
@@ -238,11 +241,11 @@ def test_a_state_is_drawn_once_for_all_and_not_too_often(monkeypatch: pytest.Mon
 def test_whoever_has_the_latest_gets_nothing_again() -> None:
     with hooves() as (running, _, _):
         headers = {**cookie(running, "read-unblinded"), "accept-encoding": "gzip"}
-        reply = patient(running, "/app/trials/hooves/board", headers)
+        reply = patient(running, "/app/trials/hooves/dashboard", headers)
         assert reply.headers["content-encoding"] == "gzip"
-        at = running.app.state.boards.latest("hooves", "full").at
-        assert running.request("GET", f"/app/trials/hooves/board?after={at}", headers=headers).status == 204
-        assert running.request("GET", "/app/trials/hooves/board?after=-1e9", headers=headers).status == 200
+        at = running.app.state.render_cache.latest("hooves", "full").at
+        assert running.request("GET", f"/app/trials/hooves/dashboard?after={at}", headers=headers).status == 204
+        assert running.request("GET", "/app/trials/hooves/dashboard?after=-1e9", headers=headers).status == 200
 
 
 @pytest.mark.usefixtures("plain")
@@ -266,11 +269,11 @@ def test_the_audit_form_runs_the_audit() -> None:
 
 def test_a_worker_that_fails_does_not_take_the_page_with_it() -> None:
     with hooves() as (running, _, _):
-        running.app.state.boards.worker = Worker((sys.executable, "-c", "raise SystemExit(3)"))
+        running.app.state.render_cache.process = RenderProcess((sys.executable, "-c", "raise SystemExit(3)"))
         headers = cookie(running, "read-unblinded")
         reply = patient(running, "/app/trials/hooves", headers)
         assert reply.status == 200
-        assert b"could not be drawn: the process that draws has ended" in reply.body
+        assert b"could not be drawn: the process that renders has ended" in reply.body
         assert b"Audit now" in reply.body
         assert running.request("GET", "/app", headers=headers).status == 200
 
@@ -283,10 +286,10 @@ def test_the_worker_is_replaced_when_it_dies(tmp_path: Path) -> None:
         trial.start()
         trial.report(trial.decide("unit", "hill"), implemented="yak", outcome="won")
         expected = store.read(lambda connection: reading.head(connection, "hooves").sequence)
-        task = Task("hooves", store.clock(), False, file)
+        task = RenderTask("hooves", store.clock(), False, file)
 
         async def story() -> None:
-            worker = Worker()
+            worker = RenderProcess()
             drawn = await worker.ask(task)
             assert drawn.sequence == expected
             assert drawn.brief is not None
@@ -295,7 +298,7 @@ def test_the_worker_is_replaced_when_it_dies(tmp_path: Path) -> None:
             worker._process.kill()
             await worker._process.wait()
             assert worker.pid is None
-            with pytest.raises(DrawingError, match="there is no trial"):
+            with pytest.raises(RenderError, match="there is no trial"):
                 await worker.ask(replace(task, trial="claws"))
             assert worker.pid not in (None, first)
             await worker.close()
@@ -306,9 +309,9 @@ def test_the_worker_is_replaced_when_it_dies(tmp_path: Path) -> None:
 
 def test_a_worker_that_hangs_is_given_up() -> None:
     async def story() -> None:
-        worker = Worker((sys.executable, "-c", "import time; time.sleep(60)"), patience=0.2)
-        with pytest.raises(DrawingError, match=r"longer than 0\.2 seconds"):
-            await worker.ask(Task("hooves", 0, True, "none"))
+        worker = RenderProcess((sys.executable, "-c", "import time; time.sleep(60)"), patience=0.2)
+        with pytest.raises(RenderError, match=r"longer than 0\.2 seconds"):
+            await worker.ask(RenderTask("hooves", 0, True, "none"))
         assert worker.pid is None
 
     asyncio.run(story())

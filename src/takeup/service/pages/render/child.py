@@ -1,49 +1,53 @@
-"""What the process that draws does: it takes tasks from its input until that ends."""
+"""The process that renders: it takes tasks from its standard input until that ends."""
 
-import gzip
 import signal
 import time
 from contextlib import suppress
 
 from takeup.live.findings import Findings, findings_of, leader_of, probability_of
-from takeup.live.summary import Estimate, GroupSummary, Withheld
+from takeup.live.model_checks import Withheld
+from takeup.live.summary import Estimate, GroupSummary
 from takeup.pipes import packed, standard, unpacked
-from takeup.service.pages import words
-from takeup.service.pages.figures import figures, readings, unread
-from takeup.service.pages.templates import render
-from takeup.service.pages.worker import Brief, Drawn, Task, stand_back
+from takeup.service.pages import sentences
+from takeup.service.pages.render.process import Brief, Rendered, RenderTask, lower_priority
+from takeup.service.pages.templates import count, render
+from takeup.service.pages.trial_charts import page_charts, readings, unread
 from takeup.store import looking, reading
 from takeup.trial.book import Book
 
 MOST_CONTEXTS = 24
-"""So many contexts have a table of their own."""
+"""How many contexts have a table of their own."""
 
 
-def draw(task: Task) -> Drawn:
-    """Do a task."""
+def render_trial(task: RenderTask) -> Rendered:
+    """What pages show of a trial."""
     began = time.process_time()
     book, late = task.book or _read(task)
     found = findings_of(book, late)
-    brief = _brief(found)
-    html = board(found, task.at).encode() if task.full else b""
-    packed_html = gzip.compress(html, 5)
-    seconds = time.process_time() - began
-    return Drawn(book.sequence, task.at, not found.window, brief, html, packed_html, seconds=seconds, state=book.state)
+    return Rendered.of(
+        dashboard(found, task.at) if task.full else "",
+        sequence=book.sequence,
+        at=task.at,
+        lasts=not found.window,
+        brief=Brief(sentences.standing(found), tuple(sentences.warnings(found))),
+        seconds=time.process_time() - began,
+        state=book.state,
+    )
 
 
-def board(found: Findings, at: int) -> str:
-    """The board as HTML."""
+def dashboard(found: Findings, at: int) -> str:
+    """The dashboard as HTML."""
     summary = found.summary
     contexts = summary.contexts if len(summary.contexts) > 1 else ()
     return render(
-        "board",
+        "dashboard",
         found=found,
         progress=summary.progress,
         at=at,
-        headline=words.headline(found),
-        checks=words.checks(found),
-        notes=[(each.kind, words.disagreement(each)) for each in found.disagreements],
-        figures=figures(found),
+        headline=sentences.headline(found),
+        checks=sentences.checks(found),
+        notes=[(each.kind, sentences.disagreement(each)) for each in found.disagreements],
+        charts=page_charts(found),
         readings=readings(found, summary.overall),
         unread=unread(found),
         contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
@@ -54,21 +58,15 @@ def board(found: Findings, at: int) -> str:
 
 
 def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
-    leader = leader_of(group)
-    said = (
-        f"{leader.label}, {words.chance(probability_of(leader))}"
-        if any(each.value.n for each in group.proposals)
-        else ""
-    )
+    leader, known = leader_of(group), sum(each.value.n for each in group.proposals)
     columns, rows = readings(found, group)
-    decisions = [(each.decisions,) for each in group.proposals]
     return {
         "label": group.context,
         "decisions": group.decisions,
-        "leader": said,
+        "leader": f"{leader.label}, {sentences.chance(probability_of(leader))}" if known >= sentences.FEW else "",
         "regret": _sum(group.regret),
         "columns": ("proposal", "decisions", *columns[1:]),
-        "rows": [(row[0], f"{n:,}", *row[1:]) for row, (n,) in zip(rows, decisions, strict=True)],
+        "rows": [(row[0], count(each.decisions), *row[1:]) for row, each in zip(rows, group.proposals, strict=True)],
     }
 
 
@@ -78,30 +76,21 @@ def _sum(estimate: Estimate) -> str:
     return f"{mean} ({low} to {high})"
 
 
-def _brief(found: Findings) -> Brief:
-    leader, known = found.leader, found.summary.progress.outcomes_counted > 0
-    chance = probability_of(leader)
-    if found.split is not None:
-        leader = next(each for each in found.summary.overall.proposals if each.label == found.split.proposal)
-        chance = found.split.probability
-    return Brief(leader.label if known else None, words.chance(chance), tuple(words.warnings(found)))
-
-
-def _read(task: Task) -> tuple[Book, int]:
+def _read(task: RenderTask) -> tuple[Book, int]:
     with looking(task.database) as connection:
         return reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
 
 
 def main() -> None:
     """Take tasks until the input ends, which it does with whoever asks."""
-    stand_back()
+    lower_priority()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this process
     tasks, answers = standard()
     with suppress(EOFError):
         while True:
-            task: Task = unpacked(tasks)
+            task: RenderTask = unpacked(tasks)
             try:
-                answer: Drawn | str = draw(task)
+                answer: Rendered | str = render_trial(task)
             except Exception as error:  # the process stays, and the page says what happened
                 answer = f"{type(error).__name__}: {error}"
             answers.write(packed(answer))
