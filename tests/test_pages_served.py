@@ -133,14 +133,14 @@ async def heard(running: Api, headers: dict[str, str], then: Callable[[], None])
         "server": ("127.0.0.1", 8000),
     }
     listening = asyncio.create_task(running.app(scope, receive, send))
-    await asyncio.wait_for(got.wait(), 30)
+    await asyncio.wait_for(got.wait(), 300)
     got.clear()
     await asyncio.to_thread(then)
     if then.__name__ != "<lambda>":
-        await asyncio.wait_for(got.wait(), 30)
+        await asyncio.wait_for(got.wait(), 300)
     assert running.app.state.watches.listeners == 1
     running.app.state.service.closing.set()
-    await asyncio.wait_for(listening, 30)
+    await asyncio.wait_for(listening, 300)
     assert running.app.state.watches.listeners == 0
     return b"".join(said).decode()
 
