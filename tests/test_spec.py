@@ -93,6 +93,38 @@ def test_errors_name_file_key_and_value(file: Path, old: str, new: str, message:
     assert message in str(error.value)
 
 
+NAMED = """
+[policies.plain]
+kind = "TS"
+
+[policies.sure]
+kind = "TS"
+alpha = 50
+"""
+
+
+def test_policies_by_name(file: Path, tmp_path: Path) -> None:
+    file.write_text(GOOD[: GOOD.index("[[policies]]")] + NAMED)
+    code, shown = invoke(file, "--engine", "reference", "--json", "--out", tmp_path / "named.parquet")
+    assert code == 0, shown
+    assert list(json.loads(shown)["simulation"]["regret"]["plain"]) == ["plain", "sure"]
+    trace = Trace.read(str(tmp_path / "named.parquet"))
+    assert list(trace.setup.policies) == ["plain", "sure"]
+    assert not np.array_equal(trace.final("plain", "types"), trace.final("sure", "types"))
+    for old, new, message in [
+        ("alpha = 50", "warm = true", "trial.toml: policies.sure.warm: got True, expected a parameter of TS"),
+        ('kind = "TS"\nalpha', "alpha", "trial.toml: policies.sure.kind: got None, expected one of "),
+    ]:
+        assert old in NAMED
+        file.write_text(GOOD[: GOOD.index("[[policies]]")] + NAMED.replace(old, new))
+        with pytest.raises(SpecError) as error:
+            load(file)
+        assert message in str(error.value)
+    file.write_text('policies = "TS"\n' + GOOD[: GOOD.index("[[policies]]")])
+    with pytest.raises(SpecError, match="policies: got 'TS', expected a valid list, or a valid dictionary"):
+        load(file)
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="No such file"):
         load(tmp_path / "absent.toml")
