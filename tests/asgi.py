@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from takeup.service import Settings, create_app, keys
 from takeup.store import Store
 
-WAIT = 60
+WAIT = 300
 GENEROUS = Settings(rate=1e6, burst=1e6)
 SPEC = {
     "name": "tea or coffee",

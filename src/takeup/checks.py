@@ -1,5 +1,6 @@
 """Checks of what enters: each returns the value in its final form or raises an InputError."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -17,10 +18,11 @@ TOLERANCE = 1e-9
 """How far a distribution's sum may be from one: rounding, not a typing error."""
 
 
-def whole(argument: str, value: object, least: int) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(argument, repr(value), f"a whole number of at least {least}")
+def whole(argument: str, value: object, least: int, most: float = math.inf) -> int:
+    """A whole number of at least `least`, and at most `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        limit = f" and at most {most}" if most < math.inf else ""
+        raise InputError(argument, repr(value), f"a whole number of at least {least}{limit}")
     return int(value)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
+from takeup.errors import MismatchError
 from takeup.evidence import Index, at_context
 from takeup.randomness import Random
 from takeup.world import World
@@ -38,9 +39,11 @@ class Posterior:
         return Posterior(outcome, compliance, self.utility)
 
     def plus(self, outcomes: IntArray | FloatArray, compliance: IntArray | FloatArray | None = None) -> "Posterior":
-        """Prior plus counts: what conjugacy makes of n[x, a, y] and n[x, z, a]."""
-        if self.compliance is None or compliance is None:
-            return Posterior(self.outcome + outcomes, None, self.utility)
+        """Prior plus counts: what conjugacy makes of n[x, a, y] and n[x, z, a]; β stays as it is without the latter."""
+        if compliance is None:
+            return Posterior(self.outcome + outcomes, self.compliance, self.utility)
+        if self.compliance is None:
+            raise MismatchError("counts of compliance do not fit a posterior that has no block for them")
         return Posterior(self.outcome + outcomes, self.compliance + compliance, self.utility)
 
     def sample(self, rng: Random, draws: int | None = None) -> World:

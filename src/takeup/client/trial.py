@@ -14,6 +14,7 @@ from takeup.client.spool import Drawn, Spool
 from takeup.errors import InputError, TakeupError, UnreachableError
 from takeup.trial.commands import Ask, Decision, asks
 from takeup.trial.design import Design, canonical
+from takeup.trial.formats import Format, format_of
 from takeup.trial.reporting import Receipt
 
 DEADLINE = 2.0
@@ -209,9 +210,9 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
         """A page of the log."""
         return self._get(f"/events?after={after:d}&limit={limit:d}")
 
-    def export(self, file: str | Path, format: str = "csv") -> None:  # noqa: A002  # the word that people use
-        """All decisions as a file: csv, parquet or jsonl."""
-        answer = self._client.raw("GET", f"{self._path}/export?format={segment(format)}")
+    def export(self, file: str | Path, format: Format | None = None) -> None:  # noqa: A002  # the word that people use
+        """All decisions as a file: csv, parquet or jsonl, as its name ends where none is chosen."""
+        answer = self._client.raw("GET", f"{self._path}/export?format={format_of(file, format)}")
         Path(file).write_bytes(answer.body)
 
     def _get(self, path: str) -> dict[str, Any]:

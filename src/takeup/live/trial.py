@@ -287,12 +287,18 @@ class Trial:
 
         return self.store.read(look)
 
-    def export(self, file: str | Path | IO[bytes], format: export.Format = "csv", *, blinded: bool = False) -> None:  # noqa: A002  # the word that people use
+    def export(
+        self,
+        file: str | Path | IO[bytes],
+        format: export.Format | None = None,  # noqa: A002  # the word that people use
+        *,
+        blinded: bool = False,
+    ) -> None:
         """Write a row a decision to a path or a binary file.
 
         Args:
-            file: where to.
-            format: csv, parquet or jsonl.
+            file: where to; the name's ending says which format, .csv, .parquet or .jsonl.
+            format: csv, parquet or jsonl, whatever the name; for a file without one csv where left out.
             blinded: leave out arms, outcomes and probabilities.
         """
         at, columns = self.store.clock(), export.columns_of(blinded=blinded)

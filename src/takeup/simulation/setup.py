@@ -22,7 +22,7 @@ class Setup:
     """A simulation but for its replications.
 
     Attributes:
-        environments: the truths by name, all of one shape.
+        environments: the truths by name, all of one shape, utility and intended actions.
         policies: the policies by name.
         engines: whose streams each policy runs on: "reference", "cpu" or "gpu".
         horizon: T, how many units are met.
@@ -45,7 +45,7 @@ class Setup:
 
     @property
     def space(self) -> Space:
-        """The space of the first environment; the others have the same shape."""
+        """The space of the first environment; the others differ from it in names at most."""
         return next(iter(self.environments.values())).space
 
     def spec(self) -> dict[str, Any]:

@@ -64,9 +64,8 @@ class Design:
         with at(source, "policy"):
             policy = _policy(spec, space)
         with at(source, "stopping"):
-            if spec.stopping.reading == "policy" and isinstance(
-                policy.beliefs(policy.start(space), 0, stream(0)), Exact
-            ):
+            beliefs = policy.beliefs(policy.start(space), 0, stream(0))
+            if spec.stopping.reading == "policy" and isinstance(beliefs, Exact):
                 hint = f"{policy.name} has no model of its own"
                 raise InputError("reading", repr(spec.stopping.reading), "'intention to treat'", hint)
         with at(source, "limits"):
