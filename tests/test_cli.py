@@ -107,7 +107,7 @@ def test_demo_runs_a_live_trial_prints_the_table_and_json(monkeypatch: pytest.Mo
         "of 60 figures agree",
     ]
     assert [shown.stdout.index(each) for each in told] == sorted(shown.stdout.index(each) for each in told)
-    assert "compiling the policies, which are kept for the next time .." in shown.stderr
+    assert "compiling (once) and simulating TS-Lat-40 .." in shown.stderr
     assert "The audit passed: 4,002 events were read, and 2,000 of 2,000 decisions" in shown.output
     assert served(shown.stdout.splitlines()[-1])
     with Trial.open(tmp_path / "a folder" / "demo.db") as trial:

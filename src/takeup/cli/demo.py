@@ -79,17 +79,13 @@ def demo(
 
 
 def _simulated(replications: int, seed: int) -> list[contextual.Cell]:
-    """The cells of the table, under a bar; policies are compiled before the first decision is made."""
-    with staged("compiling the policies, which are kept for the next time", contextual.work(replications)) as (
-        progress,
-        stage,
-    ):
+    """The cells of the table, under a bar; each policy is compiled before its first decision."""
+    with staged("simulating", contextual.work(replications)) as (progress, stage):
 
-        def report(done: int) -> None:
-            stage("simulating")
-            progress(done)
+        def begin(policy: str) -> None:
+            stage(f"compiling (once) and simulating {policy}")
 
-        return contextual.table(replications, seed, progress=report)
+        return contextual.table(replications, seed, progress=progress, stage=begin)
 
 
 def _database(folder: Path | None) -> Path:

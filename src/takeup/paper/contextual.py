@@ -1,6 +1,6 @@
 """The contextual simulations of Stirn & Jebara (2019), section 4.2: tables 1 and 2."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -102,6 +102,7 @@ def table(
     *,
     latent_replications: int | None = None,
     scheduler: object = None,
+    stage: Callable[[str], object] = lambda _: None,
 ) -> list[Cell]:
     """Table 2 again: TS-Lat sees no compliance, the others see all of it.
 
@@ -113,36 +114,39 @@ def table(
         latent_replications: runs of the TS-Lat rows, which cost far more; as many as of the others where left out, and
             0 leaves the rows out.
         scheduler: for the engine "dask".
+        stage: called with the name of each policy, before it is compiled and run.
     """
     environments = {str(number): environment(number) for number in _COMPLIANCE}
     latent_runs = replications if latent_replications is None else latent_replications
-    rows = [(observing(), 1.0, replications, 1), (latent(), 0.0, latent_runs, LATENT_COST)]
-    traces = [
-        simulate(
-            environments,
-            policies,
-            HORIZON,
-            runs,
-            seed,
-            engine=engine,
-            reporting=Reporting(compliance=seen),
-            scheduler=scheduler,
-            progress=partial(_weighted, progress, cost),
+    rows = [(policy, 1.0, replications, 1) for policy in observing()]
+    rows += [(policy, 0.0, latent_runs, LATENT_COST) for policy in latent() if latent_runs]
+    traces = []
+    for policy, seen, runs, cost in rows:
+        stage(policy.name)
+        traces.append(
+            simulate(
+                environments,
+                policy,
+                HORIZON,
+                runs,
+                seed,
+                engine=engine,
+                reporting=Reporting(compliance=seen),
+                scheduler=scheduler,
+                progress=partial(_weighted, progress, cost),
+            )
         )
-        for policies, seen, runs, cost in rows
-        if runs
-    ]
     return [
         Cell(
             int(number),
-            policy,
-            trace.summary(number)[policy],
-            PUBLISHED[int(number), policy],
-            compare(trace.final(policy, number), PUBLISHED[int(number), policy]),
+            name,
+            trace.summary(number)[name],
+            PUBLISHED[int(number), name],
+            compare(trace.final(name, number), PUBLISHED[int(number), name]),
         )
         for number in environments
         for trace in traces
-        for policy in trace.setup.policies
+        for name in trace.setup.policies
     ]
 
 
