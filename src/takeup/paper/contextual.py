@@ -1,5 +1,6 @@
 """The contextual simulations of Stirn & Jebara (2019), section 4.2: tables 1 and 2."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,32 +96,38 @@ class Table2Result:
         return {"cells": records, "agreeing": agree, "compared": total}
 
 
-def table(run: Runner, latent_replications: int | None = None) -> Table2Result:
+def table(
+    run: Runner, latent_replications: int | None = None, stage: Callable[[str], object] = lambda _: None
+) -> Table2Result:
     """Table 2 again: TS-Lat sees no compliance, the others see all of it.
 
     Args:
         run: how; its progress is in the units of `work`.
         latent_replications: runs of the TS-Lat rows, which cost far more; as many as of the others where left out, and
             0 leaves the rows out.
+        stage: called with the name of each policy, before it is compiled and run.
     """
     environments = {str(number): environment(number) for number in _COMPLIANCE}
     latent_runs = run.replications if latent_replications is None else latent_replications
-    traces = [run.simulate(environments, observing(), HORIZON)]
+    rows = [(policy, run, run.replications, Reporting()) for policy in observing()]
     if latent_runs:
-        unseen = Reporting(compliance=0)
         slow = run.weighted(LATENT_COST)
-        traces.append(slow.simulate(environments, latent(), HORIZON, latent_runs, reporting=unseen))
+        rows += [(policy, slow, latent_runs, Reporting(compliance=0)) for policy in latent()]
+    traces = []
+    for policy, runner, runs, reporting in rows:
+        stage(policy.name)
+        traces.append(runner.simulate(environments, policy, HORIZON, runs, reporting=reporting))
     cells = (
         Cell(
             int(number),
-            policy,
-            trace.summary(number)[policy],
-            PUBLISHED[int(number), policy],
-            compare(trace.final(policy, number), PUBLISHED[int(number), policy]),
+            name,
+            trace.summary(number)[name],
+            PUBLISHED[int(number), name],
+            compare(trace.final(name, number), PUBLISHED[int(number), name]),
         )
         for number in environments
         for trace in traces
-        for policy in trace.setup.policies
+        for name in trace.setup.policies
     )
     return Table2Result(tuple(cells))
 
