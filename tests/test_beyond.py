@@ -17,7 +17,7 @@ def found() -> BeyondResult:
     """Trials of a few patients, trade-off curves included; all work is reported."""
     with pytest.MonkeyPatch.context() as patched:
         shorten_beyond(patched)
-        patched.setattr(contextual, "HORIZON", 20)
+        patched.setattr(contextual, "HORIZON", 4)
         done: list[float] = []
         result = beyond.beyond(Runner(2, 1, "reference", done.append))
         assert sum(done) == beyond.work(2)
