@@ -17,7 +17,7 @@ def found() -> BeyondResult:
     """Trials of a few patients, trade-off curves included; all work is reported."""
     with pytest.MonkeyPatch.context() as patched:
         shorten_beyond(patched)
-        patched.setattr(contextual, "HORIZON", 20)
+        patched.setattr(contextual, "HORIZON", 4)
         done: list[float] = []
         result = beyond.beyond(Runner(2, 1, "reference", done.append))
         assert sum(done) == beyond.work(2)
@@ -48,6 +48,9 @@ def test_when_the_claims_hold(found: BeyondResult) -> None:
     points = tuple(replace(p, mean=20.0 - p.at / 50, mcse=0.3) for p in found.piloted.points)
     piloted = replace(found, piloted=replace(found.piloted, points=points))
     assert [claim.holds for claim in claims(piloted)[4:8]] == [False, True, False, True]  # 1 less is 2.4 errors
+    exact = tuple(replace(p, mcse=0.0) for p in points)
+    certain = replace(found, piloted=replace(found.piloted, points=exact))
+    assert [claim.holds for claim in claims(certain)[4:8]] == [True] * 4  # no error: any difference decides
     bars = tuple(
         replace(bar, measured=bar.limit + m) for bar, m in zip(found.robust.bars, (-0.1, 0, 0.1, -1), strict=True)
     )

@@ -134,4 +134,3 @@ def test_the_patients(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(gains) == 12
     for (outcome, _), gain in gains.items():
         assert gain.over_ts == pytest.approx(gain.excess - gains[outcome, "TS"].excess, abs=1e-9)
-    assert json.dumps(result.as_json(), allow_nan=False)

@@ -26,7 +26,7 @@ from takeup.paper.stroke_parameters import (
 
 PARAMETERS: tuple[Parameters, ...] = get_args(Parameters)
 MODELS: dict[Parameters, SixArms] = {"recomputed": "paper", "as-treated": "as-treated"}
-SHORT = 300
+SHORT = 60
 
 
 @pytest.fixture

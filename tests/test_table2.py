@@ -1,5 +1,7 @@
 """The published table of Stirn & Jebara (2019), by the rule of takeup.paper.agreement."""
 
+from typing import TypeAlias
+
 import numpy as np
 import pytest
 
@@ -11,32 +13,32 @@ from takeup.paper.runner import Runner
 SEED = 2019
 
 
-RUNS = {"cpu": 500, "reference": 40}
-"""Of our side. With 4,000 runs the published figures of TS-Lat lie up to 3.65 errors from ours (environment 2, M = 40),
-so that the noise of a hundred runs of our own carries some seeds over the line."""
+RUNS = {"cpu": (ENOUGH, 200), "reference": (40, 40)}
+"""Of our side, and of its TS-Lat rows. With 4,000 runs the published figures of TS-Lat lie up to 3.65 errors from ours
+(environment 2, M = 40), so that the noise of a hundred runs of our own carries some seeds over the line."""
+
+Cells: TypeAlias = dict[tuple[int, str], contextual.Cell]
 
 
 @pytest.fixture(scope="module", params=["cpu", pytest.param("reference", marks=pytest.mark.long)])
-def cells(request: pytest.FixtureRequest) -> dict[tuple[int, str], contextual.Cell]:
-    table = contextual.table(Runner(RUNS[request.param], SEED, request.param))
+def cells(request: pytest.FixtureRequest) -> Cells:
+    runs, latent = RUNS[request.param]
+    table = contextual.table(Runner(runs, SEED, request.param), latent)
     return {(cell.environment, cell.policy): cell for cell in table.cells}
 
 
 @pytest.mark.parametrize(("environment", "policy"), list(contextual.PUBLISHED))
-def test_agrees_with_the_paper(cells: dict[tuple[int, str], contextual.Cell], environment: int, policy: str) -> None:
-    """Four standard errors of both sides, by the rule: under normal errors 1 false alarm in 16,000 comparisons."""
-    median, mean, _ = cells[environment, policy].comparisons
+def test_agrees_with_the_paper(cells: Cells, environment: int, policy: str) -> None:
+    """Four standard errors of both sides, by the rule: under normal errors 1 false alarm in 16,000 comparisons.
+
+    The sd is compared only where the bootstrap has seen enough outliers: a hundred runs of TS-Obs in environment 2 have
+    an sd as large as the printed one in 2.8 % of cases.
+    """
+    cell = cells[environment, policy]
+    median, mean, sd = cell.comparisons
     assert median.agrees, median
     assert mean.agrees, mean
-
-
-def test_sds_agree_where_compliance_is_seen() -> None:
-    """36 comparisons at four standard errors, where the bootstrap has seen enough outliers.
-
-    A hundred runs of TS-Obs in environment 2 have an sd as large as the printed one in 2.8 % of cases.
-    """
-    table = contextual.table(Runner(ENOUGH, SEED, "cpu"), latent_replications=0)
-    assert table.agreeing() == (36, 36)
+    assert sd.agrees or cell.measured.replications < ENOUGH, sd
 
 
 def test_the_rule_can_fail() -> None:

@@ -3,7 +3,7 @@
 Each experiment has a module of its own; here they are run together.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from takeup.paper import audited, drift, piloted, robust, robust_stroke
@@ -39,7 +39,7 @@ class BeyondResult:
             "piloted": self.piloted.as_json() | {"discount": 1.0},
             "drift": self.drift.as_json(),
             "robust": self.robust.as_json(),
-            "patients": self.patients.as_json(),
+            "patients": asdict(self.patients),
         }
 
 

@@ -60,8 +60,8 @@ def _bars(result: RobustResult) -> Iterator[Claim]:
 
 def _below(claim: str, one: Mean, other: Mean) -> Claim:
     """That one mean is below another."""
-    distance = (other.value - one.value) / float(np.hypot(one.error, other.error))
-    return Claim(claim, BELOW, bool(distance > threshold(1)), f"{one} against {other}")
+    holds = other.value - one.value > threshold(1) * float(np.hypot(one.error, other.error))
+    return Claim(claim, BELOW, holds, f"{one} against {other}")
 
 
 def _mean(point: CurvePoint) -> Mean:

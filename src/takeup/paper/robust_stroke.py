@@ -4,7 +4,7 @@ Excess successes as in `takeup.paper.stroke`: the difference in final regret to 
 There are six arms, and responses are drawn from those of the patients who were assigned z.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from takeup.datasets import Outcome
@@ -36,10 +36,6 @@ class PatientsResult:
     replications: int
     seed: int
     gains: tuple[Gain, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """All of it as plain data."""
-        return asdict(self)
 
 
 def patients(run: Runner) -> PatientsResult:
