@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 import pytest
 from scipy import stats
 
+import takeup
 from takeup import TS, Environment, Evidence, InputError, Reporting, Space, World, simulate, stream
 from takeup.policies import Card, registry
 from takeup.policies.card import Variant
@@ -158,3 +160,13 @@ def test_an_entry_point_is_known_in_every_process(installed: dict[str, str], tmp
     made = int(run(installed, "-c", LIVE, database, str(tmp_path / "trial.toml")))
     assert made > 15, "the new drug always works, and 30 decisions at temperature 0.2 find that out"
     assert "30 decisions, 30 derived again" in run(installed, "-m", "takeup", "audit", database)
+
+
+def test_a_file_in_the_package_is_enough(tmp_path: Path) -> None:
+    """The same text as a module of `takeup.policies`, in a copy of the package: listed, and there by its name."""
+    copy = tmp_path / "src" / "takeup"
+    shutil.copytree(Path(takeup.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    text = FILES["softmax_policy.py"].replace("@register\n", "").replace(", register", "")
+    (copy / "policies" / "softmax.py").write_text(text)
+    code = "import takeup; print(takeup.Softmax().name in [each.name for each in takeup.policies.registered()])"
+    assert run({**os.environ, "PYTHONPATH": str(copy.parent)}, "-c", code).strip() == "True"
