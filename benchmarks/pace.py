@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import load
-from torment import Acknowledged
+from load_clients import Acknowledged
 
 ARMS, CONTEXTS = 6, 4
 AHEAD = 1.0

@@ -111,10 +111,10 @@ async def watch(port: int, cookie: str, trial: str) -> None:
     try:
         while line := await reader.readline():
             if line.startswith(b"data:"):
-                path = f"/app/trials/{trial}/board?after={drawn}"
+                path = f"/app/trials/{trial}/dashboard?after={drawn}"
                 status, _, _ = await fetch(port, "GET", path, Cookie=cookie, Accept_Encoding="gzip")
                 assert status in (200, 204)
-                drawn = int(json.loads(line[5:])["drawn"])
+                drawn = int(json.loads(line[5:])["rendered"])
                 print(status, flush=True)
     finally:
         writer.close()
@@ -212,7 +212,7 @@ def compare(folder: Path, pages: int, rounds: int, seconds: float) -> None:
     print(f"p99 with / without: {whole:.2f}; median over rounds {np.median(ratios):.2f}; by round {rounds_said}")
     shares = [100 * used[each] / (rounds * seconds) for each in (False, True)]
     print(f"the process that decides used {shares[0]:.1f} % of a processor without, {shares[1]:.1f} % with pages")
-    print(f"{fetched} boards fetched, {fetched / (rounds * (seconds + 3) * pages):.2f} a second and page")
+    print(f"{fetched} dashboards fetched, {fetched / (rounds * (seconds + 3) * pages):.2f} a second and page")
 
 
 def large(folder: Path, events: int, keep: Path | None) -> None:

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import uvloop
 
+import load_clients
 import servers
-import torment
 from load import Requests
 from pace import ARMS, CONTEXTS, Load, Seen
 from serving import Served
@@ -74,7 +74,7 @@ class Checked:
         self.servers, self.url = servers, url
         self.key = servers[0].key("decide", "report", "design")
         self.trial = servers[0].trial({**SPEC, "name": name}, self.key)
-        self.said = torment.Acknowledged()
+        self.said = load_clients.Acknowledged()
         self.problems: list[str] = []
 
     def load(self, connections: int = 256) -> Load:
@@ -85,7 +85,7 @@ class Checked:
     def check(self, *seen: Seen) -> str:
         """What was acknowledged against the log."""
         refused = [each for kind in seen for each in kind.refused]
-        self.problems += refused[:3] + torment.lost(self.url, self.trial, self.said)[:3]
+        self.problems += refused[:3] + load_clients.lost(self.url, self.trial, self.said)[:3]
         return f"{len(self.said)} acknowledged, {len(refused)} refused; {self.problems or 'none lost, audit passed'}"
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import uvloop
 
-import calamities
+import faults
 import hammer
+import load_clients
 import servers
 import tampering
-import torment
 from load import Requests
 from serving import served
 from takeup.live import Trial, audit, read_anchors, read_key
@@ -108,7 +108,7 @@ def service(folder: Path, times: int, *, writer: bool = False) -> bool:
         some = min(FRESH, times - killed)
         place = folder / f"service{killed}"
         place.mkdir()
-        said, missing = torment.killed_again_and_again(place, some, seconds=0.7, seed=killed, writer=writer)
+        said, missing = load_clients.killed_again_and_again(place, some, seconds=0.7, seed=killed, writer=writer)
         killed, acknowledged, broken = killed + some, acknowledged + len(said), broken + said.broken
         shutil.rmtree(place)
     print(
@@ -126,11 +126,11 @@ def at_once(folder: Path, keys: int, units: int) -> bool:
     with served(place / "trials.db", place, "--rate", "1000000") as server:
         key = server.key("decide", "design")
         for what, times, ask, repeats in (
-            ("keys", keys, torment.keys_at_once, 16),
-            ("units", units, torment.units_at_once, 32),
+            ("keys", keys, load_clients.keys_at_once, 16),
+            ("units", units, load_clients.units_at_once, 32),
         ):
-            trial = server.trial({**torment.SPEC, "name": what}, key)
-            crowd = torment.Crowd([server.port], Requests(trial, key))
+            trial = server.trial({**load_clients.SPEC, "name": what}, key)
+            crowd = load_clients.Crowd([server.port], Requests(trial, key))
             answers: dict[str, set[Any]] = uvloop.run(ask(crowd, times, repeats))
             with Trial.open(server.database, trial) as opened:
                 made, found = opened.progress().decisions, opened.audit()
@@ -145,7 +145,7 @@ def at_once(folder: Path, keys: int, units: int) -> bool:
 
 def full_disk(folder: Path) -> bool:
     """Whether a full disk loses nothing, and whether the service goes on when there is room."""
-    found = calamities.full_disk(folder / "small")
+    found = faults.full_disk(folder / "small")
     if found is None:
         print("full disk: left out, as no small disk can be mounted here")
         return True
@@ -162,10 +162,10 @@ def postgresql(folder: Path, kills: int, cuts: int) -> bool:
         for name in ("cut", "killed"):
             (folder / name).mkdir()
         with server.database() as url:
-            said, counted, lost = calamities.lines_cut(server, url, folder / "cut", cuts, seed=1)
+            said, counted, lost = faults.lines_cut(server, url, folder / "cut", cuts, seed=1)
         print(f"PostgreSQL, lines cut around COMMIT {counted}: {len(said)} acknowledged, missing or wrong: {lost[:3]}")
         with server.database() as url:
-            said, refusals, missing = calamities.postgres_killed(server, url, folder / "killed", kills, seed=1)
+            said, refusals, missing = faults.postgres_killed(server, url, folder / "killed", kills, seed=1)
     print(
         f"PostgreSQL killed {kills} times: {len(said)} acknowledged, {refusals} times unavailable,"
         f" missing or wrong: {missing[:3]}"

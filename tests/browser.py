@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from needed import absent
+from requirements import absent
 
 HINT = "there is no chromium: apt-get install chromium, or `make browser` as root"
 

@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 import servers
-from needed import absent
+from requirements import absent
+
+settings.register_profile("the same for all", derandomize=True, deadline=None)
+settings.load_profile("the same for all")
 
 
 @pytest.fixture(scope="session")

@@ -240,7 +240,7 @@ def test_what_is_not_a_file(tmp_path: Path) -> None:
         ist(tmp_path)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, len(GOOD)), st.integers(0, 40), st.binary(max_size=6), st.booleans())
 def test_damage_is_refused_or_harmless(tmp_path: Path, at: int, cut: int, put: bytes, packed: bool) -> None:
     """Some bytes replaced by others, before or after packing: three patients, or a DatasetError and no other."""

@@ -17,25 +17,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import beta
 
-from takeup import (
-    TS,
-    UNSEEN,
-    Environment,
-    Event,
-    Evidence,
-    InputError,
-    Policy,
-    Space,
-    TSObs,
-    Uniform,
-    World,
-    check_exclusion,
-    check_ignorable,
-    simulate,
-    stream,
-    weak_instrument,
-)
-from takeup.diagnostics import exclusion, tables
+from takeup import UNSEEN, Environment, Event, Evidence, InputError, Space, World, simulate, stream
+from takeup.diagnostics import check_exclusion, check_ignorable, exclusion, tables, weak_instrument
+from takeup.policies import TS, Policy, TSObs, Uniform
 from takeup.randomness import Streams
 
 IntArray = NDArray[np.int64]
@@ -349,7 +333,8 @@ class TestInstrument:
         strong = weak_instrument(evidence(STROKE), stream(1))
         assert "can be inverted" in strong.summary()
         assert 0.88 < strong.lower[0] < strong.smallest[0] < strong.upper[0] < 0.91
-        nothing = weak_instrument(Evidence.empty(Space(2, contexts=2)), stream(1))
+        nothing = weak_instrument(Evidence.empty(Space(2, contexts=["young", "old"])), stream(1))
+        assert [line.partition(":")[0] for line in nothing.summary().splitlines()] == ["context young", "context old"]
         assert not nothing.invertible.any()
         assert nothing.summary().count("cannot be inverted") == 2
 

@@ -7,9 +7,9 @@ import pytest
 
 import asgi
 from hostile import FEW, texts
+from page_visitor import Parsed, Visitor, choose, harmless
 from takeup.live import Trial
 from takeup.service.keys import SCOPES
-from visiting import Parsed, Visitor, choose, harmless
 
 TEXTS = texts()
 TRY = {"follow_usual": "90", "follow_new": "60", "well_usual": "40", "well_new": "60", "unlike": "0"}

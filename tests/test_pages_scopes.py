@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 import asgi
+from page_visitor import Visitor, choose, harmless
 from takeup.service import pages
 from takeup.service.keys import SCOPES
-from visiting import Visitor, choose, harmless
 
 ALL: set[str] = set(SCOPES)
 READ: set[str] = {"read-blinded", "read-unblinded"}
@@ -34,7 +34,7 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
     ("GET", "/app/trials/{trial}/log"): (READ, {}),
     ("GET", "/app/trials/{trial}/export"): (READ, {}),
     ("GET", "/app/trials/{trial}"): (READ, {}),
-    ("GET", "/app/trials/{trial}/board"): (READ, {}),
+    ("GET", "/app/trials/{trial}/dashboard"): (READ, {}),
     ("GET", "/app/trials/{trial}/stream"): (READ, {}),
     ("POST", "/app/trials/{trial}/audit"): (READ, {}),
     ("GET", "/app/try"): (ALL, {}),
@@ -142,7 +142,12 @@ def test_pages_are_whole_labelled_and_strict(api: asgi.Api, trial: str) -> None:
     for scopes in (SCOPES, ("decide", "report", "read-blinded", "design")):
         visitor = Visitor(api, *scopes)
         for (method, path), _ in PAGES.items():
-            if method != "GET" or "{name}" in path or path.endswith(("/export", "/board", "/stream")) or path == "/":
+            if (
+                method != "GET"
+                or "{name}" in path
+                or path.endswith(("/export", "/dashboard", "/stream"))
+                or path == "/"
+            ):
                 continue
             reply = visitor.get(place_of(path, trial))
             page = harmless(reply)

@@ -131,11 +131,11 @@ def watch(page: Page, camera: Camera, server: serving.Served, key: str) -> None:
     page.goto(f"{server.url}/app/trials/clinic")
     expect(page.locator("#headline")).to_be_visible()
     page.evaluate("window.stayed = true")
-    before = int(page.locator(".board").get_attribute("data-sequence") or 0)
+    before = int(page.locator(".dashboard").get_attribute("data-sequence") or 0)
     for first in range(2, 302, 30):
         patients(server, key, first, first + 30)
     page.wait_for_function(
-        "before => Number(document.querySelector('.board').dataset.sequence) > before + 500", arg=before
+        "before => Number(document.querySelector('.dashboard').dataset.sequence) > before + 500", arg=before
     )
     assert page.evaluate("window.stayed")
     expect(page.locator("figure svg").first).to_be_visible()

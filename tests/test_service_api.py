@@ -147,7 +147,7 @@ def test_errors_read_as_sentences(api: Api, key: str, trial: str) -> None:
 def test_a_key_in_flight_is_refused(api: Api, key: str, trial: str) -> None:
     """The database is held up, so that the first request is on its way while the second comes."""
     gate = threading.Event()
-    held = api.store.write(lambda _: gate.wait(30))
+    held = api.store.write(lambda _: gate.wait(300))
     headers = {"Idempotency-Key": "k"}
     body = {"unit": "a", "context": "morning"}
 
@@ -347,7 +347,7 @@ def test_too_much_waiting_is_turned_away(trial: str, api: Api, key: str) -> None
 
     gate = threading.Event()
     object.__setattr__(api.app.state.service, "settings", Settings(queue_limit=1))
-    held = api.store.write(lambda _: gate.wait(30))
+    held = api.store.write(lambda _: gate.wait(300))
     while api.store.queued:  # until the writer has taken it
         pass
     waiting = api.store.write(lambda _: None)

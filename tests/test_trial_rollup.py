@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sqlalchemy import inspect, text
 
-from inside import engine
+from store_internals import engine
 from takeup.live import Trial
-from takeup.live.course import course_of
+from takeup.live.time_series import time_series_of
 from takeup.store import Store, reading
 from takeup.trial import Book, Design
 from takeup.trial.rollup import BUCKETS, Rollup, first_of, step_of
@@ -22,14 +22,14 @@ def test_points_are_sums_over_stretches_of_one_length(decisions: int) -> None:
     """The fewest decisions a point, a power of two, that give at most 128 points."""
     rng = np.random.default_rng(decisions)
     context, proposal = rng.integers(2, size=decisions), rng.integers(3, size=decisions)
-    probability = rng.dirichlet(np.ones(3), decisions)
+    probability, best = rng.dirichlet(np.ones(3), decisions), rng.dirichlet(np.ones(3), decisions)
     rollup = Rollup()
     for i in range(decisions):
-        rollup.add(i + 1, int(context[i]), int(proposal[i]), probability[i].tolist(), probability[i].tolist(), i)
+        rollup.add(i + 1, int(context[i]), int(proposal[i]), probability[i].tolist(), best[i].tolist(), i)
     design = Design.of(SPEC)
     counts = np.zeros((2, 3, 4, 3), dtype=np.int64)
     book = Book("t", design, Secret("", ""), counts, decisions=decisions, rollup=rollup)
-    course, step = course_of(book), 2 ** max(0, int(np.ceil(np.log2(decisions / BUCKETS))))
+    course, step = time_series_of(book), 2 ** max(0, int(np.ceil(np.log2(decisions / BUCKETS))))
     assert len(course.overall) == -(-decisions // step) <= BUCKETS
     for points, here in ((course.overall, np.ones(decisions, bool)), (course.contexts["1"], context == 1)):
         firsts = iter(points)
@@ -40,8 +40,14 @@ def test_points_are_sums_over_stretches_of_one_length(decisions: int) -> None:
                 assert (point.first, point.last) == (first, min(first + step - 1, decisions))
                 assert point.proposed == tuple(np.bincount(proposal[inside], minlength=3))
                 np.testing.assert_allclose(point.probability, probability[inside].mean(axis=0))
+                np.testing.assert_allclose(point.best, best[inside].mean(axis=0))
                 assert point.until == np.flatnonzero(inside).max()
         assert next(firsts, None) is None
+    fewer = time_series_of(book, 32).overall
+    assert len(fewer) <= 32
+    sizes = [sum(point.proposed) for point in fewer]
+    assert np.sum([point.proposed for point in fewer], axis=0).tolist() == np.bincount(proposal, minlength=3).tolist()
+    np.testing.assert_allclose(sizes @ np.array([point.best for point in fewer]), best.sum(axis=0))
 
 
 def test_buckets_follow_one_another_without_a_gap() -> None:

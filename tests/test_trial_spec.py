@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from takeup.errors import InputError
+from takeup.policies import registered
+from takeup.policies.base import Registered, is_live
+from takeup.policies.description import describe
+from takeup.space import Space
 from takeup.specfile import SpecError
 from takeup.trial import Design, TrialSpec, load
 from takeup.trial.secret import Secret
@@ -106,10 +110,15 @@ def test_errors_name_file_key_and_value(tmp_path: Path, old: str, new: str, mess
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("kind", ["TS", "TSLat", "Uniform"])
-def test_policies_that_do_without_compliance_run_where_it_is_never_seen(kind: str) -> None:
-    design = Design.of(parse({"name": "t", "space": {"proposals": 2}, "policy": {"kind": kind}, "compliance": "never"}))
-    assert design.policy.live
+@pytest.mark.parametrize("policy", [each for each in registered() if each.live], ids=lambda each: each.name)
+def test_policies_that_need_compliance_are_refused_where_it_is_never_seen(policy: Registered) -> None:
+    """Credit for what was done and two stages among them: such a trial could never learn."""
+    spec = {"name": "t", "space": {"proposals": 2}, "policy": describe(policy), "compliance": "never"}
+    if policy.compliance == "needed":
+        with pytest.raises(InputError, match="learns from decisions whose compliance is seen"):
+            Design.of(parse(spec))
+    else:
+        assert is_live(Design.of(parse(spec)).policy, Space(2))
 
 
 @pytest.mark.parametrize("label", ["a\x00b", "a\nb", "\ud800", "x" * 201])

@@ -1,5 +1,6 @@
 """takeup: adaptive experiments in which people do not do what they are told."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from takeup import datasets
@@ -42,6 +43,7 @@ from takeup.policies import (
     Uniform,
     WarmTSLat,
 )
+from takeup.policies.registry import packaged
 from takeup.posterior import Posterior
 from takeup.prior import Prior
 from takeup.randomness import stream
@@ -108,12 +110,20 @@ __all__ = [
     "stream",
     "weak_instrument",
 ]
+if find_spec("sqlalchemy") is None:  # `from takeup import *` and `dir` have what is installed
+    __all__.remove("Trial")
 
 
 def __getattr__(name: str) -> Any:
-    """What needs an extra is imported when it is asked for."""
+    """What needs an extra is imported when it is asked for; and every policy of the package is there by its name."""
     if name == "Trial":
         from takeup.live import Trial
 
         return Trial
+    if name in packaged():
+        return packaged()[name]
     raise AttributeError(f"module 'takeup' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

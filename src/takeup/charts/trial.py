@@ -20,7 +20,7 @@ ARMS = ("#0072B2", "#D55E00", "#009E73", "#B14E8C", "#A8780C", "#767676", "#5B6F
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 MOST_ARMS = len(ARMS)
 MOST_MARKED = 12
-"""So many points of a line are marked; the line itself goes through all."""
+"""How many points of a line are marked; the line itself goes through all."""
 
 _QUIET: dict[str, Any] = {"aria": False}  # what axes say to screen readers would else pop up beside the pointer
 _PERCENT = {**_QUIET, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}

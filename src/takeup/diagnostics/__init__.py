@@ -1,14 +1,14 @@
 """Is the model true? Checks of a table of counts against what the policies assume."""
 
 from takeup.diagnostics.exclusion import Exclusion, check_exclusion
-from takeup.diagnostics.ignorable import Contrast, Contrasts, Group, Ignorable, check_ignorable
+from takeup.diagnostics.ignorable import Contrast, Contrasts, GroupMean, Ignorable, check_ignorable
 from takeup.diagnostics.instrument import Instrument, weak_instrument
 
 __all__ = [
     "Contrast",
     "Contrasts",
     "Exclusion",
-    "Group",
+    "GroupMean",
     "Ignorable",
     "Instrument",
     "check_exclusion",

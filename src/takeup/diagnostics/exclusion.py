@@ -20,15 +20,14 @@ from scipy.special import log_ndtr, ndtri, xlogy
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.diagnostics.complete import complete_cases
-from takeup.diagnostics.tables import average, log_mixture
+from takeup.diagnostics.tables import average, complete_cases, log_mixture
 from takeup.evidence import Evidence
 
 Counts: TypeAlias = IntArray | FloatArray
 """Whole numbers, or such from which something was taken."""
 
 MANY = 20_000
-"""Up to so many ways all are tested; beyond it those that use two proposals."""
+"""How many ways are tested at most; where there are more, those that use two proposals."""
 
 CONTINUITY = 0.5
 """Taken from each count for p-values and limits, as counts are whole and the normal distribution is not: without it a
@@ -201,7 +200,7 @@ def signed_root(hits: IntArray, sizes: IntArray) -> FloatArray:
 
 
 def limits(hits: IntArray, sizes: IntArray, errors: float) -> FloatArray:
-    """The lower limit of each sum: where the root of its likelihood ratio reaches so many standard errors."""
+    """The lower limit of each sum: where the root of its likelihood ratio reaches this many standard errors."""
     fewer = np.maximum(hits - CONTINUITY, 0.0)
     free = log_likelihood(fewer, sizes, tilted(fewer, sizes, np.zeros(hits.shape[:-1])))
     low, high = np.zeros(hits.shape[:-1]), np.full(hits.shape[:-1], 1e-3)

@@ -8,7 +8,6 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.diagnostics import tables
-from takeup.diagnostics.complete import complete_cases
 from takeup.evidence import Evidence
 from takeup.randomness import stream
 from takeup.space import Space
@@ -18,7 +17,7 @@ DRAWS = 9999
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupMean:
     """Those with one implemented action and some proposals.
 
     Attributes:
@@ -49,7 +48,7 @@ class Contrast:
 
     context: str
     implemented: str
-    groups: tuple[Group, ...]
+    groups: tuple[GroupMean, ...]
     statistic: float
     degrees: int
     p_value: float
@@ -136,9 +135,10 @@ class Ignorable:
                     f"e-value {_power(each.log_e_value)}."
                 )
         if self.doubtful or self.doubtful_at_any_time:
-            part = (self.complied or self.cells).worst
+            contrasts = self.complied or self.cells
+            part, several = contrasts.worst, len({each.context for each in contrasts.parts}) > 1
             told = "; ".join(f"{g.label}: mean {g.mean:.3f} of {g.patients:,}" for g in part.groups if g.patients)
-            where = "" if part.context == "0" else f"in context {part.context}, "
+            where = f"in context {part.context}, " if several else ""
             lines.append(f"Most of it: {where}among those with {part.implemented} implemented. {told}.")
             looks = "however often you looked" if self.doubtful_at_any_time else "if this was the only look"
             lines.append(
@@ -167,7 +167,7 @@ def check_ignorable(evidence: Evidence, *, level: float = 0.05, seed: int = 0, d
         seed: of the random tables that p-values rest on where counts are small.
         draws: how many of them.
     """
-    counts, left_out = complete_cases(evidence)
+    counts, left_out = tables.complete_cases(evidence)
     level = checks.share("level", level)
     draws = checks.whole("draws", draws, least=1)
     rng = stream(seed, "ignorable")
@@ -219,10 +219,10 @@ def _drawn_p(statistic: float, drawn: FloatArray) -> float:
     return float((1 + (drawn >= statistic - 1e-9).sum()) / (1 + drawn.size))
 
 
-def _groups(table: IntArray, labels: Sequence[str], reward: FloatArray) -> tuple[Group, ...]:
+def _groups(table: IntArray, labels: Sequence[str], reward: FloatArray) -> tuple[GroupMean, ...]:
     size = table.sum(axis=1)
     return tuple(
-        Group(label, int(n), float(row @ reward / n) if n else float("nan"))
+        GroupMean(label, int(n), float(row @ reward / n) if n else float("nan"))
         for label, n, row in zip(labels, size, table, strict=True)
     )
 

@@ -24,6 +24,7 @@ class Instrument:
         upper: its upper limit.
         level: the posterior probability between the limits.
         draws: how many draws they rest on.
+        contexts: the labels of the contexts.
     """
 
     smallest: FloatArray
@@ -31,6 +32,7 @@ class Instrument:
     upper: FloatArray
     level: float
     draws: int
+    contexts: tuple[str, ...]
 
     @property
     def invertible(self) -> NDArray[np.bool_]:
@@ -40,12 +42,15 @@ class Instrument:
     def summary(self) -> str:
         """What it means, in plain language."""
         lines = []
-        for x in np.ndindex(self.smallest.shape):
-            context = f"Context {', '.join(map(str, x))}: " if self.smallest.size > 1 else ""
-            told = "can" if self.invertible[x] else "cannot"
+        for place in np.ndindex(self.smallest.shape):
+            *replication, x = place
+            where = [f"replication {', '.join(map(str, replication))}"] if replication else []
+            where += [f"context {self.contexts[x]}"] if len(self.contexts) > 1 else []
+            told = "can" if self.invertible[place] else "cannot"
             lines.append(
-                f"{context}smallest singular value {self.smallest[x]:.3f} ({100 * self.level:g} % limits "
-                f"{self.lower[x]:.3f} to {self.upper[x]:.3f}): the matrix {told} be inverted with confidence."
+                f"{', '.join(where)}{': ' if where else ''}smallest singular value {self.smallest[place]:.3f}"
+                f" ({100 * self.level:g} % limits {self.lower[place]:.3f} to {self.upper[place]:.3f}):"
+                f" the matrix {told} be inverted with confidence."
             )
         return "\n".join(lines)
 
@@ -76,4 +81,4 @@ def weak_instrument(
     drawn = dirichlet(np.broadcast_to(parameters[..., np.newaxis, :, :, :], wanted), rng)
     signed = np.einsum("...z,...dza,...a->...d", u, np.moveaxis(drawn, -4, -3), v)
     lower, upper = (np.quantile(signed, q, axis=-1) for q in ((1 - level) / 2, (1 + level) / 2))
-    return Instrument(values[..., -1], np.maximum(lower, 0.0), upper, level, draws)
+    return Instrument(values[..., -1], np.maximum(lower, 0.0), upper, level, draws, evidence.space.contexts)

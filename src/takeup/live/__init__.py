@@ -1,25 +1,27 @@
 """Live trials: what a store and a trial make together."""
 
+import takeup.store  # noqa: F401  # says which extra is missing, before anything else needs it
 from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
 from takeup.live.auditing import Audit, Difference, audit
-from takeup.live.course import Course, Point, SampleRatio
+from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.live.progress import Progress
-from takeup.live.summary import Advice, Estimate, Summary, Withheld
+from takeup.live.summary import Estimate, TrialSummary
+from takeup.live.time_series import SampleRatio, TimePoint, TimeSeries
 from takeup.live.trial import Trial, progress_in, trials
 
 __all__ = [
-    "Advice",
     "Anchor",
     "Anchors",
     "Audit",
-    "Course",
     "Difference",
     "Estimate",
-    "Point",
+    "ModelCheck",
     "Progress",
     "SampleRatio",
-    "Summary",
+    "TimePoint",
+    "TimeSeries",
     "Trial",
+    "TrialSummary",
     "Withheld",
     "audit",
     "new_key",

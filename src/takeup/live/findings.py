@@ -1,23 +1,21 @@
-"""All that a page says about a trial: summary, time series, checks of the model, and whether the readings agree."""
+"""All that a page says about a trial: summary, time series, and whether the readings of the data agree."""
 
 from dataclasses import dataclass
 
-from takeup.diagnostics import Exclusion, Ignorable, check_exclusion, check_ignorable
 from takeup.evidence import Evidence
-from takeup.live.course import Course, course_of
-from takeup.live.summary import GroupSummary, ProposalSummary, Summary, Withheld, not_identified, summary_of
+from takeup.live.model_checks import Withheld
+from takeup.live.summary import GroupSummary, ProposalSummary, TrialSummary, summary_of
+from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.space import Space
 from takeup.trial.book import Book
 
 SURE = 0.8
 """Two readings disagree about the best arm where each gives its own at least this probability."""
 
-MODEL = "the policy's model"
-DRAWS = 999
-"""Random tables behind a p-value of the page."""
+POINTS = 32
+"""How many points a chart or a table over time has at most."""
 
-MOST_INEQUALITIES = 8_000
-"""Beyond so many the exclusion check would keep readers waiting."""
+MODEL = "the policy's model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +46,16 @@ class Findings:
 
     Attributes:
         evidence: the table of counts.
-        summary: values, compliance, advice.
-        course: time series.
-        ignorable: whether compliance is ignorable.
-        exclusion: whether proposals act through actions alone.
+        summary: values, compliance, checks, advice.
+        time_series: allocation and probability best over time.
         disagreements: between the three readings, over all contexts.
         window: whether outcomes have a window, so that some become late without an event.
         maximum: the greatest number of decisions that the spec foresees.
     """
 
     evidence: Evidence
-    summary: Summary
-    course: Course
-    ignorable: Ignorable | Withheld
-    exclusion: Exclusion | Withheld
+    summary: TrialSummary
+    time_series: TimeSeries
     disagreements: tuple[Disagreement, ...]
     window: bool
     maximum: int | None
@@ -82,10 +76,9 @@ class Findings:
         apart = (each for each in self.disagreements if each.reading == MODEL)
         return next((each for each in apart if max(each.probability, each.other_probability) >= SURE), None)
 
-    def taken(self, context: int | None = None) -> list[list[int]]:
+    def taken(self) -> list[list[int]]:
         """How often each action was implemented after each proposal, seen ones alone; n[z][a]."""
-        counts = self.evidence.counts if context is None else self.evidence.counts[context : context + 1]
-        found: list[list[int]] = counts[:, :, :-1].sum(axis=(0, 3)).tolist()
+        found: list[list[int]] = self.evidence.counts[:, :, :-1].sum(axis=(0, 3)).tolist()
         return found
 
 
@@ -94,13 +87,10 @@ def findings_of(book: Book, late: int) -> Findings:
     design = book.design
     evidence = Evidence(design.space, book.counts)
     summary = summary_of(book, late)
-    reason = not_identified(design, evidence)
     return Findings(
         evidence,
         summary,
-        course_of(book),
-        check_ignorable(evidence, draws=DRAWS) if reason is None else Withheld(reason),
-        _exclusion(evidence) if reason is None else Withheld(reason),
+        time_series_of(book, POINTS),
         tuple(disagreements(design.space, summary.overall)),
         design.window is not None,
         design.spec.stopping.maximum,
@@ -152,12 +142,3 @@ def disagreements(space: Space, group: GroupSummary) -> list[Disagreement]:
 def _leaders(first: ProposalSummary, reading: str, other: str, probability: float) -> Disagreement:
     sure = min(first.probability_best, probability) >= SURE
     return Disagreement("leader" if sure else "open", reading, first.label, other, first.probability_best, probability)
-
-
-def _exclusion(evidence: Evidence) -> Exclusion | Withheld:
-    contexts, proposals, actions, levels = evidence.space.shape
-    if contexts * actions * proposals**levels > MOST_INEQUALITIES:
-        return Withheld(
-            "there are too many inequalities to test while you wait; takeup.diagnostics.check_exclusion tests them"
-        )
-    return check_exclusion(evidence)

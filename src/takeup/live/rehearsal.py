@@ -5,7 +5,7 @@ It runs in a process of its own, for a bounded time, and says on standard output
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,26 +14,24 @@ from takeup import checks
 from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.errors import InputError
-from takeup.live.course import course_of
-from takeup.live.process import Say, attend
+from takeup.live.job_process import Say, attend
+from takeup.live.simulated_units import SEEN, response
+from takeup.live.time_series import time_series_of
 from takeup.randomness import stream
 from takeup.space import Space
 from takeup.trial.book import Book
 from takeup.trial.commands import Ask, DecideMany, perform
 from takeup.trial.design import MICROSECONDS, Design
-from takeup.trial.reporting import Report
 from takeup.trial.secret import Secret
 from takeup.trial.steering import Move, created_event
 from takeup.world import World
 
 FEWEST, MOST_PEOPLE = 20, 5_000
 UPDATES = (10, 60)
-"""At least and at most so often does the policy look at the evidence in one run."""
+"""How often the policy looks at the evidence in one run, at least and at most."""
 RUNS = 200
 WORTH = 10
-"""So many runs of each scenario should fit in the time; the policy looks less often where they would not."""
-SEEN = {"always": 1.0, "sometimes": 0.5, "never": 0.0}
-"""How likely an implemented action is reported, by what the spec says of it."""
+"""How many runs of each scenario should fit in the time; the policy looks less often where they would not."""
 WORSE = 1 / 3
 POINTS = 20
 DAY = 86_400
@@ -90,7 +88,7 @@ class Rehearsal:
         people: how many there are in one run.
         per_day: how many come a day, which matters where outcomes have a window.
         seconds: how long all of it may take.
-        runs: at most so many of each scenario.
+        runs: how many of each scenario, at most.
         seed: who the people are.
     """
 
@@ -114,7 +112,7 @@ class Rehearsal:
         begun = time.monotonic()
         found = scenarios(design.space, self.rates)
         batch = self._batch(design)
-        tallies = [_Tally.empty(design.space) for _ in found]
+        tallies = [_Tally() for _ in found]
         run = 0
         while run < self.runs and (run == 0 or time.monotonic() - begun < self.seconds * run / (run + 1)):
             for tally, scenario in zip(tallies, found, strict=True):
@@ -150,14 +148,7 @@ class Rehearsal:
                 Ask(unit=str(i), context=space.contexts[contexts[i]], occasion="1" if many else None) for i in group
             )
             for i, decision in zip(group, perform(DecideMany(units=units), book, at), strict=True):
-                proposal = space.proposals.index(decision.proposal)
-                action, outcome = environment.respond(int(contexts[i]), proposal, fate[i])
-                report = Report(
-                    decision=decision.number,
-                    implemented=space.implemented[action] if told[i] < seen else None,
-                    outcome=space.outcomes[outcome],
-                )
-                perform(report, book, at)
+                perform(response(environment, decision, int(contexts[i]), fate[i], seen=told[i] < seen), book, at)
         return book
 
 
@@ -165,18 +156,14 @@ class Rehearsal:
 class _Tally:
     """What the runs of one scenario came to."""
 
-    regrets: list[float]
-    proposed: list[FloatArray]
-    late: list[FloatArray]
-
-    @classmethod
-    def empty(cls, space: Space) -> "_Tally":
-        return cls([], [], [])
+    regrets: list[float] = field(default_factory=list)
+    proposed: list[FloatArray] = field(default_factory=list)
+    late: list[FloatArray] = field(default_factory=list)
 
     def add(self, book: Book, environment: Environment) -> None:
         made = book.counts.sum(axis=(2, 3))
         self.regrets.append(float((environment.regret() * made).sum()))
-        points = course_of(book).overall
+        points = time_series_of(book).overall
         edges = np.linspace(0, book.decisions, POINTS + 1)
         upto = np.array([[0] * made.shape[1], *np.cumsum([point.proposed for point in points], axis=0)], dtype=float)
         numbers = [0, *(point.last for point in points)]

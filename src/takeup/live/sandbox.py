@@ -14,10 +14,9 @@ from takeup import checks
 from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.errors import InputError
-from takeup.live.course import Course
-from takeup.live.people import meet
-from takeup.live.process import Say, attend
-from takeup.live.rehearsal import SEEN
+from takeup.live.job_process import Say, attend
+from takeup.live.simulated_units import SEEN, meet
+from takeup.live.time_series import TimeSeries
 from takeup.live.trial import Trial
 from takeup.space import Space
 from takeup.store import Store
@@ -137,7 +136,7 @@ class Play:
         }
 
 
-def _regret(course: Course, gaps: FloatArray) -> list[tuple[int, float]]:
+def _regret(course: TimeSeries, gaps: FloatArray) -> list[tuple[int, float]]:
     """The regret so far after each part of the course, in expectation over what people do."""
     curve, total = [(0, 0.0)], 0.0
     for point in course.overall:
@@ -146,7 +145,7 @@ def _regret(course: Course, gaps: FloatArray) -> list[tuple[int, float]]:
     return curve
 
 
-def _charts(course: Course, regrets: Mapping[str, list[tuple[int, float]]]) -> dict[str, str] | None:
+def _charts(course: TimeSeries, regrets: Mapping[str, list[tuple[int, float]]]) -> dict[str, str] | None:
     from takeup import charts
 
     if not charts.available():

@@ -8,17 +8,22 @@ from scipy.special import betaincinv
 
 from takeup.checks import FloatArray, IntArray
 from takeup.evidence import Evidence
-from takeup.live.course import SampleRatio, sample_ratio_of
-from takeup.live.modelcheck import Exclusion, exclusion_of
+from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
 from takeup.live.progress import Progress, progress_of
+from takeup.live.time_series import SampleRatio, sample_ratio_of
+from takeup.policies.base import LivePolicy
+from takeup.policies.beliefs import Exact
+from takeup.policies.latent import Chains
 from takeup.posterior import dirichlet
-from takeup.randomness import stream
+from takeup.randomness import Random, stream
 from takeup.trial.book import Book
-from takeup.trial.design import Believing, Design
+from takeup.trial.design import Design
+from takeup.trial.stopping import StoppingAdvice, advise, most_probable
 
 LEVEL = 0.95
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 _MOST_DRAWS, _LEAST_DRAWS, _MOST_NUMBERS = 4_000, 200, 2_000_000
+_MOST_CHAINS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +34,6 @@ class Estimate:
     low: float
     high: float
     n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Withheld:
-    """Something that is not shown, and why."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +100,7 @@ class GroupSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
-    """Whether the spec's stopping rule advises an end; nothing ends by itself."""
-
-    stop: bool
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
+class TrialSummary:
     """Everything but the log.
 
     Attributes:
@@ -118,7 +108,9 @@ class Summary:
         policy: the policy's name.
         overall: all contexts together.
         contexts: each by itself.
-        exclusion: whether outcomes depend on the proposal beyond the action.
+        ignorable: whether those who comply are like those who do not: no trace of the proposal in the outcomes of an
+            action. `takeup.check_ignorable`.
+        exclusion: whether proposals act through actions alone. `takeup.check_exclusion`.
         sample_ratio: whether proposals came as their logged probabilities say.
         advice: what the stopping rule says.
     """
@@ -127,39 +119,29 @@ class Summary:
     policy: str
     overall: GroupSummary
     contexts: tuple[GroupSummary, ...]
-    exclusion: Exclusion | Withheld
+    ignorable: ModelCheck | Withheld
+    exclusion: ModelCheck | Withheld
     sample_ratio: SampleRatio
-    advice: Advice
+    advice: StoppingAdvice
 
 
-def summary_of(book: Book, late: int) -> Summary:
+def summary_of(book: Book, late: int) -> TrialSummary:
     """The summary that a book with its whole time series shows: a function of the book alone."""
     design = book.design
     evidence = Evidence(design.space, book.counts)
     readings = _Readings.of(design, evidence, book)
     contexts = tuple(readings.at(x) for x in range(len(design.space.contexts)))
-    reason = not_identified(design, evidence)
-    return Summary(
+    ignorable, sample_ratio = ignorable_of(design, evidence), sample_ratio_of(book)
+    return TrialSummary(
         progress=progress_of(book, late),
         policy=design.policy.name,
         overall=contexts[0] if len(contexts) == 1 else readings.overall(),
         contexts=contexts,
-        exclusion=exclusion_of(evidence) if reason is None else Withheld(reason),
-        sample_ratio=sample_ratio_of(book),
-        advice=_advice(design, book.decisions, contexts),
+        ignorable=ignorable,
+        exclusion=exclusion_of(design, evidence),
+        sample_ratio=sample_ratio,
+        advice=_advice(book, contexts, ignorable, sample_ratio),
     )
-
-
-def not_identified(design: Design, evidence: Evidence) -> str | None:
-    """Why compliance and outcomes by action cannot be told, if they cannot."""
-    if design.spec.compliance == "never":
-        return (
-            "compliance is never reported in this trial: the data determine the value of each proposal, and neither"
-            " compliance nor what an action by itself does"
-        )
-    if not evidence.compliance.any():
-        return "no implemented action has been reported yet"
-    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,13 +165,11 @@ class _Readings:
         def rewards(counts: IntArray) -> FloatArray:
             return np.asarray(dirichlet(counts.astype(np.float64) + 1, rng, (draws,)) @ reward)
 
-        policy = design.policy
-        known = policy.posterior(evidence, rng) if isinstance(policy, Believing) else None
         return cls(
             design,
             evidence,
             rewards(evidence.proposed_outcomes),
-            None if known is None else known.sample(rng, draws).value(),
+            values_by_model(design.policy, evidence, rng, draws),
             None if design.space.intended is None else rewards(evidence.complied_outcomes),
             rewards(evidence.implemented_outcomes),
         )
@@ -263,6 +243,15 @@ class _Readings:
         return tuple(_shares(row) for row in counts[..., :-1, :].sum(axis=(0, 3)))
 
 
+def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:
+    """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
+    beliefs = [policy.beliefs(evidence, x, rng) for x in range(len(evidence.space.contexts))]
+    if any(isinstance(each, Exact) for each in beliefs):
+        return None
+    many = min(draws, _MOST_CHAINS) if any(isinstance(each, Chains) for each in beliefs) else draws
+    return np.stack([each.values(rng, many) for each in beliefs], axis=1)
+
+
 def _weighted(draws: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The mixture over contexts, and how often each entry is the largest."""
     values = np.einsum("dxk,x->dk", draws, weights)
@@ -286,20 +275,33 @@ def _shares(counts: IntArray) -> tuple[Estimate, ...]:
     )
 
 
-def _advice(design: Design, decisions: int, contexts: Sequence[GroupSummary]) -> Advice:
-    """An end is advised at the maximum size, or once one proposal is best, with the asked probability, everywhere."""
-    rule, reasons = design.spec.stopping, []
-    if rule.maximum is not None and decisions >= rule.maximum:
-        reasons.append(f"{decisions} decisions have been made, and the maximum is {rule.maximum}")
-    if rule.probability_best is not None:
-        sure = [max(_probability_best(p) for p in group.proposals) for group in contexts]
-        if min(sure) >= rule.probability_best:
-            where = "" if len(contexts) == 1 else "in every context "
-            reasons.append(f"{where}one proposal is best with probability {min(sure):.3f} or more")
-    return Advice(bool(reasons), tuple(reasons))
+def _advice(
+    book: Book, contexts: Sequence[GroupSummary], ignorable: ModelCheck | Withheld, sample_ratio: SampleRatio
+) -> StoppingAdvice:
+    """What the spec's stopping rule says; nothing once the trial has stopped."""
+    design, rule = book.design, book.design.spec.stopping
+    if book.state == "stopped":
+        return StoppingAdvice()
+    if rule.probability_best is None:
+        return advise(book.decisions, rule.maximum, ())
+    by_model, withheld = rule.reading == "policy", None
+    if sample_ratio.alarm:
+        withheld = "proposals did not come as often as the probabilities in the log say"
+    elif by_model:
+        withheld = _model_fails(design.policy, ignorable)
+    field, said = "model_probability_best" if by_model else "probability_best", []
+    for group in contexts:
+        best = {each.label: getattr(each, field) for each in group.proposals}
+        context = group.context if len(contexts) > 1 else None
+        said.append(most_probable(best, rule.probability_best, rule.reading, context=context, withheld=withheld))
+    return advise(book.decisions, rule.maximum, said)
 
 
-def _probability_best(proposal: ProposalSummary) -> float:
-    """By the policy's own model where it has one."""
-    model = proposal.model_probability_best
-    return proposal.probability_best if model is None else model
+def _model_fails(policy: LivePolicy, ignorable: ModelCheck | Withheld) -> str | None:
+    """Why a policy's own model cannot be relied on, where it takes compliance for ignorable and it is not."""
+    if not policy.ignorable:
+        return None
+    assumes = f"{policy.name} takes those who comply to be like those who do not"
+    if isinstance(ignorable, Withheld):
+        return f"{assumes}, which cannot be checked: {ignorable.reason}"
+    return f"{assumes}, and they differ" if ignorable.alarm else None

@@ -14,9 +14,9 @@ from takeup.evidence import Evidence
 from takeup.live import export
 from takeup.live.anchors import Anchor
 from takeup.live.auditing import Audit, audit
-from takeup.live.course import Course, course_of
 from takeup.live.progress import Progress, progress_of
-from takeup.live.summary import Summary, summary_of
+from takeup.live.summary import TrialSummary, summary_of
+from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
 from takeup.trial import spec as specs
@@ -250,7 +250,7 @@ class Trial:
         at = self.store.clock()
         return self.store.read(lambda connection: progress_in(connection, self.id, at))
 
-    def summary(self) -> Summary:
+    def summary(self) -> TrialSummary:
         """What the trial has found so far; unblinds."""
         at = self.store.clock()
         book, late = self.store.read(
@@ -263,9 +263,9 @@ class Trial:
         book = self.store.read(lambda connection: reading.snapshot(connection, self.id, course=False))
         return Evidence(book.design.space, book.counts)
 
-    def course(self) -> Course:
+    def course(self) -> TimeSeries:
         """Allocation and probability best over time; unblinds."""
-        return course_of(self.store.read(lambda connection: reading.snapshot(connection, self.id)))
+        return time_series_of(self.store.read(lambda connection: reading.snapshot(connection, self.id)))
 
     def log(
         self,
@@ -287,12 +287,18 @@ class Trial:
 
         return self.store.read(look)
 
-    def export(self, file: str | Path | IO[bytes], format: export.Format = "csv", *, blinded: bool = False) -> None:  # noqa: A002  # the word that people use
+    def export(
+        self,
+        file: str | Path | IO[bytes],
+        format: export.Format | None = None,  # noqa: A002  # the word that people use
+        *,
+        blinded: bool = False,
+    ) -> None:
         """Write a row a decision to a path or a binary file.
 
         Args:
-            file: where to.
-            format: csv, parquet or jsonl.
+            file: where to; the name's ending says which format, .csv, .parquet or .jsonl.
+            format: csv, parquet or jsonl, whatever the name; for a file without one csv where left out.
             blinded: leave out arms, outcomes and probabilities.
         """
         at, columns = self.store.clock(), export.columns_of(blinded=blinded)

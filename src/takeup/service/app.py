@@ -18,8 +18,8 @@ from takeup.service.fast_routes import Application, FastRoute
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.metrics import Metrics
 from takeup.service.middleware import RequestLog, RequestMiddleware
-from takeup.service.pages.boards import Boards
-from takeup.service.pages.watch import Watches
+from takeup.service.pages.live_updates import LiveUpdates
+from takeup.service.pages.render.cache import RenderCache
 from takeup.service.routes import routes
 from takeup.service.service import Service
 from takeup.service.sessions import Sessions
@@ -54,8 +54,8 @@ def create_app(
         Limiter(settings.rate, settings.burst),
         Metrics(lambda: opened.queued),
     )
-    boards = Boards(service)
-    watches = Watches(boards)
+    cache = RenderCache(service)
+    updates = LiveUpdates(cache)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -66,8 +66,8 @@ def create_app(
             ticking.cancel()
             with suppress(asyncio.CancelledError):
                 await ticking
-            await watches.close()
-            await boards.close()
+            await updates.close()
+            await cache.close()
             await service.drafts.close()
             await asyncio.to_thread(opened.close)
             readers.shutdown()
@@ -80,7 +80,7 @@ def create_app(
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    app.state.service, app.state.boards, app.state.watches = service, boards, watches
+    app.state.service, app.state.render_cache, app.state.live_updates = service, cache, updates
     app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     for error in (HTTPException, RequestValidationError, TakeupError):
         app.add_exception_handler(error, problem.handle)

@@ -101,7 +101,7 @@ class Service:
         metrics: how it is doing.
         mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
-        errand: held by what would slow down everything else: one audit or export at a time.
+        long_job: held by what would slow down everything else: one audit or export at a time.
         drafts: what people try out on the pages.
         closing: set when the service is about to stop; answers that last end then.
     """
@@ -115,7 +115,7 @@ class Service:
     metrics: Metrics
     mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
-    errand: asyncio.Lock = field(default_factory=asyncio.Lock)
+    long_job: asyncio.Lock = field(default_factory=asyncio.Lock)
     drafts: Drafts = field(default_factory=Drafts)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 

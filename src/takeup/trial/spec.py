@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from takeup import specfile
 from takeup.specfile import SpaceTable, Table
@@ -40,6 +40,8 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 Duration = Annotated[int, BeforeValidator(seconds), Field(ge=1, le=LONGEST)]
 Seed = Annotated[str, BeforeValidator(seed)]
+Reading: TypeAlias = Literal["intention to treat", "policy"]
+"""How a stopping rule reads the data: by what was proposed, or by the policy's own model."""
 
 
 class LimitsTable(Table):
@@ -50,10 +52,19 @@ class LimitsTable(Table):
 
 
 class StoppingTable(Table):
-    """`[stopping]`: when to advise an end; nothing ends by itself."""
+    """`[stopping]`: when to advise an end, and by which reading of the data; nothing ends by itself."""
 
     probability_best: Annotated[float, Field(gt=0.5, lt=1)] | None = None
     maximum: Annotated[int, Field(ge=1)] | None = None
+    reading: Reading = "intention to treat"
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Specs that were stored before there was a choice keep their text and its hash."""
+        content: dict[str, Any] = dump(self)
+        if self.reading == "intention to treat":
+            content.pop("reading", None)
+        return content
 
 
 class TrialSpec(Table):

@@ -1,17 +1,16 @@
 """The pages of the service: what people see in a browser."""
 
-from takeup.service.pages import board, desk, log, new, sandbox, signing, steer, trials
+from takeup.service.pages import decide_report, log, new_trial, sandbox, sign_in, trial, trials
 from takeup.service.pages.page import Page
 
 PARTS = (
     trials.pages,
-    board.pages,
-    new.pages,
-    desk.pages,
+    trial.pages,
+    new_trial.pages,
+    decide_report.pages,
     log.pages,
-    steer.pages,
     sandbox.pages,
-    signing.pages,  # last, as it takes whatever no other page is
+    sign_in.pages,  # last, as it takes whatever no other page is
 )
 
 

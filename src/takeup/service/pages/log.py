@@ -21,11 +21,11 @@ from takeup.trial.reporting import MOST_NUMBER
 pages = Pages()
 PAGE = 50
 MOST_DECISIONS = 100
-"""So many decisions of one unit are looked for."""
+"""How many decisions of one unit are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """An event as a page shows it.
 
     Attributes:
@@ -117,8 +117,8 @@ def _number(asked: Mapping[str, str], name: str, wrong: dict[str, str]) -> int |
     return int(given)
 
 
-def _line(entry: Logged, unblinded: bool) -> Line:
+def _line(entry: Logged, unblinded: bool) -> LogLine:
     if not unblinded:
-        return Line(entry.sequence, entry.kind, entry.at, entry.decision)
+        return LogLine(entry.sequence, entry.kind, entry.at, entry.decision)
     body = json.dumps(json.loads(entry.body), indent=1, ensure_ascii=False)
-    return Line(entry.sequence, entry.kind, entry.at, entry.decision, entry.hash, event_of(entry.body), body)
+    return LogLine(entry.sequence, entry.kind, entry.at, entry.decision, entry.hash, event_of(entry.body), body)

@@ -10,6 +10,7 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 
+from takeup.errors import InputError
 from takeup.service import problem
 from takeup.service.auth import Handler, admit, media_type
 from takeup.service.body import parse_form
@@ -151,6 +152,14 @@ class Pages:
             return view
 
         return add
+
+
+def sentence(error: Exception) -> str:
+    """An error as a form says it: beside its field, what is allowed there, without the API's name of the field."""
+    if isinstance(error, InputError):
+        return f"Expected: {error.allowed}{f' ({error.hint})' if error.hint else ''}."
+    said = str(error.detail if isinstance(error, Refused) else error)
+    return f"{said[:1].upper()}{said[1:].removesuffix('.')}."
 
 
 def html(content: str, status: int = 200) -> HTMLResponse:

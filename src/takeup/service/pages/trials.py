@@ -8,22 +8,22 @@ from sqlalchemy import Connection
 
 from takeup.live import Progress, progress_in
 from takeup.service.keys import SCOPES
-from takeup.service.pages.board import boards_of
 from takeup.service.pages.page import HOME, READERS, Pages, Visit
+from takeup.service.pages.render.process import Brief
 from takeup.service.pages.templates import plural
-from takeup.service.pages.worker import Brief
+from takeup.service.pages.trial import render_cache_of
 from takeup.store import reading
 
 pages = Pages()
 WAIT = 0.5
-"""So many seconds the page waits for what is not known yet about its trials."""
+"""How many seconds the page waits for what is not known yet about its trials."""
 
 MOST_ASKED = 20
-"""About so many trials at most a page asks."""
+"""How many trials a page asks about, at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TrialLine:
     """A trial of the list.
 
     Attributes:
@@ -53,10 +53,10 @@ async def trials(visit: Visit) -> Response:
     """All trials that the visitor's key is valid in."""
     at = visit.service.store.clock()
 
-    def look(connection: Connection) -> list[Line]:
+    def look(connection: Connection) -> list[TrialLine]:
         names = [name for name in reading.identifiers(connection) if visit.key.covers(name)]
         found = [progress_in(connection, name, at) for name in names]
-        return [Line(each, reading.decided_at(connection, each.trial, each.decisions)) for each in found]
+        return [TrialLine(each, reading.decided_at(connection, each.trial, each.decisions)) for each in found]
 
     lines = await visit.read(lambda: visit.service.store.read(look))
     if visit.unblinded:
@@ -64,18 +64,18 @@ async def trials(visit: Visit) -> Response:
     return visit.page("trials", lines=lines, readable=visit.may(*READERS))
 
 
-async def _told(visit: Visit, lines: list[Line]) -> list[Line]:
+async def _told(visit: Visit, lines: list[TrialLine]) -> list[TrialLine]:
     """The same with what is known about each; what is not known in time comes with the next look."""
-    boards = boards_of(visit.request)
+    cache = render_cache_of(visit.request)
     begun = [each.progress for each in lines if each.progress.decisions]
     newest = sorted(begun, key=lambda each: -each.at)[:MOST_ASKED]
-    await asyncio.gather(*(boards.look(each.trial, "brief", each.sequence, WAIT) for each in newest))
+    await asyncio.gather(*(cache.look(each.trial, "brief", each.sequence, WAIT) for each in newest))
     asked = {each.trial for each in newest}
 
-    def line(each: Line) -> Line:
+    def line(each: TrialLine) -> TrialLine:
         name = each.progress.trial
-        brief = boards.brief(name)
-        awaited = brief is None and name in asked and boards.latest(name, "brief") is None
-        return Line(each.progress, each.decided, brief, awaited)
+        brief = cache.brief(name)
+        awaited = brief is None and name in asked and cache.latest(name, "brief") is None
+        return TrialLine(each.progress, each.decided, brief, awaited)
 
     return [line(each) for each in lines]

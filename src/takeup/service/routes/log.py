@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 from starlette.types import Receive, Scope, Send
 
 from takeup.live import Audit, Trial
-from takeup.live.errand import Errand
 from takeup.live.export import Format
+from takeup.live.long_jobs import LongJob
 from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import AuditShown, EventPage, EventShown, TrialId
 from takeup.service.problem import Refused
@@ -29,7 +29,7 @@ MEDIA: dict[Format, str] = {
     "jsonl": "application/jsonl",
 }
 LONG = 5_000
-"""From this many events on, an errand gets a process of its own, whose start alone takes a second."""
+"""From this many events on, a long job gets a process of its own, whose start alone takes a second."""
 
 _AUDIT = TypeAdapter(Audit)
 _READERS: dict[str, Any] = needs("read-blinded", "read-unblinded", problems=("not-found",))
@@ -96,7 +96,7 @@ async def exported(service: Service, trial: str, kind: Format, *, blinded: bool)
     """All decisions as a temporary file; written by another process where there are many."""
     folder = tempfile.TemporaryDirectory(prefix="takeup-export-")
     file = Path(folder.name) / f"{trial}.{kind}"
-    errand = Errand(
+    long_job = LongJob(
         kind="export",
         database=service.store.url,
         trial=trial,
@@ -111,7 +111,7 @@ async def exported(service: Service, trial: str, kind: Format, *, blinded: bool)
 
     try:
         if await _long(service, trial):
-            await _send(service, errand)
+            await _send(service, long_job)
         else:
             await service.read(here)
     except BaseException:
@@ -132,7 +132,7 @@ async def audit(request: Request, trial: TrialId) -> AuditShown:
 async def audited(service: Service, trial: str) -> Audit:
     """Audit a trial, by another process where it is long."""
     settings = service.settings
-    errand = Errand(
+    long_job = LongJob(
         kind="audit",
         database=service.store.url,
         trial=trial,
@@ -141,10 +141,10 @@ async def audited(service: Service, trial: str) -> Audit:
     )
 
     def here() -> Audit:
-        return Trial(service.store, trial).audit(errand.signed())
+        return Trial(service.store, trial).audit(long_job.signed())
 
     if await _long(service, trial):
-        return _AUDIT.validate_python(await _send(service, errand))
+        return _AUDIT.validate_python(await _send(service, long_job))
     return await service.read(here)
 
 
@@ -173,8 +173,8 @@ async def _long(service: Service, trial: str) -> bool:
     return await _events(service, trial) >= LONG and shared(service.store.url)
 
 
-async def _send(service: Service, errand: Errand) -> dict[str, Any]:
-    if service.errand.locked():
+async def _send(service: Service, long_job: LongJob) -> dict[str, Any]:
+    if service.long_job.locked():
         raise Refused("too-many", "another audit or export is running; try again later", headers={"Retry-After": "5"})
-    async with service.errand:
-        return await errand.send()
+    async with service.long_job:
+        return await long_job.send()

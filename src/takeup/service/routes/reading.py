@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from fastapi import APIRouter, Request
 
-from takeup.live import Course, Progress, Summary, Trial
+from takeup.live import Progress, TimeSeries, Trial, TrialSummary
 from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import TrialId
 from takeup.service.service import service_of, unblinded
@@ -28,7 +28,7 @@ async def progress(request: Request, trial: TrialId) -> Progress:
 
 
 @router.get("/trials/{trial}/summary", **needs("read-unblinded", problems=("not-found",)))
-async def summary(request: Request, trial: TrialId) -> Summary:
+async def summary(request: Request, trial: TrialId) -> TrialSummary:
     """What the trial has found: values, probability best, compliance, regret, checks, advice; unblinds.
 
     What is not identified is withheld, with the reason.
@@ -37,7 +37,7 @@ async def summary(request: Request, trial: TrialId) -> Summary:
 
 
 @router.get("/trials/{trial}/course", **needs("read-unblinded", problems=("not-found",)))
-async def course(request: Request, trial: TrialId) -> Course:
+async def course(request: Request, trial: TrialId) -> TimeSeries:
     """Allocation and probability best over time, in at most 128 points; unblinds."""
     return await _trial(request, trial, Trial.course)
 

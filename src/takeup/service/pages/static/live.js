@@ -1,4 +1,4 @@
-// A trial's board follows the trial: when the service has drawn something new it is fetched and put in place.
+// A trial's dashboard follows the trial: when the service has rendered something new it is fetched and put in place.
 "use strict";
 
 (() => {
@@ -11,8 +11,8 @@
   let connected = null; // not known yet
   let busy = false;
 
-  const board = () => live.querySelector(".board");
-  const drawn = () => Number(board().dataset.drawn);
+  const dashboard = () => live.querySelector(".dashboard");
+  const rendered = () => Number(dashboard().dataset.rendered);
 
   // The same place in a part that replaces another: the element's own id, or the nearest one with its kind.
   function place(element) {
@@ -34,7 +34,7 @@
 
   // Only what has changed is replaced, so that what a person reads or marks stays as it is.
   function show(fresh) {
-    const now = board();
+    const now = dashboard();
     const focus = place(document.activeElement);
     const parts = [...fresh.querySelectorAll("section[id]")];
     const same = parts.length > 0 && parts.map((each) => each.id).join() === [...now.querySelectorAll("section[id]")].map((each) => each.id).join();
@@ -47,6 +47,8 @@
     }
     document.getElementById("moved")?.remove();
     if (same) Object.assign(now.dataset, fresh.dataset);
+    const badge = document.getElementById("state");
+    if (fresh.dataset.state) { badge.className = `state ${fresh.dataset.state}`; badge.textContent = fresh.dataset.state; }
     if (focus && place(document.activeElement) !== focus) live.querySelector(focus)?.focus({ preventScroll: true });
     announce();
   }
@@ -62,7 +64,7 @@
   // Forms depend on whether the trial runs; those of this visitor come with the page itself.
   async function steer() {
     const old = document.getElementById("steer");
-    const state = board().dataset.state;
+    const state = dashboard().dataset.state;
     if (!state || !old || old.dataset.state === state || old.contains(document.activeElement)) return;
     const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
     if (!answer.ok) return;
@@ -80,11 +82,11 @@
     if (busy || marking()) return;
     busy = true;
     try {
-      const answer = await fetch(`${base}/board?after=${drawn()}`);
+      const answer = await fetch(`${base}/dashboard?after=${rendered()}`);
       if (answer.redirected) { location.reload(); return; } // the session has ended
       if (answer.status === 200) {
         const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
-        const fresh = parsed.querySelector(".board");
+        const fresh = parsed.querySelector(".dashboard");
         if (fresh) show(document.adoptNode(fresh));
         await steer();
       }
@@ -96,9 +98,9 @@
   let stream = null;
   function listen() {
     if (stream || document.hidden) return;
-    stream = new EventSource(`${base}/stream?after=${drawn()}`);
+    stream = new EventSource(`${base}/stream?after=${rendered()}`);
     stream.onopen = () => { connected = true; };
-    stream.onmessage = (event) => { wanted = JSON.parse(event.data).drawn; follow(); };
+    stream.onmessage = (event) => { wanted = JSON.parse(event.data).rendered; follow(); };
     stream.onerror = () => {
       connected = false;
       if (stream && stream.readyState === EventSource.CLOSED) { stream = null; setTimeout(listen, 30000); }
@@ -112,12 +114,12 @@
   listen();
 
   function since() {
-    const seconds = Math.max(0, Math.round((Date.now() - drawn() / 1000) / 1000));
+    const seconds = Math.max(0, Math.round((Date.now() - rendered() / 1000) / 1000));
     const ago = seconds < 90 ? `${seconds} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
-    age.hidden = drawn() === 0;
+    age.hidden = rendered() === 0;
     age.classList.toggle("live", connected === true);
     age.textContent = { true: "live, ", false: "not connected, ", null: "" }[connected] + `drawn ${ago} ago`;
-    if (wanted > drawn() && !document.hidden) follow();
+    if (wanted > rendered() && !document.hidden) follow();
   }
   since();
   setInterval(since, 1000);

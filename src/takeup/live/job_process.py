@@ -1,0 +1,37 @@
+"""Work in a process of its own: what to do comes as JSON on standard input, and progress and result go out as lines."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from takeup.errors import TakeupError
+
+Say = Callable[[float], None]
+"""Called with how much of the work is done, from 0 to 1."""
+
+NICENESS = 15
+CPU_SECONDS = 120
+"""How long a process may compute: one that nobody waits for any more ends then."""
+
+
+def attend(work: Callable[[dict[str, Any], Say], dict[str, Any]]) -> None:
+    """Do what standard input says, after everything else that the machine has to do.
+
+    Lines of standard output are `{"progress": 0.5}`, and at the end `{"result": ..}` or `{"problem": ".."}`.
+    """
+    if sys.platform != "win32":
+        import resource
+
+        os.nice(NICENESS)
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    try:
+        _line({"result": work(json.load(sys.stdin), lambda share: _line({"progress": share}))})
+    except TakeupError as error:
+        _line({"problem": str(error)})
+
+
+def _line(content: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(content) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,96 @@
+"""Long jobs: an audit or an export of a large trial, in a process of its own.
+
+Both read a whole log. In a thread they would compete with decisions for the interpreter; in a process they take the
+other core. What to do comes as JSON on standard input, as a database's URL may hold a password, and nobody lists
+standard input.
+"""
+
+import asyncio
+import json
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from takeup.errors import StoreError
+from takeup.live import export
+from takeup.live.anchors import Anchor, read_anchors, read_key
+from takeup.live.auditing import audit
+from takeup.pipes import running
+from takeup.store import looking
+
+Kind = Literal["audit", "export"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongJob:
+    """What to do.
+
+    Attributes:
+        kind: audit, or export.
+        database: where the trial is.
+        trial: which trial.
+        anchors: the file of anchors to compare with.
+        anchor_key: the file of their key.
+        file: where to export to.
+        format: csv, parquet or jsonl.
+        blinded: whether to leave out what unblinds.
+        at: what time it is.
+    """
+
+    kind: Kind
+    database: str
+    trial: str
+    anchors: str | None = None
+    anchor_key: str | None = None
+    file: str = ""
+    format: export.Format = "csv"
+    blinded: bool = True
+    at: int = 0
+
+    def run(self) -> dict[str, Any]:
+        """Do it; an audit's findings, or nothing."""
+        signed = self.signed()  # before the log is: what is anchored later would be missed in it
+        with looking(self.database) as connection:
+            if self.kind == "audit":
+                return asdict(audit(connection, self.trial, signed))
+            columns = export.columns_of(blinded=self.blinded)
+            export.write(self.file, export.rows_of(connection, self.trial, self.at), columns, self.format)
+        return {}
+
+    def signed(self) -> list[Anchor] | None:
+        """The anchors to compare with."""
+        if self.anchors is None or self.anchor_key is None:
+            return None
+        return read_anchors(self.anchors, read_key(self.anchor_key))
+
+    async def send(self) -> dict[str, Any]:
+        """Have it done by a process of its own, which ends with whoever waits for it.
+
+        Raises:
+            StoreError: the process failed.
+        """
+        process = await asyncio.create_subprocess_exec(
+            *running(__name__),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            out, err = await process.communicate(json.dumps(asdict(self)).encode())
+        except BaseException:
+            process.kill()
+            raise
+        if process.returncode:
+            said = err.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+            raise StoreError(f"the {self.kind} failed: {said[-1]}")
+        found: dict[str, Any] = json.loads(out)
+        return found
+
+
+def main() -> None:
+    """Do what standard input says, and print what was found."""
+    json.dump(LongJob(**json.load(sys.stdin)).run(), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Whether the data of a trial contradict what a model assumes."""
+
+from dataclasses import dataclass
+
+from takeup.diagnostics import check_exclusion, check_ignorable
+from takeup.evidence import Evidence
+from takeup.trial.design import Design
+
+TABLES = 999
+"""How many random tables a p-value rests on where counts are small."""
+
+MOST_INEQUALITIES = 8_000
+"""With more inequalities the exclusion check would keep readers waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Something that is not shown, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """Whether the data contradict an assumption.
+
+    Attributes:
+        alarm: whether they do, however often one has looked: the e-value has reached 20.
+        log_e_value: the logarithm of the e-value against the assumption.
+        p_value: of the assumption; valid for one look that was planned beforehand.
+        used: how many decisions it rests on: those with action and outcome known.
+        detail: what was found, in words.
+    """
+
+    alarm: bool
+    log_e_value: float
+    p_value: float
+    used: int
+    detail: str
+
+
+def not_identified(design: Design, evidence: Evidence) -> str | None:
+    """Why compliance and outcomes by action cannot be told, if they cannot."""
+    if design.spec.compliance == "never":
+        return (
+            "compliance is never reported in this trial: the data determine the value of each proposal, and neither"
+            " compliance nor what an action by itself does"
+        )
+    if not evidence.compliance.any():
+        return "no implemented action has been reported yet"
+    return None
+
+
+def ignorable_of(design: Design, evidence: Evidence) -> ModelCheck | Withheld:
+    """Whether outcomes depend on the proposal once the action is known: `takeup.check_ignorable`."""
+    reason = not_identified(design, evidence)
+    if reason is not None:
+        return Withheld(reason)
+    found = check_ignorable(evidence, draws=TABLES)
+    return ModelCheck(found.doubtful_at_any_time, found.log_e_value, found.p_value, found.used, found.summary())
+
+
+def exclusion_of(design: Design, evidence: Evidence) -> ModelCheck | Withheld:
+    """Whether proposals act on outcomes past the action: `takeup.check_exclusion`."""
+    contexts, proposals, actions, levels = evidence.space.shape
+    reason = not_identified(design, evidence)
+    if reason is None and contexts * actions * proposals**levels > MOST_INEQUALITIES:
+        reason = "there are too many inequalities to test while you wait; takeup.check_exclusion tests them"
+    if reason is not None:
+        return Withheld(reason)
+    found = check_exclusion(evidence)
+    if not found.inequalities:
+        return Withheld("there are no two proposals to compare yet")
+    return ModelCheck(found.violated_at_any_time, found.log_e_value, found.p_value, found.used, found.summary())

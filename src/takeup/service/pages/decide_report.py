@@ -1,0 +1,169 @@
+"""Deciding and reporting by hand, for a site with no software of its own."""
+
+import asyncio
+import secrets
+from typing import Any, TypeVar
+
+from fastapi import Response
+
+from takeup.errors import ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
+from takeup.service.pages.page import Pages, Visit, sentence
+from takeup.service.problem import Refused
+from takeup.store import reading
+from takeup.trial import Ask, Command, Decide, Design, Report
+from takeup.trial.reporting import MOST_NUMBER
+
+pages = Pages()
+MISSING = "missing"
+PATIENCE = 100
+"""How often a form that was sent twice looks whether its first sending has been answered."""
+
+Reply = TypeVar("Reply")
+
+
+@pages.get("/app/trials/{trial}/decide", "decide")
+async def ask(visit: Visit) -> Response:
+    """A form for a unit."""
+    return await _deciding(visit, dict(visit.request.query_params))
+
+
+@pages.post("/app/trials/{trial}/decide", "decide")
+async def decide(visit: Visit) -> Response:
+    """What to propose to a unit; sent again, the form gets the same answer."""
+    form, key = visit.form, visit.form.get("key") or None
+    context = form.get("context") or None
+    try:
+        asked = Ask(unit=form.get("unit", ""), context=context, occasion=form.get("occasion") or None)
+        made = await _submit(visit, Decide(ask=asked, key=key, by=visit.key.shown), key)
+    except ReusedKeyError:
+        return await _deciding(
+            visit, form, "This form was sent before, for another unit. Look again, and send it.", 409
+        )
+    except (ConflictError, StateError) as error:
+        return await _deciding(visit, form, sentence(error), 409)
+    except InputError as error:
+        return await _deciding(visit, form, sentence(error), 422, error.argument)
+    return visit.page("decided", trial=visit.trial, made=made)
+
+
+@pages.get("/app/trials/{trial}/report", "report")
+async def tell(visit: Visit) -> Response:
+    """A form for what became of a decision."""
+    return await _reporting(visit, dict(visit.request.query_params))
+
+
+@pages.post("/app/trials/{trial}/report", "report")
+async def report(visit: Visit) -> Response:
+    """Take a report, or ask why it contradicts an earlier one."""
+    form, key = visit.form, visit.form.get("key") or None
+    try:
+        command = _report(visit, key)
+        receipt = await _submit(visit, command, key)
+    except ReusedKeyError:
+        wrong = "This form was sent before, with something else in it. Look again, and send it."
+        return await _reporting(visit, form, wrong, 409)
+    except ConflictError as error:
+        said = f" {sentence(error)}" if visit.unblinded else ""
+        wrong = f"This contradicts an earlier report.{said} If it is a correction, say why, and send it again."
+        return await _reporting(visit, form, wrong, 409, "reason")
+    except NotFoundError as error:
+        return await _reporting(visit, form, sentence(error), 404, "unit" if form.get("unit") else "decision")
+    except InputError as error:
+        return await _reporting(visit, form, sentence(error), 422, error.argument)
+    return await _reporting(visit, {}, receipt=receipt, told=command)
+
+
+def _report(visit: Visit, key: str | None) -> Report:
+    """What was filled in."""
+    form = visit.form
+    number = form.get("decision", "")
+    if number and not (number.isascii() and number.isdecimal() and int(number[:20]) <= MOST_NUMBER):
+        raise InputError("decision", repr(number)[:60], "a decision's number")
+    if number and form.get("unit"):
+        raise InputError("unit", repr(form["unit"])[:60], "either a unit or a decision's number, not both")
+    if not number and not form.get("unit"):
+        raise InputError("unit", "nothing", "a unit or a decision's number")
+    told = {name: form.get(name, "") for name in ("implemented", "outcome")}
+    if not any(told.values()):
+        raise InputError("outcome", "nothing", "what was done, what came of it, or that it will never be known")
+    return Report(
+        decision=int(number) if number else None,
+        unit=form.get("unit") or None,
+        occasion=form.get("occasion") or None,
+        implemented=_value(told["implemented"]),
+        outcome=_value(told["outcome"]),
+        missing=tuple(name for name, value in told.items() if value == MISSING),
+        reason=form.get("reason") or None,
+        key=key,
+        by=visit.key.shown,
+    )
+
+
+def _value(told: str) -> int | None:
+    """An index, which no label can be mistaken for."""
+    if told in ("", MISSING):
+        return None
+    if not (told.isascii() and told.isdecimal()):
+        raise InputError("report", repr(told)[:60], "one of the actions and outcomes that are offered")
+    return int(told[:9])
+
+
+async def _submit(visit: Visit, command: Command[Reply], key: str | None) -> Reply:
+    """Hand in a command; a double click waits for the answer that its first half gets."""
+    for _ in range(PATIENCE):
+        try:
+            return await visit.service.submit(visit.trial, command, key)
+        except Refused as error:
+            if error.kind != "in-flight":
+                raise
+            await asyncio.sleep(0.05)
+    return await visit.service.submit(visit.trial, command, key)
+
+
+async def _deciding(
+    visit: Visit, fields: Any, wrong: str | None = None, status: int = 200, place: str | None = None
+) -> Response:
+    design, state = await visit.read(lambda: _known(visit))
+    return visit.page(
+        "decide",
+        status,
+        trial=visit.trial,
+        design=design,
+        state=state,
+        fields=fields,
+        wrong=_placed(wrong, place, ("unit", "occasion", "context")),
+        key=secrets.token_urlsafe(16),
+    )
+
+
+async def _reporting(
+    visit: Visit,
+    fields: Any,
+    wrong: str | None = None,
+    status: int = 200,
+    place: str | None = None,
+    **values: Any,
+) -> Response:
+    design, _ = await visit.read(lambda: _known(visit))
+    places = ("unit", "occasion", "decision", "implemented", "outcome", "reason")
+    return visit.page(
+        "report",
+        status,
+        trial=visit.trial,
+        design=design,
+        fields=fields,
+        wrong=_placed(wrong, place, places),
+        correcting=place == "reason" or bool(fields.get("reason")),
+        key=secrets.token_urlsafe(16),
+        **{"receipt": None, "told": None, **values},
+    )
+
+
+def _placed(wrong: str | None, place: str | None, places: tuple[str, ...]) -> dict[str, str]:
+    """What is wrong, at its field or at the top."""
+    return {} if wrong is None else {place if place in places else "": wrong}
+
+
+def _known(visit: Visit) -> tuple[Design, str]:
+    head = visit.service.store.read(lambda connection: reading.head(connection, visit.trial))
+    return Design.of_text(head.spec), str(head.state)

@@ -1,0 +1,1 @@
+"""What pages show of trials, rendered in another process and kept for all readers."""

@@ -1,0 +1,101 @@
+"""The process that renders: it takes tasks from its standard input until that ends."""
+
+import signal
+import time
+from contextlib import suppress
+
+from takeup.live.findings import Findings, findings_of, leader_of, probability_of
+from takeup.live.model_checks import Withheld
+from takeup.live.summary import Estimate, GroupSummary
+from takeup.pipes import packed, standard, unpacked
+from takeup.service.pages import sentences
+from takeup.service.pages.render.process import Brief, Rendered, RenderTask, lower_priority
+from takeup.service.pages.templates import count, render
+from takeup.service.pages.trial_charts import page_charts, readings, unread
+from takeup.store import looking, reading
+from takeup.trial.book import Book
+
+MOST_CONTEXTS = 24
+"""How many contexts have a table of their own."""
+
+
+def render_trial(task: RenderTask) -> Rendered:
+    """What pages show of a trial."""
+    began = time.process_time()
+    book, late = task.book or _read(task)
+    found = findings_of(book, late)
+    return Rendered.of(
+        dashboard(found, task.at) if task.full else "",
+        sequence=book.sequence,
+        at=task.at,
+        lasts=not found.window,
+        brief=Brief(sentences.standing(found), tuple(sentences.warnings(found))),
+        seconds=time.process_time() - began,
+        state=book.state,
+    )
+
+
+def dashboard(found: Findings, at: int) -> str:
+    """The dashboard as HTML."""
+    summary = found.summary
+    contexts = summary.contexts if len(summary.contexts) > 1 else ()
+    return render(
+        "dashboard",
+        found=found,
+        progress=summary.progress,
+        at=at,
+        headline=sentences.headline(found),
+        checks=sentences.checks(found),
+        notes=[(each.kind, sentences.disagreement(each)) for each in found.disagreements],
+        charts=page_charts(found),
+        readings=readings(found, summary.overall),
+        unread=unread(found),
+        contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
+        contexts_left=max(0, len(contexts) - MOST_CONTEXTS),
+        regret=_sum(summary.overall.regret),
+        withheld=summary.overall.compliance.reason if isinstance(summary.overall.compliance, Withheld) else None,
+    )
+
+
+def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
+    leader, known = leader_of(group), sum(each.value.n for each in group.proposals)
+    columns, rows = readings(found, group)
+    return {
+        "label": group.context,
+        "decisions": group.decisions,
+        "leader": f"{leader.label}, {sentences.chance(probability_of(leader))}" if known >= sentences.FEW else "",
+        "regret": _sum(group.regret),
+        "columns": ("proposal", "decisions", *columns[1:]),
+        "rows": [(row[0], count(each.decisions), *row[1:]) for row, each in zip(rows, group.proposals, strict=True)],
+    }
+
+
+def _sum(estimate: Estimate) -> str:
+    """An estimate in units of reward, to the tenth."""
+    mean, low, high = (f"{each:,.1f}" for each in (estimate.mean, estimate.low, estimate.high))
+    return f"{mean} ({low} to {high})"
+
+
+def _read(task: RenderTask) -> tuple[Book, int]:
+    with looking(task.database) as connection:
+        return reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
+
+
+def main() -> None:
+    """Take tasks until the input ends, which it does with whoever asks."""
+    lower_priority()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this process
+    tasks, answers = standard()
+    with suppress(EOFError):
+        while True:
+            task: RenderTask = unpacked(tasks)
+            try:
+                answer: Rendered | str = render_trial(task)
+            except Exception as error:  # the process stays, and the page says what happened
+                answer = f"{type(error).__name__}: {error}"
+            answers.write(packed(answer))
+            answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""What a trial's findings mean, in sentences."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from takeup.live import Progress
+from takeup.live.findings import Disagreement, Findings, probability_of
+from takeup.live.model_checks import ModelCheck, Withheld
+from takeup.service.pages.templates import count, percent, plural
+
+FAR = 0.1
+"""The headline adds the probability by intention to treat where the policy's model is further away from it."""
+
+FEW = 20
+"""With fewer decisions a check that does not sound says nothing, and no proposal is called the best."""
+
+State = Literal["fine", "sounds", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that must hold if the trial is to be trusted.
+
+    Attributes:
+        name: what it is called.
+        state: whether it holds as far as the data tell.
+        short: the verdict, for a list.
+        words: what that means.
+        detail: the figures behind it.
+    """
+
+    name: str
+    state: State
+    short: str
+    words: str
+    detail: str = ""
+
+
+def headline(found: Findings) -> str:
+    """How the trial stands, in a sentence."""
+    progress = found.summary.progress
+    if not progress.decisions:
+        return "No decision has been made yet."
+    if not progress.outcomes_counted:
+        return f"{plural(progress.decisions, 'decision')}; no outcome is known yet; {pending(progress)}."
+    return "; ".join([standing(found), *_more(found), pending(progress)]) + "."
+
+
+def standing(found: Findings) -> str:
+    """Which proposal is best, and how surely; no more than that it is early where few outcomes are known."""
+    known, leader, split = found.summary.progress.outcomes_counted, found.leader, found.split
+    if not known:
+        return "No outcome is known yet"
+    if known < FEW:
+        return f"Too early to say which is best, with {plural(known, 'known outcome')}"
+    if split is not None:
+        return f"By intention to treat {split.proposal} is best with probability {chance(split.probability)}"
+    said, plain = f"{leader.label} is best with probability {chance(probability_of(leader))}", leader.probability_best
+    return f"{said} ({chance(plain)} by intention to treat)" if abs(plain - probability_of(leader)) > FAR else said
+
+
+def blinded_headline(progress: Progress) -> str:
+    """The same without a word about any arm."""
+    if not progress.decisions:
+        return "No decision has been made yet."
+    known = f"the outcome of {count(progress.outcomes_counted)} is known"
+    return f"{plural(progress.decisions, 'decision')}; {known}; {pending(progress)}."
+
+
+def pending(progress: Progress) -> str:
+    """What is still to come."""
+    if not progress.outcomes_pending:
+        return "no outcome pending"
+    some = "all" if progress.outcomes_late == progress.outcomes_pending else count(progress.outcomes_late)
+    late = f", {some} of them late" if progress.outcomes_late else ""
+    return f"{plural(progress.outcomes_pending, 'outcome')} pending{late}"
+
+
+def chance(probability: float) -> str:
+    """A probability that draws have estimated: never quite 0 or 1."""
+    return ">\u00a00.99" if probability > 0.99 else "<\u00a00.01" if probability < 0.01 else f"{probability:.2f}"
+
+
+def _more(found: Findings) -> Iterator[str]:
+    """What the policy's model says where that is something else, and how many complied."""
+    leader, split = found.leader, found.split
+    if found.summary.progress.outcomes_counted < FEW:
+        return
+    if split is not None:
+        yield f"the policy's own model says {split.other} ({chance(split.other_probability)})"
+    intended, z = found.space.intended, found.space.proposals.index(leader.label)
+    row = found.taken()[z]
+    known = sum(row)
+    if intended is not None and known:
+        yield f"{percent(row[intended[z]] / known)} of those offered {leader.label} took it"
+
+
+def checks(found: Findings) -> list[Check]:
+    """Whether to trust it."""
+    summary = found.summary
+    return [_ratio(found), _ignorable(summary.ignorable), _exclusion(summary.exclusion), _late(summary.progress)]
+
+
+def warnings(found: Findings) -> list[str]:
+    """What a reader of a list should know before anything else; empty where all is well."""
+    said = [check.short for check in checks(found) if check.state == "sounds"]
+    if any(each.kind != "open" for each in found.disagreements):
+        said.append("Readings of the data disagree")
+    advice = found.summary.advice
+    if advice.stop:
+        arms = dict.fromkeys(each.arm for each in advice.contexts if each.reached)
+        said.append("The stopping rule advises an end" + (f": best is {', '.join(arms)}" if arms else ""))
+    return said
+
+
+def disagreement(found: Disagreement) -> str:
+    """In plain language."""
+    if found.kind == "selection":
+        return (
+            f"Those who were offered {found.proposal} and took it fared otherwise than all who took {found.other}:"
+            " their intervals do not overlap. Who complies is not like who does not, and comparing by what was taken"
+            " misleads."
+        )
+    both = (
+        f"By intention to treat {found.proposal} is best (probability {chance(found.probability)});"
+        f" {'by ' if found.reading != 'as treated' else ''}{found.reading} it is {found.other}"
+        f" ({chance(found.other_probability)})."
+    )
+    if found.kind == "open":
+        return f"{both} Neither is sure yet."
+    return (
+        f"{both} They cannot both be right. Intention to treat rests on the proposals alone, which were drawn at"
+        " random; the other assumes that those who comply are like those who do not."
+    )
+
+
+def _ratio(found: Findings) -> Check:
+    ratio, name = found.summary.sample_ratio, "Sample ratio"
+    scores = ", ".join(f"{label}: {z:.1f}" for label, z in ratio.z.items() if z is not None)
+    detail = f"Scores {scores or 'none'}; p = {ratio.p_value:.2g}. It sounds below 0.001."
+    if not found.summary.progress.decisions:
+        return Check(name, "unknown", "No proposal yet", "There is no proposal to count yet.")
+    if ratio.alarm:
+        words = (
+            "Proposals did not come as often as the probabilities in the log say. Some decisions are missing, were made"
+            " twice or were not drawn from these probabilities: find out which before you use the results."
+        )
+        return Check(name, "sounds", "Proposals did not come as often as the log says", words, detail)
+    if found.summary.progress.decisions < FEW:
+        return _early(name, "Proposals", found.summary.progress.decisions, "decision", detail)
+    words = "Proposals came as often as the probabilities in the log say, adapting as they do."
+    return Check(name, "fine", "Proposals came as often as logged", words, detail)
+
+
+def _ignorable(found: ModelCheck | Withheld) -> Check:
+    name = "Ignorable compliance"
+    if isinstance(found, Withheld):
+        return Check(name, "unknown", "Compliance not checked", f"Not checked: {found.reason}.")
+    if not found.used:
+        return Check(name, "unknown", "Compliance not checked", "No decision has both action and outcome known.")
+    if found.alarm:
+        words = (
+            "Who complies differs from who does not: outcomes depend on the proposal even among those who took the same"
+            " action. TS-Obs and TS-Lat, and everything read by action taken, can be wrong here. Intention to treat is"
+            " not."
+        )
+        return Check(name, "sounds", "Those who comply differ from those who do not", words, found.detail)
+    if found.used < FEW:
+        return _early(name, "Compliance", found.used, "known outcome", found.detail)
+    words = (
+        "Nothing says that those who comply differ from those who do not. That is no proof: small differences need many"
+        " decisions to show. You may look as often as you like."
+    )
+    return Check(name, "fine", "Compliers look like the others", words, found.detail)
+
+
+def _early(name: str, what: str, number: int, noun: str, detail: str) -> Check:
+    """Silence means nothing yet."""
+    return Check(name, "unknown", f"{what} not judged yet", f"Too early to say, with {plural(number, noun)}.", detail)
+
+
+def _exclusion(found: ModelCheck | Withheld) -> Check:
+    name = "Exclusion"
+    if isinstance(found, Withheld):
+        return Check(name, "unknown", "Direct effects not checked", f"Not checked: {found.reason}.")
+    if found.alarm:
+        words = (
+            "A proposal acts on outcomes in another way than through the action, or actions or outcomes are recorded"
+            " differently after one proposal than after another."
+        )
+        return Check(name, "sounds", "A proposal acts past the action taken", words, found.detail)
+    words = "Nothing says that a proposal acts on outcomes past the action that was taken. That is no proof."
+    return Check(name, "fine", "No direct effect of proposals seen", words, found.detail)
+
+
+def _late(progress: Progress) -> Check:
+    late, name = progress.outcomes_late, "Late outcomes"
+    if not late:
+        return Check(name, "fine", "No outcome is late", "No outcome window has closed without an outcome.")
+    words = (
+        "Their window has closed and nobody has reported them. If some outcomes are slower to be reported than others,"
+        " the values are off: ask for them, or declare them missing."
+    )
+    return Check(name, "sounds", f"{plural(late, 'outcome')} late", words)

@@ -1,0 +1,270 @@
+"""A spec as a form: what was filled in becomes a spec, or says field by field what is wrong with it."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from takeup.errors import InputError, TakeupError
+from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed
+from takeup.service.body import parse_json, parse_toml
+from takeup.service.pages.choices import USUAL, choices, chosen
+from takeup.service.pages.page import sentence
+from takeup.service.problem import Refused
+from takeup.space import Space
+from takeup.specfile import SpaceTable, SpecError
+from takeup.trial import Design, TrialSpec
+from takeup.trial.spec import SECONDS
+
+Fields = Mapping[str, str]
+Wrong = dict[str, str]
+"""What is wrong, by field; the empty name is the whole form."""
+
+BLANK: Fields = {
+    "by": "form",
+    "proposals": "usual care\nnew drug",
+    "outcome-0": "not well",
+    "utility-0": "0",
+    "outcome-1": "well",
+    "utility-1": "1",
+    "policy": USUAL,
+    "compliance": "always",
+    "decisions": "one",
+    "floor": "0",
+    "ceiling": "100",
+    "burn_in": "20",
+}
+"""What a new form begins with."""
+
+MOST_LEVELS = 100
+ROWS = 4
+"""How many outcome levels are asked for, at least."""
+
+_LISTS = ("proposals", "implemented", "contexts", "intended")
+_PLACES = {
+    "space.size": "proposals",
+    "space.outcomes": "outcome-0",
+    "space.utility": "utility-0",
+    "stopping.probability_best": "probability_best",
+    "stopping.maximum": "maximum",
+    "limits": "floor",
+}
+"""Where an error of a spec is shown, if not at the field of the key's last name."""
+
+_BOUNDS = {"probability_best": "a number above 50 and below 100"}
+"""What is allowed where the form and the spec count in different units."""
+
+
+def levels(fields: Fields) -> list[tuple[int, str, str]]:
+    """The rows of outcome levels: their place, label and utility; two more than are filled in."""
+    filled = [i for i in range(MOST_LEVELS) if fields.get(f"outcome-{i}") or fields.get(f"utility-{i}")]
+    many = min(MOST_LEVELS, max(ROWS, max(filled, default=0) + 3))
+    return [(i, fields.get(f"outcome-{i}", ""), fields.get(f"utility-{i}", "")) for i in range(many)]
+
+
+def read(fields: Fields) -> tuple[Design | None, TrialSpec | None, Wrong]:
+    """The design and the spec (which may hold a seed) that were filled in or pasted, or what is wrong."""
+    wrong: Wrong = {}
+    content = _pasted(fields, wrong) if fields.get("by") == "paste" else _content(fields, wrong)
+    try:
+        spec = None if content is None else TrialSpec.model_validate(content)
+    except ValidationError as error:
+        for each in error.errors():
+            place = _place(".".join(str(part) for part in each["loc"]))
+            allowed = str(each["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+            needed = each["type"] in ("missing", "string_too_short")
+            wrong.setdefault(place, "This is needed." if needed else f"Expected: {_BOUNDS.get(place, allowed)}.")
+        spec = None
+    if spec is None or wrong:
+        _check_space(content, wrong)
+        return None, None, _shown(wrong, fields)
+    try:
+        return Design.of(spec, ""), spec, {}
+    except SpecError as error:
+        key = error.argument.removeprefix(": ")
+        said = error.allowed.removeprefix("something else: ")
+        hint = f" ({error.hint})" if error.hint else ""
+        wrong[_place(key)] = f"{_capital(said)}{hint}."
+    except TakeupError as error:
+        wrong[""] = sentence(error)
+    return None, None, _shown(wrong, fields)
+
+
+def fields_of(spec: TrialSpec) -> dict[str, str]:
+    """The form that a spec would be filled in with; as text to paste where the form does not have all of it."""
+    text = spec.model_dump_json(indent=2, exclude={"seed"}, exclude_none=True)
+    choice = chosen(spec.policy)
+    space, limits = spec.space.build(), spec.limits
+    if choice is None or not isinstance(limits.floor, float) or not isinstance(limits.ceiling, float):
+        return {"by": "paste", "text": text}
+    fields = {
+        "by": "form",
+        "name": spec.name,
+        "description": spec.description,
+        "proposals": "\n".join(space.proposals),
+        "implemented": "" if space.implemented == space.proposals else "\n".join(space.implemented),
+        "intended": "",
+        "contexts": "" if space.contexts == ("0",) else "\n".join(space.contexts),
+        "policy": choice.name,
+        "compliance": spec.compliance,
+        "decisions": spec.decisions,
+        "floor": _number(100 * limits.floor),
+        "ceiling": _number(100 * limits.ceiling),
+        "burn_in": str(spec.burn_in),
+        "window": "" if spec.window is None else duration(spec.window),
+        "probability_best": _optional(spec.stopping.probability_best, 100),
+        "maximum": _optional(spec.stopping.maximum),
+    }
+    for i, (label, utility) in enumerate(zip(space.outcomes, space.utility, strict=True)):
+        fields |= {f"outcome-{i}": label, f"utility-{i}": _number(utility)}
+    if space.intended is not None and space.implemented != space.proposals:
+        fields["intended"] = "\n".join(space.implemented[a] for a in space.intended)
+    again, _, _ = read(fields)
+    return fields if again is not None and again.text == Design.of(spec).text else {"by": "paste", "text": text}
+
+
+def assumptions(fields: Fields, space: Space) -> tuple[dict[str, Any], Wrong]:
+    """What a rehearsal assumes: outcome rates, how many people, and how many a day."""
+    wrong: Wrong = {}
+    actions, many = len(space.implemented), len(space.outcomes)
+    rates = assumed(space)
+    if all(f"rate-{a}-{y}" in fields for a in range(actions) for y in range(1, many)):
+        for a in range(actions):
+            given = [_real(fields, f"rate-{a}-{y}", wrong, 0, 100) for y in range(1, many)]
+            row = [0.0 if p is None else p / 100 for p in given]
+            if sum(row) > 1 + 1e-9:
+                wrong.setdefault(f"rate-{a}-1", "Together these are more than 100 %.")
+            rates[a] = [max(0.0, 1 - sum(row)), *row]
+    people = _real(fields, "people", wrong, FEWEST, MOST_PEOPLE) if "people" in fields else 300
+    per_day = _real(fields, "per_day", wrong, 0.01, 1e6) if fields.get("per_day") else 10
+    return {"rates": rates, "people": int(people or FEWEST), "per_day": float(per_day or 1)}, wrong
+
+
+def duration(seconds: int) -> str:
+    """90 days, in the largest unit that says it exactly."""
+    unit, size = next((u, s) for u, s in sorted(SECONDS.items(), key=lambda pair: -pair[1]) if seconds % s == 0)
+    return f"{seconds // size} {unit}{'' if seconds == size else 's'}"
+
+
+def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:
+    """A spec as a file would have it."""
+    lists = {name: [line.strip() for line in fields.get(name, "").splitlines() if line.strip()] for name in _LISTS}
+    rows = [(i, label, utility) for i, label, utility in levels(fields) if label or utility]
+    space: dict[str, Any] = {"proposals": lists["proposals"], "outcomes": [label for _, label, _ in rows]}
+    space |= {name: lists[name] for name in ("implemented", "contexts", "intended") if lists[name]}
+    space["utility"] = [_real(fields, f"utility-{i}", wrong) or 0.0 for i, _, _ in rows]
+    for i, label, _ in rows:
+        if not label:
+            wrong[f"outcome-{i}"] = "Give this outcome a name, or leave out its worth."
+    _check_limits(fields, len(lists["proposals"]), wrong)
+    choice = choices().get(fields.get("policy", ""))
+    if choice is None:
+        wrong["policy"] = "Choose one of these."
+    content: dict[str, Any] = {
+        "name": fields.get("name", ""),
+        "description": " ".join(fields.get("description", "").split()),
+        "space": space,
+        "policy": {} if choice is None else choice.description,
+        "limits": {
+            name: (_real(fields, name, wrong, 0, 100) or 0.0) / 100 if fields.get(name) else default
+            for name, default in (("floor", 0.0), ("ceiling", 1.0))
+        },
+        "burn_in": _whole(fields, "burn_in", wrong) or 0,
+        "stopping": {"maximum": _whole(fields, "maximum", wrong)},
+        "compliance": fields.get("compliance", ""),
+        "decisions": fields.get("decisions", ""),
+        "window": fields.get("window") or None,
+    }
+    best = _real(fields, "probability_best", wrong, 50, 100)
+    content["stopping"]["probability_best"] = None if best is None else best / 100
+    return content
+
+
+def _check_limits(fields: Fields, proposals: int, wrong: Wrong) -> None:
+    """Whether every proposal can have at least the floor and at most the ceiling, in percent."""
+    floor, ceiling = (_real(fields, name, wrong, 0, 100) for name in ("floor", "ceiling"))
+    if floor is not None and proposals * floor > 100 + 1e-9:
+        wrong["floor"] = f"{proposals} proposals cannot all have so much: at most {100 / proposals:.4g} %."
+    if ceiling is not None and 0 < proposals * ceiling < 100 - 1e-9:
+        wrong["ceiling"] = f"{proposals} proposals cannot all have so little: at least {100 / proposals:.4g} %."
+
+
+def _check_space(content: Mapping[str, Any] | None, wrong: Wrong) -> None:
+    """What is wrong with a space besides other things, so that all of it is shown at once."""
+    try:
+        SpaceTable.model_validate((content or {}).get("space")).build()
+    except ValidationError:
+        pass  # it was found with the others
+    except InputError as error:
+        wrong.setdefault(_place(f"space.{error.argument}"), f"{_capital(error.allowed)}.")
+
+
+def _pasted(fields: Fields, wrong: Wrong) -> dict[str, Any] | None:
+    """A spec in JSON or TOML."""
+    text = fields.get("text", "")
+    try:
+        found = parse_json(text.encode()) if text.startswith("{") else parse_toml(text.encode())
+    except Refused as error:
+        wrong["text"] = f"{_capital(str(error.detail))}."
+        return None
+    if not isinstance(found, dict) or not found:
+        wrong["text"] = "Paste a spec: a table with a name, a space and a policy."
+        return None
+    return found
+
+
+def _real(fields: Fields, name: str, wrong: Wrong, low: float = -1e12, high: float = 1e12) -> float | None:
+    given = fields.get(name, "").replace("\u2212", "-").removesuffix("%").strip()
+    if not given:
+        return None
+    try:
+        found = float(given)
+    except ValueError:
+        found = math.nan
+    if not low <= found <= high:
+        limits = "" if high == 1e12 else f" from {low:g} to {high:g}"
+        wrong[name] = f"Expected: a number{limits}."
+        return None
+    return found
+
+
+def _whole(fields: Fields, name: str, wrong: Wrong) -> int | None:
+    given = fields.get(name, "")
+    if given and not re.fullmatch("[0-9]{1,9}", given):
+        wrong[name] = "Expected: a whole number."
+        return None
+    return int(given) if given else None
+
+
+def _place(key: str) -> str:
+    """The field that a key of a spec is about."""
+    parts = key.split(".")
+    for length in (2, 1):
+        found = _PLACES.get(".".join(parts[:length]))
+        if found is not None and (length == 2 or len(parts) == 1):
+            return found
+    return parts[0] if parts[0] not in ("space", "limits", "stopping") or len(parts) == 1 else parts[1]
+
+
+def _shown(wrong: Wrong, fields: Fields) -> Wrong:
+    """Errors at fields that the form does not have are shown at its top, with their name."""
+    if fields.get("by") == "paste":
+        said = "; ".join(f"{place}: {text}" if place not in ("", "text") else text for place, text in wrong.items())
+        return {"text": said}
+    known = {*BLANK, *fields, *_LISTS, "name", "window", "maximum", "probability_best"}
+    known |= {name for i, *_ in levels(fields) for name in (f"outcome-{i}", f"utility-{i}")}
+    return {place if place in known else "": text for place, text in wrong.items()}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 10):.12g}"
+
+
+def _optional(value: float | None, times: float = 1) -> str:
+    return "" if value is None else _number(times * value)

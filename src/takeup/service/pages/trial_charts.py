@@ -1,0 +1,261 @@
+"""The charts of a trial's page, each with a table and a sentence that say the same."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from takeup import charts
+from takeup.charts.style import Chart
+from takeup.charts.trial import MOST_ARMS
+from takeup.live.findings import Findings, probability_of
+from takeup.live.model_checks import Withheld
+from takeup.live.summary import Estimate, GroupSummary
+from takeup.live.time_series import TimePoint
+from takeup.service.pages.sentences import chance
+from takeup.service.pages.templates import count, decimal, percent, probability
+
+Rows = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class PageChart:
+    """A chart on a page.
+
+    Attributes:
+        name: what its parts are called.
+        title: what it shows.
+        note: what to know about it.
+        svg: the chart.
+        columns: of its table.
+        rows: of its table.
+    """
+
+    name: str
+    title: str
+    note: str
+    svg: Markup
+    columns: tuple[str, ...]
+    rows: Rows
+
+
+def page_charts(found: Findings) -> list[PageChart]:
+    """All charts that there is something to show in."""
+    made: list[PageChart] = []
+    with charts.unchecked():
+        if found.time_series.overall:
+            made += [_best(found), _allocation(found)]
+        if found.summary.progress.outcomes_counted:
+            made.append(_values(found))
+        overall = found.summary.overall
+        if not isinstance(overall.compliance, Withheld):
+            made.append(_compliance(found))
+        if not isinstance(overall.implemented, Withheld) and found.summary.progress.outcomes_counted:
+            made.append(_outcomes(found))
+    return made
+
+
+def interval(estimate: Estimate, *, share: bool = False) -> str:
+    """0.42 (0.38 to 0.46)."""
+    write = percent if share else decimal
+    return f"{write(estimate.mean)} ({write(estimate.low)} to {write(estimate.high)})"
+
+
+def _shown(found: Findings) -> list[int]:
+    """The proposals that are shown: all, or those that are most probably best."""
+    proposals = found.summary.overall.proposals
+    order = sorted(range(len(proposals)), key=lambda z: -probability_of(proposals[z]))
+    return sorted(order[:MOST_ARMS])
+
+
+def _left_out(found: Findings) -> str:
+    rest = len(found.space.proposals) - MOST_ARMS
+    return f" {rest} proposals that are less probably best are left out; the tables have all." if rest > 0 else ""
+
+
+def _svg(chart: Chart, name: str, alternative: str) -> Markup:
+    return Markup(charts.inline(chart, name, alternative))  # vl-convert escapes what labels say
+
+
+def _record(estimate: Estimate, say: str, **labels: object) -> dict[str, Any]:
+    """A mark of a chart."""
+    return {**labels, "mean": estimate.mean, "low": estimate.low, "high": estimate.high, "say": say}
+
+
+def _over_time(found: Findings, cells: Callable[[TimePoint], Iterable[str]]) -> tuple[tuple[str, ...], Rows]:
+    """The columns and the rows of a table over time, a row a point."""
+    rows = [(f"{count(p.first)} to {count(p.last)}", *cells(p)) for p in found.time_series.overall]
+    return ("decisions", *found.time_series.proposals), rows
+
+
+def _best(found: Findings) -> PageChart:
+    labels, points, shown = found.time_series.proposals, found.time_series.overall, _shown(found)
+    records = [
+        {
+            "decision": point.last,
+            "proposal": labels[z],
+            "probability": point.best[z],
+            "say": f"{labels[z]} was best with probability {chance(point.best[z])} at decision {count(point.last)}",
+        }
+        for point in points
+        for z in shown
+    ]
+    chart = charts.probability_best_over_time(records, [labels[z] for z in shown])
+    last = points[-1]
+    told = "; ".join(f"{labels[z]} {chance(last.best[z])}" for z in shown)
+    return PageChart(
+        "best",
+        "Probability best over time",
+        "What the policy believed when it decided, before limits and burn-in." + _left_out(found),
+        _svg(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
+        *_over_time(found, lambda point: map(chance, point.best)),
+    )
+
+
+def _allocation(found: Findings) -> PageChart:
+    labels, shown = found.time_series.proposals, _shown(found)
+    records = [
+        {
+            "first": point.first,
+            "last": point.last,
+            "proposal": labels[z],
+            "share": point.proposed[z] / sum(point.proposed),
+            "say": f"{labels[z]}: {count(point.proposed[z])} of {count(sum(point.proposed))} proposals,"
+            f" decisions {count(point.first)} to {count(point.last)};"
+            f" mean probability {probability(point.probability[z])}",
+        }
+        for point in found.time_series.overall
+        for z in shown
+    ]
+    chart = charts.allocation_over_time(records, [labels[z] for z in shown])
+    n = found.summary.overall.decisions
+    told = "; ".join(f"{labels[z]} {percent(found.summary.overall.proposals[z].decisions / n)}" for z in shown)
+    return PageChart(
+        "allocation",
+        "Allocation over time",
+        "Which share of the proposals was which." + _left_out(found),
+        _svg(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
+        *_over_time(found, lambda point: map(count, point.proposed)),
+    )
+
+
+def _values(found: Findings) -> PageChart:
+    kinds: list[tuple[str, str]] = [("value", "by intention to treat")]
+    overall = found.summary.overall
+    if overall.proposals[0].model_value is not None:
+        kinds.append(("model_value", f"by {found.summary.policy}'s model"))
+    records = [
+        _record(
+            estimate,
+            f"{proposal.label}, {name}: {interval(estimate)}, from {count(estimate.n)} outcomes",
+            label=proposal.label,
+            kind=name,
+        )
+        for proposal in overall.proposals
+        for field, name in kinds
+        for estimate in [getattr(proposal, field)]
+    ]
+    told = "; ".join(f"{each.label} {interval(each.value)}" for each in overall.proposals)
+    return PageChart(
+        "values",
+        "Value of each proposal",
+        "The expected reward of proposing it, with 95 % credible intervals.",
+        _svg(charts.intervals(records, "expected reward"), "values", f"By intention to treat: {told}."),
+        ("proposal", "outcomes", *(name for _, name in kinds), "probability best"),
+        [
+            (
+                each.label,
+                count(each.value.n),
+                *(interval(getattr(each, field)) for field, _ in kinds),
+                chance(probability_of(each)),
+            )
+            for each in overall.proposals
+        ],
+    )
+
+
+def _compliance(found: Findings) -> PageChart:
+    space, table = found.space, found.summary.overall.compliance
+    assert not isinstance(table, Withheld)  # the caller has looked
+    taken = found.taken()
+    records: list[dict[str, Any]] = []
+    rows: Rows = []
+    for z, proposal in enumerate(space.proposals):
+        for a, action in enumerate(space.implemented):
+            cell, n = table[z][a], sum(taken[z])
+            intended = space.intended is not None and space.intended[z] == a
+            share, counted = interval(cell, share=True), count(taken[z][a])
+            say = f"{proposal} was proposed, {action} was done: {counted} of {count(n)}, {share}"
+            place = {"proposal": proposal, "implemented": action, "intended": intended}
+            records.append(_record(cell, say, **place, count=taken[z][a], total=n))
+            rows.append((proposal, action, counted, count(n), share))
+    told = "; ".join(
+        f"{space.proposals[z]}: {percent(table[z][a].mean)} did {space.implemented[a]}"
+        for z, a in enumerate(space.intended or ())
+    )
+    return PageChart(
+        "compliance",
+        "Compliance",
+        "What was done after each proposal, with 95 % credible intervals. Frames mark what was proposed.",
+        _svg(charts.compliance_matrix(records), "compliance", f"A table of shares. {told}."),
+        ("proposed", "done", "count", "of", "share"),
+        rows,
+    )
+
+
+def _outcomes(found: Findings) -> PageChart:
+    """With two levels the better one says all."""
+    space, actions = found.space, found.summary.overall.implemented
+    assert not isinstance(actions, Withheld)  # the caller has looked
+    levels = list(range(len(space.outcomes)))
+    levels_shown = [int(space.reward.argmax())] if len(levels) == 2 else levels
+    records: list[dict[str, Any]] = [
+        _record(
+            action.outcomes[y],
+            f"{space.outcomes[y]} after {action.label}: {interval(action.outcomes[y], share=True)},"
+            f" from {count(action.outcomes[y].n)}",
+            label=action.label,
+            kind=space.outcomes[y],
+        )
+        for action in actions
+        for y in levels_shown
+    ]
+    title = f"share with outcome “{space.outcomes[levels_shown[0]]}”" if len(levels_shown) == 1 else "share"
+    told = "; ".join(f"{record['label']}, {record['kind']}: {percent(record['mean'])}" for record in records)
+    return PageChart(
+        "outcomes",
+        "Outcomes by what was done",
+        "With 95 % credible intervals. They say what an action does only where compliance is ignorable.",
+        _svg(charts.intervals(records, title, share=True), "outcomes", f"{told}."),
+        ("done", "outcomes", *space.outcomes),
+        [
+            (each.label, count(each.value.n), *(interval(level, share=True) for level in each.outcomes))
+            for each in actions
+        ],
+    )
+
+
+def readings(found: Findings, group: GroupSummary) -> tuple[tuple[str, ...], Rows]:
+    """The readings side by side, a row a proposal: the columns and the rows. Those that are withheld are left out."""
+    intended, actions = found.space.intended, group.implemented
+    both = intended is not None and not isinstance(actions, Withheld)
+    others = ("as treated", "complied only") if both else ()
+    rows: Rows = []
+    for z, proposal in enumerate(group.proposals):
+        cells = [proposal.label, interval(proposal.value)]
+        if intended is not None and not isinstance(actions, Withheld):
+            complied = proposal.complied_value
+            cells += [interval(actions[intended[z]].value), "" if complied is None else interval(complied)]
+        rows.append((*cells, chance(proposal.probability_best)))
+    return ("proposal", "intention to treat", *others, "best, by intention to treat"), rows
+
+
+def unread(found: Findings) -> str | None:
+    """Why there is one reading alone, where there is."""
+    actions = found.summary.overall.implemented
+    if isinstance(actions, Withheld):
+        return actions.reason
+    if found.space.intended is None:
+        return "the trial does not say which action each proposal intends"
+    return None

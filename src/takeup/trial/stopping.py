@@ -1,0 +1,84 @@
+"""When to advise the end of a trial: pure functions of how probable it is that each proposal is best."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from takeup.trial.spec import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What the threshold for the probability best says in one context.
+
+    Attributes:
+        context: the context's label; None where the trial has one alone.
+        arm: the proposal that is most probably best by the reading.
+        reading: how the data are read: by intention to treat, or by the policy's own model.
+        probability: that the arm is best by the reading.
+        threshold: the probability from which on the plan advises an end.
+        withheld: why the reading cannot be relied on; None where nothing speaks against it.
+    """
+
+    context: str | None
+    arm: str
+    reading: Reading
+    probability: float
+    threshold: float
+    withheld: str | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether the threshold is reached, by a reading that can be relied on."""
+        return self.withheld is None and self.probability >= self.threshold
+
+    @property
+    def sentence(self) -> str:
+        """The arm, the reading, the probability and the threshold, in words."""
+        where = "" if self.context is None else f"in context {self.context} "
+        by = "by intention to treat" if self.reading == "intention to treat" else "by the policy's own model"
+        chance = f"{self.probability:.3f}" if self.probability < 0.9995 else "> 0.999"
+        return f"{by} {where}{self.arm} is best with probability {chance}, and the threshold is {self.threshold:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingAdvice:
+    """Whether to end a trial; nothing ends by itself.
+
+    Attributes:
+        stop: whether an end is advised.
+        reasons: why, in words.
+        withheld: why the threshold is not applied, where it is not.
+        contexts: what the threshold says in each context; empty without a threshold, and once the trial has stopped.
+    """
+
+    stop: bool = False
+    reasons: tuple[str, ...] = ()
+    withheld: str | None = None
+    contexts: tuple[Advice, ...] = ()
+
+
+def most_probable(
+    best: Mapping[str, float], threshold: float, reading: Reading, *, context: str | None, withheld: str | None = None
+) -> Advice:
+    """What a threshold says in one context.
+
+    Args:
+        best: the probability that each proposal is best by the reading, by label.
+        threshold: from which probability on the plan advises an end.
+        reading: how the probabilities read the data.
+        context: the context's label, if the trial has more than one.
+        withheld: why the reading cannot be relied on, if it cannot.
+    """
+    arm = max(best, key=lambda label: best[label])
+    return Advice(context, arm, reading, best[arm], threshold, withheld)
+
+
+def advise(decisions: int, maximum: int | None, contexts: Sequence[Advice]) -> StoppingAdvice:
+    """An end is advised at the maximum size, or once the threshold is reached in every context."""
+    reasons = []
+    if maximum is not None and decisions >= maximum:
+        reasons.append(f"{decisions:,} decisions have been made, and the maximum is {maximum:,}")
+    if contexts and all(each.reached for each in contexts):
+        reasons.append("; ".join(each.sentence for each in contexts))
+    withheld = next((each.withheld for each in contexts if each.withheld is not None), None)
+    return StoppingAdvice(bool(reasons), tuple(reasons), withheld, tuple(contexts))

@@ -1,0 +1,159 @@
+"""When an end is advised: by which reading, for which arm, and when the advice is withheld."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from page_fixtures import book_of
+from takeup import Evidence, check_exclusion, check_ignorable, stream
+from takeup.errors import InputError
+from takeup.live.findings import findings_of
+from takeup.live.model_checks import ModelCheck, Withheld
+from takeup.live.summary import summary_of
+from takeup.policies import TSLat
+from takeup.service.pages import sentences
+from takeup.service.pages.render.child import dashboard
+from takeup.trial.book import Book
+from takeup.trial.design import Design
+from takeup.trial.stopping import advise, most_probable
+
+SPEC: dict[str, Any] = {
+    "name": "Clinic",
+    "space": {"proposals": ["usual care", "new drug"], "outcomes": ["relapsed", "well"]},
+    "policy": {"kind": "TSObs"},
+    "stopping": {"probability_best": 0.95},
+}
+SICKER = [[[[152, 148], [0, 0]], [[84, 21], [78, 117]]]]
+"""The tutorial's second truth, 300 proposals of each: 35 in 100 refuse the drug, and they are sicker. Usual care is
+better (148 against 138 are well), and TS-Obs is all but sure of the drug."""
+
+CLEAR = [[[[200, 100], [0, 0]], [[50, 50], [40, 160]]]]
+"""The drug is better by any reading: 210 against 100 of 300 are well."""
+
+
+def clinic(counts: Any, **spec: Any) -> Book:
+    return book_of(counts, {**SPEC, **spec})
+
+
+def test_advice_names_the_arm_the_reading_and_the_threshold() -> None:
+    """P(new drug is best) = P(Beta(211, 91) > Beta(101, 201)), which is one to three digits."""
+    advice = summary_of(clinic(CLEAR), 0).advice
+    (said,) = advice.contexts
+    assert (said.context, said.arm, said.reading, said.threshold) == (None, "new drug", "intention to treat", 0.95)
+    assert (advice.stop, advice.withheld) == (True, None)
+    assert advice.reasons == (
+        "by intention to treat new drug is best with probability > 0.999, and the threshold is 0.95",
+    )
+
+
+def test_a_broken_model_advises_nothing_by_default() -> None:
+    """TS-Obs is sure of the new drug, and wrong: by intention to treat nobody is sure of anything."""
+    found = findings_of(clinic(SICKER), 0)
+    usual, drug = found.summary.overall.proposals
+    assert drug.model_probability_best is not None
+    assert drug.model_probability_best > 0.99
+    assert 0.7 < usual.probability_best < 0.9
+    (said,) = found.summary.advice.contexts
+    assert (found.summary.advice.stop, said.arm) == (False, "usual care")
+    assert "advises an end" not in dashboard(found, 1)
+
+
+def test_the_model_is_not_read_where_the_data_contradict_it() -> None:
+    book = clinic(SICKER, stopping={"probability_best": 0.95, "reading": "policy"})
+    found = findings_of(book, 0)
+    advice = found.summary.advice
+    (said,) = advice.contexts
+    assert (said.arm, said.reading, said.reached, advice.stop) == ("new drug", "policy", False, False)
+    assert said.probability > 0.99
+    assert advice.withheld == "TS-Obs takes those who comply to be like those who do not, and they differ"
+    assert "threshold is not applied: TS-Obs takes those who comply" in dashboard(found, 1)
+    robust = summary_of(clinic(SICKER, policy={"kind": "TSRobust"}, stopping=dict(book.design.spec.stopping)), 0)
+    assert robust.advice.withheld is None  # it does not assume what fails
+
+
+def test_the_model_is_read_where_the_plan_says_so_and_nothing_speaks_against_it() -> None:
+    counts = [[[[160, 80], [20, 40]], [[40, 20], [80, 160]]]]  # whoever takes the drug: two in three are well
+    found = findings_of(clinic(counts, stopping={"probability_best": 0.95, "reading": "policy"}), 0)
+    assert found.summary.advice.stop
+    assert found.summary.advice.reasons[0].startswith("by the policy's own model new drug is best")
+    assert "The stopping rule advises an end: best is new drug" in sentences.warnings(found)
+    assert "The stopping rule advises an end: by the policy" in dashboard(found, 1)
+
+
+def test_a_model_that_cannot_be_checked_is_not_read() -> None:
+    unseen = np.zeros((1, 2, 3, 3), dtype=np.int64)
+    unseen[0, :, 2, :2] = [[200, 100], [90, 210]]
+    never: dict[str, Any] = {"policy": {"kind": "TSLat"}, "compliance": "never"}
+    advice = summary_of(clinic(unseen, **never, stopping={"probability_best": 0.95, "reading": "policy"}), 0).advice
+    assert (advice.stop, "compliance is never reported" in str(advice.withheld)) == (False, True)
+    assert summary_of(clinic(unseen, **never), 0).advice.stop  # intention to treat needs no compliance
+
+
+def test_a_log_that_cannot_be_trusted_advises_nothing() -> None:
+    """1,000 proposals of the one and 100 of the other do not come of even probabilities."""
+    advice = summary_of(clinic([[[[500, 500], [0, 0]], [[0, 0], [10, 90]]]]), 0).advice
+    assert (advice.stop, "as often as" in str(advice.withheld)) == (False, True)
+
+
+def test_there_is_no_advice_once_the_trial_has_stopped() -> None:
+    book = clinic(CLEAR, stopping={"probability_best": 0.95, "maximum": 600})
+    assert len(summary_of(book, 0).advice.reasons) == 2
+    book.state = "stopped"
+    stopped = findings_of(book, 0)
+    assert (stopped.summary.advice.stop, stopped.summary.advice.contexts) == (False, ())
+    assert "advises an end" not in dashboard(stopped, 1)
+
+
+def test_every_context_must_reach_the_threshold() -> None:
+    """Rule alone, on probabilities: one context of two is not enough; a maximum is a reason of its own."""
+    young = most_probable({"a": 0.02, "b": 0.98}, 0.95, "intention to treat", context="young")
+    old = most_probable({"a": 0.6, "b": 0.4}, 0.95, "intention to treat", context="old")
+    sure = most_probable({"a": 0.96, "b": 0.04}, 0.95, "intention to treat", context="old")
+    assert (young.arm, old.arm) == ("b", "a")
+    assert not advise(100, None, [young, old]).stop
+    both = advise(100, None, [young, sure])
+    assert both.stop
+    assert "in context young b is best with probability 0.980" in both.reasons[0]
+    assert "in context old a is best with probability 0.960" in both.reasons[0]
+    assert advise(100, 100, [young, old]).reasons == ("100 decisions have been made, and the maximum is 100",)
+    assert not advise(99, 100, ()).stop
+
+
+def test_a_spec_without_a_reading_keeps_its_text() -> None:
+    """What was stored and hashed before there was a choice must come out the same."""
+    assert "reading" not in Design.of(SPEC).text
+    by_model = Design.of({**SPEC, "stopping": {"probability_best": 0.95, "reading": "policy"}})
+    assert Design.of_text(by_model.text).spec.stopping.reading == "policy"
+    with pytest.raises(InputError, match=r"stopping\.reading.*UCB1 has no model"):
+        Design.of({**SPEC, "policy": {"kind": "UCB1"}, "stopping": {"reading": "policy"}})
+
+
+def test_both_checks_are_those_of_the_diagnostics() -> None:
+    """Those who comply differ, so compliance is not ignorable; but no proposal acts past the action taken."""
+    book = clinic(SICKER)
+    summary, evidence = summary_of(book, 0), Evidence(book.design.space, book.counts)
+    assert isinstance(summary.ignorable, ModelCheck)
+    assert isinstance(summary.exclusion, ModelCheck)
+    assert (summary.ignorable.alarm, summary.exclusion.alarm) == (True, False)
+    assert summary.exclusion.detail == check_exclusion(evidence).summary()
+    assert summary.ignorable.log_e_value == check_ignorable(evidence).log_e_value
+    direct = summary_of(clinic([[[[5, 140], [5, 5]], [[140, 5], [5, 5]]]]), 0)
+    assert isinstance(direct.exclusion, ModelCheck)
+    assert direct.exclusion.alarm
+    assert isinstance(summary_of(clinic([[[[5, 5], [5, 5]], [[0, 0], [0, 0]]]]), 0).exclusion, Withheld)
+
+
+def test_probability_best_of_gibbs_sampling_does_not_hang_on_one_draw_of_the_actions() -> None:
+    """Over versions of one evidence it stays within five standard errors of the policy's own, from 20,000 chains."""
+    counts = np.zeros((1, 2, 3, 3), dtype=np.int64)
+    counts[0, :, 2, :2] = [[30, 20], [24, 26]]
+    book = clinic(counts, policy={"kind": "TSLat", "inference": "gibbs"}, compliance="never")
+    policy = TSLat(inference="gibbs")
+    own = policy.allocation(Evidence(book.design.space, book.counts), 0, stream(1), 20_000).probability[1]
+    assert 0.6 < own < 0.95
+    for version in range(10):
+        book.version = version
+        _, drug = summary_of(book, 0).overall.proposals
+        assert drug.model_probability_best is not None
+        assert abs(drug.model_probability_best - own) < 5 * np.sqrt(own * (1 - own) / 1_000)
