@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -21,6 +22,7 @@ from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.problem import MEDIA
 from takeup.service.routes import log as log_routes
 from takeup.store import Store
+from takeup.trial import Ask, Decide
 
 SEED = "5eed" * 16
 
@@ -117,6 +119,36 @@ def test_a_trial_whose_name_ends_in_a_newline_is_no_name(api: Api, key: str, tri
     for route in ("decisions", "decisions/batch"):  # the second goes the longer way
         wrong = api.request("POST", f"{trial}%0A/{route}", {"unit": "a", "context": "morning"}, key)
         assert (wrong.status, wrong.json["argument"]) == (422, "trial")
+
+
+def test_what_nobody_waits_for_any_more_is_not_written(api: Api, key: str, trial: str) -> None:
+    """A request that is cancelled while the database is held up has no effect, and its key is free again."""
+    began, release, service = threading.Event(), threading.Event(), api.app.state.service
+
+    def hold(_: object) -> bool:
+        began.set()
+        return release.wait(30)
+
+    held = api.store.write(hold)
+    assert began.wait(30)
+    command = Decide(ask=Ask(unit="a", context="morning"), key="k")
+
+    async def give_up() -> None:
+        waiting = asyncio.create_task(service.submit("t", command, "k"))
+        while not service.flights:
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        with suppress(asyncio.CancelledError):
+            await waiting
+
+    try:
+        api.run(give_up())
+    finally:
+        release.set()
+    assert held.result(30)
+    made = api.request("POST", f"{trial}/decisions", {"unit": "b", "context": "morning"}, key)
+    assert made.json["number"] == 1
+    assert not service.flights
 
 
 def test_errors_read_as_sentences(api: Api, key: str, trial: str) -> None:
