@@ -85,14 +85,15 @@ def served(command: str) -> bool:
     """Whether a command serves pages, on a port that is free."""
     typed = f"exec {command.strip()} --port 0"
     with subprocess.Popen(typed, shell=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as started:
-        assert started.stdout is not None
-        serving, advice = "", started.stdout.readline()
-        while advice and "in a browser" not in advice:
-            serving, advice = advice, started.stdout.readline()
-        with urlopen(serving.split()[-1]) as page:
-            found: bytes = page.read()
-        started.terminate()
-    return b"<html" in found
+        try:
+            assert started.stdout is not None
+            serving, advice = "", started.stdout.readline()
+            while advice and "in a browser" not in advice:
+                serving, advice = advice, started.stdout.readline()
+            with urlopen(serving.split()[-1]) as page:
+                return b"<html" in page.read()
+        finally:
+            started.terminate()
 
 
 def test_demo_runs_a_live_trial_prints_the_table_and_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
