@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,12 +20,6 @@ from takeup.service.pages.choices import CHOICES
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.trial import Design
 from takeup.trial.spec import TrialSpec
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[asgi.Api]:
-    with asgi.api() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
