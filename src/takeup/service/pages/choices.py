@@ -84,7 +84,7 @@ CHOICES: Mapping[str, PolicyChoice] = _choices()
 
 @cache
 def suited(space: Space) -> Mapping[str, PolicyChoice]:
-    """Those that can work in a space within the patience of people who wait."""
+    """The policies that work in this space, and fast enough for somebody who waits."""
     slow = {policy.name for policy in REGISTRY if isinstance(policy, TSLat) and policy.inference == "gibbs"}
     found = {}
     for policy in REGISTRY:
@@ -99,5 +99,5 @@ def suited(space: Space) -> Mapping[str, PolicyChoice]:
 
 
 def chosen(description: Mapping[str, Any]) -> PolicyChoice | None:
-    """The choice that a spec's policy is, if it has the defaults of one."""
+    """The choice that a spec's policy equals, with all its defaults; None where there is none."""
     return next((each for each in CHOICES.values() if each.description == dict(description)), None)

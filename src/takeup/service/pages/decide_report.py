@@ -16,7 +16,7 @@ from takeup.trial.reporting import MOST_NUMBER
 pages = Pages()
 MISSING = "missing"
 PATIENCE = 100
-"""How often a form that was sent twice looks whether its first sending has been answered."""
+"""How often a form that was sent twice asks whether the first request has been answered."""
 
 Reply = TypeVar("Reply")
 
@@ -100,7 +100,7 @@ def _report(visit: Visit, key: str | None) -> Report:
 
 
 def _value(told: str) -> int | None:
-    """An index, which no label can be mistaken for."""
+    """The index that was chosen; None where nothing was, or where it is missing."""
     if told in ("", MISSING):
         return None
     if not (told.isascii() and told.isdecimal()):
@@ -109,7 +109,7 @@ def _value(told: str) -> int | None:
 
 
 async def _submit(visit: Visit, command: Command[Reply], key: str | None) -> Reply:
-    """Hand in a command; a double click waits for the answer that its first half gets."""
+    """Submit a command; the second request of a double click waits for the answer to the first."""
     for _ in range(PATIENCE):
         try:
             return await visit.service.submit(visit.trial, command, key)

@@ -192,7 +192,7 @@ def _check_limits(fields: Fields, proposals: int, wrong: Wrong) -> None:
 
 
 def _check_space(content: Mapping[str, Any] | None, wrong: Wrong) -> None:
-    """What is wrong with a space besides other things, so that all of it is shown at once."""
+    """Errors of the space, so that they are shown together with those of other fields."""
     try:
         SpaceTable.model_validate((content or {}).get("space")).build()
     except ValidationError:

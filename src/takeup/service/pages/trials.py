@@ -40,7 +40,7 @@ class TrialLine:
 
     @property
     def warnings(self) -> list[str]:
-        """What to look after."""
+        """What needs attention."""
         late = self.progress.outcomes_late
         said = [f"{plural(late, 'outcome')} late"] if late else []
         if self.brief is not None:
@@ -65,7 +65,7 @@ async def trials(visit: Visit) -> Response:
 
 
 async def _told(visit: Visit, lines: list[TrialLine]) -> list[TrialLine]:
-    """The same with what is known about each; what is not known in time comes with the next look."""
+    """The same with what each has found; what is not ready in time comes when the page is loaded again."""
     cache = render_cache_of(visit.request)
     begun = [each.progress for each in lines if each.progress.decisions]
     newest = sorted(begun, key=lambda each: -each.at)[:MOST_ASKED]
