@@ -1,4 +1,4 @@
-"""Work in a process of its own: the job comes as JSON on standard input, progress and result go out as lines of JSON."""
+"""Work in a process of its own: the job comes as JSON on standard input, progress and result go out as JSON lines."""
 
 import json
 import os
