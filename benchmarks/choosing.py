@@ -6,33 +6,13 @@ Usage: python benchmarks/choosing.py [--quick] [--print]
 import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from takeup import (
-    KLUCB,
-    TS,
-    UCB1,
-    BayesUCB,
-    Environment,
-    EpsilonGreedy,
-    Policy,
-    Protocol,
-    Reporting,
-    Space,
-    TopTwo,
-    TSCheck,
-    TSLat,
-    TSObs,
-    TSRobust,
-    TwoStage,
-    Uniform,
-    World,
-    simulate,
-)
+from takeup import Environment, Reporting, Space, World, policies, simulate
 from takeup.checks import FloatArray
-from takeup.policies.catalogue import about
+from takeup.policies.base import Registered
 
 PAGE = Path(__file__).parent.parent / "docs" / "choosing.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -62,21 +42,21 @@ CONFOUNDED = {
 """Half always take the drug and do well anyway, half comply and are harmed; or those who never take it are sicker than
 the rest, so that the drug looks better than it is, and is the better one."""
 
-POLICIES: tuple[Policy[Any], ...] = (
-    TS(),
-    TSCheck(),
-    TSObs(),
-    TSRobust(),
-    TSLat(),
-    TSLat(inference="gibbs"),
-    TwoStage(),
-    Protocol(credit="actual"),
-    KLUCB(),
-    BayesUCB(),
-    UCB1(),
-    EpsilonGreedy(),
-    TopTwo(),
-    Uniform(),
+POLICIES: tuple[Registered, ...] = (
+    policies.TS(),
+    policies.TSCheck(),
+    policies.TSObs(),
+    policies.TSRobust(),
+    policies.TSLat(),
+    policies.TSLat(inference="gibbs"),
+    policies.TwoStage(),
+    policies.Protocol(credit="actual"),
+    policies.KLUCB(),
+    policies.BayesUCB(),
+    policies.UCB1(),
+    policies.EpsilonGreedy(),
+    policies.TopTwo(),
+    policies.Uniform(),
 )
 SLOW = ("TS-Lat-0", "TS-Lat-0 Gibbs")
 
@@ -94,9 +74,9 @@ class Kind(NamedTuple):
 KINDS = (Kind("Compliance is ignorable", IGNORABLE), Kind("Compliance is confounded with the outcome", CONFOUNDED))
 
 
-def suits(policy: Policy[Any], seen: float) -> bool:
+def suits(policy: Registered, seen: float) -> bool:
     """Whether a policy can learn at all where so much compliance is seen."""
-    return seen > 0 or about(policy).compliance != "needed"
+    return seen > 0 or policy.compliance != "needed"
 
 
 def measure(runs: int, slow: int, horizons: tuple[int, ...] = HORIZONS) -> dict[tuple[str, str, str], FloatArray]:
@@ -109,7 +89,7 @@ def measure(runs: int, slow: int, horizons: tuple[int, ...] = HORIZONS) -> dict[
         for seen, share in SEEN.items():
             if not suits(policy, share):
                 continue
-            if not once or about(policy).compliance != "not used":
+            if not once or policy.compliance != "not used":
                 trace = simulate(
                     worlds,
                     policy,

@@ -10,6 +10,7 @@ from typing import cast
 from takeup.paper.drift import DriftResult, drift
 from takeup.paper.robust import RobustResult, robust
 from takeup.paper.robust_stroke import PatientsResult, patients
+from takeup.paper.runner import Runner
 from takeup.simulation.run import EngineName
 
 
@@ -35,9 +36,9 @@ def show_robust(result: RobustResult) -> None:
             for bar in result.bars
         ],
     )
-    cells = {(cell.environment, cell.policy): cell for cell in result.cells}
+    cells = {(cell.where, cell.policy): cell for cell in result.cells}
     rows = []
-    for where in dict.fromkeys(cell.environment for cell in result.cells):
+    for where in dict.fromkeys(cell.where for cell in result.cells):
         ts, obs, ours = (cells[where, policy] for policy in ("TS", "TS-Obs", "TS-Robust"))
         regrets = [figure(each.regret, each.regret_error) for each in (ts, obs, ours)]
         rows.append([where, *regrets, figure(obs.ratio, obs.ratio_error), figure(ours.ratio, ours.ratio_error)])
@@ -68,7 +69,7 @@ def show_patients(result: PatientsResult) -> None:
 def show_drift(result: DriftResult) -> None:
     """Regret by phase."""
     rows = [
-        [cost.policy, cost.phase, figure(cost.regret, cost.regret_error, 1), figure(cost.ratio, cost.ratio_error)]
+        [cost.policy, cost.where, figure(cost.regret, cost.regret_error, 1), figure(cost.ratio, cost.ratio_error)]
         for cost in result.costs
     ]
     table(["policy", "phase", "regret", "ratio to the base"], rows)
@@ -76,9 +77,10 @@ def show_drift(result: DriftResult) -> None:
 
 def main(replications: int = 1000, engine: EngineName = "auto") -> None:
     """Everything."""
-    show_robust(robust(replications, engine=engine))
-    show_patients(patients(max(replications // 2, 2), engine=engine))
-    show_drift(drift(max(replications // 5, 2)))
+    run = Runner(replications, engine=engine)
+    show_robust(robust(run))
+    show_patients(patients(run.times(max(replications // 2, 2))))
+    show_drift(drift(run.times(max(replications // 5, 2))))
 
 
 if __name__ == "__main__":

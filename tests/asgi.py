@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from takeup.service import Settings, create_app, keys
 from takeup.store import Store
 
-WAIT = 60
+WAIT = 300
 GENEROUS = Settings(rate=1e6, burst=1e6)
 SPEC = {
     "name": "tea or coffee",
@@ -68,21 +68,12 @@ class Api:
     def key(self, *scopes: str, trials: list[str] | None = None) -> str:
         """A new key."""
         key, token = keys.new("/".join(scopes), scopes, trials, at=self.store.clock())
-        self.run(self.app.state.service.ring.add(key))
+        self.run(self.app.state.service.keys.add(key))
         return token
 
-    def request(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        key: str | None = None,
-        *,
-        raw: bytes | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> Reply:
-        """One request."""
-        return self.run(self.asked(method, path, body, key, raw=raw, headers=headers))
+    def request(self, method: str, path: str, body: object = None, key: str | None = None, **rest: Any) -> Reply:
+        """One request; takes what `asked` takes."""
+        return self.run(self.asked(method, path, body, key, **rest))
 
     async def asked(
         self,

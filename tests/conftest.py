@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 import servers
 from requirements import absent
 
 if TYPE_CHECKING:
     import asgi
+
+settings.register_profile("the same for all", derandomize=True, deadline=None)
+settings.load_profile("the same for all")
 
 
 @pytest.fixture(scope="session")

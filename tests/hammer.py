@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import numpy as np
 
 import disk
 from store_internals import engine
-from takeup.live import Trial, audit
+from takeup.live import Audit, Trial, audit
 from takeup.randomness import stream
 from takeup.store import Store, looking, reading
 from takeup.store.sqlite import Synchronous
@@ -91,7 +92,7 @@ def killed(
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
-        raise RuntimeError(f"the child ended by itself: {os.waitstatus_to_exitcode(status)}")
+        raise ChildProcessError(f"the child ended by itself: {os.waitstatus_to_exitcode(status)}")
     with os.fdopen(out, "rb") as pipe:
         lines = (first + pipe.read()).split(b"\n")
     return [json.loads(line) for line in lines[:-1]]
@@ -99,23 +100,32 @@ def killed(
 
 def check(path: Path, acknowledged: list[list[Any]], result: Result) -> None:
     """Every acknowledged event is there exactly once, and the database is what its log says."""
-    with looking(path) as connection:
-        found = audit(connection, "hammer")
-        if not found.passed:
-            result.differences.append(str(found.difference))
-        numbers: dict[tuple[int, str], int] = {}
-        sequences: dict[tuple[int, str], int] = {}
-        for logged in reading.log(connection, "hammer"):
-            body = json.loads(logged.body)
-            if logged.kind == "decided":
-                numbers[body["number"], body["unit"]] = numbers.get((body["number"], body["unit"]), 0) + 1
-            elif logged.kind == "reported":
-                sequences[logged.sequence, body["key"][1:]] = 1
-        result.events = max(result.events, found.events)
+    try:
+        found, logged = _read(path)
+    except Exception as error:  # whatever damage leads to: where there is none, the same lines must read it
+        result.lost.append(f"all of {len(acknowledged)}: {error}")
+        return
+    if not found.passed:
+        result.differences.append(str(found.difference))
+    result.events = max(result.events, found.events)
     for kind, number, unit in acknowledged:
-        times = (numbers if kind == "decided" else sequences).get((number, unit), 0)
+        times = logged[kind, number, unit]
         if times != 1:
             result.lost.append(f"{kind} {number} of {unit}: {times} times")
+
+
+def _read(path: Path) -> tuple[Audit, Counter[tuple[str, int, str]]]:
+    """The audit, and how often each decision and each report is in the log."""
+    logged: Counter[tuple[str, int, str]] = Counter()
+    with looking(path) as connection:
+        found = audit(connection, "hammer")
+        for event in reading.log(connection, "hammer"):
+            body = json.loads(event.body)
+            if event.kind == "decided":
+                logged["decided", body["number"], body["unit"]] += 1
+            elif event.kind == "reported":
+                logged["reported", event.sequence, body["key"][1:]] += 1
+    return found, logged
 
 
 def torture(folder: Path, kills: int, seed: int, *, power: bool, synchronous: Synchronous) -> Result:
@@ -134,7 +144,13 @@ def torture(folder: Path, kills: int, seed: int, *, power: bool, synchronous: Sy
             for file in (path, path.with_name(f"{path.name}-wal")):
                 if file.exists():
                     shutil.copyfile(file, synced / file.name)
-        new = killed(path, run, rng, synced, synchronous)
+        try:
+            new = killed(path, run, rng, synced, synchronous)
+        except ChildProcessError as error:
+            if run % FRESH == 0:
+                raise
+            result.lost.append(f"what the last power failure left cannot be written to: {error}")
+            break
         acknowledged += new
         if power:
             lose_power(path, folder / "synced", rng)

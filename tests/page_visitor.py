@@ -20,7 +20,7 @@ class Visitor:
     def __init__(self, api: Api, *scopes: str, trials: list[str] | None = None) -> None:
         self.api = api
         service = api.app.state.service
-        key = api.run(service.ring.find(api.key(*scopes, trials=trials)))
+        key = api.run(service.keys.find(api.key(*scopes, trials=trials)))
         self.cookie = api.run(service.sessions.begin(key))
         self.headers = {"cookie": f"takeup={self.cookie}"}
 

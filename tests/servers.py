@@ -36,11 +36,11 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c max_connections=60"
-        self._run("pg_ctl", "-D", self.data, "-w", "-o", options, "-l", self.folder / "log", "start")
+        self._run("pg_ctl", "-D", self.data, "-w", "-t", "300", "-o", options, "-l", self.folder / "log", "start")
 
     def stop(self, mode: str = "fast") -> None:
         """Stop it; `immediate` is a crash: no checkpoint, recovery at the next start."""
-        self._run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")
+        self._run("pg_ctl", "-D", self.data, "-w", "-t", "300", "-m", mode, "stop")
 
     def create(self) -> None:
         """Make the cluster."""
@@ -63,7 +63,7 @@ class Server:
         command = [str(self.bin / program), *map(str, arguments)]
         # A pipe would be held open by the server itself.
         with (self.folder / f"{program}.out").open("w") as out:
-            subprocess.run(command, check=True, stdout=out, stderr=out, user=self.user, cwd=self.folder, timeout=60)
+            subprocess.run(command, check=True, stdout=out, stderr=out, user=self.user, cwd=self.folder, timeout=300)
 
 
 @contextmanager

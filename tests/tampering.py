@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from takeup.live import Anchors, Trial, new_key
-from takeup.store import save, sqlite
+from takeup.store import books, sqlite
 from takeup.trial import Ask, Decide, Report, perform
 from takeup.trial.book import Book
 from takeup.trial.events import Created, event_of, link
@@ -238,7 +238,7 @@ class Forger:
             self.connection.execute(f"DELETE FROM {table}")
         engine = sqlite.writer(str(self.path), synchronous="OFF")
         with engine.begin() as connection:
-            save.save(connection, book, None)
+            books.save(connection, book, None)
         engine.dispose()
 
     def other(self, value: Any) -> Any:

@@ -12,7 +12,7 @@ import naive
 from naive import FloatArray
 from takeup import TS, UNSEEN, Allocation, Event, Evidence, Limits, LimitsError, Space, Thompson, TSCheck, TSObs, stream
 
-many = settings(max_examples=200, deadline=None, derandomize=True)
+many = settings(max_examples=200)
 TWO = Space(2)
 
 

@@ -1,6 +1,5 @@
 """Bandits that see arms alone: which arm gets the reward, and what each of them plays, by hand and by closed forms."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -30,9 +29,7 @@ from takeup import (
     UnsuitableError,
     stream,
 )
-from takeup.policies import REGISTRY
 from takeup.policies.arms import CREDITS, Credit, Tally, credited, shares
-from takeup.policies.description import describe, policy_of
 from takeup.simulation.kernels.indices import bayes_ucb, beta_quantile, incomplete_beta, kl_ucb, ucb1
 
 SPACE = Space(["a", "b", "c"], ["x", "y"], contexts=2, outcomes=3, utility=[-1, 0, 3], intended=["x", "y", "y"])
@@ -212,21 +209,6 @@ def test_top_two_keeps_challenging() -> None:
     np.testing.assert_allclose(TopTwo().allocation(evidence, 0, stream(0)).probability, [0.5, 0.5], atol=1e-9)
 
 
-LIVE = [p for p in REGISTRY if p.live and p.name not in ("Uniform",) and not p.name.startswith("TS-Lat")]
-
-
-@pytest.mark.parametrize("policy", LIVE, ids=lambda policy: policy.name)
-def test_proposals_come_up_as_often_as_the_allocation_says(policy: Any) -> None:
-    """Of 40,000 proposals from one table; each share within 4.5 standard errors, a false alarm in 1 of 150,000."""
-    space = Space(2, contexts=2)
-    evidence = Evidence.of(space, some_events(space, 60, 5))
-    allocation = policy.allocation(evidence, 1, stream(6))
-    many = Evidence(space, np.broadcast_to(evidence.counts, (40_000, *evidence.counts.shape)))
-    found = np.bincount(policy.propose(many, np.ones(40_000, dtype=np.int64), stream(7)), minlength=2) / 40_000
-    error = np.hypot(np.sqrt(found * (1 - found) / 40_000), allocation.standard_error)
-    assert (abs(found - allocation.probability) <= 4.5 * error + 1e-9).all()
-
-
 @pytest.mark.parametrize(
     ("make", "argument"),
     [
@@ -265,10 +247,3 @@ def test_a_protocol_that_depends_on_the_path_has_no_allocation() -> None:
     assert not policy.live
     with pytest.raises(UnsuitableError, match="path"):
         policy.allocation(pulled([1, 0], [0, 1]), 0, stream(0))
-
-
-@pytest.mark.parametrize("policy", REGISTRY, ids=lambda policy: policy.name)
-def test_every_policy_can_be_written_down(policy: Policy[Any]) -> None:
-    """As plain data, and back: policies within policies included."""
-    written = json.loads(json.dumps(describe(policy)))
-    assert describe(policy_of(written)) == describe(policy)

@@ -1,15 +1,18 @@
 """The command line: help with examples, clear errors, exit code 2, JSON for machines."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from typer.testing import CliRunner
 
 from takeup import __version__, errors
 from takeup.cli import app, main
+from takeup.cli.progress import staged
 from takeup.live import Trial
 from takeup.paper import contextual
 from takeup.store import Store
@@ -37,24 +40,80 @@ def test_our_own_errors_exit_with_2_and_no_traceback(monkeypatch: pytest.MonkeyP
         raise errors.InputError("horizon", 0, "a whole number of at least 1")
 
     monkeypatch.setattr(contextual, "table", fail)
-    monkeypatch.setattr(sys, "argv", ["takeup", "demo"])
+    monkeypatch.setattr(sys, "argv", ["takeup", "demo", "--json"])
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 2
 
 
-def test_demo_prints_the_table_a_live_trial_and_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+PROGRAM = f"""#!{sys.executable}
+from takeup.cli.command import command
+print(command("serve", "--database", "my trials.db"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "printed"),
+    [
+        ("takeup", "takeup"),
+        ("bin/takeup", "bin/takeup"),
+        ("./bin/takeup", "./bin/takeup"),
+        (f"{sys.executable} other.py", f"{sys.executable} -m takeup"),
+    ],
+)
+def test_commands_are_printed_as_they_can_be_typed(tmp_path: Path, typed: str, printed: str) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("bin/takeup", "other.py"):
+        (tmp_path / name).write_text(PROGRAM)
+        (tmp_path / name).chmod(0o755)
+    there = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}" if typed == "takeup" else "/usr/bin:/bin"}
+    shown = subprocess.run(
+        typed, shell=True, cwd=tmp_path, env=there, capture_output=True, text=True, check=True
+    ).stdout
+    assert shown == f"{printed} serve --database 'my trials.db'\n"
+
+
+def test_where_there_is_no_terminal_stages_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with staged("compiling", 10) as (progress, stage):
+        for _ in range(3):
+            stage("simulating")
+            progress(1)
+        stage("drawing")
+    assert capsys.readouterr().err == "compiling ..\nsimulating ..\ndrawing ..\n"
+
+
+def served(command: str) -> bool:
+    """Whether a command serves pages, on a port that is free."""
+    typed = f"exec {command.strip()} --port 0"
+    with subprocess.Popen(typed, shell=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as started:
+        assert started.stdout is not None
+        serving, advice = "", started.stdout.readline()
+        while advice and "in a browser" not in advice:
+            serving, advice = advice, started.stdout.readline()
+        with urlopen(serving.split()[-1]) as page:
+            found: bytes = page.read()
+        started.terminate()
+    return b"<html" in found
+
+
+def test_demo_runs_a_live_trial_prints_the_table_and_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(contextual, "HORIZON", 20)
-    shown = runner.invoke(app, ["demo", "--replications", "5", "--folder", str(tmp_path)])
+    shown = runner.invoke(app, ["demo", "--replications", "5", "--folder", str(tmp_path / "a folder")])
     assert shown.exit_code == 0
-    assert "2,000 simulated patients" in shown.output
+    told = [
+        "takeup runs experiments",
+        "2,000 simulated patients",
+        "What would each policy cost?",
+        "of 60 figures agree",
+    ]
+    assert [shown.stdout.index(each) for each in told] == sorted(shown.stdout.index(each) for each in told)
+    assert "compiling (once) and simulating TS-Lat-40 .." in shown.stderr
     assert "The audit passed: 4,002 events were read, and 2,000 of 2,000 decisions" in shown.output
-    assert f"takeup serve --database {tmp_path}/demo.db" in shown.output
-    with Trial.open(tmp_path / "demo.db") as trial:
+    assert served(shown.stdout.splitlines()[-1])
+    with Trial.open(tmp_path / "a folder" / "demo.db") as trial:
         assert trial.progress().compliance_seen == 2_000
-    assert isinstance(runner.invoke(app, ["demo", "--folder", str(tmp_path)]).exception, errors.InputError)
+    assert isinstance(runner.invoke(app, ["demo", "--folder", str(tmp_path / "a folder")]).exception, errors.InputError)
     assert "TS-Lat-40" in shown.output
-    assert "of 60 figures agree" in shown.output
     first, again = (runner.invoke(app, ["demo", "--replications", "5", "--json", "--seed", "3"]) for _ in range(2))
     figures = json.loads(first.stdout)["table2"]
     assert len(figures["cells"]) == 60

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,14 +65,15 @@ def test_a_worker_that_is_killed_costs_nothing(client: Any) -> None:
     whole = planned.run(range(200))
     victim = next(iter(client.run(os.getpid).values()))
 
-    def kill() -> None:
-        time.sleep(1.0)
-        os.kill(victim, signal.SIGKILL)
+    done: list[int] = []
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    part = Cluster(planned.engines[0], client, seconds=0.05, grain=32)(planned.setup, TSObs(), range(200))
-    killer.join()
+    def kill_once(decisions: int) -> None:
+        if not done:
+            os.kill(victim, signal.SIGKILL)
+        done.append(decisions)
+
+    part = Cluster(planned.engines[0], client, seconds=0.002, grain=32)(planned.setup, TSObs(), range(200), kill_once)
+    assert len(done) > 1
     same(part, type(part)(whole.regret[:, 0], whole.pulls[:, 0], whole.decisions[:, 0]))
     assert victim not in client.run(os.getpid).values()
 

@@ -17,25 +17,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import beta
 
-from takeup import (
-    TS,
-    UNSEEN,
-    Environment,
-    Event,
-    Evidence,
-    InputError,
-    Policy,
-    Space,
-    TSObs,
-    Uniform,
-    World,
-    check_exclusion,
-    check_ignorable,
-    simulate,
-    stream,
-    weak_instrument,
-)
-from takeup.diagnostics import exclusion, tables
+from takeup import UNSEEN, Environment, Event, Evidence, InputError, Space, World, simulate, stream
+from takeup.diagnostics import check_exclusion, check_ignorable, exclusion, tables, weak_instrument
+from takeup.policies import TS, Policy, TSObs, Uniform
 from takeup.randomness import Streams
 
 IntArray = NDArray[np.int64]

@@ -9,11 +9,11 @@ from scipy import stats
 
 from takeup import Environment, Policy, Reporting, TSLat, World, simulate
 from takeup.errors import UnsuitableError
-from takeup.policies import REGISTRY
+from takeup.policies import registered
 from takeup.simulation.compiled import has_kernel
 from takeup.simulation.run import EngineName
 
-LEVEL = 1e-4 / (2 * 3 * len(REGISTRY))
+LEVEL = 1e-4 / (2 * 3 * len(registered()))
 """Of each test, two for each policy and case, so that all together raise a false alarm in 1 of 10,000 seeds."""
 
 TWO = Environment.from_world(World.bernoulli([[[0.8, 0.2], [0.3, 0.7]]] * 2, [[0.3, 0.6], [0.7, 0.2]]))
@@ -32,7 +32,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("policy", REGISTRY, ids=lambda p: p.name)
+@pytest.mark.parametrize("policy", registered(), ids=lambda p: p.name)
 def test_kernels_agree_with_the_reference(policy: Policy[Any], case: str) -> None:
     """Kolmogorov-Smirnov on the final regret of 1,000 runs, and chi-square on the pulls of the first proposal."""
     truth, reporting = CASES[case]
@@ -54,7 +54,7 @@ def test_kernels_agree_with_the_reference(policy: Policy[Any], case: str) -> Non
 
 
 def test_every_policy_has_a_kernel() -> None:
-    assert all(has_kernel(policy, TWO.space) for policy in REGISTRY)
+    assert all(has_kernel(policy, TWO.space) for policy in registered())
 
 
 def test_auto_takes_the_kernel_where_there_is_one() -> None:

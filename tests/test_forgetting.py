@@ -14,6 +14,7 @@ from takeup import (
     Forgetting,
     InputError,
     MismatchError,
+    Prior,
     Reporting,
     Space,
     TSCheck,
@@ -28,11 +29,14 @@ from takeup import (
 )
 from takeup.epochs import Epochs
 from takeup.policies.allocation import probability_largest
-from takeup.policies.description import describe, environment_of, policy_of
+from takeup.policies.description import describe, environment_of
+from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import forgetting, uniform
-from takeup.simulation.kernels.choice import choose
+from takeup.simulation.kernels.choice import bound, choose
 from takeup.simulation.kernels.compile import Builder
-from takeup.simulation.kernels.job import Job
+from takeup.simulation.kernels.layout import Layout
+from takeup.simulation.kernels.tables import Observation, State
+from takeup.simulation.run import plan
 
 SPACE = Space(2, contexts=2)
 SUCCESS = [0.25, 0.75]
@@ -110,6 +114,20 @@ class TestForgetting:
         assert allocation.exact
         np.testing.assert_allclose(allocation.probability, probability_largest(np.array([[1.5, 1], [2, 1]])))
 
+    def test_what_cannot_count_by_halves_is_refused(self) -> None:
+        """Gibbs sampling places whole decisions; and a half-life of a billion decisions is not kept one by one."""
+        with pytest.raises(InputError, match="base: got TS-Lat-0 Gibbs"):
+            Forgetting(base=TSLat(inference="gibbs"))
+        with pytest.raises(InputError, match="epoch: got 1, expected at least 800000"):
+            Forgetting(half_life=10**9, epoch=1)
+
+    def test_a_pilot_informs_the_base(self) -> None:
+        space = Space(2)
+        pilot = Prior.from_evidence(Evidence.of(space, [Event(0, 1, 1, 1)] * 8))
+        told = Forgetting().informed(pilot)
+        expected = TS().informed(pilot).allocation(Evidence.empty(space), 0, stream(0)).probability
+        np.testing.assert_array_equal(told.allocation(told.start(space), 0, stream(0)).probability, expected)
+
     def test_a_late_outcome_counts_as_much_as_its_decision(self) -> None:
         policy = Forgetting(half_life=8, epoch=4)
         state = policy.start(Space(2))
@@ -171,19 +189,18 @@ class TestKernel:
         """The kernel as plain Python, after each of 60 decisions, against `Epochs`; to the digits of float32."""
         policy, space, rng = Forgetting(base=base, half_life=6, epoch=4), Space(2, contexts=2), stream(5)
         parameters = forgetting.parameters(policy, space)
-        counts, reals = forgetting.room(policy, space)
-        column = np.zeros((counts, 1), dtype=np.int32), np.zeros((reals, 1), dtype=np.float32)
+        counts, reals = forgetting.size(policy, space)
+        column = State(np.zeros((counts, 1), dtype=np.int32), np.zeros((reals, 1), dtype=np.float32), 0)
         prior = base.prior(space)
-        bound = choose(policy, space).bound(parameters)
-        build = Builder(lambda copy, _: copy, bound, {}, {})
+        build = Builder(lambda copy, _: copy, bound(choose(policy, space), policy, parameters), {}, {})
         begin, learn = build(uniform.begin), build(uniform.learn)
-        begin(*column, 0, space.shape, parameters)
+        begin(column, space.shape, parameters)
         state = policy.start(space)
         slots, third = int(parameters.slots), 1 / 3
         for step in range(60):
             x, z, a, y = rng.integers(2, size=4).tolist()
             event = Event(x, z, UNSEEN if step % 7 == 0 else a, y, step)
-            learn(*column, 0, *_indices(event), space.shape, parameters, (0, 0, 0, np.uint32(step)))
+            learn(column, _observed(event), space.shape, parameters, (0, 0, 0, np.uint32(step)))
             state = policy.learn(state, event, rng)
             weighted = state.weighted(policy.weights)
             if isinstance(base, TSObs):
@@ -193,8 +210,8 @@ class TestKernel:
             else:
                 kept = weighted.complied_outcomes if isinstance(base, TSCheck) else weighted.proposed_outcomes
                 shapes = (prior.outcome + kept).ravel()
-            d = column[1][:slots, 0] + third
-            boosted = column[1][2 * slots : 3 * slots, 0] > 0 if min(prior.outcome.min(), 1) < 1 else np.zeros(slots)
+            d = column.real[:slots, 0] + third
+            boosted = column.real[2 * slots : 3 * slots, 0] > 0 if min(prior.outcome.min(), 1) < 1 else np.zeros(slots)
             np.testing.assert_allclose(d - boosted, shapes, rtol=1e-6, atol=1e-6)
 
     @pytest.mark.parametrize("base", [TS(), TSCheck(), TSObs()], ids=lambda p: p.name)
@@ -231,13 +248,12 @@ class TestKernel:
     def test_a_change_counts_only_if_the_trial_lasts_until_then(self) -> None:
         later = BEFORE.switch(50, AFTER)
         for horizon, changing in ((50, False), (51, True)):
-            job = Job.of([later], TSObs(), horizon, range(1), 0, Reporting(), None, False, True)
-            assert job.changing == changing
+            assert Layout.of(plan(later, TSObs(), horizon).setup, TSObs()).switches["CHANGING"] == changing
 
 
-def _indices(event: Event) -> tuple[int, int, int, int]:
+def _observed(event: Event) -> Observation:
     found = (event.context, event.proposal, event.implemented, event.outcome)
-    return tuple(int(np.asarray(index)) for index in found)  # type: ignore[return-value]  # four of them
+    return Observation(*(int(np.asarray(index)) for index in found))
 
 
 class TestSwitch:

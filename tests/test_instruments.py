@@ -22,6 +22,7 @@ from takeup.paper.related import instruments
 from takeup.policies.instrument import singular_error
 from takeup.simulation import simulate
 from takeup.simulation.kernels.matrices import smallest_singular, solve
+from takeup.simulation.kernels.tables import State
 
 
 def random_types(kinds: int, arms: int, seed: int, complying: bool = False) -> Environment:
@@ -227,12 +228,13 @@ def test_the_kernels_matrices_are_numpys(size: int) -> None:
         real[: size * size, 0] = matrix.ravel()
         at = [size * size * k for k in range(4)]
         real[at[3] : at[3] + size, 0] = vector
-        s = smallest_singular(real, 0, at[0], at[1], at[2], at[3] + size, at[3] + 2 * size, size)
+        state = State(np.zeros((0, 1), dtype=np.int32), real, 0)
+        s = smallest_singular(state, at[0], at[3] + size, at[3] + 2 * size, size)
         left, singular, right = np.linalg.svd(matrix)
         assert s == pytest.approx(singular[-1], abs=1e-7)
         if singular[-1] > 1e-3:
             u, v = real[at[3] + size : at[3] + 2 * size, 0], real[at[3] + 2 * size :, 0]
             np.testing.assert_allclose(np.outer(u, v), np.outer(left[:, -1], right[-1]), atol=1e-6)
             expected = np.linalg.solve(matrix, vector)
-            solve(real, 0, at[0], at[3], size)
+            solve(state, at[0], at[3], size)
             np.testing.assert_allclose(real[at[3] : at[3] + size, 0], expected, rtol=1e-8, atol=1e-10)

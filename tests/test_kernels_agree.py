@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from kernel_runs import run_cpu
 from takeup import TS, UNSEEN, Environment, Event, Policy, Reporting, Space, TSCheck, TSObs, Uniform, World
-from takeup.simulation.kernels import cpu
 
 LEVEL = 1e-4 / 500
 REPLICATIONS = 2000
@@ -117,7 +117,7 @@ def test_the_kernel_agrees_with_the_policy(name: str, policy: Policy[Any], repor
     truth = environment(name)
     regret, pulls = twin(truth, policy, reporting)
     for recurrence in (True, False) if name.startswith("two") else (True,):
-        result = cpu.run([truth], policy, HORIZON, range(REPLICATIONS), 3, reporting=reporting, recurrence=recurrence)
+        result = run_cpu([truth], policy, HORIZON, range(REPLICATIONS), 3, reporting=reporting, recurrence=recurrence)
         assert (result.pulls.sum(axis=(2, 3)) == HORIZON).all()
         assert stats.ks_2samp(result.regret[0, :, -1], regret).pvalue > LEVEL
         for x, z in np.ndindex(*truth.regret().shape):
@@ -130,7 +130,7 @@ def test_lanes_and_scalars_give_the_same_numbers(name: str, policy: Policy[Any])
     truth = environment(name)
     for recurrence in (True, False) if name.startswith("two") else (True,):
         lanes, plain = (
-            cpu.run([truth], policy, 300, range(5, 75), 1, reporting=SOME, form=form, recurrence=recurrence)
+            run_cpu([truth], policy, 300, range(5, 75), 1, reporting=SOME, form=form, recurrence=recurrence)
             for form in ("lanes", "plain")
         )
         np.testing.assert_array_equal(lanes.pulls, plain.pulls)
@@ -139,6 +139,5 @@ def test_lanes_and_scalars_give_the_same_numbers(name: str, policy: Policy[Any])
 
 def test_with_perfect_compliance_ts_and_ts_check_decide_alike() -> None:
     truth = Environment.from_world(World.bernoulli(np.eye(4), [0.2, 0.4, 0.5, 0.6]))
-    one, two = (cpu.run([truth], policy, 200, range(40), keep_decisions=True) for policy in (TS(), TSCheck()))
-    assert one.decisions is not None
+    one, two = (run_cpu([truth], policy, 200, range(40), full=True) for policy in (TS(), TSCheck()))
     np.testing.assert_array_equal(one.decisions, two.decisions)

@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kernel_runs import laid_out, run_cpu
 from takeup import (
     TS,
     Environment,
     InputError,
-    MismatchError,
     Policy,
     Reporting,
     TSObs,
     Uniform,
     UnsuitableError,
     World,
+    simulate,
 )
-from takeup.simulation.kernels import cpu
-from takeup.simulation.kernels.tables import alias_table, decision_type, unpack
+from takeup.simulation.kernels import cpu, layout
+from takeup.simulation.kernels.tables import Scenarios, alias_table, scenarios
+from takeup.simulation.run import plan
 
 TRUTH = Environment.from_world(
     World.bernoulli(np.random.default_rng(1).dirichlet(np.ones(3), (2, 4)), np.random.default_rng(2).random((2, 3))),
@@ -36,11 +38,11 @@ LATE = Reporting(delay=7, batch=3)
 @pytest.mark.parametrize("reporting", [Reporting(), LATE], ids=["at once", "late"])
 @pytest.mark.parametrize("policy", [Uniform(), TS(), TSObs()], ids=lambda policy: policy.name)
 def test_threads_blocks_ranges_and_company_change_nothing(policy: Policy[Any], reporting: Reporting) -> None:
-    whole = cpu.run([TRUTH, OTHER], policy, 120, range(100), 9, reporting=reporting, steps=[10, 50, 120], threads=1)
-    split = cpu.run(
+    whole = run_cpu([TRUTH, OTHER], policy, 120, range(100), 9, reporting=reporting, steps=[10, 50, 120], threads=1)
+    split = run_cpu(
         [TRUTH, OTHER], policy, 120, range(100), 9, reporting=reporting, steps=[10, 50, 120], threads=3, block=7
     )
-    part = cpu.run([OTHER], policy, 120, range(33, 80), 9, reporting=reporting, steps=[50])
+    part = run_cpu([OTHER], policy, 120, range(33, 80), 9, reporting=reporting, steps=[50])
     for one, two in zip(whole[:2], split[:2], strict=True):
         np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(part.pulls, whole.pulls[1:, 33:80])
@@ -48,17 +50,16 @@ def test_threads_blocks_ranges_and_company_change_nothing(policy: Policy[Any], r
 
 
 def test_other_seeds_and_environments_give_other_numbers() -> None:
-    one, two = (cpu.run([TRUTH, OTHER], TS(), 50, range(20), seed).pulls for seed in (0, 1))
+    one, two = (run_cpu([TRUTH, OTHER], TS(), 50, range(20), seed).pulls for seed in (0, 1))
     assert not np.array_equal(one, two)
     assert not np.array_equal(one[0], one[1])
 
 
 @pytest.mark.parametrize("policy", [Uniform(), TS(), TSObs()], ids=lambda policy: policy.name)
 def test_decisions_pulls_and_regret_add_up(policy: Policy[Any]) -> None:
-    result = cpu.run([TRUTH], policy, 70, range(40), keep_decisions=True, steps=[1, 30, 70])
-    assert result.decisions is not None
+    result = run_cpu([TRUTH], policy, 70, range(40), full=True, steps=[1, 30, 70])
     assert result.decisions.dtype == np.uint8
-    x, z, _, _ = unpack(result.decisions[0], TRUTH.space.shape)
+    x, z, _, _ = np.unravel_index(result.decisions[0], TRUTH.space.shape)
     gap = TRUTH.regret()
     for i in range(40):
         pulls = np.zeros_like(gap, dtype=np.int64)
@@ -70,8 +71,8 @@ def test_decisions_pulls_and_regret_add_up(policy: Policy[Any]) -> None:
 
 def test_policies_meet_the_same_patients() -> None:
     """The contexts are the same, and where the proposals are, so are action and outcome."""
-    runs = [cpu.run([TRUTH], policy, 90, range(30), keep_decisions=True) for policy in (Uniform(), TS(), TSObs())]
-    fields = [unpack(run.decisions[0], TRUTH.space.shape) for run in runs if run.decisions is not None]
+    runs = [run_cpu([TRUTH], policy, 90, range(30), full=True) for policy in (Uniform(), TS(), TSObs())]
+    fields = [np.unravel_index(run.decisions[0], TRUTH.space.shape) for run in runs]
     first = fields[0]
     for other in fields[1:]:
         np.testing.assert_array_equal(first[0], other[0])
@@ -83,8 +84,7 @@ def test_policies_meet_the_same_patients() -> None:
 
 def test_responses_have_their_probabilities() -> None:
     """Frequencies of (a, y) given (x, z) under Uniform: each within five standard errors."""
-    result = cpu.run([TRUTH], Uniform(), 1000, range(400), keep_decisions=True)
-    assert result.decisions is not None
+    result = run_cpu([TRUTH], Uniform(), 1000, range(400), full=True)
     counts = np.bincount(result.decisions.ravel(), minlength=TRUTH.response.size).reshape(TRUTH.response.shape)
     shown = counts.sum(axis=(2, 3), keepdims=True)
     error = np.sqrt(TRUTH.response * (1 - TRUTH.response) / shown)
@@ -108,14 +108,14 @@ def test_many_arms() -> None:
     rng = np.random.default_rng(5)
     truth = Environment.from_world(World.bernoulli(rng.dirichlet(np.ones(64), (2, 64)), rng.random((2, 64))))
     for policy in (TS(), TSObs()):
-        result = cpu.run([truth], policy, 20, range(40))
+        result = run_cpu([truth], policy, 20, range(40))
         assert (result.pulls.sum(axis=(2, 3)) == 20).all()
-    assert decision_type(truth.space.shape) is np.uint16
+    assert result.decisions.dtype == np.uint16
 
 
 def test_progress_counts_every_decision() -> None:
     seen: list[int] = []
-    cpu.run([TRUTH, OTHER], Uniform(), 30, range(100), block=8, progress=seen.append)
+    cpu.run(laid_out([TRUTH, OTHER], Uniform(), 30), range(100), block=8, progress=seen.append)
     assert sum(seen) == 2 * 30 * 100
 
 
@@ -126,13 +126,12 @@ def test_builds_that_other_processes_left_on_disk_are_told_apart(
     monkeypatch.setenv("TAKEUP_CACHE_DIR", str(tmp_path))
     script = """
 import sys
-from takeup import Environment, Uniform, World
-from takeup.simulation.kernels import cpu
+from takeup import Environment, Uniform, World, simulate
 steady = Environment.from_world(World.bernoulli([[1, 0], [0, 1]], [0.25, 0.75]))
 turned = Environment.from_world(World.bernoulli([[0, 1], [1, 0]], [0, 1]))
 truths = {"steady": steady, "turns": steady.switch(10, turned)}
 for name in sys.argv[1:]:
-    print(cpu.run([truths[name]], Uniform(), 20, range(8)).regret.tolist())
+    print(simulate(truths[name], Uniform(), 20, 8, engine="cpu").regret.tolist())
 """
     steady, turns, both = (
         subprocess.run([sys.executable, "-c", script, *names], capture_output=True, text=True, check=True).stdout
@@ -145,10 +144,26 @@ class Own(Uniform):
     """A policy that nobody wrote a kernel for: types are compared exactly."""
 
 
-def test_what_cannot_be_run_is_refused() -> None:
+def test_what_has_no_kernel_is_refused() -> None:
     with pytest.raises(UnsuitableError, match="no kernel"):
-        cpu.run([TRUTH], Own(), 10, range(3))
-    with pytest.raises(InputError, match="steps"):
-        cpu.run([TRUTH], TS(), 10, range(3), steps=[11])
-    with pytest.raises(MismatchError):
-        cpu.run([TRUTH, Environment.from_world(World.bernoulli(np.eye(2), [0.1, 0.2]))], TS(), 10, range(3))
+        simulate(TRUTH, Own(), 10, 3, engine="cpu")
+
+
+def test_what_is_beyond_32_bits_is_refused() -> None:
+    with pytest.raises(InputError, match="at most 2147483647"):
+        simulate(TRUTH, Uniform(), 10, range(2**31 - 4, 2**31), engine="cpu")
+
+
+def test_a_simulation_is_laid_out_once_for_all_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counted(environments: list[Environment], seed: int) -> Scenarios:
+        made.append(seed)
+        return scenarios(environments, seed)
+
+    monkeypatch.setattr(layout, "scenarios", counted)
+    checked = plan([TRUTH], [Uniform(), TS()], 10, engine="cpu")
+    parts = [checked.run(range(i, i + 5)) for i in range(0, 20, 5)]
+    whole = checked.run(range(20))
+    assert len(made) == 2  # one for each policy
+    np.testing.assert_array_equal(np.concatenate([part.regret for part in parts], axis=2), whole.regret)

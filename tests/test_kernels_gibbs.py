@@ -17,6 +17,7 @@ from takeup.simulation.kernels import gibbs
 from takeup.simulation.kernels.binomials import binomial
 from takeup.simulation.kernels.compile_cpu import build
 from takeup.simulation.kernels.dirichlets import dirichlet_row
+from takeup.simulation.kernels.tables import State
 from test_gibbs import CASES, TABLES, table
 
 LEVEL = 1e-6
@@ -77,7 +78,7 @@ def _rows(out: NDArray[np.float64], shapes: NDArray[np.float64]) -> None:
     real = np.zeros((2 * width, 1))
     real[:width, 0] = shapes
     for i in range(out.shape[0]):
-        dirichlet_row(real, 0, 0, width, width, (np.uint32(3), np.uint32(2), np.uint32(i), np.uint32(3)), 5)
+        dirichlet_row(State(out, real, 0), 0, width, width, (np.uint32(3), np.uint32(2), np.uint32(i), np.uint32(3)), 5)
         out[i] = real[width:, 0]
 
 
@@ -100,7 +101,7 @@ def _proposals(
 ) -> None:
     for i in range(out.size):
         moment = (np.uint32(5), np.uint32(6), np.uint32(i), np.uint32(0))
-        out[i] = gibbs_propose(counts, real, 0, 0, shape, parameters, moment, np.uint32(0))
+        out[i] = gibbs_propose(State(counts, real, 0), 0, shape, parameters, moment, np.uint32(0))
 
 
 gibbs_propose = gibbs.propose
@@ -109,7 +110,7 @@ gibbs_propose = gibbs.propose
 def share_of_the_first(policy: TSLat, evidence: Any) -> float:
     """How often the kernel proposes 0 after this evidence, in a space of one context."""
     shape = evidence.space.shape
-    rows, reals = gibbs.size(*shape)
+    rows, reals = gibbs.size(policy, evidence.space)
     counts = np.zeros((rows, 1), dtype=np.int32)
     parts = (evidence.latent_outcomes, evidence.implemented_outcomes, evidence.compliance, evidence.seen_outcomes)
     counts[:, 0] = np.concatenate([part.ravel() for part in parts])

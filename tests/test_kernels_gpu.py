@@ -4,12 +4,12 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
-from takeup import TS, Environment, World
+from takeup import TS, Environment, World, simulate
 from takeup.errors import EngineError
-from takeup.simulation.kernels import gpu
 
 TRUTH = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 
@@ -19,14 +19,12 @@ SIMULATED = """
 import numpy as np
 from takeup import TS, TSObs, TSRobust, Environment, Reporting, World
 from takeup.simulation.kernels import cpu, gpu
+from kernel_runs import laid_out
 two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 for policy, recurrence in ((TSObs(), True), (TS(), False), (TSRobust(), False)):
-    options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "keep_decisions": True, "recurrence": recurrence}
-    for one, other in zip(
-        gpu.run([two, two], policy, 6, range(2, 4), 5, block=1, **options),
-        cpu.run([two, two], policy, 6, range(2, 4), 5, **options),
-        strict=True,
-    ):
+    options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "full": True, "recurrence": recurrence}
+    layout = laid_out([two, two], policy, 6, 5, **options)
+    for one, other in zip(gpu.run(layout, range(2, 4), block=1), cpu.run(layout, range(2, 4)), strict=True):
         np.testing.assert_array_equal(one, other)
 """
 
@@ -36,23 +34,27 @@ import numba
 import numba.cuda.dispatcher as dispatcher
 import numpy as np
 from numba import cuda
-from takeup import TSLat, TSObs, TSRobust, Environment, Reporting, World
+from takeup import TSLat, TSObs, TSRobust, Environment, World
 from takeup.simulation.kernels import compile_gpu
-from takeup.simulation.kernels.job import Job
+from kernel_runs import laid_out
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
 truth = Environment.from_world(World.bernoulli(np.eye(3), [0.1, 0.2, 0.3]))
 for policy in (TSObs(), TSRobust(), TSLat(inference="gibbs")):
-    job = Job.of([truth], policy, 100, range(64), 0, Reporting(), None, False, True)
-    entry = compile_gpu.entry(job.bind, job.switches, job.shape, job.rows, job.kernel.real)
-    given = (64, 64, 0, 100, job.scenarios, job.report, job.parameters, job.memory(1), job.record(64))
-    ptx, _ = cuda.compile_ptx(entry, tuple(numba.typeof(each) for each in given), cc=(9, 0))
+    layout = laid_out([truth], policy, 100)
+    given = ((64, 64, 0), layout.given, layout.memory(1), layout.output(64))
+    ptx, _ = cuda.compile_ptx(compile_gpu.entry(layout), tuple(numba.typeof(each) for each in given), cc=(9, 0))
     assert ".visible .entry" in ptx and "fma.rn.f32" in ptx
 """
 
 
 def run(script: str, **environment: str) -> None:
+    paths = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script],
+        env=os.environ | paths | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
@@ -73,4 +75,4 @@ def test_without_a_device_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 
         monkeypatch.setattr(cuda, "is_available", lambda: False)
     with pytest.raises(EngineError, match=r"no CUDA device|takeup\[gpu\]"):
-        gpu.run([TRUTH], TS(), 10, range(2))
+        simulate(TRUTH, TS(), 10, 2, engine="gpu")

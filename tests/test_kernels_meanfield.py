@@ -87,8 +87,9 @@ def general(
     proposals, levels, actions = problem.phi.shape
     outcome, compliance = (b.ravel() for b in problem.blocks(problem.phi if start is None else start))
     work = np.full(meanfield.work_size(proposals, actions, levels), np.nan)
-    given = (problem.latent.ravel(), problem.alpha.ravel(), problem.beta.ravel(), outcome, compliance)
-    elbo, evaluations, converged = compiled(meanfield.ascend)(*given, actions, levels, tolerance, max_evaluations, work)
+    given = meanfield.Problem(problem.latent.ravel(), problem.alpha.ravel(), problem.beta.ravel(), actions, levels)
+    ascend = compiled(meanfield.ascend)
+    elbo, evaluations, converged = ascend(given, outcome, compliance, tolerance, max_evaluations, work)
     blocks = outcome.reshape(actions, levels), compliance.reshape(proposals, actions)
     return Fit(blocks[0], blocks[1], elbo, evaluations, converged, work)
 

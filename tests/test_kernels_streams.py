@@ -17,7 +17,9 @@ from takeup.simulation.kernels.compile import Compiled
 from takeup.simulation.kernels.compile_cpu import build
 from takeup.simulation.kernels.gammas import normal_pair
 from takeup.simulation.kernels.machine import LANES
+from takeup.simulation.kernels.rows import DirichletRow
 from takeup.simulation.kernels.streams import PATIENT, philox, uniform, words
+from takeup.simulation.kernels.tables import State
 
 LEVEL = 1e-6
 DRAWS = 100_000
@@ -96,16 +98,17 @@ def _odds(out: NDArray[np.float64], shapes: NDArray[np.float64]) -> None:
     """Draws of the log odds of Σ g_j w_j : Σ g_j (1 - w_j) with w = (0, 1, 0, ..), from one row of shapes."""
     width = shapes.size
     real = np.zeros((5 * width, 1), dtype=np.float32)
+    state = State(out, real, 0)
     for slot in range(width):
-        rows_put(real, 0, slot, width, shapes[slot])
+        rows_put(state, slot, width, shapes[slot])
     weights = rows_end(width)
     real[weights + width : weights + 2 * width, 0] = 1
     real[weights + 1, 0] = 1
     real[weights + width + 1, 0] = 0
-    zero = np.uint32(0)
+    zero, row = np.uint32(0), DirichletRow(0, width, 0, width, weights)
     for i in range(out.size):
         moment = (np.uint32(5), np.uint32(6), np.uint32(i), np.uint32(0))
-        gain, loss, _ = rows_weigh(real, 0, 0, width, 0, width, weights, moment, (zero, zero, zero, zero))
+        gain, loss, _ = rows_weigh(state, row, moment, (zero, zero, zero, zero))
         out[i] = np.log(np.float64(gain)) - np.log(np.float64(loss))
 
 

@@ -13,7 +13,7 @@ from takeup import TS, UNSEEN, Event, Evidence, Posterior, Space, TSCheck, TSLat
 from takeup.inference import meanfield
 
 ROUNDING = 1e-9
-many = settings(max_examples=100, deadline=None, derandomize=True)
+many = settings(max_examples=100)
 
 
 @dataclass(frozen=True)

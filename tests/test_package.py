@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,40 @@ def test_public_names_are_sorted_and_exist() -> None:
     assert takeup.__all__ == sorted(takeup.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     for name in takeup.__all__:
         assert hasattr(takeup, name)
+
+
+def test_what_is_seen_of_the_package_is_what_it_exports() -> None:
+    assert dir(takeup) == sorted(takeup.__all__)
+    assert "Trial" in dir(takeup)
+    assert "Any" not in dir(takeup)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_star_imports_what_is_installed(installed: bool) -> None:
+    """Without the extra `server` there is no Trial, and asking for it names the extra."""
+    code = f"""
+import sys
+if not {installed}:
+    sys.modules.update(dict.fromkeys(["sqlalchemy", "alembic", "fastapi", "uvicorn"]))
+import takeup
+from takeup import *
+print(*(name for name in takeup.__all__ if name not in globals()), "Trial" in globals(), "Trial" in dir(takeup))
+try:
+    takeup.Trial
+except ImportError as error:
+    print(error)
+"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    missing = "this needs sqlalchemy, which is not installed; pip install 'takeup[server]'\n"
+    assert shown == ("True True\n" if installed else f"False False\n{missing}")
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    """A wheel has every file of the package's folder; this one tells type checkers to read its types."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "Typing :: Typed" in settings["project"]["classifiers"]
+    assert settings["tool"]["hatch"]["build"]["targets"]["wheel"] == {"packages": ["src/takeup"]}
+    assert (Path(takeup.__file__).parent / "py.typed").exists()
 
 
 def test_import_is_light() -> None:

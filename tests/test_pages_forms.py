@@ -16,7 +16,7 @@ from takeup.live import Trial
 from takeup.policies.description import describe
 from takeup.service.keys import SCOPES
 from takeup.service.pages import spec_form
-from takeup.service.pages.choices import CHOICES
+from takeup.service.pages.choices import choices
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.trial import Design
 from takeup.trial.spec import TrialSpec
@@ -55,7 +55,7 @@ def test_a_form_becomes_a_draft_which_is_changed_and_started(api: asgi.Api, boss
     spec = trial.design.spec
     assert spec.space.contexts == ["men", "women"]
     assert (spec.limits.floor, spec.window, spec.stopping.probability_best) == (0.05, 90 * 86_400, 0.95)
-    assert spec.policy == CHOICES["TS-Obs"].description
+    assert spec.policy == choices()["TS-Obs"].description
     assert trial.log()[0].kind == "created"
     assert "design" in trial.log()[0].body
     again = harmless(boss.get("/app/trials/first-trial/edit"))
@@ -153,15 +153,15 @@ def test_a_name_that_is_taken_and_a_key_of_few_trials(api: asgi.Api, boss: Visit
     assert few.post("/app/new", {**form, "trial": "mine"}).headers["location"] == "/app/trials/mine"
 
 
-@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("name", choices())
 def test_every_policy_has_a_sentence_and_survives_the_form(name: str) -> None:
     contexts = "tea\ncoffee" if name in ("TS-Intent", "TS-Causal") else ""
     design, spec, wrong = spec_form.read(choose(policy=name, contexts=contexts))
     assert not wrong
     assert design is not None
     assert spec is not None
-    assert describe(design.policy) == CHOICES[name].description
-    assert CHOICES[name].sentence in " ".join(spec_sentences(design))
+    assert describe(design.policy) == choices()[name].description
+    assert choices()[name].sentence in " ".join(spec_sentences(design))
     assert spec_form.fields_of(design.spec)["policy"] == name
 
 
@@ -235,7 +235,7 @@ def test_steering_offers_what_can_be_done(api: asgi.Api, state: str, scopes: tup
     from takeup.service.pages.templates import render
 
     service = api.app.state.service
-    key = api.run(service.ring.find(api.key(*scopes)))
+    key = api.run(service.keys.find(api.key(*scopes)))
     visit = Visit(None, service, "cookie", key)  # type: ignore[arg-type]  # the template asks for the key alone
     reply = Reply(200, {}, render("steer", visit=visit, trial="t", state=state, form_token="token").encode())
     page = harmless(reply)

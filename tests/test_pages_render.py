@@ -63,7 +63,7 @@ def hooves(database: str = "sqlite://") -> Iterator[tuple[Api, Here, Trial]]:
 def cookie(running: Api, *scopes: str) -> dict[str, str]:
     """Sign in with a new key."""
     service = running.app.state.service
-    key = running.run(service.ring.find(running.key(*scopes)))
+    key = running.run(service.keys.find(running.key(*scopes)))
     assert key is not None
     return {"cookie": f"takeup={running.run(service.sessions.begin(key))}"}
 
@@ -99,7 +99,11 @@ def test_blinded_readers_learn_nothing_about_any_arm() -> None:
 @pytest.mark.usefixtures("plain")
 def test_the_page_needs_a_reader_and_a_trial() -> None:
     with hooves() as (running, _, _):
-        for path in ("/app/trials/hooves", "/app/trials/hooves/dashboard", "/app/trials/hooves/stream"):
+        for path in (
+            "/app/trials/hooves",
+            "/app/trials/hooves/dashboard",
+            "/app/trials/hooves/stream",
+        ):
             assert running.request("GET", path).status == 303
             assert running.request("GET", path, headers=cookie(running, "decide")).status == 403
             there = path.replace("hooves", "claws")
@@ -134,14 +138,14 @@ async def heard(running: Api, headers: dict[str, str], then: Callable[[], None])
         "server": ("127.0.0.1", 8000),
     }
     listening = asyncio.create_task(running.app(scope, receive, send))
-    await asyncio.wait_for(got.wait(), 30)
+    await asyncio.wait_for(got.wait(), 300)
     got.clear()
     await asyncio.to_thread(then)
     if then.__name__ != "<lambda>":
-        await asyncio.wait_for(got.wait(), 30)
+        await asyncio.wait_for(got.wait(), 300)
     assert running.app.state.live_updates.listeners == 1
     running.app.state.service.closing.set()
-    await asyncio.wait_for(listening, 30)
+    await asyncio.wait_for(listening, 300)
     assert running.app.state.live_updates.listeners == 0
     return b"".join(said).decode()
 

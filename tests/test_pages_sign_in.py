@@ -98,7 +98,7 @@ def test_a_session_ends_with_its_key_and_with_its_time() -> None:
         assert get(api, "/app", short).status == 200
         with engine(api.store).connect() as connection:
             row = next(row for row in connection.execute(sessions.select()).all() if row.hash == digest(short))
-        api.run(api.app.state.service.ring.revoke(row.key, by="test"))
+        api.run(api.app.state.service.keys.revoke(row.key, by="test"))
         assert get(api, "/app", short).status == 303
         assert get(api, "/app", long).status == 200
         time[0] += 12 * 3_600 * 1_000_000

@@ -22,10 +22,10 @@ from takeup.live.rehearsal import Rehearsal, assumed, scenarios
 from takeup.live.sandbox import MOST_PEOPLE, SPACE, Play, Truth
 from takeup.live.simulated_units import meet
 from takeup.service import background
-from takeup.service.background import Background, Job
+from takeup.service.background import Background, BackgroundJob
 from takeup.service.keys import SCOPES
+from takeup.service.lru import LruCache
 from takeup.service.problem import Refused
-from takeup.service.shelf import Shelf
 from takeup.space import Space
 from takeup.store import Store
 
@@ -167,8 +167,8 @@ def test_a_sandbox_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert MOST_PEOPLE == 10_000
 
 
-def wait(job: Job) -> Job:
-    until = time.monotonic() + 60
+def wait(job: BackgroundJob) -> BackgroundJob:
+    until = time.monotonic() + 300
     while not job.over:
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -177,11 +177,11 @@ def wait(job: Job) -> Job:
 
 def test_a_rehearsal_from_the_form_in_another_process(api: asgi.Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Looked at, rehearsed in the background, shown, saved once however often."""
-    boss, bench = Visitor(api, *SCOPES), api.app.state.service.workbench
+    boss, bench = Visitor(api, *SCOPES), api.app.state.service.drafts
     begun: list[tuple[str, Any]] = []
-    start: Callable[[str, dict[str, Any]], Job] = bench.background.start
+    start: Callable[[str, dict[str, Any]], BackgroundJob] = bench.background.start
 
-    def quickly(module: str, content: dict[str, Any]) -> Job:
+    def quickly(module: str, content: dict[str, Any]) -> BackgroundJob:
         begun.append((module, content))
         return start(module, {**content, "seconds": 0.2})
 
@@ -217,7 +217,7 @@ def test_a_rehearsal_from_the_form_in_another_process(api: asgi.Api, monkeypatch
 
 
 def test_a_sandbox_from_the_page(api: asgi.Api) -> None:
-    visitor, bench = Visitor(api, "decide"), api.app.state.service.workbench
+    visitor, bench = Visitor(api, "decide"), api.app.state.service.drafts
     form = {**TRY, "policy": "TS-Obs", "compliance": "always", "do": "100"}
     assert "Nobody has come yet" in harmless(visitor.get("/app/try")).text
     assert visitor.post("/app/try", form).status == 303
@@ -269,30 +269,30 @@ def test_what_runs_too_long_fails_or_is_too_much_is_refused(monkeypatch: pytest.
 
 def test_shelves_are_bounded_and_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     gone: list[int] = []
-    shelf: Shelf[int] = Shelf(2, 10.0, gone.append)
+    cache: LruCache[int] = LruCache(2, 10.0, gone.append)
     at = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: at)
-    shelf.put("a", 1)
-    shelf.put("b", 2)
-    assert shelf.get("a") == 1
-    shelf.put("c", 3)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert cache.get("a") == 1
+    cache.put("c", 3)
     assert gone == [2]
-    assert list(shelf) == [1, 3]
+    assert list(cache) == [1, 3]
     at = 5.0
-    assert shelf.get("c") == 3
+    assert cache.get("c") == 3
     at = 12.0
-    assert shelf.get("a") is None
+    assert cache.get("a") is None
     assert gone == [2, 1]
-    shelf.put("c", 4)
-    shelf.clear()
+    cache.put("c", 4)
+    cache.clear()
     assert gone == [2, 1, 3, 4]
-    assert len(shelf) == 0
+    assert len(cache) == 0
 
 
 def test_nothing_is_left_behind() -> None:
     with asgi.api() as api:
         visitor = Visitor(api, "decide")
         assert visitor.post("/app/try", {**TRY, "policy": "TS", "compliance": "always", "do": "1000"}).status == 303
-        folder = next(iter(api.app.state.service.workbench.sandboxes)).folder.name
+        folder = next(iter(api.app.state.service.drafts.sandboxes)).folder.name
         assert os.path.isdir(folder)
     assert not os.path.exists(folder)

@@ -27,8 +27,8 @@ QUICK = ["--replications", "3", "--engine", "reference", "--seed", "2"]
 def _short() -> Iterator[None]:
     """Trials of a few patients: the figures mean nothing, their shape is the same."""
     with pytest.MonkeyPatch.context() as patched:
-        for module in (contextual, regret, stroke):
-            patched.setattr(module, "HORIZON", 30)
+        for module, horizon in ((contextual, 6), (regret, 30), (stroke, 30)):
+            patched.setattr(module, "HORIZON", horizon)
         patched.setattr(theory, "HORIZONS", (10, 30))
         patched.setattr(theory, "DRAWS", 100)
         shorten_related(patched)
@@ -216,7 +216,7 @@ def test_a_folder_that_cannot_be_is_refused_before_the_run(tmp_path: Path, monke
 def test_progress_adds_up_to_the_work() -> None:
     done: list[float] = []
     stages: list[str] = []
-    settings = reproduction.Settings(replications=2, engine="reference")
+    settings = reproduction.PaperSettings(replications=2, engine="reference")
     parts = ["stroke", "theory"]
     reproduction.reproduce(parts, settings, done.append, stages.append)
     assert sum(done) == reproduction.work(parts, settings)
@@ -224,9 +224,9 @@ def test_progress_adds_up_to_the_work() -> None:
 
 
 def test_cheap_rows_get_enough_runs() -> None:
-    settings = reproduction.Settings(replications=500, engine="cpu")
+    settings = reproduction.PaperSettings(replications=500, engine="cpu")
     assert (settings.observing, settings.latent) == (reproduction.ENOUGH, 500)
-    many = reproduction.Settings(replications=100_000, engine="gpu")
+    many = reproduction.PaperSettings(replications=100_000, engine="gpu")
     assert (many.observing, many.latent) == (100_000, reproduction.LATENT_REPLICATIONS)
 
 

@@ -8,6 +8,7 @@ import pytest
 from takeup import TS, Environment, TSObs, World, simulate, theory
 from takeup.paper import claims
 from takeup.paper import theory as section
+from takeup.paper.runner import Runner
 from takeup.paper.theory import BoundRow, TheoryResult
 
 HORIZONS = (20, 50, 200)
@@ -20,7 +21,7 @@ def environment(p: float) -> Environment:
 @pytest.fixture(scope="module")
 def small() -> tuple[TheoryResult, int]:
     made: list[int] = []
-    result = section.theory(40, 3, "reference", made.append, horizons=HORIZONS, draws=400)
+    result = section.theory(Runner(40, 3, "reference", made.append), HORIZONS, draws=400)
     return result, sum(made)
 
 

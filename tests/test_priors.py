@@ -20,7 +20,10 @@ from takeup import (
     stream,
 )
 from takeup.paper import audited, contextual, piloted
-from takeup.policies.description import describe, policy_of
+from takeup.paper.regret_curve import ENVIRONMENTS
+from takeup.paper.runner import Runner
+from takeup.policies.description import describe
+from takeup.policies.registry import policy_of
 
 SPACE = Space(2, contexts=2)
 PILOT = Evidence.of(
@@ -82,26 +85,32 @@ def test_what_does_not_fit_is_refused() -> None:
         Own().informed(Prior.from_evidence(PILOT))
 
 
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contextual, "HORIZON", 300)
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("short")
 def test_seeing_more_helps() -> None:
     """Environments 3 and 4 after 300 decisions, 100 runs: with all seen the regret is lower by 5 standard errors."""
-    curve = audited.curve(100, seed=1, engine="cpu", horizon=300, fractions=(0.0, 1.0))
-    for number in audited.ENVIRONMENTS:
-        nothing, everything = (curve.at(number, fraction, "TS-Lat-0 Gibbs") for fraction in (0.0, 1.0))
+    curve = audited.curve(Runner(100, 1, "cpu"), fractions=(0.0, 1.0))
+    for number in ENVIRONMENTS:
+        nothing, everything = (curve.point(number, fraction, "TS-Lat-0 Gibbs") for fraction in (0.0, 1.0))
         assert nothing.mean - everything.mean > 5 * np.hypot(nothing.mcse, everything.mcse)
-        all_seen = [curve.at(number, 1.0, policy) for policy in ("TS-Obs", "TS-Lat-0", "TS-Lat-0 Gibbs")]
+        all_seen = [curve.point(number, 1.0, policy) for policy in ("TS-Obs", "TS-Lat-0", "TS-Lat-0 Gibbs")]
         for row in all_seen[1:]:  # with all compliance seen all three are one policy
             assert abs(row.mean - all_seen[0].mean) < 4.5 * np.hypot(row.mcse, all_seen[0].mcse)
-    assert len(curve.rows) == len(audited.policies()) * 2 * 2
-    assert audited.decisions(100, 300, (0.0, 1.0)) == len(curve.rows) * 300 * 100
+    assert len(curve.points) == len(audited.policies()) * 2 * 2
+    assert audited.decisions(100, (0.0, 1.0)) == len(curve.points) * 300 * 100
 
 
+@pytest.mark.usefixtures("short")
 def test_pilots_help_and_are_their_own() -> None:
     """40 runs of 300 decisions: 500 patients of a pilot lower the regret of TS-Lat by more than 3 standard errors."""
-    found = piloted.worth(40, seed=2, engine="cpu", horizon=300, patients=(0, 500))
-    rows = {(row.environment, row.patients, row.policy): row for row in found.rows}
-    for number in piloted.ENVIRONMENTS:
-        none, much = rows[number, 0, "TS-Lat-0"], rows[number, 500, "TS-Lat-0"]
+    found = piloted.worth(Runner(40, 2, "cpu"), patients=(0, 500))
+    for number in ENVIRONMENTS:
+        none, much = (found.point(number, size, "TS-Lat-0") for size in (0, 500))
         assert none.mean - much.mean > 3 * np.hypot(none.mcse, much.mcse)
     truth = contextual.environment(3)
     one, other = piloted.pilots_of(truth, 50, 2, seed=1)

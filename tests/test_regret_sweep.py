@@ -8,6 +8,7 @@ import pytest
 from takeup.checks import FloatArray
 from takeup.paper import regret, rules
 from takeup.paper.rules import Estimates
+from takeup.paper.runner import Runner
 from takeup.paper.sweep_claims import Runs, check
 
 RUNS = 400
@@ -143,7 +144,7 @@ def test_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(regret.environment(0.3).value(), [[0.6, 0.4]])
     monkeypatch.setattr(regret, "HORIZON", 40)
     done: list[int] = []
-    first, again = (regret.sweep(4, seed=3, engine="reference", progress=done.append) for _ in range(2))
+    first, again = (regret.sweep(Runner(4, 3, "reference", done.append)) for _ in range(2))
     assert [(point.policy, point.p) for point in first.points] == [
         (policy, float(p)) for policy in ("TS", "TS-Obs", "TS-Check") for p in P
     ]

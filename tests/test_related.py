@@ -5,14 +5,15 @@ import pytest
 
 from papers import shorten_related
 from takeup.paper import related
+from takeup.paper.agreement import Mean
 from takeup.paper.related import compliance_aware, figures, instruments, intents, protocol_claims, theorems
-from takeup.paper.related.figures import Figure, Mean, Published, ahead, at_most, larger
+from takeup.paper.related.figures import FigureComparison, Published, ahead, at_most, larger
+from takeup.paper.runner import Runner
 from takeup.policies import TS
-from takeup.simulation.engine import silent
 
 
-def figure(measured: float, mcse: float, published: Published) -> Figure:
-    return Figure("source", "experiment", "policy", "quantity", published, measured, mcse)
+def figure(measured: float, mcse: float, published: Published) -> FigureComparison:
+    return FigureComparison("source", "experiment", "policy", "quantity", published, measured, mcse)
 
 
 def test_the_rule_by_hand() -> None:
@@ -68,7 +69,7 @@ def test_linear_regret_is_told_from_logarithmic() -> None:
 
 def test_the_casinos_agree_with_the_authors_code() -> None:
     """36 figures of 400 runs: under normal errors one of 16,000 such comparisons is a false alarm."""
-    found, statements = intents.run(400, 3, "cpu", silent)
+    found, statements = intents.measure(Runner(400, 3, "cpu"))
     assert len(found) == 36 + 4
     for each in found:
         assert each.agrees, each
@@ -77,7 +78,7 @@ def test_the_casinos_agree_with_the_authors_code() -> None:
 
 def test_the_trap_world_agrees_with_the_printed_table() -> None:
     """TS by its five policies, 60 runs, printed and by the authors' code; false alarms as above."""
-    trapped = compliance_aware._surplus({"trap": compliance_aware.trap()}, TS(), 60, 5, "cpu", silent, 10_000)
+    trapped = compliance_aware._surplus(Runner(60, 5, "cpu"), {"trap": compliance_aware.trap()}, TS())
     found = list(compliance_aware._of_trap(trapped))
     assert len(found) == 10
     for each in found:
@@ -89,7 +90,7 @@ def test_the_second_example_of_kallus_agrees_at_the_short_horizon() -> None:
     """Ten figures of 30 runs; false alarms as above."""
     two = instruments.second_example()
     policies = [*instruments.upper_bounds(two, 2.0), *instruments.two_stage(two)]
-    short = instruments._costs(two, policies, instruments.SECOND, 30, 5, "cpu", silent)
+    short = instruments._costs(Runner(30, 5, "cpu"), two, policies, instruments.SECOND)
     for each in instruments._again(short, instruments.SECOND):
         assert each.agrees, each
     assert all(statement.holds for statement in instruments._statements(short, "it"))
@@ -110,10 +111,10 @@ def test_everything_runs_and_is_told_to_machines(monkeypatch: pytest.MonkeyPatch
     """With short horizons; progress counts every decision."""
     shorten_related(monkeypatch)
     made: list[int] = []
-    result = related.related(3, 1, "auto", made.append)
+    result = related.related(Runner(3, 1, progress=made.append))
     assert sum(made) == related.decisions(3)
     made.clear()
-    brief = related.related(3, 1, "auto", made.append, long=False)
+    brief = related.related(Runner(3, 1, progress=made.append), long=False)
     assert sum(made) == related.decisions(3, long=False)
     assert brief.figures == tuple(f for f in result.figures if "T = 30" not in f.experiment)
     told = result.as_json()

@@ -23,9 +23,11 @@ from takeup import (
     stream,
 )
 from takeup.inference.pooling import SHARED, levels, picked, sticks, weigh
-from takeup.policies.description import describe, policy_of
+from takeup.policies.description import describe
+from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import robust
 from takeup.simulation.kernels.choice import choose
+from takeup.simulation.kernels.tables import Observation, State
 
 ALPHAS = [np.array([1.0, 1.0]), np.array([0.4, 2.5]), np.array([1.0, 1.0, 1.0]), np.array([0.5, 2.0, 1.5])]
 
@@ -206,13 +208,14 @@ class TestKernel:
         space = Space(3, 2, contexts=2, outcomes=3, utility=[0, 0.4, 1], intended=[0, 1, 1])
         policy = TSRobust(alpha=[1.0, 2.5, 1.5], pooled=[9, 0, 2])
         told = robust.parameters(policy, space)
-        rows = robust.room(policy, space)
+        rows = robust.size(policy, space)
         counts, real = np.zeros((rows[0], 1), dtype=np.int32), np.zeros((rows[1], 1))
-        robust.begin(counts, real, 0, space.shape, told)
+        column = State(counts, real, 0)
+        robust.begin(column, space.shape, told)
         evidence, rng = Evidence.empty(space), stream(10)
         for _ in range(300):
             x, z, a, y = (int(rng.integers(low, high)) for low, high in ((0, 2), (0, 3), (UNSEEN, 2), (UNSEEN, 3)))
-            robust.learn(counts, real, 0, x, z, a, y, space.shape, told, ())
+            robust.learn(column, Observation(x, z, a, y), space.shape, told, ())
             evidence = evidence.record(Event(x, z, a, y))
         believed = policy.posterior(evidence, rng)
         state = real[: told.start.size].reshape(2, 2, told.width)
@@ -228,7 +231,7 @@ class TestKernel:
         np.testing.assert_array_equal(seen[:, 18:].reshape(2, 3, 2), evidence.compliance)
 
     def test_shapes_below_one_are_left_to_the_reference(self) -> None:
-        assert choose(TSRobust(), Space(2)).file is robust
+        assert choose(TSRobust(), Space(2)) is robust
         with pytest.raises(UnsuitableError, match="use engine='reference'"):
             choose(TSRobust(beta=0.5), Space(2))
 

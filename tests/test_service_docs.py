@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperArgument, TyperGroup
 
 from takeup.cli import app
-from takeup.service.guard import SCOPES
+from takeup.service.auth import SCOPES
 from takeup.service.keys import SCOPES as ALL
 from takeup.service.routes import routes
 

@@ -79,7 +79,7 @@ GOOD = {"trial": "t", "context": "morning", "unit": "a", "proposal": "tea", "imp
 
 
 @SCHEMA.parametrize()
-@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 def test_no_server_error_and_no_surprise(case: Any) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     case.call_and_validate(headers=headers, checks=CHECKS)

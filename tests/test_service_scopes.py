@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import asgi
-from takeup.service.guard import SCOPES as DECLARED
+from takeup.service.auth import SCOPES as DECLARED
 from takeup.service.keys import SCOPES
 from takeup.service.routes import routes
 

@@ -1,6 +1,7 @@
 """The reference simulation: the same patients for all, and results that depend on nothing but their inputs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from takeup import (
     LabelError,
     MismatchError,
     Reporting,
+    Space,
     TSLat,
     TSObs,
     Uniform,
@@ -23,6 +25,7 @@ from takeup.checks import IntArray
 from takeup.evidence import Index
 from takeup.paper import contextual
 from takeup.randomness import Random
+from takeup.simulation.run import EngineName
 
 HALF = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 TRACE = simulate(HALF, [TS(), TSObs(), Uniform()], 40, 250, seed=9, engine="reference", record="curve")
@@ -87,8 +90,7 @@ def test_delays_and_batches_keep_back_what_they_should(delay: int, batch: int) -
     for of, late in (("outcomes", delay), ("actions", 0)):
         trace = simulate(HALF, Counting(of), 30, 3, reporting=reporting, engine="reference", record="full")
         known = [max(0, t // batch * batch - late) for t in range(30)]
-        proposals = np.unravel_index(trace.decisions[0, 0].astype(int), HALF.space.shape)[1]
-        np.testing.assert_array_equal(proposals, [[k % 2 for k in known]] * 3)
+        np.testing.assert_array_equal(trace.unpacked()[1][0, 0], [[k % 2 for k in known]] * 3)
 
 
 def test_with_all_compliance_seen_ts_lat_is_ts_obs() -> None:
@@ -132,7 +134,16 @@ def test_recorded_steps_are_those_asked_for() -> None:
         ({"record": "all"}, "record: got 'all', expected one of summary, curve, full"),
         ({"engine": "abacus"}, "engine: got 'abacus'"),
         ({"policies": []}, "policies"),
-        ({"policies": [TS(), TS(alpha=2)]}, r"policies: got .* all with different names"),
+        (
+            {"policies": [TS(), TS(alpha=2)]},
+            r"policies: got \['TS', 'TS'\], expected at least one, all with different names; name them: \{'one': ",
+        ),
+        ({"policies": {}}, "policies: got none, expected at least one"),
+        ({"policies": TS}, r"policies: got the class TS, expected a policy; write TS\(\)"),
+        ({"policies": [TS(), "TS"]}, "policies: got str without name, start, propose, learn, report"),
+        ({"horizon": 2**31}, "horizon: got 2147483648, expected a whole number of at least 1 and at most 2147483647"),
+        ({"replications": 2**31}, "replications: got 2147483648"),
+        ({"replications": range(2**31 - 1, 2**31)}, "replications"),
         ({"environment": []}, "environment: got none"),
         ({"policies": TS(alpha=[1, 2, 3])}, "alpha"),
     ],
@@ -149,9 +160,51 @@ def test_bad_input_is_refused(change: dict[str, object], message: str) -> None:
         simulate(**(arguments | change))  # type: ignore[arg-type]  # as a user may
 
 
+@dataclass(frozen=True)
+class Unfinished:
+    """A policy of one's own that cannot be told of a report."""
+
+    name = "Own"
+
+    def start(self, space: Space, batch: tuple[int, ...] = ()) -> None:
+        raise AssertionError("it was begun")
+
+    def propose(self, state: None, context: Index, rng: Random) -> IntArray:
+        raise AssertionError("it was asked")
+
+
+@pytest.mark.parametrize("given", [Unfinished(), [TS(), Unfinished()], {"mine": Unfinished()}])
+def test_a_policy_that_lacks_a_function_is_told_which(given: Any) -> None:
+    with pytest.raises(InputError, match=r"policies: got Unfinished without learn, report, .*A policy of your own"):
+        simulate(HALF, given, 10, 3)
+
+
+def test_policies_have_the_names_that_they_are_given() -> None:
+    trace = simulate(
+        HALF, {"doubtful": TS(), "sure": TS(alpha=50)}, 40, 250, seed=9, engine="reference", record="curve"
+    )
+    assert list(trace.summary()) == ["doubtful", "sure"]
+    np.testing.assert_array_equal(trace.final("doubtful"), TRACE.final("TS"))
+    assert trace.final("sure").mean() > trace.final("doubtful").mean()
+    assert trace.frame()["policy"].unique(maintain_order=True).to_list() == ["doubtful", "sure"]
+    assert set(trace.curves()["policy"]) == {"doubtful", "sure"}
+
+
+OPPOSITE = Environment.from_world(
+    World(HALF.response.sum(axis=3), np.array([[[0.7, 0.3], [0.4, 0.6]]]), np.array([1, 0]))
+)
+MISTAKEN = replace(HALF, space=Space(2, intended=[1, 0]))
+
+
+@pytest.mark.parametrize("engine", ["auto", "reference", "cpu", "gpu", "dask"])
+@pytest.mark.parametrize("other", [contextual.environment(1), OPPOSITE, MISTAKEN], ids=["shape", "utility", "intended"])
+def test_environments_of_several_spaces_do_not_run_together(engine: EngineName, other: Environment) -> None:
+    """The policy would be told the utility of the first alone: it sought the worst where success is worth nothing."""
+    with pytest.raises(MismatchError, match=r"one shape, utility and intended actions; simulate these one after"):
+        simulate({"half": HALF, "other": other}, TS(), 10, 3, engine=engine)
+
+
 def test_what_does_not_belong_together_is_refused() -> None:
-    with pytest.raises(MismatchError, match="one shape"):
-        simulate([HALF, contextual.environment(1)], TS(), 10, 3)
     with pytest.raises(LabelError, match="policy: got 'UCB', expected one of TS, TS-Obs, Uniform"):
         TRACE.final("UCB")
     two = simulate([HALF, HALF], TS(), 3, 3)

@@ -113,6 +113,17 @@ def trap() -> Environment:
     )
 
 
+def test_a_posterior_keeps_the_blocks_that_it_has() -> None:
+    outcome, compliance = np.ones((1, 2, 2)), np.ones((1, 2, 2))
+    both = Posterior(outcome, compliance, np.array([0.0, 1.0]))
+    seen = both.plus(2 * outcome, 3 * compliance).plus(outcome)
+    assert seen.compliance is not None
+    np.testing.assert_array_equal(seen.outcome, 4 * outcome)
+    np.testing.assert_array_equal(seen.compliance, 4 * compliance)
+    with pytest.raises(MismatchError, match="no block for them"):
+        Posterior(outcome, None, np.array([0.0, 1.0])).plus(outcome, compliance)
+
+
 def test_types_confound_what_the_model_cannot_see() -> None:
     """Proposing nothing is worth 0.5 x 0.75 + 0.5 x 0.5 = 0.625, the drug 0.5, yet the treated do better.
 
@@ -182,6 +193,13 @@ def test_what_is_impossible_never_happens(uniform: float) -> None:
     environment = Environment.from_world(World.bernoulli([[0, 1, 0], [1, 0, 0]], [0, 1, 0.1 + 0.2]))
     a, y = environment.respond(np.array([0]), np.array([0]), np.array([uniform]))
     assert (int(a[0]), int(y[0])) == (1, 1)
+
+
+def test_an_environment_changes_into_one_of_the_same_space() -> None:
+    plain = Environment.from_world(World.bernoulli(np.eye(2), [0.2, 0.8]))
+    other = Environment(Space(2, intended=[1, 0]), plain.context, plain.response)
+    with pytest.raises(MismatchError, match="cannot change its space"):
+        plain.switch(5, other)
 
 
 def test_equal_environments_have_equal_fingerprints() -> None:

@@ -1,10 +1,8 @@
 """Simulations from TOML: what a file can say, and errors that name file, key and value."""
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +70,7 @@ def test_a_file_says_it_all(file: Path) -> None:
     ("old", "new", "message"),
     [
         ("horizon = 50", "horizon = 0", "trial.toml: horizon: got 0, expected greater than or equal to 1"),
-        ("horizon = 50", "", "trial.toml: horizon: got nothing, expected a value"),
+        ("horizon = 50", "", "trial.toml: horizon is missing; expected a value"),
         ("horizon = 50", "horison = 50", "horizon, replications, seed, record, steps, space, environments, policies"),
         ("horizon = 50", "horison = 50", "; did you mean horizon?"),
         ("share = [0.5, 0.5]", "shares = [0.5, 0.5]", "environments.types.shares: got [0.5, 0.5], expected one of"),
@@ -93,6 +91,38 @@ def test_errors_name_file_key_and_value(file: Path, old: str, new: str, message:
     with pytest.raises(SpecError) as error:
         load(file)
     assert message in str(error.value)
+
+
+NAMED = """
+[policies.plain]
+kind = "TS"
+
+[policies.sure]
+kind = "TS"
+alpha = 50
+"""
+
+
+def test_policies_by_name(file: Path, tmp_path: Path) -> None:
+    file.write_text(GOOD[: GOOD.index("[[policies]]")] + NAMED)
+    code, shown = invoke(file, "--engine", "reference", "--json", "--out", tmp_path / "named.parquet")
+    assert code == 0, shown
+    assert list(json.loads(shown)["simulation"]["regret"]["plain"]) == ["plain", "sure"]
+    trace = Trace.read(str(tmp_path / "named.parquet"))
+    assert list(trace.setup.policies) == ["plain", "sure"]
+    assert not np.array_equal(trace.final("plain", "types"), trace.final("sure", "types"))
+    for old, new, message in [
+        ("alpha = 50", "warm = true", "trial.toml: policies.sure.warm: got True, expected a parameter of TS"),
+        ('kind = "TS"\nalpha', "alpha", "trial.toml: policies.sure.kind: got None, expected one of "),
+    ]:
+        assert old in NAMED
+        file.write_text(GOOD[: GOOD.index("[[policies]]")] + NAMED.replace(old, new))
+        with pytest.raises(SpecError) as error:
+            load(file)
+        assert message in str(error.value)
+    file.write_text('policies = "TS"\n' + GOOD[: GOOD.index("[[policies]]")])
+    with pytest.raises(SpecError, match="policies: got 'TS', expected a valid list, or a valid dictionary"):
+        load(file)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -133,17 +163,31 @@ def test_simulate_goes_on_with_a_file_and_refuses_another_simulation(file: Path,
     assert "differ in seed" in shown
 
 
+INTERRUPTED = """
+import os, signal
+from takeup.cli import main
+from takeup.simulation.run import Plan
+
+run = Plan.run
+
+def interrupted(plan, replications, progress):
+    def report(made):
+        if replications.start:  # in the second block
+            os.kill(os.getpid(), signal.SIGINT)
+        progress(made)
+    return run(plan, replications, report)
+
+Plan.run = interrupted
+main()
+"""
+
+
 def test_ctrl_c_keeps_the_finished_blocks(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "results.parquet"
     file.write_text(GOOD.replace("replications = 30", "replications = 1000000"))
-    command = [sys.executable, "-m", "takeup", "simulate", str(file), "--engine", "reference", "--out", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(6)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on from there" in said
-    assert "Traceback" not in said
-    kept = Trace.read(str(out))
-    assert kept.replications.size >= 100
-    np.testing.assert_array_equal(kept.replications, np.arange(kept.replications.size))
+    command = [sys.executable, "-c", INTERRUPTED, "simulate", str(file), "--engine", "reference", "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    assert "the same command goes on from there" in done.stderr
+    assert "Traceback" not in done.stderr
+    np.testing.assert_array_equal(Trace.read(str(out)).replications, np.arange(100))

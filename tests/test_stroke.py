@@ -10,6 +10,7 @@ from takeup import InputError, LabelError, TSRobust, Uniform, simulate
 from takeup.checks import FloatArray
 from takeup.datasets import Outcome, ist_counts, ist_doubts
 from takeup.paper import stroke as experiment
+from takeup.paper.runner import Runner
 from takeup.paper.stroke import Excess, StrokeResult, decisions, stroke
 from takeup.paper.stroke_claims import REPLICATIONS, claims
 from takeup.paper.stroke_parameters import (
@@ -25,7 +26,7 @@ from takeup.paper.stroke_parameters import (
 
 PARAMETERS: tuple[Parameters, ...] = get_args(Parameters)
 MODELS: dict[Parameters, SixArms] = {"recomputed": "paper", "as-treated": "as-treated"}
-SHORT = 300
+SHORT = 60
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def whole() -> StrokeResult:
     """Twenty trials of 20,000 patients, two of TS-Robust."""
-    return stroke(20, seed=3, engine="cpu", robust_replications=2)
+    return stroke(Runner(20, 3, "cpu"), robust_replications=2)
 
 
 def test_every_printed_figure_comes_from_the_patients() -> None:
@@ -89,7 +90,7 @@ def test_values_of_the_model_and_of_the_patients() -> None:
 @pytest.mark.usefixtures("short")
 def test_excess_is_the_difference_in_regret() -> None:
     """Every replication by hand: the values of what was proposed, less the values of what Uniform proposed."""
-    result = stroke(3, seed=5, engine="cpu")
+    result = stroke(Runner(3, 5, "cpu"))
     for parameters in PARAMETERS:
         for outcome, truth in environments(parameters).items():
             policies = [Uniform(), *experiment.POLICIES]
@@ -119,11 +120,11 @@ def test_best_is_what_uniform_misses() -> None:
 def test_progress_and_latent() -> None:
     """All decisions are reported; TS-Lat meets the same patients as the others, in fewer replications."""
     done: list[int] = []
-    result = stroke(4, 1, "cpu", True, done.append, latent_replications=2, robust_replications=3)
+    result = stroke(Runner(4, 1, "cpu", done.append), True, latent_replications=2, robust_replications=3)
     assert sum(done) == decisions(4, True, 2, 3) == 12 * SHORT * (4 * 4 + 2) + 3 * SHORT * 3
     cells = {(row.policy, row.replications) for setting in result.settings for row in setting.excess}
     assert cells == {("TS", 4), ("TS-Check", 4), ("TS-Obs", 4), ("TS-Lat", 2), ("TS-Robust", 3)}
-    less = stroke(2, 1, "cpu")
+    less = stroke(Runner(2, 1, "cpu"))
     for one, other in zip(result.settings, less.settings, strict=True):
         assert len(one.claims) == len(other.claims)
         for row in other.excess:
@@ -132,9 +133,9 @@ def test_progress_and_latent() -> None:
 
 def test_other_engines_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment, "HORIZON", 10)
-    result = stroke(2, engine="reference", coding="as-treated")
+    result = stroke(Runner(2, engine="reference"), coding="as-treated")
     assert result.coding == "as-treated"
-    assert len(result.contrasts) == 27
+    assert len(result.predictions) == 27
 
 
 def test_json(whole: StrokeResult) -> None:
@@ -153,7 +154,7 @@ def test_json(whole: StrokeResult) -> None:
 @pytest.mark.usefixtures("short")
 def test_ts_robust_is_a_row_with_the_patients() -> None:
     """Its excess is on the same patients as that of Uniform; no claim of the paper is about it."""
-    result = stroke(3, seed=5, engine="cpu", robust_replications=2)
+    result = stroke(Runner(3, 5, "cpu"), robust_replications=2)
     for parameters in PARAMETERS:
         rows = {row.policy for row in result.setting(parameters).excess}
         assert ("TS-Robust" in rows) == (parameters == "patients")
@@ -179,13 +180,15 @@ def test_no_policy_beats_the_best(whole: StrokeResult) -> None:
 
 def test_the_model_promises_more_than_the_patients_give(whole: StrokeResult) -> None:
     """Six-month outcomes: the model's gain is too high by more than four standard errors, for every policy."""
-    for contrast in whole.contrasts:
-        setting = whole.setting(contrast.parameters)
-        row, patients = (each.cell(contrast.outcome, contrast.policy) for each in (setting, whole.setting("patients")))
-        assert contrast.error == pytest.approx(np.hypot(row.mcse, patients.mcse))
-        assert contrast.agrees == (abs(row.mean - patients.mean) <= 4 * contrast.error)
-        if contrast.parameters == "recomputed" and contrast.outcome != "STS":
-            assert contrast.predicted - contrast.patients > 4 * contrast.error
+    for prediction in whole.predictions:
+        setting = whole.setting(prediction.parameters)
+        row, patients = (
+            each.cell(prediction.outcome, prediction.policy) for each in (setting, whole.setting("patients"))
+        )
+        assert prediction.error == pytest.approx(np.hypot(row.mcse, patients.mcse))
+        assert prediction.agrees == (abs(row.mean - patients.mean) <= 4 * prediction.error)
+        if prediction.parameters == "recomputed" and prediction.outcome != "STS":
+            assert prediction.predicted - prediction.patients > 4 * prediction.error
 
 
 def gains(**means: float) -> dict[Outcome, dict[str, FloatArray]]:
@@ -242,13 +245,14 @@ def test_claims_about_the_data() -> None:
 
 def test_bad_input(whole: StrokeResult) -> None:
     calls: list[tuple[dict[str, Any], str]] = [
-        ({"replications": 1}, "replications: got 1, expected a whole number of at least 2"),
         ({"latent_replications": 0}, "latent_replications: got 0"),
         ({"coding": "recorded-aspirin"}, "coding: got 'recorded-aspirin', expected one of paper, as-treated"),
     ]
     for arguments, complaint in calls:
         with pytest.raises(InputError, match=complaint):
-            stroke(**arguments)
+            stroke(Runner(2), **arguments)
+    with pytest.raises(InputError, match="replications: got 1, expected a whole number of at least 2"):
+        Runner(1)
     with pytest.raises(LabelError, match="one of STS TS, STS TS-Check"):
         whole.setting("paper").cell("STS", "UCB")
     assert isinstance(whole.setting("paper").cell("STS", "TS"), Excess)

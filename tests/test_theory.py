@@ -15,7 +15,7 @@ from takeup.errors import InputError
 from takeup.randomness import stream
 from takeup.theory.conjecture import proportion
 
-many = settings(max_examples=80, deadline=None, derandomize=True)
+many = settings(max_examples=80)
 
 rates = st.integers(1, 99).map(lambda percent: percent / 100)
 """Rates that are equal or a hundredth apart: what is close is tested by itself."""

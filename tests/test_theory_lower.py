@@ -17,8 +17,8 @@ from takeup.checks import FloatArray
 from takeup.errors import InputError
 from takeup.randomness import stream
 
-many = settings(max_examples=60, deadline=None, derandomize=True)
-few = settings(max_examples=12, deadline=None, derandomize=True)
+many = settings(max_examples=60)
+few = settings(max_examples=12)
 
 
 def sparse_world(seed: int, proposals: int, actions: int, zeros: float) -> tuple[FloatArray, FloatArray]:

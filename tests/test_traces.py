@@ -8,13 +8,18 @@ import pytest
 
 from takeup import TS, Environment, InputError, MismatchError, Reporting, Space, Trace, TSLat, TSObs, World, simulate
 from takeup.policies import Policy, WarmTSLat
+from takeup.regret import KINDS
 from takeup.simulation import blocks
-from takeup.simulation.run import plan
+from takeup.simulation.run import EngineName, plan
 
 SPACE = Space(["rest", "drug"], contexts=["young", "old"], outcomes=["died", "lived"])
 WORLD = World.bernoulli([[[0.8, 0.2], [0.3, 0.7]]] * 2, [[0.3, 0.6], [0.5, 0.4]])
 TRUTH = Environment.from_world(WORLD, space=SPACE)
 TRAP = Environment.from_types(SPACE, [0.5, 0.5], [[1, 1], [0, 1]], np.full((2, 2, 2), 0.5))
+
+OTHER = Environment.from_types(
+    SPACE, [0.2, 0.8], [[1, 0], [0, 1]], [[[0.9, 0.1], [0.4, 0.6]], [[0.5, 0.5], [0.7, 0.3]]]
+)
 
 
 def run(replications: range = range(120), seed: int = 3) -> Trace:
@@ -104,6 +109,35 @@ def test_decisions_come_in_names_and_add_up_to_the_pulls() -> None:
     assert len(proposed) == WHOLE.pulls[0, 0, 11, 1, 1]
     with pytest.raises(InputError, match="record='full'"):
         simulate(TRUTH, TS(), 3, 2, engine="reference").every_decision()
+
+
+def test_decisions_unpack_into_the_pulls() -> None:
+    x, z, a, y = WHOLE.unpacked()
+    assert x.shape == z.shape == a.shape == y.shape == (2, 2, 120, 20)
+    cells = [[((x == i) & (z == j)).sum(axis=-1) for j in range(2)] for i in range(2)]
+    np.testing.assert_array_equal(np.moveaxis(np.array(cells), (0, 1), (-2, -1)), WHOLE.pulls)
+    assert a[1, 0][z[1, 0] == 1].min() == 1  # in the trap whoever is proposed the drug takes it
+    assert {*np.unique(a), *np.unique(y)} == {0, 1}
+    with pytest.raises(InputError, match="record='full'"):
+        simulate(TRUTH, TS(), 3, 2, engine="reference").unpacked()
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_the_cost_follows_an_environment_that_changes(engine: EngineName) -> None:
+    """Five decisions cost by the first phase's gaps, seven by the second's, eight by the first's again."""
+    changing = TRAP.switch(5, OTHER).switch(12, TRAP).switch(50, OTHER)
+    arguments: dict[str, Any] = {"horizon": 20, "replications": 40, "engine": engine}
+    trace = simulate(changing, TS(), record="full", **arguments)
+    x, z, _, _ = (axis[0, 0] for axis in trace.unpacked())
+    for kind, of in KINDS.items():
+        gaps = [of(OTHER if 5 <= t < 12 else TRAP) for t in range(20)]
+        by_hand = [sum(gaps[t][x[i, t], z[i, t]] for t in range(20)) for i in range(40)]
+        np.testing.assert_allclose(trace.cost(kind, "TS"), by_hand)
+    np.testing.assert_allclose(trace.cost("proposals", "TS"), trace.final("TS"))
+    with pytest.raises(InputError, match="record='full'"):
+        simulate(changing, TS(), **arguments).cost("static", "TS")
+    steady = simulate(TRAP.switch(20, OTHER), TS(), **arguments)
+    np.testing.assert_allclose(steady.cost("proposals", "TS"), steady.final("TS"))
 
 
 def test_blocks_run_what_is_missing_and_nothing_else() -> None:

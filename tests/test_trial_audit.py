@@ -14,9 +14,9 @@ from takeup.errors import InputError
 from takeup.live import Anchors, Trial, audit, new_key, read_anchors, read_key
 from takeup.randomness import stream
 from takeup.store import looking
-from takeup.trial import Report, perform, steps
+from takeup.trial import Report, commands, perform
 from takeup.trial import software as versions
-from takeup.trial.decision import choose
+from takeup.trial.proposal import propose
 
 runner = CliRunner()
 
@@ -95,11 +95,11 @@ def test_decisions_of_another_version_are_told_and_are_no_failures(
     with Trial.create(tmp_path / "t.db", spec) as trial:
         trial.start()
         with monkeypatch.context() as patched:
-            patched.setattr(steps, "software", lambda: "takeup 0.0.1")
+            patched.setattr(commands, "software", lambda: "takeup 0.0.1")
             patched.setattr(
-                steps,
-                "choose",
-                lambda *arguments: replace(choose(*arguments), proposal=1, probability=(0.25, 0.75)),
+                commands,
+                "propose",
+                lambda *arguments: replace(propose(*arguments), index=1, probability=(0.25, 0.75)),
             )
             trial.decide("a")
         trial.decide("b")

@@ -7,7 +7,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import faults
+import hammer
 import servers
 from store_internals import engine
 from takeup.errors import StoreError
@@ -38,8 +41,38 @@ def test_a_power_failure_loses_nothing_that_was_acknowledged(tmp_path: Path) -> 
 
 
 def test_the_power_failure_is_a_real_one(tmp_path: Path) -> None:
-    """The control: without syncs the same test sees loss."""
-    assert hammered(tmp_path, "--kills", "6", "--power", "--synchronous", "OFF")["lost"]
+    """The control: without syncs the same test sees loss. It ends with the first, after one or two failures."""
+    assert hammered(tmp_path, "--kills", "100", "--power", "--synchronous", "OFF")["lost"]
+
+
+@pytest.mark.parametrize("damage", ["noise in it", "half of it", "nothing of it", "another file", "no file"])
+def test_a_database_that_cannot_be_read_is_lost(tmp_path: Path, damage: str) -> None:
+    """The harness sees both kinds of loss: an event that is not there, and a file that says nothing any more."""
+    path = tmp_path / "hammer.db"
+    with Trial.create(path, hammer.SPEC) as trial:
+        trial.start()
+        for i in range(50):
+            trial.decide(f"unit {i}", 0)
+    kept, lost = ["decided", 50, "unit 49"], ["decided", 51, "unit 50"]
+    result = hammer.Result()
+    hammer.check(path, [kept], result)
+    assert (result.lost, result.differences, result.events) == ([], [], 52)
+    hammer.check(path, [kept, lost], result)
+    assert result.lost == ["decided 51 of unit 50: 0 times"]
+    content = path.read_bytes()
+    damaged = {
+        "noise in it": content[:4096] + b"\xa5" * (len(content) - 4096),
+        "half of it": content[: len(content) // 2],
+        "nothing of it": b"",
+        "another file": b"What has been written here is not a database." * 1000,
+    }
+    path.unlink()
+    if damage in damaged:
+        path.write_bytes(damaged[damage])
+    result = hammer.Result()
+    hammer.check(path, [kept], result)
+    assert len(result.lost) == 1
+    assert result.lost[0].startswith("all of 1: ")
 
 
 def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: servers.Server) -> None:

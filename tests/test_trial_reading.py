@@ -136,7 +136,9 @@ def test_the_course_is_a_summary_of_the_log(trial: Trial) -> None:
 
 def test_exports_agree_in_all_formats(trial: Trial, tmp_path: Path) -> None:
     for kind in ("csv", "parquet", "jsonl"):
-        trial.export(tmp_path / f"t.{kind}", kind)
+        trial.export(tmp_path / f"t.{kind}")
+    trial.export(tmp_path / "t.csv.txt", "csv")
+    assert (tmp_path / "t.csv.txt").read_bytes() == (tmp_path / "t.csv").read_bytes()
     lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
     frame = pl.read_parquet(tmp_path / "t.parquet")
     assert frame.to_dicts() == lines
@@ -148,6 +150,12 @@ def test_exports_agree_in_all_formats(trial: Trial, tmp_path: Path) -> None:
     assert sum(lines[0]["probabilities"]) == 1
     with pytest.raises(InputError, match="one of csv, parquet, jsonl"):
         trial.export(io.BytesIO(), "xlsx")  # type: ignore[arg-type]  # as a user may
+    for name in ("t.xlsx", "t.sas7bdat", "parquet", "t.csv.gz"):
+        with pytest.raises(
+            InputError, match=rf"file: got .*{name}, expected a name that ends in \.csv, \.parquet, \.js"
+        ):
+            trial.export(str(tmp_path / name))
+        assert not (tmp_path / name).exists()
 
 
 def test_formulas_are_neutralised_in_csv() -> None:

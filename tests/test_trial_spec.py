@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from takeup.errors import InputError
+from takeup.policies import registered
+from takeup.policies.base import Registered, is_live
+from takeup.policies.description import describe
+from takeup.space import Space
 from takeup.specfile import SpecError
 from takeup.trial import Design, TrialSpec, load
 from takeup.trial.secret import Secret
@@ -70,7 +74,7 @@ def test_the_stored_spec_is_complete_and_gives_the_same_design() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('name = "Stroke"', "", "trial.toml: name: got nothing, expected a value"),
+        ('name = "Stroke"', "", "trial.toml: name is missing; expected a value"),
         ('window = "90 days"', 'window = "90 moons"', "trial.toml: window: got '90 moons'"),
         ('window = "90 days"', "window = 0", "trial.toml: window: got 0"),
         ("burn_in = 20", "burnin = 20", "trial.toml: burnin: got 20, expected one of the keys name, "),
@@ -90,7 +94,7 @@ def test_the_stored_spec_is_complete_and_gives_the_same_design() -> None:
         ("[[4, 1, 1], [1, 4, 1]]", "[[4, 1], [1, 4]]", "trial.toml: policy.beta"),
         ('compliance = "sometimes"', 'compliance = "never"', "TS-Obs learns from decisions whose compliance is seen"),
         ('compliance = "sometimes"', 'compliance = "rarely"', "trial.toml: compliance: got 'rarely'"),
-        ("floor = 0.1", "floor = 0.6", "the floors sum to 1.2"),
+        ("floor = 0.1", "floor = 0.6", "trial.toml: limits: the floors sum to 1.2, more than 1; lower them"),
         ('"new drug" = 0.8 }', '"old drug" = 0.8 }', "trial.toml: limits.ceiling: got 'old drug'"),
         ("probability_best = 0.99", "probability_best = 0.3", "trial.toml: stopping.probability_best: got 0.3"),
         ('"usual care" = 0.25\n', "", "trial.toml: fallback.fallback: got nothing for usual care"),
@@ -106,10 +110,15 @@ def test_errors_name_file_key_and_value(tmp_path: Path, old: str, new: str, mess
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("kind", ["TS", "TSLat", "Uniform"])
-def test_policies_that_do_without_compliance_run_where_it_is_never_seen(kind: str) -> None:
-    design = Design.of(parse({"name": "t", "space": {"proposals": 2}, "policy": {"kind": kind}, "compliance": "never"}))
-    assert design.policy.live
+@pytest.mark.parametrize("policy", [each for each in registered() if each.live], ids=lambda each: each.name)
+def test_policies_that_need_compliance_are_refused_where_it_is_never_seen(policy: Registered) -> None:
+    """Credit for what was done and two stages among them: such a trial could never learn."""
+    spec = {"name": "t", "space": {"proposals": 2}, "policy": describe(policy), "compliance": "never"}
+    if policy.compliance == "needed":
+        with pytest.raises(InputError, match="learns from decisions whose compliance is seen"):
+            Design.of(parse(spec))
+    else:
+        assert is_live(Design.of(parse(spec)).policy, Space(2))
 
 
 @pytest.mark.parametrize("label", ["a\x00b", "a\nb", "\ud800", "x" * 201])

@@ -202,8 +202,6 @@ def test_any_sequence_of_requests(database: str) -> None:
     few = settings(
         max_examples=12 if database.startswith("sqlite") else 6,
         stateful_step_count=40,
-        deadline=None,
-        derandomize=True,
         suppress_health_check=list(HealthCheck),
     )
     machine = type("Requests", (Requests,), {"url": database})

@@ -1,5 +1,6 @@
 """takeup: adaptive experiments in which people do not do what they are told."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from takeup import datasets
@@ -108,6 +109,8 @@ __all__ = [
     "stream",
     "weak_instrument",
 ]
+if find_spec("sqlalchemy") is None:  # `from takeup import *` and `dir` have what is installed
+    __all__.remove("Trial")
 
 
 def __getattr__(name: str) -> Any:
@@ -117,3 +120,7 @@ def __getattr__(name: str) -> Any:
 
         return Trial
     raise AttributeError(f"module 'takeup' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,7 +1,8 @@
 """Checks of what enters: each returns the value in its final form or raises an InputError."""
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,15 +12,25 @@ from takeup.errors import InputError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+Name = TypeVar("Name", bound=str)
+
 TOLERANCE = 1e-9
 """How far a distribution's sum may be from one: rounding, not a typing error."""
 
 
-def whole(argument: str, value: object, least: int) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(argument, repr(value), f"a whole number of at least {least}")
+def whole(argument: str, value: object, least: int, most: float = math.inf) -> int:
+    """A whole number of at least `least`, and at most `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        limit = f" and at most {most}" if most < math.inf else ""
+        raise InputError(argument, repr(value), f"a whole number of at least {least}{limit}")
     return int(value)
+
+
+def one_of(argument: str, value: Name, allowed: Iterable[Name]) -> Name:
+    """One of these names."""
+    if value not in (names := tuple(allowed)):
+        raise InputError(argument, repr(value), f"one of {', '.join(names)}")
+    return value
 
 
 def real(argument: str, value: ArrayLike) -> FloatArray:

@@ -156,7 +156,7 @@ class Environment:
     def switch(self, step: int, other: "Environment") -> "Environment":
         """This environment for the first `step` decisions, and then the other one."""
         step = checks.whole("step", step, least=self.later[-1][0] + 1 if self.later else 1)
-        if (self.space.shape, self.space.utility) != (other.space.shape, other.space.utility):
+        if self.space.structure != other.space.structure:
             raise MismatchError(f"an environment cannot change its space: {self.space} became {other.space}")
         if other.later:
             raise InputError("other", "an environment that changes", "one that stays", "add its changes one by one")

@@ -17,7 +17,7 @@ class Epochs:
 
     Decision i, counted from 0, belongs to the epoch i // length. The newest epoch comes first, and the last slot holds
     all that are older than those before it, so the size does not grow with history. Counts stay whole: a late report
-    moves a decision within its own epoch, and what the past still weighs is settled when it is read, by `weighted`.
+    moves a decision within its own epoch, and the past is weighted only when it is read, by `weighted`.
 
     Attributes:
         space: the finite sets that the axes stand for.
@@ -86,7 +86,7 @@ class Epochs:
 
 
 def _shifted(counts: IntArray, epochs: int) -> IntArray:
-    """The counts so many epochs later; what leaves the table is added to its last slot."""
+    """The counts `epochs` epochs later; what leaves the table is added to its last slot."""
     slots = counts.shape[-5]
     if epochs == 0:
         return counts

@@ -34,15 +34,29 @@ def _again(kind: type[TakeupError], args: tuple[Any, ...], attributes: dict[str,
     return error
 
 
-class InputError(TakeupError, ValueError):
-    """A value is not allowed: names the argument, the value, what is allowed and how to fix it."""
+NOTHING = "nothing"
+"""The value of an argument that was left out. Other texts are quoted, so that none is mistaken for it."""
 
-    def __init__(self, argument: str, value: object, allowed: str, hint: str = "") -> None:
+
+class InputError(TakeupError, ValueError):
+    """A value is not allowed: names the argument, the value, what is allowed and how to fix it.
+
+    Args:
+        argument: what it is about.
+        value: what was given; `NOTHING` where it was left out.
+        allowed: what would be right.
+        hint: how to fix it, where that is not plain.
+        words: the whole message, where it is better said otherwise.
+    """
+
+    def __init__(self, argument: str, value: object, allowed: str, hint: str = "", words: str = "") -> None:
         self.argument = argument
         self.value = value
         self.allowed = allowed
         self.hint = hint
-        super().__init__(f"{argument}: got {value}, expected {allowed}{'; ' if hint else ''}{hint}")
+        self.words = words
+        given = " is missing;" if isinstance(value, str) and value == NOTHING else f": got {value},"
+        super().__init__(words or f"{argument}{given} expected {allowed}{'; ' if hint else ''}{hint}")
 
 
 class LabelError(InputError):

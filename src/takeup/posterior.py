@@ -6,6 +6,7 @@ import numpy as np
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
+from takeup.errors import MismatchError
 from takeup.evidence import Index, at_context
 from takeup.randomness import Random
 from takeup.world import World
@@ -38,9 +39,11 @@ class Posterior:
         return Posterior(outcome, compliance, self.utility)
 
     def plus(self, outcomes: IntArray | FloatArray, compliance: IntArray | FloatArray | None = None) -> "Posterior":
-        """Prior plus counts: what conjugacy makes of n[x, a, y] and n[x, z, a]."""
-        if self.compliance is None or compliance is None:
-            return Posterior(self.outcome + outcomes, None, self.utility)
+        """Prior plus counts: what conjugacy makes of n[x, a, y] and n[x, z, a]; β stays as it is without the latter."""
+        if compliance is None:
+            return Posterior(self.outcome + outcomes, self.compliance, self.utility)
+        if self.compliance is None:
+            raise MismatchError("counts of compliance do not fit a posterior that has no block for them")
         return Posterior(self.outcome + outcomes, self.compliance + compliance, self.utility)
 
     def sample(self, rng: Random, draws: int | None = None) -> World:
@@ -49,12 +52,13 @@ class Posterior:
         outcome = dirichlet(self.outcome, rng, repeat)
         return self._world(outcome, None if self.compliance is None else dirichlet(self.compliance, rng, repeat))
 
-    def sample_values(self, rng: Random, draws: int) -> FloatArray:
-        """What `sample(rng, draws).value()` gives, of shape (draws, X, Kz), without the checks that a World makes."""
-        reward = dirichlet(self.outcome, rng, (draws,)) @ self.utility
+    def sample_values(self, rng: Random, draws: int | None = None) -> FloatArray:
+        """What `sample(rng, draws).value()` gives, of shape (.., X, Kz), without the checks that a World makes."""
+        repeat = () if draws is None else (draws,)
+        reward = dirichlet(self.outcome, rng, repeat) @ self.utility
         if self.compliance is None:
             return np.asarray(reward)
-        return np.asarray(np.einsum("...xza,...xa->...xz", dirichlet(self.compliance, rng, (draws,)), reward))
+        return np.asarray(np.einsum("...xza,...xa->...xz", dirichlet(self.compliance, rng, repeat), reward))
 
     def mean(self) -> World:
         """The World of the blocks' means."""

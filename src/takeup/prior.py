@@ -60,6 +60,11 @@ class Prior:
         return np.asarray(self.discount * self.evidence.implemented_outcomes)
 
     @property
+    def seen_compliance(self) -> FloatArray:
+        """Pseudo-counts [x, z, a, y] of decisions with compliance seen; the last slot of y is for outcomes unseen."""
+        return np.asarray(self.discount * self.evidence.counts[..., :-1, :])
+
+    @property
     def compliance(self) -> FloatArray:
         """Pseudo-counts [x, z, a] of implemented actions by proposal."""
         return np.asarray(self.discount * self.evidence.compliance)

@@ -22,7 +22,7 @@ def stream(seed: int, *path: int | str) -> np.random.Generator:
         path: what the stream is for, such as `("policy", 3)`; different paths give independent streams.
     """
     seed = checks.whole("seed", seed, least=0)
-    digest = hashlib.blake2b(repr((seed, *path)).encode(), digest_size=16, person=b"takeup-stream").digest()
+    digest = hashlib.blake2b(_text(seed, *path), digest_size=16, person=b"takeup-stream").digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
 
 
@@ -36,8 +36,13 @@ def bits(count: int, seed: int, *path: int | str) -> int:
         seed: any whole number of at least 0, of any size.
         path: what the bits are for; different paths give independent bits.
     """
-    digest = hashlib.blake2b(repr((seed, *path)).encode(), digest_size=8, person=b"takeup-bits").digest()
+    digest = hashlib.blake2b(_text(seed, *path), digest_size=8, person=b"takeup-bits").digest()
     return int.from_bytes(digest, "little") >> (64 - count)
+
+
+def _text(*path: int | str) -> bytes:
+    """What is hashed; a number or a word of numpy's is written as Python's own."""
+    return repr(tuple(each.item() if isinstance(each, np.generic) else each for each in path)).encode()
 
 
 class Streams:

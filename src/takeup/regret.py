@@ -1,7 +1,7 @@
-"""What a proposal costs, by whom one asks: the four regrets of Kallus (2018).
+"""The four regrets of Kallus (2018): what a proposal costs, against four standards.
 
 Each gives, for every context and proposal, the expected loss of proposing it once; shape (X, Kz). Sums over
-decisions are `Trace.cost`. All four are one where everyone complies.
+decisions are `Trace.cost`. All four are the same where everyone complies.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from takeup.environment import Environment, Types
 from takeup.errors import UnsuitableError
 
 Kind: TypeAlias = Literal["proposals", "static", "latent class", "compliers"]
-"""Whose regret: see the function of the name."""
+"""Which regret; each has a function of its name."""
 
 
 def proposals(environment: Environment) -> FloatArray:

@@ -74,6 +74,11 @@ class Space:
         return len(self.contexts), len(self.proposals), len(self.implemented), len(self.outcomes)
 
     @property
+    def structure(self) -> tuple[tuple[int, ...], tuple[float, ...], tuple[int, ...] | None]:
+        """Shape, utility and intended actions: all but the names."""
+        return self.shape, self.utility, self.intended
+
+    @property
     def reward(self) -> FloatArray:
         """The utility as an array over y."""
         return np.array(self.utility)

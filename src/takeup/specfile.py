@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from takeup.errors import InputError, TakeupError
+from takeup.errors import NOTHING, InputError, TakeupError
 from takeup.space import Space
 
 
@@ -46,6 +47,7 @@ class SpaceTable(Table):
 
 
 Model = TypeVar("Model", bound=BaseModel)
+_BEGINNINGS = {"be ": "", "have ": "", "match ": "a text that matches "}
 
 
 def read(path: str | Path) -> Mapping[str, Any]:
@@ -80,8 +82,8 @@ def validated(model: type[Model], content: Mapping[str, Any], file: str) -> Mode
             hint = f"did you mean {close[0]}?" if close else ""
             raise SpecError(name, repr(first["input"]), f"one of the keys {', '.join(known)}", hint) from None
         if first["type"] == "missing":
-            raise SpecError(name, "nothing", "a value") from None
-        said = dict.fromkeys(_allowed(each["msg"]) for other, each in found if other == place)
+            raise SpecError(name, NOTHING, "a value") from None
+        said = dict.fromkeys(allowed(each["msg"]) for other, each in found if other == place)
         raise SpecError(name, repr(first["input"]), ", or ".join(said)) from None
 
 
@@ -109,11 +111,10 @@ def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
     return list(model.model_fields)
 
 
-def _allowed(said: str) -> str:
-    """What would have been right, without pydantic's way of beginning its sentences."""
-    for beginning in ("Input should be ", "Value error, "):
-        said = said.removeprefix(beginning)
-    return said
+def allowed(said: str) -> str:
+    """What would have been right, in a sentence of ours, from a sentence of pydantic's."""
+    said = re.sub(r" after validation, not \d+$", "", said.removeprefix("Value error, "))
+    return re.sub(r"^[A-Z]\w* should (be |have |match )", lambda begun: _BEGINNINGS[begun[1]], said)
 
 
 @contextmanager
@@ -124,6 +125,7 @@ def at(file: str, key: str) -> Iterator[None]:
     except SpecError:
         raise
     except InputError as error:
-        raise SpecError(f"{file}: {key}.{error.argument}", error.value, error.allowed, error.hint) from None
+        words = error.words and f"{file}: {key}: {error.words}"
+        raise SpecError(f"{file}: {key}.{error.argument}", error.value, error.allowed, error.hint, words) from None
     except TakeupError as error:
-        raise SpecError(f"{file}: {key}", "what is there", f"something else: {error}") from None
+        raise SpecError(f"{file}: {key}", None, str(error), words=f"{file}: {key}: {error}") from None

@@ -1,4 +1,4 @@
-"""Regret against what is seen of compliance."""
+"""Regret over the share of decisions whose compliance is seen."""
 
 from takeup.charts.extra import required
 from takeup.charts.records import Records, rows
@@ -6,7 +6,7 @@ from takeup.charts.style import Chart, colour, dressed, ordered, shape
 
 
 def regret_over_audits(points: Records) -> Chart:
-    """Mean regret over the fraction audited, with bars of two Monte Carlo errors; a panel an environment.
+    """Mean regret over the fraction audited, with bars of two Monte Carlo errors; one panel per environment.
 
     Args:
         points: records with environment, fraction, policy, mean and mcse.

@@ -20,7 +20,7 @@ def svg(chart: Chart) -> str:
 
 
 def png(chart: Chart, scale: float = 2) -> bytes:
-    """The chart as a PNG file, on white; `scale` pixels a point."""
+    """The chart as a PNG file, on white, with `scale` pixels per point."""
     required("vl_convert")
     file = BytesIO()
     chart.properties(background=PAPER).save(file, format="png", scale_factor=scale)
@@ -32,8 +32,8 @@ def inline(chart: Chart, name: str, alternative: str) -> str:
 
     Args:
         chart: the chart.
-        name: tells its parts from those of other charts of the page.
-        alternative: what it shows, for those who do not see it.
+        name: a prefix for its element ids, which must be unique on the page.
+        alternative: what it shows in words, for screen readers.
     """
     drawn = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", _svg(chart))
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(alternative)}" ', 1)
@@ -41,7 +41,7 @@ def inline(chart: Chart, name: str, alternative: str) -> str:
 
 @contextmanager
 def unchecked() -> Iterator[None]:
-    """Make charts without holding them against Vega-Lite's schema, which takes longer than to draw them."""
+    """Make charts without checking them against Vega-Lite's schema, which takes longer than drawing them."""
     required("altair")
     with _schema().debug_mode(False):
         yield

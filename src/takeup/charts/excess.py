@@ -6,7 +6,7 @@ from takeup.charts.style import INK, Chart, colour, dressed, ordered
 
 
 def excess(bars: Records) -> Chart:
-    """Excess successes with intervals of two Monte Carlo errors, a panel an outcome.
+    """Excess successes with intervals of two Monte Carlo errors, one panel per outcome.
 
     Args:
         bars: records with parameters (what the simulation draws from), outcome, policy, mean and mcse.

@@ -1,4 +1,4 @@
-"""The extra that charts need."""
+"""The optional packages that charts need, of the extra `report`."""
 
 from importlib import import_module
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""What charts take: frames or records."""
+"""The data that charts take: a polars frame or a sequence of mappings."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import polars
 
 Records: TypeAlias = "polars.DataFrame | Sequence[Mapping[str, Any]]"
-"""A row a mark: a polars frame or a sequence of mappings."""
+"""One record for each mark of a chart."""
 
 
 def rows(argument: str, given: "Records", *columns: str) -> list[dict[str, Any]]:

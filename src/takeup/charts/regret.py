@@ -7,7 +7,7 @@ from takeup.charts.records import Records, rows
 from takeup.charts.style import Chart, colour, dressed, ordered, shape
 
 SHIFT = 0.007
-"""How far policies stand apart along p, so that their bars do not cover each other."""
+"""The distance between policies along p, so that their bars do not cover each other."""
 
 
 def regret_over_noncompliance(points: Records, apart: str = "TS-Check") -> Chart:

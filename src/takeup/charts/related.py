@@ -8,7 +8,7 @@ _AGREES, _APART = "agrees", "lies apart"
 
 
 def agreement(figures: Records) -> Chart:
-    """How far each measured figure lies from its published one, as a share of what the rule allows; a panel a paper.
+    """How far each measured figure lies from its published one, as a share of what the rule allows; a panel per paper.
 
     Args:
         figures: records with paper, experiment and distance, which is within -1 and 1 where they agree.

@@ -1,4 +1,4 @@
-"""Who gets what, and what it costs, as a trial goes on."""
+"""Shares of the proposals and regret over the course of a trial."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ from takeup.charts.records import Records, rows
 from takeup.charts.style import Chart, colour, dressed, ordered
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B14E8C", "#A8780C", "#767676", *("#5B6FB5", "#7A5C3E", "#3E8E9E"))
-"""Of proposals, in their order; the colours of Okabe and Ito (2008), darkened where they would be pale on white."""
+"""The colours of the proposals, in order: those of Okabe and Ito (2008), darkened where they would be pale on white."""
 
 WIDE = 560
 
 
 def shares(points: Records, title: str, *, percent: bool = False, of: str = "share of proposals") -> Chart:
-    """The share of each proposal over time, a panel a scenario.
+    """The share of each proposal over time, one panel per scenario.
 
     Args:
-        points: records with panel, proposal, people (or the part of the trial that is over) and share.
+        points: records with panel, proposal, people (or the elapsed share of the trial) and share.
         title: of the time axis.
         percent: whether time is a share too.
         of: what the shares are.

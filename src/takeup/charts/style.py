@@ -1,4 +1,4 @@
-"""How charts look: one colour and one shape a policy, axes that print and that follow a page's own colour."""
+"""How charts look: a colour and a shape for each policy, and axes in the text colour of the page."""
 
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -9,7 +9,7 @@ Chart: TypeAlias = Any
 """An Altair chart of any kind. Altair is an extra, imported when a chart is made."""
 
 INK = "currentColor"
-"""Text and axes take the colour of the page they stand on, which is black where they stand alone."""
+"""Text and axes take the text colour of the page around them; in a file of its own a chart has black ones."""
 
 FONT = "Helvetica, Arial, sans-serif"
 

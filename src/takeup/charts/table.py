@@ -8,11 +8,11 @@ from takeup.charts.style import INK, Chart, colour, dressed, ordered
 
 
 def distances(cells: Records, limit: float) -> Chart:
-    """How far each measured figure lies from the published one, a panel an environment.
+    """How far each measured figure lies from the published one, one panel per environment.
 
     Args:
         cells: records with environment, policy, statistic and distance, in standard errors of both sides together.
-        limit: how far still counts as agreement.
+        limit: the largest distance that counts as agreement.
     """
     alt = required("altair")
     records = rows("cells", cells, "environment", "policy", "statistic", "distance")
@@ -38,7 +38,7 @@ def distances(cells: Records, limit: float) -> Chart:
 
 
 def distributions(cells: Records) -> Chart:
-    """The distribution of regret, 5 to 95 and 25 to 75 %, with measured and published medians; a panel an environment.
+    """The distribution of regret, 5 to 95 and 25 to 75 %, and medians, measured and published; a panel per environment.
 
     Args:
         cells: records with environment, policy, q05, q25, median, q75, q95 and published, the published median.

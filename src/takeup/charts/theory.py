@@ -13,7 +13,7 @@ TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
 def bounds_and_slopes(bounds: Records, slopes: Records) -> Chart:
     """Regret per ln T over p: what theory says as lines, measured slopes dR / d ln T as points with two errors.
 
-    What stands alone beside p = 0.5, or at p = 0 or 1, is a stroke. Nothing that is not above zero is drawn.
+    The ends of the lines, at p = 0 and 1, are short strokes. Values that are not above zero are left out.
 
     Args:
         bounds: records with policy, kind (what the line is), p and bound.

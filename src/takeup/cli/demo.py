@@ -1,4 +1,4 @@
-"""`takeup demo`: the paper's table 2 beside its figures, and a live trial with simulated patients."""
+"""`takeup demo`: a live trial with simulated patients, and the paper's table 2 beside its figures."""
 
 import json
 import tempfile
@@ -10,12 +10,24 @@ import typer
 from rich.console import Console
 
 from takeup.cli import document
+from takeup.cli.command import command
 from takeup.cli.progress import staged
 from takeup.errors import InputError
 from takeup.paper import contextual
 from takeup.paper.agreement import REPLICATIONS
 from takeup.paper.chapters import table2
+from takeup.paper.runner import Runner
 
+ABOUT = """\
+takeup runs experiments that learn as they go, in which people do not always do what they are told. It proposes a
+treatment to each patient, hears what the patient really took and how it ended, and proposes what helps more and more
+often, with the probabilities on record.
+"""
+BEFORE = """\
+What would each policy cost? The four of the paper, in four environments, {runs:,} simulated trials each. Regret is what
+was lost against proposing the best from the beginning. Environments: 1 everyone complies, 2 everyone does the opposite,
+3 most comply, 4 most do the opposite.
+"""
 PATIENTS = 2_000
 FILE = "demo.db"
 SPEC: dict[str, Any] = {
@@ -40,27 +52,41 @@ def demo(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures of the table for machines.")] = False,
 ) -> None:
-    """Run the four policies of Stirn & Jebara (2019) in their four environments, beside their figures.
+    """Run a live trial of 2,000 simulated patients through the service's own code, and audit it.
 
-    Then run a live trial of 2,000 simulated patients through the service's own code, audit it, and say where to look.
+    Then run the four policies of Stirn & Jebara (2019) in their four environments, beside their figures, and say how to
+    look at the trial in a browser.
     """
     if folder is not None and not as_json and (folder / FILE).exists():
         raise InputError("--folder", folder, f"a folder that holds no {FILE} yet", "remove it, or name another folder")
-    database = None if as_json else _database(folder)
-    with staged("simulating", contextual.work(replications)) as (progress, _):
-        cells = contextual.table(replications, seed, progress=progress)
-    if database is None:
-        typer.echo(json.dumps({"table2": {"replications": replications, "seed": seed, **table2.as_json(cells)}}))
+    if as_json:
+        figures = _simulated(replications, seed).as_json()
+        typer.echo(json.dumps({"table2": {"replications": replications, "seed": seed, **figures}}))
         return
-    console = Console()
-    console.print(document.rich(table2.table(cells)))
-    agree, total = contextual.agreeing(cells)
-    console.print(
-        f"{agree} of {total} figures agree with the paper: within four standard errors of both sides.\n"
-        "With few runs one or two may miss by chance; `takeup paper table2` makes 500 of each.\n"
-        "Environments: 1 everyone complies, 2 everyone does the opposite, 3 most comply, 4 most do the opposite.\n"
-    )
+    database = _database(folder)
+    typer.echo(ABOUT)
     typer.echo(_live(database, seed))
+    typer.echo(BEFORE.format(runs=replications))
+    found = _simulated(replications, seed)
+    Console().print(document.rich(table2.table(found)))
+    agree, total = found.agreeing()
+    more = command("paper", "table2")
+    typer.echo(
+        f"{agree} of {total} figures agree with the paper (\N{CHECK MARK}): within four standard errors of both sides."
+    )
+    typer.echo(f"With few runs one or two may miss by chance; `{more}` makes 500 of each.\n")
+    typer.echo("To look at the live trial in a browser, run this and open the address that it prints:\n")
+    typer.echo(f"    {command('serve', '--database', database)}")
+
+
+def _simulated(replications: int, seed: int) -> contextual.Table2Result:
+    """The cells of the table, under a bar; each policy is compiled before its first decision."""
+    with staged("simulating", contextual.work(replications)) as (progress, stage):
+
+        def begin(policy: str) -> None:
+            stage(f"compiling (once) and simulating {policy}")
+
+        return contextual.table(Runner(replications, seed, progress=progress), stage=begin)
 
 
 def _database(folder: Path | None) -> Path:
@@ -101,8 +127,4 @@ def _live(database: Path, seed: int) -> str:
 A live trial: {PATIENTS:,} simulated patients went through the service's own code in {seconds:.1f} s.
 {drug.decisions:,} were proposed the {drug.label}; it is the better proposal with probability {best:.3f}.
 The audit {found}: {audit.events:,} events were read, and {same} came out the same when they were derived again.
-
-Its database is {database}. To look at it in a browser:
-
-    takeup serve --database {database}
 """

@@ -5,7 +5,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table as RichTable
 
-from takeup.paper.document import Chapter, Checked, Entry, Table
+from takeup.paper.document import Chapter, Checked, Entry, ReportTable
 
 YES, NO = "[green]✓[/]", "[red]✗[/]"
 
@@ -20,7 +20,7 @@ def show(console: Console, chapter: Chapter) -> None:
     console.print(f"[bold]{escape(chapter.verdict)}[/]\n")
 
 
-def rich(table: Table) -> RichTable:
+def rich(table: ReportTable) -> RichTable:
     """The table with marks for verdicts."""
     drawn = RichTable(title=escape(table.caption), title_justify="left")
     for i, column in enumerate(table.columns):

@@ -10,7 +10,7 @@ from rich.console import Console
 from takeup.cli import document
 from takeup.cli.progress import staged
 from takeup.paper import report
-from takeup.paper.reproduction import LATENT_REPLICATIONS, PARTS, Reproduction, Settings, reproduce, work
+from takeup.paper.reproduction import LATENT_REPLICATIONS, PARTS, PaperSettings, Reproduction, reproduce, work
 from takeup.simulation.run import EngineName
 
 PartName: TypeAlias = Literal["table2", "regret", "stroke", "theory", "related", "beyond", "all"]
@@ -45,7 +45,9 @@ def paper(
     folder = FOLDER if out is None and part == "all" and not as_json else out
     if folder is not None:
         report.check(folder)
-    settings = Settings(replications, latent_replications, seed, engine, scheduler, with_latent, brief=part == "all")
+    settings = PaperSettings(
+        replications, latent_replications, seed, engine, scheduler, with_latent, brief=part == "all"
+    )
     made, page = _run(parts, settings, folder)
     if as_json:
         typer.echo(json.dumps(made.as_json()))
@@ -57,7 +59,7 @@ def paper(
         console.print(f"report: {page}", soft_wrap=True, highlight=False)
 
 
-def _run(parts: list[str], settings: Settings, folder: Path | None) -> tuple[Reproduction, Path | None]:
+def _run(parts: list[str], settings: PaperSettings, folder: Path | None) -> tuple[Reproduction, Path | None]:
     """Measures, and writes the report where one is wanted, under one bar."""
     simulating = work(parts, settings)
     drawing = simulating * DRAWING if folder is not None else 0

@@ -7,8 +7,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from takeup.policies import REGISTRY
-from takeup.policies.catalogue import about
+from takeup.policies.base import Registered
+from takeup.policies.card import Variant
+from takeup.policies.registry import variants
 from takeup.simulation.compiled import has_kernel
 from takeup.space import Space
 
@@ -17,7 +18,7 @@ def policies(
     as_json: Annotated[bool, typer.Option("--json", help="Print the list for machines.")] = False,
 ) -> None:
     """List the policies: whether they may run a live trial, what they must see, what runs them, where they are from."""
-    rows = [_row(policy) for policy in REGISTRY]
+    rows = [_row(policy, variant) for policy, variant in variants()]
     if as_json:
         typer.echo(json.dumps({"policies": rows}))
         return
@@ -33,13 +34,14 @@ def policies(
     console.print("A policy that is not live depends on the path and runs in simulations alone; see docs/policies.md.")
 
 
-def _row(policy: Any) -> dict[str, Any]:
-    known = about(policy)
+def _row(policy: Registered, variant: Variant) -> dict[str, Any]:
     return {
         "name": policy.name,
         "kind": type(policy).__name__,
+        "family": policy.card.family,
         "live": policy.live,
-        "compliance": known.compliance,
+        "compliance": policy.compliance,
         "kernel": has_kernel(policy, Space(2, contexts=2)),
-        "source": known.source,
+        "source": policy.card.source,
+        "sentence": variant.sentence,
     }

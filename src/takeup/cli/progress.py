@@ -43,7 +43,22 @@ def watched(what: str, decisions: int, done: int = 0) -> Iterator[Report]:
 
 @contextmanager
 def staged(what: str, work: float) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
-    """A bar over work of several kinds; yields what reports progress to it and what names the stage it is in."""
+    """A bar over work of several kinds; yields what reports progress to it and what names the stage it is in.
+
+    Where standard error is no terminal, each stage is a line.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        said: list[str] = []
+
+        def say(stage: str) -> None:
+            if said != [stage]:
+                console.print(f"{stage} ..", highlight=False, soft_wrap=True)
+            said[:] = [stage]
+
+        say(what)
+        yield (lambda done: None), say
+        return
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -52,6 +67,6 @@ def staged(what: str, work: float) -> Iterator[tuple[Callable[[float], None], Ca
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=work)
         yield (lambda done: bar.advance(task, done)), (lambda stage: bar.update(task, description=stage))

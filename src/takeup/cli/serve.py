@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from takeup.cli.command import command
+
 Database = Annotated[str, typer.Option(help="A SQLite file or a URL: sqlite:///file.db, postgresql://..")]
 DATABASE = "takeup.db"
 
@@ -49,8 +51,9 @@ def serve(
         token = add_first(store)
         if token is not None:
             typer.echo(f"The first admin key, which will not be shown again:\n\n    {token}\n")
-            made = f"takeup keys create NAME --database {store.shown} --scope SCOPE"
+            made = command("keys", "create", "NAME", "--database", store.shown, "--scope", "SCOPE")
             typer.echo(f"It may do everything. Make others for those who need less:\n\n    {made}\n")
         typer.echo(f"Serving {store.shown} at {server.address(settings, listening)}")
+        typer.echo("Open that address in a browser, and sign in with a key. Ctrl-C ends the service.")
         logs.configure(sys.stderr)
         server.serve(settings, store, listening, RequestLog(sys.stderr))

@@ -1,4 +1,4 @@
-"""Asking the service, again and again until there is an answer or time has run out."""
+"""Requests to the service, repeated until there is an answer or time has run out."""
 
 import json
 import secrets
@@ -6,35 +6,26 @@ import ssl
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from takeup import specfile
-from takeup.client.transport import Answer, NotSentError, Transport
-from takeup.errors import (
-    AccessError,
-    ConflictError,
-    InputError,
-    NotFoundError,
-    ReusedKeyError,
-    StateError,
-    TakeupError,
-    UnreachableError,
-)
+from takeup import errors, specfile
+from takeup.client.transport import HttpAnswer, NotSentError, Transport
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 _AGAIN = {429, 502, 503, 504, 500}
 
 
-class Client:
+class Client(AbstractContextManager["Client"]):
     """A service, as one key sees it; any number of threads may use it.
 
     Args:
         url: the service's address.
         key: an API key.
         timeout: how many seconds a request may take, with all its retries.
-        context: how TLS is spoken, where the system's trust is not what is wanted.
+        context: a TLS context, where the system's default is not what is wanted.
         sleep: how to wait between two tries.
     """
 
@@ -56,14 +47,11 @@ class Client:
         """Close the connections."""
         self._transport.close()
 
-    def __enter__(self) -> "Client":
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def trials(self) -> list[dict[str, Any]]:
-        """The trials that the key is valid in."""
+        """The trials that the key gives access to."""
         found: list[dict[str, Any]] = self.call("GET", "/trials")["trials"]
         return found
 
@@ -74,20 +62,14 @@ class Client:
         return str(self.call("POST", f"/trials{query}", dict(content))["trial"])
 
     def call(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        *,
-        key: str | None = None,
-        timeout: float | None = None,
+        self, method: str, path: str, body: object = None, *, key: str | None = None, timeout: float | None = None
     ) -> Any:
-        """Ask for something; what the service says, from JSON.
+        """Make a request; returns the answer's JSON.
 
         Args:
             method: GET, POST, PUT or DELETE.
-            path: what is asked for.
-            body: what is said, as JSON will have it.
+            path: the path after the service's address.
+            body: sent as JSON.
             key: an idempotency key; without one, a POST that may have arrived is not repeated.
             timeout: how many seconds it may take, with all retries.
 
@@ -99,8 +81,8 @@ class Client:
 
     def raw(
         self, method: str, path: str, body: object = None, *, key: str | None = None, timeout: float | None = None
-    ) -> Answer:
-        """The same, as it came."""
+    ) -> HttpAnswer:
+        """`call`, with the answer as it came."""
         headers = dict(self._headers)
         content = None
         if body is not None:
@@ -133,7 +115,9 @@ class Client:
             left = until - time.monotonic()
             self._sleep(max(0.0, min(left, max(wait, pause * (0.5 + secrets.randbelow(500) / 1_000)))))
             pause = min(2 * pause, LONGEST_PAUSE)
-        raise UnreachableError(f"{self._transport.url} did not answer within {seconds:g} s; the last try: {said}")
+        raise errors.UnreachableError(
+            f"{self._transport.url} did not answer within {seconds:g} s; the last try: {said}"
+        )
 
 
 def new_key() -> str:
@@ -146,7 +130,7 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _problem(answer: Answer) -> dict[str, Any]:
+def _problem(answer: HttpAnswer) -> dict[str, Any]:
     try:
         found = json.loads(answer.body)
     except ValueError:
@@ -154,25 +138,25 @@ def _problem(answer: Answer) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _retry_after(answer: Answer) -> float:
+def _retry_after(answer: HttpAnswer) -> float:
     given = answer.headers.get("Retry-After", "")
     return float(given) if given.isdecimal() else 0.0
 
 
-def _error(problem: Mapping[str, Any], status: int) -> TakeupError:
+def _error(problem: Mapping[str, Any], status: int) -> errors.TakeupError:
     """The error that the same request would have raised without HTTP."""
     kind = str(problem.get("type", "")).rpartition(":")[2]
     detail = str(problem.get("detail", f"the service answered with status {status}"))
     if kind == "reused-key":
-        return ReusedKeyError(detail.partition("'")[2].partition("'")[0])
-    plain: dict[str, type[TakeupError]] = {
-        "conflict": ConflictError,
-        "state": StateError,
-        "not-found": NotFoundError,
-        "unauthenticated": AccessError,
-        "forbidden": AccessError,
+        return errors.ReusedKeyError(detail.partition("'")[2].partition("'")[0])
+    plain: dict[str, type[errors.TakeupError]] = {
+        "conflict": errors.ConflictError,
+        "state": errors.StateError,
+        "not-found": errors.NotFoundError,
+        "unauthenticated": errors.AccessError,
+        "forbidden": errors.AccessError,
     }
     if kind in plain:
         return plain[kind](detail)
     argument, value = str(problem.get("argument", "request")), problem.get("value", detail)
-    return InputError(argument, value, str(problem.get("allowed", "what the service takes")))
+    return errors.InputError(argument, value, str(problem.get("allowed", "what the service takes")), words=detail)

@@ -1,4 +1,4 @@
-"""Fallbacks on this machine's disk, until the service has recorded them."""
+"""Fallback proposals on this machine's disk, kept until the service has recorded them."""
 
 import errno
 import json
@@ -41,7 +41,7 @@ class Drawn:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What makes it one and the same decision."""
+        """Unit and occasion, which identify the decision."""
         return self.unit, self.occasion or ""
 
 
@@ -73,7 +73,7 @@ class Spool:
             raise
 
     def waiting(self) -> list[Drawn]:
-        """What has not been recorded yet, the oldest first."""
+        """What is not recorded yet, oldest first."""
         with self._lock:
             return list(self._waiting.values())
 
@@ -104,7 +104,7 @@ class Spool:
                 del self._waiting[drawn.place]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock, suppress(OSError):
             os.close(self._file)
 
@@ -141,7 +141,7 @@ class Spool:
             del self._waiting[by_key[line["key"]].place]
 
     def _write(self, kind: str, line: dict[str, Any]) -> None:
-        """Append a line and wait for the disk; a line that does not get there in full leaves no trace."""
+        """Append a line and wait for the disk; a line that is not written in full is taken back."""
         data, before = json.dumps({"kind": kind, **line}).encode() + b"\n", os.fstat(self._file).st_size
         try:
             if os.write(self._file, data) != len(data):

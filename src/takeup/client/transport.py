@@ -1,6 +1,6 @@
-"""HTTP/1.1 by Python's own library, with one deadline for all that a request waits for.
+"""HTTP/1.1 by Python's own library, with one deadline for everything that a request waits for.
 
-The client has no dependency of its own, as it runs at sites whose machines are not ours.
+The client has no dependencies: it runs at trial sites, on machines that others look after.
 """
 
 import http.client
@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 from takeup.errors import InputError
 
 MOST_IDLE = 8
-"""So many connections are kept for later."""
+"""The most connections that are kept open for later requests."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What came back."""
 
     status: int
@@ -30,7 +30,7 @@ class Answer:
 
 
 class NotSentError(OSError):
-    """Nothing has reached the service: whatever was to be asked can be asked again."""
+    """Nothing has reached the service, so that the request can be repeated safely."""
 
 
 class Transport:
@@ -38,7 +38,7 @@ class Transport:
 
     Args:
         url: `http://host:port` or `https://host:port`, perhaps with a path in front of the service's own.
-        context: how TLS is spoken, where the system's trust is not what is wanted.
+        context: a TLS context, where the system's default is not what is wanted.
     """
 
     def __init__(self, url: str, context: ssl.SSLContext | None = None) -> None:
@@ -51,7 +51,7 @@ class Transport:
         self._idle: list[_Connection] = []
         self._lock = threading.Lock()
 
-    def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str], until: float) -> Answer:
+    def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str], until: float) -> HttpAnswer:
         """One request, and its answer before the moment `until` of `time.monotonic()`.
 
         Raises:
@@ -63,7 +63,7 @@ class Transport:
             connection.until(until)
             connection.request(method, self._path + path, body, headers)
             response = connection.getresponse()
-            answer = Answer(response.status, response.headers, response.read())
+            answer = HttpAnswer(response.status, response.headers, response.read())
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise error if isinstance(error, OSError) else ConnectionError(repr(error)) from error
@@ -114,14 +114,14 @@ class Transport:
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection whose waits all end at one moment."""
+    """A connection of which every wait ends at one deadline."""
 
     def __init__(self, host: str, port: int | None, timeout: float, context: ssl.SSLContext | None) -> None:
         super().__init__(host, port or (80 if context is None else 443), timeout=timeout)
         self._context = context
 
     def connect(self) -> None:
-        """Connect, with TLS where it is spoken."""
+        """Connect, with TLS where the address asks for it."""
         super().connect()
         plain: socket.socket = self.sock
         if self._context is not None:
@@ -129,16 +129,16 @@ class _Connection(http.client.HTTPConnection):
         self.sock: Any = _Timed(plain)
 
     def until(self, moment: float) -> None:
-        """Give up at this moment."""
+        """Set the deadline, a moment of `time.monotonic()`."""
         self.sock.until = moment
 
     def alive(self) -> bool:
-        """Whether the other side has not hung up meanwhile."""
+        """Whether the other side has kept the connection open."""
         return bool(self.sock is not None and self.sock.quiet())
 
 
 class _Timed:
-    """A socket of which every wait ends at one moment, however slowly the bytes trickle in."""
+    """A socket of which every wait ends at one deadline, however slowly bytes come in."""
 
     def __init__(self, plain: socket.socket) -> None:
         self.until = math.inf
@@ -156,7 +156,7 @@ class _Timed:
         return io.BufferedReader(_Raw(self))
 
     def quiet(self) -> bool:
-        """Whether nothing is there to be read: an idle connection has nothing to say but that it was closed."""
+        """Whether there is nothing to read: on an idle connection that could only be its end."""
         self._plain.settimeout(0)
         try:
             self._plain.recv(1)

@@ -1,9 +1,9 @@
-"""A trial at a distance: the same methods as `takeup.live.Trial` has."""
+"""A trial of a remote service, with the methods of `takeup.live.Trial`."""
 
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,16 @@ from takeup import specfile
 from takeup.client.client import Client, new_key, segment
 from takeup.client.spool import Drawn, Spool
 from takeup.errors import InputError, TakeupError, UnreachableError
-from takeup.trial.asking import Ask, Decision, asks
+from takeup.trial.commands import Ask, Decision, asks
 from takeup.trial.design import Design, canonical
+from takeup.trial.formats import Format, format_of
 from takeup.trial.reporting import Receipt
 
 DEADLINE = 2.0
 _GRAIN = 2**53
 
 
-class RemoteTrial:
+class RemoteTrial(AbstractContextManager["RemoteTrial"]):
     """A trial of a service.
 
     With a spool, `decide` always answers within its deadline: when the service cannot be reached, the proposal is drawn
@@ -54,12 +55,9 @@ class RemoteTrial:
             self._agree(client.timeout)
 
     def close(self) -> None:
-        """Let go of the spool."""
+        """Close the spool."""
         if self._spool is not None:
             self._spool.close()
-
-    def __enter__(self) -> "RemoteTrial":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -75,12 +73,7 @@ class RemoteTrial:
     ) -> Decision | Drawn:
         """What to propose to a unit; a `Drawn` proposal where the service did not answer before the deadline.
 
-        Args:
-            unit: who it is for.
-            context: which of the trial's contexts the unit is in; may be left out where there is one.
-            occasion: which of the unit's decisions, where a unit has many.
-            key: an idempotency key; a new one where left out.
-            deadline: how many seconds it may take.
+        Takes what `takeup.live.Trial.decide` takes, and the deadline in seconds. Without a key it makes a new one.
         """
         seconds = self._deadline if deadline is None else deadline
         ask = Ask(unit=unit, context=context, occasion=occasion)
@@ -120,20 +113,12 @@ class RemoteTrial:
         reason: str | None = None,
         key: str | None = None,
     ) -> Receipt:
-        """Tell what became of a decision: the action, the outcome or both, in any order, at any time.
+        """Report the action, the outcome or both for a decision, in any order, at any time.
 
-        Args:
-            decision: the decision, what was drawn for it, or its number; or else `unit` and `occasion` say which.
-            unit: whose decision it is.
-            occasion: which of the unit's.
-            implemented: a, the action.
-            outcome: y, the outcome level.
-            missing: "implemented", "outcome" or both, where they will never be known.
-            reason: why, where something that was reported before is corrected.
-            key: an idempotency key; a new one where left out.
+        Takes what `takeup.live.Trial.report` takes, or a `Drawn` decision. Without a key it makes a new one.
 
         Raises:
-            UnreachableError: the service did not answer; ask again under the same key.
+            UnreachableError: the service did not answer; report again under the same key.
         """
         if isinstance(decision, Drawn):
             unit, occasion, decision = decision.unit, decision.occasion, None
@@ -155,7 +140,7 @@ class RemoteTrial:
         return Receipt(said["sequence"], said["decision"], tuple(said["corrected"]))
 
     def report_many(self, reports: Sequence[Mapping[str, Any]], *, key: str | None = None) -> list[dict[str, Any]]:
-        """Tell what became of many decisions; a receipt or a problem for each, in their order."""
+        """Report on many decisions; a receipt or a problem for each, in their order."""
         body = {"reports": [dict(each) for each in reports]}
         said = self._client.call("POST", f"{self._path}/reports/batch", body, key=key or new_key())
         found: list[dict[str, Any]] = said["results"]
@@ -197,7 +182,7 @@ class RemoteTrial:
         return self._move("stopped", reason)
 
     def amend(self, spec: Mapping[str, Any] | str | Path) -> None:
-        """Another spec for a draft."""
+        """Replace the spec of a draft."""
         content = spec if isinstance(spec, Mapping) else specfile.read(spec)
         self._client.call("PUT", f"{self._path}/spec", dict(content))
 
@@ -206,7 +191,7 @@ class RemoteTrial:
         return self._get("")
 
     def progress(self) -> dict[str, Any]:
-        """How the trial is getting on, without a word about any arm."""
+        """How the trial is getting on, without anything about an arm."""
         return self._get("/progress")
 
     def summary(self) -> dict[str, Any]:
@@ -218,16 +203,16 @@ class RemoteTrial:
         return self._get("/course")
 
     def audit(self) -> dict[str, Any]:
-        """Have everything derived again from the log, and compared."""
+        """Have the service derive everything again from the log, and compare."""
         return self._get("/audit")
 
     def events(self, *, after: int = 0, limit: int = 100) -> dict[str, Any]:
         """A page of the log."""
         return self._get(f"/events?after={after:d}&limit={limit:d}")
 
-    def export(self, file: str | Path, format: str = "csv") -> None:  # noqa: A002  # the word that people use
-        """All decisions as a file: csv, parquet or jsonl."""
-        answer = self._client.raw("GET", f"{self._path}/export?format={segment(format)}")
+    def export(self, file: str | Path, format: Format | None = None) -> None:  # noqa: A002  # the word that people use
+        """All decisions as a file: csv, parquet or jsonl, as its name ends where none is chosen."""
+        answer = self._client.raw("GET", f"{self._path}/export?format={format_of(file, format)}")
         Path(file).write_bytes(answer.body)
 
     def _get(self, path: str) -> dict[str, Any]:
@@ -239,7 +224,7 @@ class RemoteTrial:
         return str(self._client.call("PUT", f"{self._path}/state", body)["state"])
 
     def _agree(self, seconds: float) -> None:
-        """Learn what to draw from, as soon as the trial has begun and its spec cannot change any more."""
+        """Keep the spec to draw from, once the trial has begun and the spec cannot change any more."""
         said = self._client.call("GET", self._path, timeout=seconds)
         if said["state"] != "draft" and self._spool is not None:
             self._spool.agree(said["spec"])

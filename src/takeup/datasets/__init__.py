@@ -1,4 +1,4 @@
-"""Real trials: loaders for the files that their authors publish, and the counts that takeup brings along."""
+"""Real trials: loaders for the files that their authors publish, and tables of counts that come with takeup."""
 
 from takeup.datasets.codings import Coding, Doubt
 from takeup.datasets.columns import DatasetError

@@ -1,4 +1,4 @@
-"""What the International Stroke Trial's columns are taken to mean: four codings of assigned and implemented treatment.
+"""Four ways to read assigned and implemented treatment from the columns of the International Stroke Trial.
 
 | coding | arms | implemented |
 |---|---|---|
@@ -11,13 +11,12 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import IntArray
-from takeup.errors import InputError
 
 Coding: TypeAlias = Literal["paper", "as-treated", "recorded-aspirin", "recorded-heparin"]
 Values: TypeAlias = Mapping[str, NDArray[np.str_]]
@@ -48,8 +47,8 @@ ALLOWED: dict[Coding, dict[str, tuple[str, ...]]] = {
     "recorded-aspirin": _COMPLIED,
     "recorded-heparin": _COMPLIED,
 }
-"""The columns that a coding reads and their codes; U and nothing mean that it is not known. In RXHEP the pilot wrote H
-for M."""
+"""The columns that a coding reads and their codes; U and an empty field mean unknown. In RXHEP the pilot wrote H for
+M."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +57,9 @@ class Doubt:
 
     Attributes:
         columns: the columns in question.
-        codes: what they hold; nothing is "".
+        codes: what they hold; an empty field is "".
         patients: how many patients have these codes.
-        taken_as: what the coding makes of them.
+        taken_as: how the coding reads them.
     """
 
     columns: tuple[str, ...]
@@ -86,17 +85,8 @@ class Coded:
     doubts: tuple[Doubt, ...]
 
 
-def checked(coding: str) -> Coding:
-    """The coding of this name."""
-    for known in get_args(Coding):
-        if coding == known:
-            found: Coding = known
-            return found
-    raise InputError("coding", repr(coding), f"one of {', '.join(get_args(Coding))}")
-
-
 def assign(values: Values, coding: Coding) -> Coded:
-    """Who was assigned what and what was implemented."""
+    """The assigned and implemented arms by this coding."""
     return _CODINGS[coding](values)
 
 
@@ -108,12 +98,12 @@ def doubts_about(values: Values, columns: tuple[str, ...], where: Mask, taken_as
 
 
 def answered(values: Values, column: str, code: str) -> Mask:
-    """Whether a column says so, in either case."""
+    """Where a column holds this code, in upper or lower case."""
     return np.asarray(np.char.upper(values[column]) == code)
 
 
 def known(values: Values, column: str) -> Mask:
-    """Whether a column says yes or no."""
+    """Where a column says yes or no."""
     return answered(values, column, "Y") | answered(values, column, "N")
 
 
@@ -183,13 +173,13 @@ def _two_drugs(values: Values, aspirin: Mask, silent: IntArray, taken_as: str, d
 
 
 def _recorded_aspirin(values: Values) -> Coded:
-    """Those who did not comply took the opposite."""
+    """Patients who did not comply count as having taken the opposite."""
     assigned = answered(values, "RXASP", "Y").astype(np.int64)
     return _recorded(values, assigned, 1 - assigned, "CMPLASP")
 
 
 def _recorded_heparin(values: Values) -> Coded:
-    """Those who did not comply took none, or the low dose where none was assigned."""
+    """Patients who did not comply count as having taken none, or the low dose where none was assigned."""
     assigned = _dose(values)
     return _recorded(values, assigned, np.where(assigned == _NONE, _LOW, _NONE), "CMPLHEP")
 

@@ -1,4 +1,4 @@
-"""Columns of a CSV file that somebody else wrote: read strictly, and every complaint names file, line and value."""
+"""Columns of a CSV file, read strictly: every error names the file, the line and the value."""
 
 import csv
 import gzip
@@ -20,7 +20,7 @@ _CHUNK = 1 << 16
 
 
 class DatasetError(InputError):
-    """Something in a data file: names the file, the line, the column and the value."""
+    """A data file is not as it should be; the message names file, line, column and value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Columns:
 
     Attributes:
         path: where they come from.
-        lines: the line of each row in the file, from 1, the header included.
+        lines: the line number of each row in the file; the header is line 1.
         values: the values of each column, stripped of spaces, by its name in capitals.
     """
 
@@ -38,7 +38,7 @@ class Columns:
     values: Mapping[str, NDArray[np.str_]]
 
     def check(self, column: str, allowed: Sequence[str]) -> None:
-        """Complain about the first value of a column that is none of these capitals, in either case."""
+        """Refuse a column that holds anything but these codes, in upper or lower case."""
         values = self.values[column]
         unknown = ~np.isin(np.char.upper(values), allowed)
         if unknown.any():
@@ -51,8 +51,8 @@ class Columns:
 def read(path: str | Path, wanted: Sequence[str]) -> Columns:
     """Read some columns of a CSV file with a header; plain or gzip, with a byte order mark or without.
 
-    Text is taken as Latin-1, in which every byte is a character: what is wanted here is ASCII, and other columns may
-    hold anything. Names of columns are matched in either case. Blank lines hold no row.
+    Text is read as Latin-1, in which every byte is a character: the wanted columns are ASCII, and others may hold
+    anything. Column names match in upper or lower case. Blank lines are skipped.
 
     Raises:
         DatasetError: no such file, not text, cut off, a missing column, or a row of another length than the header.
@@ -95,7 +95,7 @@ def _content(file: Path) -> bytes:
 
 
 def _unpacked(file: Path, packed: bytes) -> bytes:
-    """What gzip unpacks to; how far it came is part of the complaint."""
+    """The unpacked content; an error says at which line the data is damaged."""
     content = bytearray()
     try:
         with gzip.open(io.BytesIO(packed)) as stream:
@@ -113,7 +113,7 @@ def _unpacked(file: Path, packed: bytes) -> bytes:
 
 
 def _line(before: bytes | bytearray) -> int:
-    """The line that follows so much text."""
+    """The number of the line that follows this text."""
     return before.count(b"\n") + 1
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from takeup.checks import IntArray
-from takeup.datasets import codings
+from takeup.checks import IntArray, one_of
 from takeup.datasets.codings import Coding, Doubt
-from takeup.datasets.stroke import Outcome, evidence_of, measured
+from takeup.datasets.stroke import MEASURES, Outcome, evidence_of
 from takeup.evidence import Evidence
 
 
@@ -21,13 +20,13 @@ def ist_counts(outcome: Outcome, coding: Coding = "paper") -> IntArray:
         outcome: "STS", "LTS", "LTR" or "S14".
         coding: what the columns were taken to mean; see `ist`.
     """
-    table = _tables()[codings.checked(coding)]
-    successes = np.array(table["successes"][measured(outcome)], dtype=np.int64)
+    table = _table(coding)
+    successes = np.array(table["successes"][one_of("outcome", outcome, MEASURES)], dtype=np.int64)
     return np.stack([np.array(table["patients"], dtype=np.int64) - successes, successes], axis=-1)
 
 
 def ist_evidence(outcome: Outcome, coding: Coding = "paper") -> Evidence:
-    """The counts with their names."""
+    """The counts as evidence, with the names of arms and outcomes."""
     return evidence_of(ist_counts(outcome, coding), outcome, coding)
 
 
@@ -35,8 +34,13 @@ def ist_doubts(coding: Coding = "paper") -> tuple[Doubt, ...]:
     """The patients whose record is not clear; what `ist(path, coding).doubts` gives, without the file."""
     return tuple(
         Doubt(tuple(row["columns"]), tuple(row["codes"]), row["patients"], row["taken_as"])
-        for row in _tables()[codings.checked(coding)]["doubts"]
+        for row in _table(coding)["doubts"]
     )
+
+
+def _table(coding: Coding) -> dict[str, Any]:
+    table: dict[str, Any] = _tables()[one_of("coding", coding, _tables())]
+    return table
 
 
 @cache

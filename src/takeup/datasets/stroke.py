@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from takeup.checks import IntArray
+from takeup.checks import IntArray, one_of
 from takeup.datasets import codings
 from takeup.datasets.codings import ALLOWED, ARMS, Coding, Doubt, answered, doubts_about
 from takeup.datasets.columns import Columns, DatasetError, read
-from takeup.errors import InputError
 from takeup.evidence import Evidence
 from takeup.space import Space
 
@@ -22,10 +21,10 @@ ATTRIBUTION = (
     " Described in Sandercock et al., Trials 12:101 (2011). The trial: International Stroke Trial Collaborative Group,"
     " Lancet 349:1569-1581 (1997)."
 )
-"""Whom the figures come from."""
+"""Where the figures come from."""
 
 PATIENTS = 19_435
-"""How many were randomised, and how many the published file holds."""
+"""Patients who were randomised, all of whom are in the published file."""
 
 Outcome: TypeAlias = Literal["STS", "LTS", "LTR", "S14"]
 
@@ -38,7 +37,7 @@ class Measure:
         column: where it is recorded.
         success: the code of success; every other one is failure.
         clear: the codes that say yes or no.
-        allowed: the codes that there are.
+        allowed: all codes.
         levels: what failure and success are called.
     """
 
@@ -58,7 +57,7 @@ MEASURES: dict[Outcome, Measure] = {
     "S14": Measure("ID14", "0", ("0", "1"), ("0", "1"), ("died", "alive")),
 }
 """Short-term survival, to discharge or day 14 by the hospital's form; long-term survival and full recovery, at six
-months; and survival to day 14 by the date of death, which is known of everybody."""
+months; and survival to day 14 by the date of death, which is known for everybody."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,11 +65,11 @@ class StrokeTrial:
     """The patients in one coding.
 
     Attributes:
-        coding: what the columns were taken to mean.
+        coding: how the columns were read.
         proposals: z, the assigned arm of each patient, an index of `space(..).proposals`.
         implemented: a, the arm that each patient got, likewise.
         outcomes: y of each patient by outcome, 1 being success.
-        doubts: the patients whose record is not clear, what it holds and what was made of them.
+        doubts: the patients whose record is not clear, and how it was read.
     """
 
     coding: Coding
@@ -81,18 +80,18 @@ class StrokeTrial:
 
     def counts(self, outcome: Outcome) -> IntArray:
         """n[z, a, y]: how many patients were assigned z, got a and fared y."""
-        y = self.outcomes[measured(outcome)]
+        y = self.outcomes[one_of("outcome", outcome, MEASURES)]
         arms = len(ARMS[self.coding])
         cells = np.ravel_multi_index((self.proposals, self.implemented, y), (arms, arms, 2))
         return np.bincount(cells, minlength=arms * arms * 2).reshape(arms, arms, 2)
 
     def evidence(self, outcome: Outcome) -> Evidence:
-        """The counts with their names."""
+        """The counts as evidence, with the names of arms and outcomes."""
         return evidence_of(self.counts(outcome), outcome, self.coding)
 
 
 def ist(path: str | Path, coding: Coding = "paper", *, patients: int | None = PATIENTS) -> StrokeTrial:
-    """Read the International Stroke Trial database: all 112 columns, or some of them that have those needed.
+    """Read the International Stroke Trial database: all 112 columns, or a file with only those needed.
 
     Args:
         path: the CSV file, plain or gzip.
@@ -104,7 +103,8 @@ def ist(path: str | Path, coding: Coding = "paper", *, patients: int | None = PA
     Raises:
         DatasetError: a file that cannot be read, is damaged, or holds something else. It names line and value.
     """
-    allowed = ALLOWED[codings.checked(coding)] | {measure.column: measure.allowed for measure in MEASURES.values()}
+    codes_of = ALLOWED[one_of("coding", coding, ALLOWED)]
+    allowed = codes_of | {measure.column: measure.allowed for measure in MEASURES.values()}
     columns = read(path, list(allowed))
     _check_whole(columns, patients)
     for column, codes in allowed.items():
@@ -120,15 +120,6 @@ def ist(path: str | Path, coding: Coding = "paper", *, patients: int | None = PA
     for array in (coded.proposals, coded.implemented, *outcomes.values()):
         array.setflags(write=False)
     return StrokeTrial(coding, coded.proposals, coded.implemented, outcomes, tuple(doubts))
-
-
-def measured(outcome: str) -> Outcome:
-    """The outcome of this name."""
-    for known in get_args(Outcome):
-        if outcome == known:
-            found: Outcome = known
-            return found
-    raise InputError("outcome", repr(outcome), f"one of {', '.join(get_args(Outcome))}")
 
 
 def evidence_of(counts: IntArray, outcome: Outcome, coding: Coding) -> Evidence:

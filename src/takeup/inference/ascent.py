@@ -7,7 +7,7 @@ off sqrt(φ) in each cell, the gradient is g = Q D (T(l) - l) and the negative H
 where A, made of trigammas, says how T moves with the counts. Plain ascent converges like the powers of the largest
 eigenvalue of M, which is 1 - O(1 / N) along the ridge on which Π μ does not change: thousands of steps.
 
-A step here maximises the model g'w - w'(I - M)w / 2 within a ball, by Steihaug's conjugate gradients, which need
+A step maximises the model g'w - w'(I - M)w / 2 within a ball, by Steihaug's conjugate gradients, which need
 products with M alone. The ball is never smaller than the plain step |g|; where it would have to be, the step is T(l)
 itself, which cannot lower the ELBO. A dozen evaluations do what took thousands.
 """
@@ -26,7 +26,7 @@ TOLERANCE = 1e-8
 """A fit has converged when a full Newton step promises to raise the ELBO by less than this."""
 
 MAX_EVALUATIONS = 200
-"""Eight times what any fit of the paper's simulations needs; `converged` says where it was not enough."""
+"""Eight times what any fit of the paper's simulations needs; where it is not enough, `converged` is False."""
 
 MAX_PRODUCTS = 100
 """Products with the Hessian in one step: more than there are slow directions."""
@@ -51,7 +51,7 @@ class Ascent(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """Many problems side by side, along the last axis: it makes long inner loops, and sums that do not depend on it.
+    """Many problems along the last axis: inner loops are long, and the order of sums does not depend on their number.
 
     Attributes:
         latent: n[z, y].
@@ -181,7 +181,7 @@ def _newton(problem: _Problem, point: _Point, radius: FloatArray) -> _Step:
     of_outcome, of_compliance, of_total = curvature[:levels], curvature[levels:-1], curvature[-1]
 
     def moves(w: FloatArray) -> FloatArray:
-        """A D w: how T answers to w."""
+        """A D w: how T changes with w."""
         moved = weight * w
         by_outcome = moved.sum(axis=0)
         outcome = of_outcome * by_outcome - of_total * by_outcome.sum(axis=0)
@@ -249,7 +249,7 @@ def _dot(u: FloatArray, v: FloatArray) -> FloatArray:
 
 
 def _at_least_two(rows: IntArray) -> IntArray:
-    """A lone row twice: along an axis of one, numpy adds in another order, and results must not depend on the batch."""
+    """A lone row twice: along an axis of one numpy adds in another order, and results must not depend on the batch."""
     return np.repeat(rows, 2) if rows.size == 1 else rows
 
 

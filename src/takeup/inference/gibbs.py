@@ -2,11 +2,11 @@
 
 Given a World, the actions of the n[z, y] patients whose compliance was not seen are independent, so that how many of
 them implemented each action is one multinomial draw for each cell. Given those counts, the World has the Dirichlet
-blocks of TS-Obs. A sweep draws the one and then the other: O(Kz Y Ka) draws, however many patients there are.
+blocks of TS-Obs. A sweep draws the actions and then the World: O(Kz Y Ka) draws, however many patients there are.
 
-By themselves the two would need a number of sweeps that grows with the patients, since Π and μ can move against each
-other along a ridge on which Π μ, and with it the likelihood of what is unseen, does not change. So each sweep slides
-the World along that ridge, too (`slide`), after Liu & Sabatti (2000), and a few sweeps do at any size.
+These two steps alone would need more sweeps the more patients there are: Π and μ can move against each other along a
+ridge on which Π μ, and so the likelihood of what is unseen, does not change. Each sweep therefore also slides the World
+along that ridge (`slide`), after Liu & Sabatti (2000), and a few sweeps are enough at any size.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ SWEEPS = 20
 """The budget of a decision: docs/benchmarks.md has what it costs and how far from the exact posterior it ends."""
 
 LEAST = 1e-300
-"""What a probability that rounds to zero is taken for."""
+"""Stands for a probability that rounds to zero."""
 
 
 def draw(prior: Posterior, evidence: Evidence, rng: Random, sweeps: int = SWEEPS) -> Posterior:
@@ -32,7 +32,7 @@ def draw(prior: Posterior, evidence: Evidence, rng: Random, sweeps: int = SWEEPS
         μ[a] ~ Dir(α + n[a, y] + m[a, y]),    π[z] ~ Dir(β + n[z, a] + m[z, a]),    a slide along the ridge,
         m[z, y, ·] ~ Multinomial(n[z, y], φ[z, y]),    φ[z, y, a] in proportion to π[z, a] μ[a, y],
 
-    where n[a, y] and n[z, a] were seen and n[z, y] are outcomes with unseen compliance: any mixture is taken as it is.
+    where n[a, y] and n[z, a] were seen and n[z, y] are outcomes with unseen compliance, in any mixture.
     The chain starts from a draw of μ given what was seen, with every unseen patient at the action under which the
     outcome is likeliest. The values are then those of TS, and sweeps bring in what the model knows beyond them.
 
@@ -71,8 +71,8 @@ def slide(seen: Posterior, outcome: FloatArray, compliance: FloatArray, a: int, 
 
     leave Π μ as it is, and both in their simplices for u between max_y (1 - μ[a, y] / μ[b, y]) and
     min_z (1 + π[z, b] / π[z, a]). The scalings u are a group with Haar measure du / u, and the step from (π, μ) has the
-    Jacobian u^(Kz - Y + 1), so that u^(Kz - Y) is the density to draw u from with flat priors and nothing seen. Others,
-    and what was seen decide by their Dirichlet densities whether the step is accepted.
+    Jacobian u^(Kz - Y + 1), so that u^(Kz - Y) is the density to draw u from with flat priors and nothing seen. Other
+    priors and what was seen enter by their Dirichlet densities, in the probability to accept the step.
     """
     mu_a, mu_b, pi_a, pi_b = outcome[..., a, :], outcome[..., b, :], compliance[..., a], compliance[..., b]
     low = np.max(np.maximum(mu_b - mu_a, LEAST) / np.maximum(mu_b, LEAST), axis=-1)

@@ -27,7 +27,7 @@ class Fit:
         iterations: evaluations of the coordinate ascent map, those of rejected steps included.
         products: Hessian-vector products beside them, which need no special functions.
         converged: whether the next step promised a gain below the tolerance before the iterations ran out.
-        log_responsibilities: log φ[x, z, y, a], from which a warm start can go on.
+        log_responsibilities: log φ[x, z, y, a], from which a warm start can continue.
     """
 
     elbo: FloatArray
@@ -72,7 +72,7 @@ def warm(
     tolerance: float = TOLERANCE,
     max_evaluations: int = MAX_EVALUATIONS,
 ) -> tuple[Posterior, Fit]:
-    """A fit that goes on from these log responsibilities, log φ[.., x, z, y, a]."""
+    """A fit that continues from these log responsibilities, log φ[.., x, z, y, a]."""
     seen = prior.plus(evidence.implemented_outcomes, evidence.compliance)
     batch = start.shape[:-3]
 
@@ -95,7 +95,7 @@ def warm(
 
 
 def posterior_of(prior: Posterior, evidence: Evidence, log_responsibilities: FloatArray) -> Posterior:
-    """q(μ) q(π) given φ: the prior, plus what was seen, plus what the unseen is held responsible for.
+    """q(μ) q(π) given φ: the prior, plus what was seen, plus the unseen shared out by φ.
 
     α'[a, y] = α + n[a, y] + sum_z n[z, y] φ[z, y, a] and β'[z, a] = β + n[z, a] + sum_y n[z, y] φ[z, y, a].
     """

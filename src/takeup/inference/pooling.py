@@ -29,7 +29,7 @@ SHARED = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Response:
-    """A hypothesis in which the outcome may depend on the proposal, too: what a World is where it does not.
+    """A hypothesis in which the outcome may depend on the proposal as well; without that it would be a World.
 
     Attributes:
         compliance: π[x, z, a]; shape (.., X, Kz, Ka).
@@ -63,7 +63,7 @@ class Pooled:
 
     blocks: Posterior
     alpha: FloatArray
-    counts: IntArray
+    counts: IntArray | FloatArray
     models: tuple[int, ...]
     log_evidence: FloatArray
     probability: FloatArray
@@ -111,8 +111,8 @@ class Pooled:
 
 def believe(
     prior: Posterior,
-    outcomes: IntArray,
-    compliance: IntArray,
+    outcomes: IntArray | FloatArray,
+    compliance: IntArray | FloatArray,
     models: tuple[int, ...],
     log_prior: FloatArray,
     sharpness: float,
@@ -136,7 +136,7 @@ def believe(
     )
 
 
-def weigh(alpha: FloatArray, counts: IntArray, strength: int) -> tuple[FloatArray, FloatArray]:
+def weigh(alpha: FloatArray, counts: IntArray | FloatArray, strength: int) -> tuple[FloatArray, FloatArray]:
     """The log evidence of a model, and the distribution of S given the counts.
 
     Args:

@@ -1,7 +1,8 @@
 """Live trials: what a store and a trial make together."""
 
+import takeup.store  # noqa: F401  # says which extra is missing, before anything else needs it
 from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
-from takeup.live.audit import Audit, Difference, audit
+from takeup.live.auditing import Audit, Difference, audit
 from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.live.progress import Progress
 from takeup.live.summary import Estimate, TrialSummary

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from takeup.errors import InputError
+from takeup.store import Writer
 from takeup.trial.book import Book
 from takeup.trial.design import canonical
 
@@ -97,6 +98,12 @@ class Anchors:
         self._file.flush()
         self._written[anchor.trial] = anchor.at
         self._waiting.pop(anchor.trial, None)
+
+
+def anchored_writer(database: str, anchors: Path | None, key: Path | None) -> Writer:
+    """What writes to a database, and to a file of anchors with the key in a file where both are given."""
+    witness = None if anchors is None or key is None else Anchors(anchors, read_key(key))
+    return Writer(database, witness=witness)
 
 
 def new_key(path: str | Path) -> bytes:

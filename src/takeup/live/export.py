@@ -6,18 +6,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Any, Literal, get_args
+from typing import IO, Any
 
 from sqlalchemy import Connection
 
-from takeup.errors import InputError, MissingExtraError
+from takeup.errors import MissingExtraError
 from takeup.space import UNSEEN
 from takeup.store import reading
 from takeup.trial.book import Record
 from takeup.trial.design import Design
 from takeup.trial.events import Decided, event_of
+from takeup.trial.formats import Format as Format
+from takeup.trial.formats import format_of
 
-Format = Literal["csv", "parquet", "jsonl"]
 COLUMNS = {
     "trial": str,
     "decision": int,
@@ -45,11 +46,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 
 
 def write(
-    file: str | Path | IO[bytes], rows: Iterable[Mapping[str, Any]], columns: Iterable[str], kind: Format
+    file: str | Path | IO[bytes], rows: Iterable[Mapping[str, Any]], columns: Iterable[str], kind: Format | None = None
 ) -> None:
-    """Write rows to a path or to a binary file."""
-    if kind not in get_args(Format):
-        raise InputError("format", repr(kind), f"one of {', '.join(get_args(Format))}")
+    """Write rows to a path or to a binary file; the format is that of the path's ending where left out."""
+    kind = format_of(file, kind)
     if isinstance(file, str | Path):
         with Path(file).open("wb") as opened:
             write(opened, rows, columns, kind)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from takeup.errors import StoreError
 from takeup.live import export
 from takeup.live.anchors import Anchor, read_anchors, read_key
-from takeup.live.audit import audit
+from takeup.live.auditing import audit
 from takeup.pipes import running
 from takeup.store import looking
 

@@ -3,12 +3,26 @@
 from dataclasses import replace
 
 from takeup.errors import TakeupError
-from takeup.trial import steps
 from takeup.trial.book import Book
+from takeup.trial.commands import closed_events, decided_event, fallback_event
 from takeup.trial.design import Design, canonical
-from takeup.trial.events import Amended, Answered, Closed, Created, Decided, Event, Moved, Reported, SetAside
+from takeup.trial.events import (
+    Amended,
+    Answered,
+    Closed,
+    Created,
+    Decided,
+    Event,
+    KeyedEvent,
+    Moved,
+    Reported,
+    SetAside,
+    stamp_of,
+)
+from takeup.trial.reporting import reported_event
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
+from takeup.trial.steering import amended_event, created_event, moved_event
 
 
 class UnexpectedError(TakeupError):
@@ -26,14 +40,14 @@ def expected(book: Book | None, trial: str, event: Event, secret: Secret) -> Eve
         return _first(trial, event, secret)
     if event.at < book.at:
         raise UnexpectedError(f"a time of at least {book.at}")
-    due = next(steps.closed(book, event.at), None)
+    due = next(closed_events(book, event.at), None)
     if isinstance(event, Closed):
         if due is None:
             raise UnexpectedError("no windows to close")
         return due
     if due is not None:
         raise UnexpectedError(f"that the windows of decisions {due.decisions} close first")
-    if isinstance(event, Decided | Reported | Answered | SetAside) and event.key is not None and event.key in book.keys:
+    if isinstance(event, KeyedEvent) and event.key is not None and event.key in book.keys:
         raise UnexpectedError(f"a new key: {event.key!r} has been answered by event {book.keys[event.key][1]}")
     return _following(book, event)
 
@@ -42,7 +56,7 @@ def _first(trial: str, event: Event, secret: Secret) -> Event:
     if not isinstance(event, Created):
         raise UnexpectedError("the trial's creation")
     design = Design.of_text(canonical(event.spec))
-    return replace(steps.created(trial, design, secret, event.at, event.by), software=event.software)
+    return replace(created_event(trial, design, secret, event.at, event.by), software=event.software)
 
 
 def _following(book: Book, event: Event) -> Event:
@@ -50,71 +64,40 @@ def _following(book: Book, event: Event) -> Event:
         case Decided():
             return _decided(book, event)
         case Reported():
-            return steps.reported(
+            return reported_event(
                 book,
-                decision=event.decision,
+                event.decision,
                 implemented=event.implemented,
                 outcome=event.outcome,
                 missing=event.missing,
                 reason=event.reason,
-                at=event.at,
-                by=event.by,
-                key=event.key,
-                request=event.request,
+                **stamp_of(event),
             )
         case SetAside():
             standing = book.records[event.decision]
-            return steps.fallen_back(
-                book,
-                unit=standing.unit,
-                occasion=standing.occasion,
-                context=standing.context,
-                proposal=book.design.index("proposal", event.proposal),
-                at=event.at,
-                by=event.by,
-                key=event.key,
-                request=event.request,
-            )
+            proposal = book.design.index("proposal", event.proposal)
+            place = standing.unit, standing.occasion
+            return fallback_event(book, place, standing.context, proposal, **stamp_of(event))
         case Answered():
             if event.key is None or not all(number in book.records for number in event.decisions):
                 raise UnexpectedError("an answer to a key, of decisions that have been made")
             return event
         case Moved():
-            return steps.moved(book, event.state, event.reason, event.at, event.by)
+            return moved_event(book, event.state, event.reason, event.at, event.by)
         case Amended():
-            return steps.amended(book, Design.of_text(canonical(event.spec)), event.at, event.by)
+            return amended_event(book, Design.of_text(canonical(event.spec)), event.at, event.by)
     raise UnexpectedError("no second creation")
 
 
 def _decided(book: Book, event: Decided) -> Event:
     """The decision, derived again; what another version computed is taken as it is, if it can be true."""
-    space = book.design.space
-    if (event.unit, event.occasion) in book.units:
-        raise UnexpectedError(f"one decision for unit {event.unit!r}: it has {book.units[event.unit, event.occasion]}")
+    space, place = book.design.space, (event.unit, event.occasion)
+    if place in book.units:
+        raise UnexpectedError(f"one decision for unit {event.unit!r}: it has {book.units[place]}")
     context, proposal = space.contexts.index(event.context), space.proposals.index(event.proposal)
     if event.software is None:
-        return steps.fallen_back(
-            book,
-            unit=event.unit,
-            occasion=event.occasion,
-            context=context,
-            proposal=proposal,
-            at=event.at,
-            by=event.by,
-            key=event.key,
-            request=event.request,
-        )
-    again = steps.decided(
-        book,
-        number=book.decisions + 1,
-        unit=event.unit,
-        occasion=event.occasion,
-        context=context,
-        at=event.at,
-        by=event.by,
-        key=event.key,
-        request=event.request,
-    )
+        return fallback_event(book, place, context, proposal, **stamp_of(event))
+    again = decided_event(book, book.decisions + 1, place, context, **stamp_of(event))
     if event.software == software():
         return again
     if len(event.probability) != len(space.proposals) or abs(sum(event.probability) - 1) > 1e-9:

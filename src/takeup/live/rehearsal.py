@@ -19,13 +19,11 @@ from takeup.live.simulated_units import SEEN, response
 from takeup.live.time_series import time_series_of
 from takeup.randomness import stream
 from takeup.space import Space
-from takeup.trial import steps
-from takeup.trial.asking import Ask, DecideMany
 from takeup.trial.book import Book
-from takeup.trial.commands import perform
+from takeup.trial.commands import Ask, DecideMany, perform
 from takeup.trial.design import MICROSECONDS, Design
 from takeup.trial.secret import Secret
-from takeup.trial.steering import Move
+from takeup.trial.steering import Move, created_event
 from takeup.world import World
 
 FEWEST, MOST_PEOPLE = 20, 5_000
@@ -138,7 +136,7 @@ class Rehearsal:
         """One trial from beginning to end, in memory."""
         space = design.space
         secret = Secret.new(f"{stream(self.seed, 'secret', run).integers(2**62):064x}")
-        book = Book.begin(steps.created("rehearsal", design, secret, 0, None), secret)
+        book = Book.begin(created_event("rehearsal", design, secret, 0, None), secret)
         perform(Move(state="running"), book, 0)
         who, fate, told = stream(self.seed, "people", run).random((3, self.people))
         contexts, seen = environment.meet(who), SEEN[design.spec.compliance]

@@ -6,7 +6,7 @@ from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.live.trial import Trial
 from takeup.randomness import stream
-from takeup.trial.asking import Decision
+from takeup.trial.commands import Decision
 from takeup.trial.reporting import Report
 
 SEEN = {"always": 1.0, "sometimes": 0.5, "never": 0.0}

@@ -11,13 +11,13 @@ from takeup.evidence import Evidence
 from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
 from takeup.live.progress import Progress, progress_of
 from takeup.live.time_series import SampleRatio, sample_ratio_of
-from takeup.policies import TSLat, TSRobust
-from takeup.policies.base import Policy
-from takeup.policies.catalogue import about
+from takeup.policies.base import LivePolicy
+from takeup.policies.beliefs import Exact
+from takeup.policies.latent import Chains
 from takeup.posterior import dirichlet
 from takeup.randomness import Random, stream
 from takeup.trial.book import Book
-from takeup.trial.design import Believing, Design, Live
+from takeup.trial.design import Design
 from takeup.trial.stopping import StoppingAdvice, advise, most_probable
 
 LEVEL = 0.95
@@ -169,7 +169,7 @@ class _Readings:
             design,
             evidence,
             rewards(evidence.proposed_outcomes),
-            _model_values(design.policy, evidence, rng, draws),
+            values_by_model(design.policy, evidence, rng, draws),
             None if design.space.intended is None else rewards(evidence.complied_outcomes),
             rewards(evidence.implemented_outcomes),
         )
@@ -243,18 +243,13 @@ class _Readings:
         return tuple(_shares(row) for row in counts[..., :-1, :].sum(axis=(0, 3)))
 
 
-def _model_values(policy: Live, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:
-    """Draws of what each proposal is worth by the policy's own model, (draw, context, proposal); None without one.
-
-    The blocks of Gibbs sampling are those given one draw of the unseen actions, so that each draw of a value needs a
-    chain of its own.
-    """
-    if not isinstance(policy, Believing):
+def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:
+    """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
+    beliefs = [policy.beliefs(evidence, x, rng) for x in range(len(evidence.space.contexts))]
+    if any(isinstance(each, Exact) for each in beliefs):
         return None
-    if isinstance(policy, TSLat) and policy.inference == "gibbs":
-        chains = np.broadcast_to(evidence.counts, (min(draws, _MOST_CHAINS), *evidence.counts.shape))
-        return policy.posterior(Evidence(evidence.space, chains), rng).sample(rng).value()
-    return policy.posterior(evidence, rng).sample(rng, draws).value()
+    many = min(draws, _MOST_CHAINS) if any(isinstance(each, Chains) for each in beliefs) else draws
+    return np.stack([each.values(rng, many) for each in beliefs], axis=1)
 
 
 def _weighted(draws: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -302,10 +297,10 @@ def _advice(
     return advise(book.decisions, rule.maximum, said)
 
 
-def _model_fails(policy: Live, ignorable: ModelCheck | Withheld) -> str | None:
+def _model_fails(policy: LivePolicy, ignorable: ModelCheck | Withheld) -> str | None:
     """Why a policy's own model cannot be relied on, where it takes compliance for ignorable and it is not."""
-    if isinstance(policy, TSRobust) or (isinstance(policy, Policy) and about(policy).compliance == "not used"):
-        return None  # it assumes nothing about who complies
+    if not policy.ignorable:
+        return None
     assumes = f"{policy.name} takes those who comply to be like those who do not"
     if isinstance(ignorable, Withheld):
         return f"{assumes}, which cannot be checked: {ignorable.reason}"

@@ -13,15 +13,14 @@ from takeup.errors import InputError, NotFoundError
 from takeup.evidence import Evidence
 from takeup.live import export
 from takeup.live.anchors import Anchor
-from takeup.live.audit import Audit, audit
+from takeup.live.auditing import Audit, audit
 from takeup.live.progress import Progress, progress_of
 from takeup.live.summary import TrialSummary, summary_of
 from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
 from takeup.trial import spec as specs
-from takeup.trial.asking import Ask, Decide, DecideMany, Decision, Fallback, asks
-from takeup.trial.commands import Command
+from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, Fallback, asks
 from takeup.trial.design import Design
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.secret import Secret
@@ -288,19 +287,25 @@ class Trial:
 
         return self.store.read(look)
 
-    def export(self, file: str | Path | IO[bytes], format: export.Format = "csv", *, blinded: bool = False) -> None:  # noqa: A002  # the word that people use
+    def export(
+        self,
+        file: str | Path | IO[bytes],
+        format: export.Format | None = None,  # noqa: A002  # the word that people use
+        *,
+        blinded: bool = False,
+    ) -> None:
         """Write a row a decision to a path or a binary file.
 
         Args:
-            file: where to.
-            format: csv, parquet or jsonl.
+            file: where to; the name's ending says which format, .csv, .parquet or .jsonl.
+            format: csv, parquet or jsonl, whatever the name; for a file without one csv where left out.
             blinded: leave out arms, outcomes and probabilities.
         """
         at, columns = self.store.clock(), export.columns_of(blinded=blinded)
         self.store.read(lambda connection: export.write(file, export.rows_of(connection, self.id, at), columns, format))
 
     def audit(self, anchors: Sequence[Anchor] | None = None, *, at_rest: bool = False) -> Audit:
-        """Derive everything again from the log, and compare; see `takeup.live.audit`."""
+        """Derive everything again from the log, and compare; see `takeup.live.auditing`."""
         return self.store.read(lambda connection: audit(connection, self.id, anchors, at_rest=at_rest))
 
 

@@ -1,6 +1,7 @@
 """When a measured figure agrees with a published one. The rule is fixed here, before any run."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,21 +9,37 @@ from takeup.checks import FloatArray
 from takeup.randomness import stream
 
 STANDARD_ERRORS = 4.0
-"""How many standard errors of both sides together a difference may have: under normal errors a false alarm once in
-16,000 comparisons."""
+"""The largest difference that counts as agreement, in standard errors of both sides together. Under normal errors one
+comparison in 16,000 is a false alarm."""
 
 BOOTSTRAPS = 2000
 
 LARGEST_RESAMPLE = 2000
-"""Of the runs that a bootstrap draws; beyond that the error is scaled down by the square root of what it would draw."""
+"""The most runs that a bootstrap sample draws. For larger samples the error is scaled down by the square root of their
+size."""
 
 REPLICATIONS = 100
-"""How many runs a figure of the paper rests on: what its regret bound analysis states, and what the noise of its table
-2 looks like."""
+"""The runs behind each figure of the paper: stated in its regret bound analysis, and in keeping with the noise of its
+table 2."""
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Mean(NamedTuple):
+    """A mean and its Monte Carlo error."""
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, runs: FloatArray) -> "Mean":
+        """Over runs."""
+        return cls(float(runs.mean()), float(runs.std(ddof=1) / np.sqrt(runs.size)))
+
+    def __str__(self) -> str:
+        """Both."""
+        return f"{self.value:.1f} ± {self.error:.1f}"
+
+
+class PublishedRegret(NamedTuple):
     """The distribution of a final regret, as printed."""
 
     median: float
@@ -62,7 +79,7 @@ class Comparison:
         return abs(self.measured - self.published) <= STANDARD_ERRORS * self.error
 
 
-def compare(regret: FloatArray, published: Published, seed: int = 0) -> list[Comparison]:
+def compare(regret: FloatArray, published: PublishedRegret, seed: int = 0) -> list[Comparison]:
     """Median, mean and sd of the measured regrets beside the published ones.
 
     The paper's side is taken as 100 runs. The error of its mean is its printed sd over ten; those of its median and sd
@@ -85,7 +102,7 @@ def compare(regret: FloatArray, published: Published, seed: int = 0) -> list[Com
 
 
 def _errors(regret: FloatArray, size: int, rng: np.random.Generator) -> tuple[float, float]:
-    """The standard errors of the median and of the sd of so many runs, by bootstrap."""
+    """The standard errors of the median and of the sd of `size` runs, by bootstrap."""
     drawn = min(size, LARGEST_RESAMPLE)
     samples = rng.choice(regret, (BOOTSTRAPS, drawn))
     scale = (drawn / size) ** 0.5

@@ -4,96 +4,35 @@ Stirn & Jebara (2019) see all compliance or none. Here each decision of their en
 probability, whatever its action and outcome were: compliance is missing completely at random.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-from takeup.paper.contextual import HORIZON, environment
+from takeup.paper import contextual
+from takeup.paper.regret_curve import ENVIRONMENTS, CurvePoint, RegretCurve
+from takeup.paper.runner import Runner
 from takeup.policies import TS, Policy, TSLat, TSObs
-from takeup.simulation import Reporting, simulate
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.run import EngineName
+from takeup.simulation import Reporting
 
-ENVIRONMENTS = (3, 4)
 FRACTIONS = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The final regret of one policy in one environment at one fraction.
-
-    Attributes:
-        environment: its number in table 1.
-        fraction: the probability that the compliance of a decision is seen.
-        policy: its name.
-        mean: the mean of the final regret over replications.
-        mcse: the Monte Carlo standard error of the mean.
-    """
-
-    environment: int
-    fraction: float
-    policy: str
-    mean: float
-    mcse: float
-
-
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """The curve, and what it rests on.
-
-    Attributes:
-        rows: by environment, fraction and policy.
-        horizon: T.
-        replications: how many runs each row rests on.
-        seed: the seed.
-    """
-
-    rows: tuple[Row, ...]
-    horizon: int
-    replications: int
-    seed: int
-
-    def at(self, environment: int, fraction: float, policy: str) -> Row:
-        """One row."""
-        return next(r for r in self.rows if (r.environment, r.fraction, r.policy) == (environment, fraction, policy))
-
-
 def policies() -> list[Policy[Any]]:
-    """TS needs no compliance, TS-Obs uses what it sees alone, TS-Lat explains the rest in one of two ways."""
+    """TS ignores compliance, TS-Obs uses only what it sees of it, both TS-Lat infer the rest."""
     return [TS(), TSObs(), TSLat(), TSLat(inference="gibbs")]
 
 
-def curve(
-    replications: int = 1000,
-    seed: int = 0,
-    engine: EngineName = "auto",
-    *,
-    horizon: int = HORIZON,
-    fractions: tuple[float, ...] = FRACTIONS,
-    progress: Progress = silent,
-    scheduler: object = None,
-) -> Audited:
+def curve(run: Runner, fractions: tuple[float, ...] = FRACTIONS) -> RegretCurve:
     """Run every policy in both environments at each fraction."""
-    environments = {str(number): environment(number) for number in ENVIRONMENTS}
-    rows = []
+    environments = {str(number): contextual.environment(number) for number in ENVIRONMENTS}
+    points = []
     for fraction in fractions:
-        trace = simulate(
-            environments,
-            policies(),
-            horizon,
-            replications,
-            seed,
-            engine=engine,
-            reporting=Reporting(compliance=fraction),
-            progress=progress,
-            scheduler=scheduler,
-        )
+        trace = run.simulate(environments, policies(), contextual.HORIZON, reporting=Reporting(compliance=fraction))
         for name in environments:
             for policy, regret in trace.summary(name).items():
-                rows.append(Row(int(name), fraction, policy, regret.mean, regret.standard_error))
-    rows.sort(key=lambda row: (row.environment, row.fraction))
-    return Audited(tuple(rows), horizon, replications, seed)
+                points.append(CurvePoint(int(name), fraction, policy, regret.mean, regret.standard_error))
+    points.sort(key=lambda point: (point.environment, point.at))
+    return RegretCurve("fraction", tuple(points), contextual.HORIZON, run.replications, run.seed)
 
 
-def decisions(replications: int, horizon: int = HORIZON, fractions: tuple[float, ...] = FRACTIONS) -> int:
+def decisions(replications: int, fractions: tuple[float, ...] = FRACTIONS) -> int:
     """How many decisions the curve takes, for a progress bar."""
-    return len(policies()) * len(ENVIRONMENTS) * len(fractions) * horizon * replications
+    return len(policies()) * len(ENVIRONMENTS) * len(fractions) * contextual.HORIZON * replications

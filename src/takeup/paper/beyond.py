@@ -1,21 +1,17 @@
 """What lies beyond the paper: compliance partly seen, pilots, drift, and a policy for compliance that is not ignorable.
 
-The pieces are in modules of their own; here they are run together, each with as many runs as its cost allows.
+Each experiment has a module of its own; here they are run together.
 """
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from takeup.paper import audited, contextual, drift, piloted, robust, robust_stroke
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.run import EngineName
-
-REPLICATIONS = 100
-ROBUST_LEAST = 50
-"""Fewer runs than that leave a random world's ratio to TS without an error."""
+from takeup.paper import audited, drift, piloted, robust, robust_stroke
+from takeup.paper.regret_curve import RegretCurve
+from takeup.paper.runner import Runner
 
 _WEIGHTS = {"audited": 8, "piloted": 15, "drift": 20, "robust": 1, "patients": 2}
-"""How long a decision of each takes beside one of the robust worlds; for a bar over all of them."""
+"""How long a decision of each takes beside one of the robust worlds, for one progress bar over all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +26,8 @@ class BeyondResult:
         patients: TS-Robust on the stroke patients.
     """
 
-    audited: audited.Audited
-    piloted: piloted.Piloted
+    audited: RegretCurve
+    piloted: RegretCurve
     drift: drift.DriftResult
     robust: robust.RobustResult
     patients: robust_stroke.PatientsResult
@@ -39,69 +35,38 @@ class BeyondResult:
     def as_json(self) -> dict[str, Any]:
         """All of it as plain data."""
         return {
-            "audited": asdict(self.audited),
-            "piloted": asdict(self.piloted),
+            "audited": self.audited.as_json(),
+            "piloted": self.piloted.as_json() | {"discount": 1.0},
             "drift": self.drift.as_json(),
             "robust": self.robust.as_json(),
-            "patients": self.patients.as_json(),
+            "patients": asdict(self.patients),
         }
 
 
-def beyond(
-    replications: int = REPLICATIONS,
-    seed: int = 0,
-    engine: EngineName = "auto",
-    progress: Progress = silent,
-    *,
-    curves: bool = True,
-    scheduler: object = None,
-) -> BeyondResult:
+def beyond(run: Runner, *, curves: bool = True) -> BeyondResult:
     """Run all of it.
 
     Args:
-        replications: runs of each cell; of TS-Robust fifty at the least.
-        seed: the seed.
-        engine: what runs them. Environments that change run in the numpy reference whatever is asked for.
-        progress: called with the work done; `work` says how much there is.
+        run: how; TS-Robust gets fifty replications at least.
         curves: whether to run the trade-off curves of TS-Robust too.
-        scheduler: for the engine "dask".
     """
-
-    def weighted(piece: str) -> Progress:
-        return lambda done: progress(done * _WEIGHTS[piece])
-
+    runs = {name: run.weighted(weight) for name, weight in _WEIGHTS.items()}
     return BeyondResult(
-        audited.curve(
-            replications,
-            seed,
-            engine,
-            horizon=contextual.HORIZON,
-            progress=weighted("audited"),
-            scheduler=scheduler,
-        ),
-        piloted.worth(
-            replications,
-            seed,
-            engine,
-            horizon=contextual.HORIZON,
-            progress=weighted("piloted"),
-            scheduler=scheduler,
-        ),
-        drift.drift(replications, seed, weighted("drift")),
-        robust.robust(
-            max(replications, ROBUST_LEAST), seed, engine, weighted("robust"), curves=curves, scheduler=scheduler
-        ),
-        robust_stroke.patients(replications, seed, engine, weighted("patients"), scheduler=scheduler),
+        audited.curve(runs["audited"]),
+        piloted.worth(runs["piloted"]),
+        drift.drift(runs["drift"]),
+        robust.robust(runs["robust"].times(max(run.replications, robust.LEAST)), curves=curves),
+        robust_stroke.patients(runs["patients"]),
     )
 
 
-def work(replications: int = REPLICATIONS, curves: bool = True) -> int:
+def work(replications: int, curves: bool = True) -> int:
     """What the progress of `beyond` adds up to."""
-    pieces = {
-        "audited": audited.decisions(replications, contextual.HORIZON),
-        "piloted": piloted.decisions(replications, contextual.HORIZON),
+    decisions = {
+        "audited": audited.decisions(replications),
+        "piloted": piloted.decisions(replications),
         "drift": drift.decisions(replications),
-        "robust": robust.decisions(max(replications, ROBUST_LEAST), curves),
+        "robust": robust.decisions(max(replications, robust.LEAST), curves),
         "patients": robust_stroke.decisions(replications),
     }
-    return sum(_WEIGHTS[piece] * many for piece, many in pieces.items())
+    return sum(_WEIGHTS[name] * many for name, many in decisions.items())

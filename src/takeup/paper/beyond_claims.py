@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from takeup.paper.audited import Audited
+from takeup.paper.agreement import Mean
 from takeup.paper.beyond import BeyondResult
-from takeup.paper.drift import Cost, DriftResult, Phase
-from takeup.paper.piloted import Piloted
+from takeup.paper.drift import DriftResult
+from takeup.paper.regret_curve import CurvePoint, RegretCurve
 from takeup.paper.robust import RobustResult
 from takeup.paper.rules import FALLS, Claim, Estimates, falls, threshold
 
@@ -21,43 +21,33 @@ def claims(result: BeyondResult) -> tuple[Claim, ...]:
     return (*_audits(result.audited), *_pilots(result.piloted), *_drift(result.drift), *_bars(result.robust))
 
 
-def _audits(result: Audited) -> Iterator[Claim]:
-    fractions = sorted({row.fraction for row in result.rows})
-    for number in sorted({row.environment for row in result.rows}):
-        rows = [result.at(number, fraction, GIBBS) for fraction in fractions]
+def _audits(result: RegretCurve) -> Iterator[Claim]:
+    fractions = sorted({point.at for point in result.points})
+    for number in sorted({point.environment for point in result.points}):
+        points = [result.point(number, fraction, GIBBS) for fraction in fractions]
         labels = tuple(f"{fraction:.0%}" for fraction in fractions)
-        verdict = falls(Estimates(labels, np.array([r.mean for r in rows]), np.array([r.mcse for r in rows])))
+        verdict = falls(Estimates(labels, np.array([p.mean for p in points]), np.array([p.mcse for p in points])))
         claim = f"regret of TS-Lat by Gibbs sampling falls with the share of audits in environment {number}"
         yield Claim(claim, FALLS, verdict.holds, verdict.found)
-        quarter, plain = result.at(number, 0.25, GIBBS), result.at(number, 0.25, "TS")
-        yield _below(
-            f"with a quarter audited it is below that of TS in environment {number}",
-            (quarter.mean, quarter.mcse),
-            (plain.mean, plain.mcse),
-        )
+        quarter, plain = (_mean(result.point(number, 0.25, policy)) for policy in (GIBBS, "TS"))
+        yield _below(f"with a quarter audited it is below that of TS in environment {number}", quarter, plain)
 
 
-def _pilots(result: Piloted) -> Iterator[Claim]:
-    for number in sorted({row.environment for row in result.rows}):
-        for size in sorted({row.patients for row in result.rows} - {0}):
-            after, before = result.at(number, size, GIBBS), result.at(number, 0, GIBBS)
-            yield _below(
-                f"a pilot of {size} lowers the regret of TS-Lat by Gibbs sampling in environment {number}",
-                (after.mean, after.mcse),
-                (before.mean, before.mcse),
-            )
+def _pilots(result: RegretCurve) -> Iterator[Claim]:
+    for number in sorted({point.environment for point in result.points}):
+        for size in sorted({point.at for point in result.points} - {0}):
+            after, before = (_mean(result.point(number, patients, GIBBS)) for patients in (size, 0))
+            claim = f"a pilot of {size} lowers the regret of TS-Lat by Gibbs sampling in environment {number}"
+            yield _below(claim, after, before)
 
 
 def _drift(result: DriftResult) -> Iterator[Claim]:
-    def cost(phase: Phase, policy: str) -> tuple[float, float]:
-        found: Cost = next(c for c in result.costs if (c.phase, c.policy) == (phase, policy))
-        return found.regret, found.regret_error
-
+    regret = {(cost.where, cost.policy): Mean(cost.regret, cost.regret_error) for cost in result.costs}
     for base in ("TS", "TS-Obs"):
         forgetful = next(c.policy for c in result.costs if c.policy.startswith(f"{base} half-life"))
-        after = [cost("after the change", policy) for policy in (forgetful, base)]
+        after = (regret["after the change", policy] for policy in (forgetful, base))
         yield _below(f"{base}: after a change forgetting has the lower regret", *after)
-        staying = [cost("no change", policy) for policy in (base, forgetful)]
+        staying = (regret["no change", policy] for policy in (base, forgetful))
         yield _below(f"{base}: where nothing changes forgetting has the higher regret", *staying)
 
 
@@ -68,8 +58,11 @@ def _bars(result: RobustResult) -> Iterator[Claim]:
         yield Claim(f"TS-Robust: {bar.name}, at most {bar.limit:g}", LIMIT, bar.met, found)
 
 
-def _below(claim: str, one: tuple[float, float], other: tuple[float, float]) -> Claim:
+def _below(claim: str, one: Mean, other: Mean) -> Claim:
     """That one mean is below another."""
-    distance = (other[0] - one[0]) / float(np.hypot(one[1], other[1]))
-    found = f"{one[0]:.1f} ± {one[1]:.1f} against {other[0]:.1f} ± {other[1]:.1f}"
-    return Claim(claim, BELOW, bool(distance > threshold(1)), found)
+    holds = other.value - one.value > threshold(1) * float(np.hypot(one.error, other.error))
+    return Claim(claim, BELOW, holds, f"{one} against {other}")
+
+
+def _mean(point: CurvePoint) -> Mean:
+    return Mean(point.mean, point.mcse)

@@ -1,6 +1,6 @@
 """What Stirn & Jebara (2019) say about regret bounds, statement by statement, each checked by computation.
 
-What holds is checked on random μ and Π; what does not comes with a counter-example, computed here.
+True statements are checked on random μ and Π; false ones are refuted by a counter-example, computed here.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from takeup.checks import FloatArray
 from takeup.randomness import stream
 
 DRAWS = 500
-"""How many random μ and Π a statement is checked on."""
+"""Random μ and Π that a statement is checked on."""
 
 _MU = np.array([0.75, 0.25])
 _SIZES = (3, 4, 6, 10)
@@ -23,13 +23,9 @@ _THREE = np.array([0.8, 0.5, 0.2])
 
 @dataclass(frozen=True, slots=True)
 class TheoremCheck:
-    """A statement, and whether it holds.
+    """A statement, whether it holds, and what it was checked on or the counter-example.
 
-    Attributes:
-        source: where it is in the paper, or "here" where it completes one of the paper's.
-        claim: what it says.
-        holds: whether it does.
-        evidence: what it was checked on, or the counter-example.
+    `source` is the place in the paper, or "here" for a statement that completes one of the paper's.
     """
 
     source: str
@@ -64,21 +60,13 @@ def _lemma(rng: np.random.Generator) -> Iterator[TheoremCheck]:
 
 def _two_arms(rng: np.random.Generator) -> Iterator[TheoremCheck]:
     equal = np.full((2, 2), 0.5)
-    before, after = _constants(_MU, equal)
-    yield TheoremCheck(
-        "theorem 1",
-        "with two arms no Π lowers the bound",
-        theory.effect(_MU, equal) != "helpful",
-        f"μ = (0.75, 0.25), both rows (0.5, 0.5): {before:.3f} ln T becomes {after:.0f}, nothing being inferior",
-    )
+    found = "μ = (0.75, 0.25), both rows (0.5, 0.5): {:.3f} ln T becomes {:.0f}, nothing being inferior"
+    holds = theory.effect(_MU, equal) != "helpful"
+    yield TheoremCheck("theorem 1", "with two arms no Π lowers the bound", holds, _constants(found, _MU, equal))
     swap = np.eye(2)[::-1]
-    before, after = _constants(_MU, swap)
-    yield TheoremCheck(
-        "abstract",
-        "with two arms any noncompliance raises the bound",
-        theory.effect(_MU, swap) == "harmful",
-        f"μ = (0.75, 0.25), the two actions swapped: {before:.3f} ln T stays {after:.3f} ln T",
-    )
+    found = "μ = (0.75, 0.25), the two actions swapped: {:.3f} ln T stays {:.3f} ln T"
+    claim, holds = "with two arms any noncompliance raises the bound", theory.effect(_MU, swap) == "harmful"
+    yield TheoremCheck("abstract", claim, holds, _constants(found, _MU, swap))
     mu, pi = _rates(rng, DRAWS, 2), rng.dirichlet(np.ones(2), (DRAWS, 2))
     yield TheoremCheck(
         "here",
@@ -113,13 +101,9 @@ def _more_arms(rng: np.random.Generator) -> Iterator[TheoremCheck]:
         f"μ = (0.5, 0.5, 0.5): Π μ = μ for every Π; {DRAWS} random ones are neutral",
     )
     example = theory.best_against_worst(_THREE)
-    before, after = _constants(_THREE, example)
-    yield TheoremCheck(
-        "proof of theorem 2",
-        "a Π with μ' = (max μ, min μ, .., min μ) is harmful",
-        theory.effect(_THREE, example) == "harmful",
-        f"μ = (0.8, 0.5, 0.2), μ' = (0.8, 0.2, 0.2): {before:.3f} ln T becomes {after:.3f} ln T",
-    )
+    counter = "μ = (0.8, 0.5, 0.2), μ' = (0.8, 0.2, 0.2): {:.3f} ln T becomes {:.3f} ln T"
+    claim, holds = "a Π with μ' = (max μ, min μ, .., min μ) is harmful", theory.effect(_THREE, example) == "harmful"
+    yield TheoremCheck("proof of theorem 2", claim, holds, _constants(counter, _THREE, example))
     yield TheoremCheck(
         "here",
         "proposals that a share of all decisions ignores are harmful, whatever the share and what is done instead",
@@ -150,8 +134,9 @@ def _limits() -> Iterator[TheoremCheck]:
     )
 
 
-def _constants(mu: FloatArray, pi: FloatArray) -> tuple[float, float]:
-    return float(theory.thompson_constant(mu)), float(theory.thompson_constant(pi @ mu))
+def _constants(text: str, mu: FloatArray, pi: FloatArray) -> str:
+    """The text with the constants of the bounds of μ and of Π μ in it."""
+    return text.format(float(theory.thompson_constant(mu)), float(theory.thompson_constant(pi @ mu)))
 
 
 def _rates(rng: np.random.Generator, draws: int, arms: int) -> FloatArray:

@@ -1,24 +1,22 @@
 """The contextual simulations of Stirn & Jebara (2019), section 4.2: tables 1 and 2."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from takeup.environment import Environment
-from takeup.paper.agreement import REPLICATIONS, Comparison, Published, compare
+from takeup.paper.agreement import Comparison, PublishedRegret, compare
+from takeup.paper.runner import Runner
 from takeup.policies import TS, Policy, TSCheck, TSLat, TSObs
-from takeup.simulation import Reporting, Summary, simulate
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.run import EngineName
+from takeup.simulation import Reporting, Summary
 from takeup.world import World
 
 LATENT_COST = 400
-"""How many decisions of TS take the time of one of TS-Lat, about; for progress bars."""
+"""About how many decisions of TS take as long as one of TS-Lat; for progress bars."""
 
 HORIZON = 2000
-"""Not stated in the paper. TS-Check explores for ever in environment 2, at a cost of 0.2 a step; its regret there
-is 398.5."""
+"""Not stated in the paper, but implied: TS-Check explores for ever in environment 2 at a cost of 0.2 a step, and its
+regret there is 398.5."""
 
 _SUCCESS = [[0.65, 0.35], [0.25, 0.75]]
 _COMPLIANCE = {
@@ -29,39 +27,14 @@ _COMPLIANCE = {
 }
 
 
-PUBLISHED: dict[tuple[int, str], Published] = {
-    (environment, policy): Published(*figures)
+PUBLISHED: dict[tuple[int, str], PublishedRegret] = {
+    (environment, policy): PublishedRegret(*figures)
     for policy, row in {
-        "TS": [
-            (8.95, 10.18, 4.07),
-            (10.55, 11.23, 4.28),
-            (21.15, 24.58, 21.24),
-            (18.77, 19.53, 10.44),
-        ],
-        "TS-Check": [
-            (9.55, 11.47, 6.21),
-            (397.3, 398.5, 10.71),
-            (4.35, 4.62, 1.98),
-            (233.7, 233.6, 2.69),
-        ],
-        "TS-Obs": [
-            (9.35, 10.49, 3.98),
-            (10.35, 11.92, 7.26),
-            (5.09, 5.56, 2.49),
-            (5.07, 5.68, 2.13),
-        ],
-        "TS-Lat-0": [
-            (4.70, 5.49, 2.57),
-            (5.85, 6.24, 2.91),
-            (6.18, 32.39, 58.58),
-            (8.58, 28.36, 39.67),
-        ],
-        "TS-Lat-40": [
-            (16.45, 16.63, 2.38),
-            (17.00, 17.16, 2.21),
-            (6.48, 14.18, 25.63),
-            (7.32, 18.85, 32.75),
-        ],
+        "TS": [(8.95, 10.18, 4.07), (10.55, 11.23, 4.28), (21.15, 24.58, 21.24), (18.77, 19.53, 10.44)],
+        "TS-Check": [(9.55, 11.47, 6.21), (397.3, 398.5, 10.71), (4.35, 4.62, 1.98), (233.7, 233.6, 2.69)],
+        "TS-Obs": [(9.35, 10.49, 3.98), (10.35, 11.92, 7.26), (5.09, 5.56, 2.49), (5.07, 5.68, 2.13)],
+        "TS-Lat-0": [(4.70, 5.49, 2.57), (5.85, 6.24, 2.91), (6.18, 32.39, 58.58), (8.58, 28.36, 39.67)],
+        "TS-Lat-40": [(16.45, 16.63, 2.38), (17.00, 17.16, 2.21), (6.48, 14.18, 25.63), (7.32, 18.85, 32.75)],
     }.items()
     for environment, figures in enumerate(row, start=1)
 }
@@ -90,66 +63,73 @@ class Cell:
     environment: int
     policy: str
     measured: Summary
-    published: Published
+    published: PublishedRegret
     comparisons: list[Comparison]
 
 
+@dataclass(frozen=True, slots=True)
+class Table2Result:
+    """Table 2, measured again."""
+
+    cells: tuple[Cell, ...]
+
+    def comparisons(self) -> list[tuple[dict[str, Any], Comparison]]:
+        """Every figure of the table, with the names of its row and column."""
+        return [
+            ({"environment": cell.environment, "policy": cell.policy, "statistic": comparison.statistic}, comparison)
+            for cell in self.cells
+            for comparison in cell.comparisons
+        ]
+
+    def agreeing(self) -> tuple[int, int]:
+        """How many figures agree, and of how many."""
+        verdicts = [comparison.agrees for _, comparison in self.comparisons()]
+        return sum(verdicts), len(verdicts)
+
+    def as_json(self) -> dict[str, Any]:
+        """A record for each figure, and how many agree."""
+        agree, total = self.agreeing()
+        records = [
+            place | {"published": c.published, "measured": c.measured, "mcse": c.mcse, "agrees": c.agrees}
+            for place, c in self.comparisons()
+        ]
+        return {"cells": records, "agreeing": agree, "compared": total}
+
+
 def table(
-    replications: int = REPLICATIONS,
-    seed: int = 0,
-    engine: EngineName = "auto",
-    progress: Progress = silent,
-    *,
-    latent_replications: int | None = None,
-    scheduler: object = None,
-) -> list[Cell]:
+    run: Runner, latent_replications: int | None = None, stage: Callable[[str], object] = lambda _: None
+) -> Table2Result:
     """Table 2 again: TS-Lat sees no compliance, the others see all of it.
 
     Args:
-        replications: runs of each cell.
-        seed: the seed.
-        engine: what runs them.
-        progress: called with the work done, in the units of `work`.
+        run: how; its progress is in the units of `work`.
         latent_replications: runs of the TS-Lat rows, which cost far more; as many as of the others where left out, and
             0 leaves the rows out.
-        scheduler: for the engine "dask".
+        stage: called with the name of each policy, before it is compiled and run.
     """
     environments = {str(number): environment(number) for number in _COMPLIANCE}
-    latent_runs = replications if latent_replications is None else latent_replications
-    rows = [(observing(), 1.0, replications, 1), (latent(), 0.0, latent_runs, LATENT_COST)]
-    traces = [
-        simulate(
-            environments,
-            policies,
-            HORIZON,
-            runs,
-            seed,
-            engine=engine,
-            reporting=Reporting(compliance=seen),
-            scheduler=scheduler,
-            progress=partial(_weighted, progress, cost),
-        )
-        for policies, seen, runs, cost in rows
-        if runs
-    ]
-    return [
+    latent_runs = run.replications if latent_replications is None else latent_replications
+    rows = [(policy, run, run.replications, Reporting()) for policy in observing()]
+    if latent_runs:
+        slow = run.weighted(LATENT_COST)
+        rows += [(policy, slow, latent_runs, Reporting(compliance=0)) for policy in latent()]
+    traces = []
+    for policy, runner, runs, reporting in rows:
+        stage(policy.name)
+        traces.append(runner.simulate(environments, policy, HORIZON, runs, reporting=reporting))
+    cells = (
         Cell(
             int(number),
-            policy,
-            trace.summary(number)[policy],
-            PUBLISHED[int(number), policy],
-            compare(trace.final(policy, number), PUBLISHED[int(number), policy]),
+            name,
+            trace.summary(number)[name],
+            PUBLISHED[int(number), name],
+            compare(trace.final(name, number), PUBLISHED[int(number), name]),
         )
         for number in environments
         for trace in traces
-        for policy in trace.setup.policies
-    ]
-
-
-def agreeing(cells: Sequence[Cell]) -> tuple[int, int]:
-    """How many figures of the table agree, and of how many."""
-    verdicts = [comparison.agrees for cell in cells for comparison in cell.comparisons]
-    return sum(verdicts), len(verdicts)
+        for name in trace.setup.policies
+    )
+    return Table2Result(tuple(cells))
 
 
 def work(replications: int, latent_replications: int | None = None) -> int:
@@ -157,7 +137,3 @@ def work(replications: int, latent_replications: int | None = None) -> int:
     latent_runs = replications if latent_replications is None else latent_replications
     each = len(_COMPLIANCE) * HORIZON
     return each * (len(observing()) * replications + len(latent()) * latent_runs * LATENT_COST)
-
-
-def _weighted(progress: Progress, cost: int, decisions: int) -> None:
-    progress(decisions * cost)

@@ -1,4 +1,4 @@
-"""What a chapter of the report consists of: plain data that a terminal and a page show alike."""
+"""What a chapter of the report consists of: plain data that the terminal and the HTML page both show."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,19 +16,12 @@ class Judged:
 
 
 Entry: TypeAlias = str | Judged
-"""What stands in a table."""
+"""A cell of a table."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Rows under a caption.
-
-    Attributes:
-        caption: what the table shows.
-        columns: the names of its columns.
-        rows: as many entries each as there are columns.
-        words: how many of the first columns are words, and not figures.
-    """
+class ReportTable:
+    """Rows under a caption; the first `words` columns hold words, the others figures."""
 
     caption: str
     columns: tuple[str, ...]
@@ -45,14 +38,10 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A chart that has yet to be drawn.
+class ReportFigure:
+    """A chart that has yet to be drawn: the name of its files, a caption, and a text alternative to the picture.
 
-    Attributes:
-        name: of its files.
-        caption: what it shows, and how to read it.
-        alternative: what can be seen on it, for those who do not.
-        draw: makes the chart; needs the extra `report`.
+    `draw` makes the chart and needs the extra `report`.
     """
 
     name: str
@@ -78,8 +67,8 @@ class Chapter:
     verdict: str
     text: tuple[str, ...]
     checked: tuple[Checked, ...] = ()
-    tables: tuple[Table, ...] = ()
-    figures: tuple[Figure, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
+    figures: tuple[ReportFigure, ...] = ()
 
 
 def figure(value: float) -> str:

@@ -4,59 +4,35 @@ Outcomes stay as they are. Before the change nine in ten do what is proposed; af
 other proposal is the better one. TS has to learn the values anew, TS-Obs the compliance alone.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from takeup import checks
 from takeup.environment import Environment
-from takeup.paper.robust import ratio_of_means
+from takeup.paper.robust import RatioCell
+from takeup.paper.runner import Runner
 from takeup.policies import TS, Forgetting, Policy, TSObs
-from takeup.simulation import simulate
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.trace import summarise
 from takeup.world import World
 
 HORIZON = 4_000
 CHANGE = 2_000
-REPLICATIONS = 200
 HALF_LIFE, EPOCH = 400, 100
 
 _SUCCESS = [0.25, 0.75]
 BEFORE = Environment.from_world(World.bernoulli([[0.9, 0.1], [0.1, 0.9]], _SUCCESS))
 AFTER = Environment.from_world(World.bernoulli([[0.2, 0.8], [0.7, 0.3]], _SUCCESS))
 
-Phase: TypeAlias = Literal["before the change", "after the change", "no change"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The regret of a policy in a phase, and its ratio to that of the base that does not forget, with errors."""
-
-    phase: Phase
-    policy: str
-    regret: float
-    regret_error: float
-    ratio: float
-    ratio_error: float
-
 
 @dataclass(frozen=True, slots=True)
 class DriftResult:
-    """All figures.
-
-    Attributes:
-        replications: how many runs.
-        seed: the seed.
-        costs: each policy before and after the change, and over the whole of a world that stays as it was before.
-    """
+    """The costs of each policy before and after the change, and in a world that stays as it was before."""
 
     replications: int
     seed: int
-    costs: tuple[Cost, ...]
+    costs: tuple[RatioCell, ...]
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain data."""
-        return asdict(self)
+        return asdict(self) | {"costs": [cost.record("phase") for cost in self.costs]}
 
 
 def policies() -> list[tuple[Policy[Any], Policy[Any]]]:
@@ -64,36 +40,21 @@ def policies() -> list[tuple[Policy[Any], Policy[Any]]]:
     return [(base, Forgetting(base=base, half_life=HALF_LIFE, epoch=EPOCH)) for base in (TS(), TSObs())]
 
 
-def drift(replications: int = REPLICATIONS, seed: int = 0, progress: Progress = silent) -> DriftResult:
-    """Run both worlds."""
-    checks.whole("replications", replications, least=2)
+def drift(run: Runner) -> DriftResult:
+    """Run both worlds. Environments that change run in the numpy reference, whatever engine is asked for."""
+    run = replace(run, engine="auto", scheduler=None)
     worlds = {"changing": BEFORE.switch(CHANGE, AFTER), "staying": BEFORE}
     costs = []
     for pair in policies():
-        trace = simulate(
-            worlds,
-            pair,
-            HORIZON,
-            replications,
-            seed,
-            record="curve",
-            steps=[CHANGE, HORIZON],
-            progress=progress,
-        )
+        trace = run.simulate(worlds, pair, HORIZON, steps=[CHANGE, HORIZON])
         first, whole = trace.regret[0, :, :, 0], trace.regret[0, :, :, 1]
-        phases: tuple[tuple[Phase, Any], ...] = (
-            ("before the change", first),
-            ("after the change", whole - first),
-            ("no change", trace.regret[1, :, :, 1]),
-        )
-        for phase, regret in phases:
+        phases = {"before the change": first, "after the change": whole - first, "no change": trace.regret[1, :, :, 1]}
+        for phase, regret in phases.items():
             for policy, ours in zip(pair, regret, strict=True):
-                found = summarise(ours)
-                ratio = ratio_of_means(ours, regret[0])
-                costs.append(Cost(phase, policy.name, found.mean, found.standard_error, *ratio))
-    return DriftResult(replications, seed, tuple(costs))
+                costs.append(RatioCell.of(phase, policy.name, ours, regret[0]))
+    return DriftResult(run.replications, run.seed, tuple(costs))
 
 
-def decisions(replications: int = REPLICATIONS) -> int:
+def decisions(replications: int) -> int:
     """How many decisions `drift` makes, for a progress bar."""
     return 2 * 2 * len(policies()) * HORIZON * replications

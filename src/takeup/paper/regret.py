@@ -4,19 +4,18 @@ The figure is missing from the paper's source; what its text says about it is ch
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from takeup.checks import FloatArray
 from takeup.environment import Environment
-from takeup.paper.agreement import REPLICATIONS
+from takeup.paper.agreement import Mean
 from takeup.paper.rules import Claim
+from takeup.paper.runner import Runner
 from takeup.paper.sweep_claims import Runs, check
 from takeup.policies import TS, TSCheck, TSObs
-from takeup.simulation import simulate
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.run import EngineName
 from takeup.world import World
 
 HORIZON = 10_000
@@ -28,7 +27,7 @@ GRID: FloatArray = np.arange(21) / 20
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SweepPoint:
     """The distribution of one policy's final regret at one p.
 
     Attributes:
@@ -52,8 +51,12 @@ class Point:
 class RegretResult:
     """The sweep and what it says about the paper's text."""
 
-    points: list[Point]
+    points: list[SweepPoint]
     claims: list[Claim]
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return asdict(self)
 
 
 def environment(p: float) -> Environment:
@@ -61,36 +64,10 @@ def environment(p: float) -> Environment:
     return Environment.from_world(World.bernoulli([[1 - p, p], [p, 1 - p]], list(SUCCESS)))
 
 
-def sweep(
-    replications: int = REPLICATIONS,
-    seed: int = 0,
-    engine: EngineName = "auto",
-    progress: Progress = silent,
-    *,
-    scheduler: object = None,
-) -> RegretResult:
-    """TS, TS-Obs and TS-Check at every p, and the claims of the text.
-
-    Args:
-        replications: runs of each policy at each p.
-        seed: the seed.
-        engine: what runs them.
-        progress: called with the number of decisions made.
-        scheduler: for the engine "dask".
-    """
+def sweep(run: Runner) -> RegretResult:
+    """TS, TS-Obs and TS-Check at every p, and the claims of the text."""
     policies = [TS(), TSObs(), TSCheck()]
-    trace = simulate(
-        {f"{p:.2f}": environment(p) for p in GRID},
-        policies,
-        HORIZON,
-        replications,
-        seed,
-        engine=engine,
-        record="curve",
-        steps=[HORIZON // 2, HORIZON],
-        scheduler=scheduler,
-        progress=progress,
-    )
+    trace = run.simulate({f"{p:.2f}": environment(p) for p in GRID}, policies, HORIZON, steps=[HORIZON // 2, HORIZON])
     halfway, final = (
         {policy.name: trace.regret[:, i, :, step] for i, policy in enumerate(policies)} for step in range(2)
     )
@@ -102,13 +79,10 @@ def decisions(replications: int) -> int:
     return 3 * GRID.size * HORIZON * replications
 
 
-def _points(final: Mapping[str, FloatArray]) -> list[Point]:
-    return [
-        Point(policy, float(p), float(r.mean()), float(r.std(ddof=1)), float(np.median(r)), _error(r))
-        for policy, regret in final.items()
-        for p, r in zip(GRID, regret, strict=True)
-    ]
-
-
-def _error(regret: FloatArray) -> float:
-    return float(regret.std(ddof=1) / regret.size**0.5)
+def _points(final: Mapping[str, FloatArray]) -> list[SweepPoint]:
+    points = []
+    for policy, regret in final.items():
+        for p, runs in zip(GRID, regret, strict=True):
+            mean, error = Mean.of(runs)
+            points.append(SweepPoint(policy, float(p), mean, float(runs.std(ddof=1)), float(np.median(runs)), error))
+    return points

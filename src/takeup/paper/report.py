@@ -1,4 +1,4 @@
-"""The report: one HTML page that needs nothing but itself, and its charts as files beside it."""
+"""The report: one self-contained HTML page, with its charts as files beside it."""
 
 import os
 import tempfile
@@ -12,14 +12,14 @@ from typing import Any
 from takeup import charts
 from takeup.charts.extra import required
 from takeup.errors import InputError
-from takeup.paper.document import Figure
+from takeup.paper.document import ReportFigure
 from takeup.paper.reproduction import Reproduction
 
 PAGE = "report.html"
 
 
 def check(directory: Path) -> None:
-    """An error if no report could be written there, before hours of work and not after."""
+    """Raise an error if no report could be written there: before hours of work, not after."""
     for module in ("altair", "vl_convert", "jinja2"):
         required(module)
     if directory.exists() and not directory.is_dir():
@@ -37,8 +37,8 @@ def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] 
 
     Args:
         made: what was measured.
-        directory: where; is made where it does not exist, and files of the same names in it are replaced.
-        drawn: called with the share of the drawing that each chart was.
+        directory: is made if it does not exist; files of the same names in it are replaced.
+        drawn: called after each chart with its share of all drawing.
     """
     with _beside(directory) as folder:
         chapters = made.chapters()
@@ -55,7 +55,7 @@ def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] 
     return directory / PAGE
 
 
-def _draw(figure: Figure, folder: Path) -> str:
+def _draw(figure: ReportFigure, folder: Path) -> str:
     """Writes the files of a chart and returns it as part of a page."""
     chart = figure.draw()
     (folder / f"{figure.name}.svg").write_text(charts.svg(chart), encoding="utf-8")
@@ -74,7 +74,7 @@ def _page(**content: Any) -> str:
 
 @contextmanager
 def _beside(directory: Path) -> Iterator[Path]:
-    """A folder on the same disk that is gone afterwards, whatever happens."""
+    """A temporary folder on the same disk, removed whatever happens."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=".takeup-paper-", dir=directory.parent))
     try:

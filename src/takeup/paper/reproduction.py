@@ -1,4 +1,4 @@
-"""Everything that the paper reports, measured again: which parts there are, and how to run them."""
+"""The parts of the paper that can be measured again, and how to run them."""
 
 import os
 import platform
@@ -8,28 +8,23 @@ from importlib import metadata
 from time import perf_counter
 from typing import Any
 
-from takeup.paper import beyond, contextual, regret, related, stroke, theory
-from takeup.paper.chapters import beyond as beyond_chapter
-from takeup.paper.chapters import regret as regret_chapter
-from takeup.paper.chapters import related as related_chapter
-from takeup.paper.chapters import stroke as stroke_chapter
-from takeup.paper.chapters import table2 as table2_chapter
-from takeup.paper.chapters import theory as theory_chapter
+from takeup.paper import beyond, chapters, contextual, regret, related, stroke, theory
 from takeup.paper.document import Chapter
+from takeup.paper.runner import Runner
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.run import EngineName
 from takeup.version import __version__
 
 LATENT_REPLICATIONS = 1000
-"""The most runs that table 2's TS-Lat rows get unless one asks for more: each costs as much as 400 of the others."""
+"""The most runs of table 2's TS-Lat rows unless more are asked for: each costs as much as 400 of the others."""
 
 ENOUGH = 20_000
-"""Runs that table 2's other rows get at the least, unless numpy runs them. The paper's sds hang on outliers that come
-once in some hundred runs, and a bootstrap knows only those that it has seen."""
+"""The fewest runs of table 2's other rows, unless numpy runs them. The paper's sds depend on outliers that come once in
+some hundred runs, and a bootstrap knows only those that it has seen."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PaperSettings:
     """How everything is run.
 
     Attributes:
@@ -67,7 +62,7 @@ class Settings:
 
     @property
     def slowest(self) -> int:
-        """Runs of what lies beyond the paper, a fifth of those."""
+        """Runs of what lies beyond the paper: a fifth of `slow`."""
         return max(self.slow // 5, 2)
 
     @property
@@ -77,21 +72,19 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PaperPart:
     """One result of the paper.
 
     Attributes:
-        run: measures it again.
+        run: measures it again, given a runner of settings.replications; the result has a method `as_json`.
         work: how much its progress adds up to.
-        cost: how long a unit of its progress takes, in decisions of TS; for a bar over several parts.
-        as_json: the result for machines.
-        chapter: the result for people.
+        cost: how long a unit of its progress takes, in decisions of TS, for one progress bar over several parts.
+        chapter: the result as text, tables and charts.
     """
 
-    run: Callable[[Settings, Progress], Any]
-    work: Callable[[Settings], int]
+    run: Callable[[PaperSettings, Runner], Any]
+    work: Callable[[PaperSettings], int]
     cost: int
-    as_json: Callable[[Any], Any]
     chapter: Callable[[Any], Chapter]
 
 
@@ -105,17 +98,17 @@ class Reproduction:
         seconds: wall time by part.
     """
 
-    settings: Settings
+    settings: PaperSettings
     results: Mapping[str, Any]
     seconds: Mapping[str, float]
 
     def chapters(self) -> dict[str, Chapter]:
-        """For people, part by part."""
+        """The chapters of a report, part by part."""
         return {name: PARTS[name].chapter(result) for name, result in self.results.items()}
 
     def as_json(self) -> dict[str, Any]:
-        """For machines, part by part; `about` says how it was run."""
-        return {name: PARTS[name].as_json(result) for name, result in self.results.items()} | {"about": self.about()}
+        """Plain data, part by part; `about` says how it was run."""
+        return {name: result.as_json() for name, result in self.results.items()} | {"about": self.about()}
 
     def about(self) -> dict[str, Any]:
         """Parameters, versions and wall time."""
@@ -131,14 +124,14 @@ class Reproduction:
         }
 
 
-def work(parts: Sequence[str], settings: Settings) -> int:
-    """How long these parts take together, in decisions of TS."""
+def work(parts: Sequence[str], settings: PaperSettings) -> int:
+    """How long these parts take together, in decisions of TS, for a progress bar."""
     return sum(PARTS[name].work(settings) * PARTS[name].cost for name in parts)
 
 
 def reproduce(
     parts: Sequence[str],
-    settings: Settings = Settings(),
+    settings: PaperSettings = PaperSettings(),
     progress: Progress = silent,
     stage: Callable[[str], object] = lambda _: None,
 ) -> Reproduction:
@@ -151,17 +144,14 @@ def reproduce(
         stage: called with the name of each part before it runs.
     """
     results, seconds = {}, {}
+    run = Runner(settings.replications, settings.seed, settings.engine, progress, settings.scheduler)
     for name in parts:
         part = PARTS[name]
         stage(name)
         began = perf_counter()
-        results[name] = part.run(settings, _weighted(progress, part.cost))
+        results[name] = part.run(settings, run.weighted(part.cost))
         seconds[name] = perf_counter() - began
     return Reproduction(settings, results, seconds)
-
-
-def _weighted(progress: Progress, cost: int) -> Progress:
-    return lambda done: progress(done * cost)
 
 
 def versions() -> dict[str, str]:
@@ -175,105 +165,39 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _table2(settings: Settings, progress: Progress) -> list[contextual.Cell]:
-    return contextual.table(
-        settings.observing,
-        settings.seed,
-        settings.engine,
-        progress,
-        latent_replications=settings.latent,
-        scheduler=settings.scheduler,
-    )
-
-
-def _regret(settings: Settings, progress: Progress) -> regret.RegretResult:
-    return regret.sweep(settings.replications, settings.seed, settings.engine, progress, scheduler=settings.scheduler)
-
-
-def _stroke(settings: Settings, progress: Progress) -> stroke.StrokeResult:
-    return stroke.stroke(
-        settings.replications,
-        settings.seed,
-        settings.engine,
-        settings.with_latent,
-        progress,
-        robust_replications=settings.robust,
-        scheduler=settings.scheduler,
-    )
-
-
-def _theory(settings: Settings, progress: Progress) -> theory.TheoryResult:
-    return theory.theory(
-        settings.replications,
-        settings.seed,
-        settings.engine,
-        progress,
-        horizons=theory.HORIZONS,
-        draws=theory.DRAWS,
-        scheduler=settings.scheduler,
-    )
-
-
-def _related(settings: Settings, progress: Progress) -> related.RelatedResult:
-    return related.related(
-        settings.slow,
-        settings.seed,
-        settings.engine,
-        progress,
-        scheduler=settings.scheduler,
-        long=not settings.brief,
-    )
-
-
-def _beyond(settings: Settings, progress: Progress) -> beyond.BeyondResult:
-    return beyond.beyond(
-        settings.slowest,
-        settings.seed,
-        settings.engine,
-        progress,
-        curves=not settings.brief,
-        scheduler=settings.scheduler,
-    )
-
-
-PARTS: dict[str, Part] = {
-    "table2": Part(
-        _table2,
+PARTS: dict[str, PaperPart] = {
+    "table2": PaperPart(
+        lambda s, run: contextual.table(run.times(s.observing), s.latent),
         lambda s: contextual.work(s.observing, s.latent),
         1,
-        table2_chapter.as_json,
-        table2_chapter.chapter,
+        chapters.table2.chapter,
     ),
-    "regret": Part(
-        _regret, lambda s: regret.decisions(s.replications), 1, regret_chapter.as_json, regret_chapter.chapter
+    "regret": PaperPart(
+        lambda _, run: regret.sweep(run), lambda s: regret.decisions(s.replications), 1, chapters.regret.chapter
     ),
-    "theory": Part(
-        _theory,
+    "theory": PaperPart(
+        lambda _, run: theory.theory(run, theory.HORIZONS, theory.DRAWS),
         lambda s: theory.decisions(s.replications, theory.HORIZONS),
         1,
-        theory_chapter.as_json,
-        theory_chapter.chapter,
+        chapters.theory.chapter,
     ),
-    "stroke": Part(
-        _stroke,
+    "stroke": PaperPart(
+        lambda s, run: stroke.stroke(run, s.with_latent, robust_replications=s.robust),
         lambda s: stroke.decisions(s.replications, s.with_latent, robust_replications=s.robust),
         4,
-        stroke_chapter.as_json,
-        stroke_chapter.chapter,
+        chapters.stroke.chapter,
     ),
-    "related": Part(
-        _related,
+    "related": PaperPart(
+        lambda s, run: related.related(run.times(s.slow), long=not s.brief),
         lambda s: related.decisions(s.slow, s.engine, not s.brief),
         80,
-        related_chapter.as_json,
-        related_chapter.chapter,
+        chapters.related.chapter,
     ),
-    "beyond": Part(
-        _beyond,
+    "beyond": PaperPart(
+        lambda s, run: beyond.beyond(run.times(s.slowest), curves=not s.brief),
         lambda s: beyond.work(s.slowest, not s.brief),
         60,
-        beyond_chapter.as_json,
-        beyond_chapter.chapter,
+        chapters.beyond.chapter,
     ),
 }
 """The parts by name, in the order of a report."""

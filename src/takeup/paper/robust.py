@@ -14,20 +14,20 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.environment import Environment
+from takeup.paper import regret
+from takeup.paper.agreement import Mean
+from takeup.paper.runner import Runner
 from takeup.policies import TS, Policy, TSObs, TSRobust
 from takeup.randomness import stream
-from takeup.simulation import Trace, simulate
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.run import EngineName
+from takeup.simulation import Trace
 from takeup.space import Space
-from takeup.world import World
 
 HORIZON = 10_000
-REPLICATIONS = 1_000
-"""How many runs each cell of the sweep has; the trap gets four times as many, a random world a fifth."""
+LEAST = 50
+"""The fewest replications: with fewer, a random world's ratio to TS has no error."""
 
 SWEEP = tuple(p / 100 for p in range(10, 50, 5))
-"""The p of the sweep: how many do not comply, 0.1 to 0.45."""
+"""The p of the sweep: the share that does not comply, 0.1 to 0.45."""
 
 TRAP = "trap"
 WORLDS = 200
@@ -35,7 +35,7 @@ GAP = 0.02
 """The least difference between the values of the two proposals of a random world."""
 
 HELD_OUT = 2019
-"""The seed of the random worlds that decide. Nothing was tuned on them."""
+"""The seed of the random worlds that the verdicts rest on. Nothing was tuned on them."""
 
 TUNING = 777
 """The seed of the worlds of the trade-off curves."""
@@ -51,27 +51,30 @@ RESPONSES = ((0, 0), (1, 1), (0, 1), (1, 0))
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """The regret of a policy in an environment, and its ratio to that of TS, with Monte Carlo errors."""
+class RatioCell:
+    """The regret of a policy somewhere, and its ratio to that of another on the same patients, with errors."""
 
-    environment: str
+    where: str
     policy: str
     regret: float
     regret_error: float
     ratio: float
     ratio_error: float
 
+    @classmethod
+    def of(cls, where: str, policy: str, ours: FloatArray, theirs: FloatArray) -> "RatioCell":
+        """Of the regret of each replication."""
+        return cls(where, policy, *Mean.of(ours), *ratio_of_means(ours, theirs))
+
+    def record(self, place: str) -> dict[str, Any]:
+        """As plain data, with `where` under the name of this kind of place."""
+        fields = asdict(self)
+        return {place: fields.pop("where")} | fields
+
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A figure that has to be at most a limit.
-
-    Attributes:
-        name: what it is.
-        limit: the most it may be.
-        measured: what it is.
-        error: its Monte Carlo error.
-    """
+    """A figure that has to be at most a limit; `error` is its Monte Carlo error."""
 
     name: str
     limit: float
@@ -90,14 +93,8 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """One point of a trade-off curve.
-
-    Attributes:
-        shared: the prior probability that all is shared.
-        sharpness: the power of the evidence.
-        bars: the four figures, the random worlds being those of the tuning seed.
-    """
+class TradeOff:
+    """One point of a trade-off curve: parameters of TS-Robust, and the four figures in worlds of the tuning seed."""
 
     shared: float
     sharpness: float
@@ -106,25 +103,18 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class RobustResult:
-    """All figures.
+    """TS, TS-Obs and TS-Robust in the sweep and the trap, TS-Robust in each held-out world, and four limits to meet.
 
-    Attributes:
-        replications: runs of each cell of the sweep; the trap has four times as many.
-        world_replications: runs in each random world.
-        seed: the seed of the simulations.
-        cells: TS, TS-Obs and TS-Robust in the sweep and the trap.
-        worlds: TS-Robust in each held-out world.
-        bars: the four figures that have to be met.
-        curve: the trade-off over the prior weight, and then over the sharpness.
+    `curve` is the trade-off over the prior weight, and then over the sharpness. The trap has four times `replications`.
     """
 
     replications: int
     world_replications: int
     seed: int
-    cells: tuple[Cell, ...]
-    worlds: tuple[Cell, ...]
+    cells: tuple[RatioCell, ...]
+    worlds: tuple[RatioCell, ...]
     bars: tuple[Bar, ...]
-    curve: tuple[Setting, ...]
+    curve: tuple[TradeOff, ...]
 
     @property
     def holds(self) -> bool:
@@ -138,14 +128,13 @@ class RobustResult:
             return [asdict(bar) | {"met": bar.met, "clear": bar.clear} for bar in bars]
 
         curve = [asdict(setting) | {"bars": judged(setting.bars)} for setting in self.curve]
-        return asdict(self) | {"bars": judged(self.bars), "curve": curve, "holds": self.holds}
+        cells = {name: [c.record("environment") for c in getattr(self, name)] for name in ("cells", "worlds")}
+        return asdict(self) | cells | {"bars": judged(self.bars), "curve": curve, "holds": self.holds}
 
 
 def sweep() -> dict[str, Environment]:
     """μ = (0.75, 0.25), and a share p does the opposite of what is proposed."""
-    return {
-        f"p = {p:.2f}": Environment.from_world(World.bernoulli([[1 - p, p], [p, 1 - p]], [0.75, 0.25])) for p in SWEEP
-    }
+    return {f"p = {p:.2f}": regret.environment(p) for p in SWEEP}
 
 
 def trap() -> Environment:
@@ -169,49 +158,38 @@ def confounded_worlds(number: int = WORLDS, seed: int = HELD_OUT) -> dict[str, E
     return found
 
 
-def robust(
-    replications: int = REPLICATIONS,
-    seed: int = 0,
-    engine: EngineName = "auto",
-    progress: Progress = silent,
-    *,
-    curves: bool = True,
-    scheduler: object = None,
-) -> RobustResult:
-    """Measure TS-Robust beside TS, with verdicts, and the trade-off curves.
+def robust(run: Runner, *, curves: bool = True) -> RobustResult:
+    """Measure TS-Robust beside TS, with verdicts.
 
     Args:
-        replications: runs of each cell of the sweep. The trap, whose regret has the longest tail, gets four times as
-            many, a held-out world a fifth. A point of a trade-off curve has a fifth of these runs, and a tenth in each
-            of its worlds.
-        seed: the seed of the simulations; that of the held-out worlds is fixed.
-        engine: see `simulate`.
-        progress: called with the number of decisions made.
+        run: how; at least 50 replications for each cell of the sweep. The trap, whose regret has the longest tail, gets
+            four times as many, a held-out world a fifth. A point of a trade-off curve has a fifth of these runs, and a
+            tenth in each of its worlds. The seed of the held-out worlds is fixed.
         curves: whether to run the trade-off curves.
-        scheduler: for the engine "dask".
     """
-    checks.whole("replications", replications, least=50)
+    replications = checks.whole("replications", run.replications, least=LEAST)
     held_out, tuning = confounded_worlds(WORLDS, HELD_OUT), confounded_worlds(TUNING_WORLDS, TUNING)
 
-    def run(
+    def traces(
         policies: Sequence[Policy[Any]], runs: int, worlds: dict[str, Environment], there: int
     ) -> tuple[Trace, Trace, Trace]:
-        def part(where: dict[str, Environment], many: int) -> Trace:
-            return simulate(where, policies, HORIZON, many, seed, engine=engine, scheduler=scheduler, progress=progress)
-
-        return part(sweep(), runs), part({TRAP: trap()}, 4 * runs), part(worlds, there)
+        return (
+            run.simulate(sweep(), policies, HORIZON, runs),
+            run.simulate({TRAP: trap()}, policies, HORIZON, 4 * runs),
+            run.simulate(worlds, policies, HORIZON, there),
+        )
 
     curve = []
     settings = [TSRobust(shared=s) for s in SHARED] + [TSRobust(sharpness=s) for s in SHARPNESS]
     for policy in settings if curves else []:
-        traces = run([TS(), policy], replications // 5, tuning, replications // 10)
-        curve.append(Setting(policy.shared, policy.sharpness, bars(*traces, policy.name)))
+        tuned = traces([TS(), policy], replications // 5, tuning, replications // 10)
+        curve.append(TradeOff(policy.shared, policy.sharpness, bars(*tuned, policy.name)))
     names = [TS().name, TSObs().name, TSRobust().name]
-    swept, trapped, random = run([TS(), TSObs(), TSRobust()], replications, held_out, replications // 5)
+    swept, trapped, random = traces([TS(), TSObs(), TSRobust()], replications, held_out, replications // 5)
     return RobustResult(
         replications=replications,
         world_replications=replications // 5,
-        seed=seed,
+        seed=run.seed,
         cells=tuple(
             cell(trace, where, name)
             for trace in (swept, trapped)
@@ -224,18 +202,16 @@ def robust(
     )
 
 
-def decisions(replications: int = REPLICATIONS, curves: bool = True) -> int:
+def decisions(replications: int, curves: bool = True) -> int:
     """How many decisions `robust` makes, for a progress bar."""
     known, settings = len(SWEEP) + 4, len(SHARED) + len(SHARPNESS) if curves else 0
     last = 3 * (known * replications + WORLDS * (replications // 5))
     return HORIZON * (last + 2 * settings * (known * (replications // 5) + TUNING_WORLDS * (replications // 10)))
 
 
-def cell(trace: Trace, environment: str, policy: str) -> Cell:
+def cell(trace: Trace, environment: str, policy: str) -> RatioCell:
     """One policy in one environment, beside TS."""
-    ours, theirs = trace.final(policy, environment), trace.final("TS", environment)
-    ratio, error = ratio_of_means(ours, theirs)
-    return Cell(environment, policy, float(ours.mean()), _error(ours), ratio, error)
+    return RatioCell.of(environment, policy, trace.final(policy, environment), trace.final("TS", environment))
 
 
 def bars(swept: Trace, trapped: Trace, worlds: Trace, policy: str) -> tuple[Bar, ...]:
@@ -259,7 +235,7 @@ def bars(swept: Trace, trapped: Trace, worlds: Trace, policy: str) -> tuple[Bar,
 def ratio_of_means(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
     """The ratio of two means of paired runs, and its standard error by the delta method."""
     ratio = float(ours.mean() / theirs.mean())
-    return ratio, _error(ours - ratio * theirs) / float(theirs.mean())
+    return ratio, Mean.of(ours - ratio * theirs).error / float(theirs.mean())
 
 
 def _bootstrap(ours: FloatArray, theirs: FloatArray) -> FloatArray:
@@ -272,7 +248,3 @@ def _bootstrap(ours: FloatArray, theirs: FloatArray) -> FloatArray:
         means = [np.take_along_axis(each, again, axis=1).mean(axis=1) for each in (ours, theirs)]
         found[i] = np.quantile(means[0] / means[1], [0.5, 0.9])
     return np.asarray(found.std(axis=0, ddof=1))
-
-
-def _error(sample: FloatArray) -> float:
-    return float(sample.std(ddof=1) / np.sqrt(sample.size))

@@ -1,25 +1,19 @@
 """TS-Robust on the patients of the International Stroke Trial, whose compliance is not ignorable.
 
-Excess successes as in `takeup.paper.stroke`: the difference in final regret to Uniform on the same 20,000 patients. Six
-arms, and the patients as they are: what happened to those who were told z is what happens.
+Excess successes as in `takeup.paper.stroke`: the difference in final regret to Uniform on the same 20,000 patients.
+There are six arms, and responses are drawn from those of the patients who were assigned z.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from takeup import checks
-from takeup.checks import FloatArray
 from takeup.datasets import Outcome
+from takeup.paper.agreement import Mean
+from takeup.paper.runner import Runner
 from takeup.paper.stroke import HORIZON
 from takeup.paper.stroke_parameters import OUTCOMES, environments
 from takeup.policies import TS, Policy, TSCheck, TSObs, TSRobust, Uniform
-from takeup.simulation import simulate
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.run import EngineName
 
-REPLICATIONS = 500
 POLICIES: tuple[Policy[Any], ...] = (Uniform(), TS(), TSCheck(), TSObs(), TSRobust())
 
 
@@ -37,50 +31,26 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class PatientsResult:
-    """All figures.
-
-    Attributes:
-        replications: how many trials each policy ran.
-        seed: the seed.
-        gains: a row an outcome and policy.
-    """
+    """How many trials each policy ran, from which seed, and what each gained for each outcome."""
 
     replications: int
     seed: int
     gains: tuple[Gain, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """All of it as plain data."""
-        return asdict(self)
 
-
-def patients(
-    replications: int = REPLICATIONS,
-    seed: int = 0,
-    engine: EngineName = "auto",
-    progress: Progress = silent,
-    *,
-    scheduler: object = None,
-) -> PatientsResult:
+def patients(run: Runner) -> PatientsResult:
     """Simulate the trial for three outcomes with the patients as they are, in the paper's coding."""
-    checks.whole("replications", replications, least=2)
     truths = {str(outcome): truth for outcome, truth in environments("patients").items()}
-    trace = simulate(
-        truths, POLICIES, HORIZON, replications, seed, engine=engine, scheduler=scheduler, progress=progress
-    )
+    trace = run.simulate(truths, POLICIES, HORIZON)
     gains = []
     for outcome in OUTCOMES:
         uniform, ts = (trace.final(policy.name, outcome) for policy in POLICIES[:2])
         for policy in POLICIES[1:]:
             regret = trace.final(policy.name, outcome)
-            gains.append(Gain(outcome, policy.name, *_mean(uniform - regret), *_mean(ts - regret)))
-    return PatientsResult(replications, seed, tuple(gains))
+            gains.append(Gain(outcome, policy.name, *Mean.of(uniform - regret), *Mean.of(ts - regret)))
+    return PatientsResult(run.replications, run.seed, tuple(gains))
 
 
-def decisions(replications: int = REPLICATIONS) -> int:
+def decisions(replications: int) -> int:
     """How many decisions `patients` makes, for a progress bar."""
     return len(OUTCOMES) * len(POLICIES) * HORIZON * replications
-
-
-def _mean(sample: FloatArray) -> tuple[float, float]:
-    return float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(sample.size))

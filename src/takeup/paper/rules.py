@@ -2,7 +2,7 @@
 
 A claim makes several comparisons of estimates with standard errors. The intervals are simultaneous (Bonferroni): a
 claim that is true fails once in 1,000 runs under normal errors, however many comparisons it makes. A claim that
-something rises, falls or turns needs evidence for it as well: silence does not count as a rise.
+something rises, falls or turns needs evidence for that as well: no clear change does not count as a rise.
 """
 
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ def squares(runs: FloatArray) -> FloatArray:
 
 
 def threshold(comparisons: int) -> float:
-    """How many standard errors a one-sided comparison needs, one of so many."""
+    """How many standard errors a one-sided comparison needs, where a claim makes this many comparisons."""
     return float(ndtri(1 - FALSE_ALARM / comparisons))
 
 
@@ -94,7 +94,7 @@ def rises(series: Estimates, of: int = 1) -> Verdict:
 
     Args:
         series: the estimates in order.
-        of: how many rules the claim consists of, which share its false-alarm rate.
+        of: how many rules the claim consists of; they share its false-alarm rate.
     """
     return _goes(series, 1, of)
 
@@ -143,12 +143,12 @@ def turns(series: Estimates, of: int = 1) -> Verdict:
 
 
 def together(*verdicts: Verdict) -> Verdict:
-    """All of several rules; each was given their number."""
+    """Several rules as one; each must have been given their number as `of`."""
     return Verdict(all(v.holds for v in verdicts), "; ".join(v.found for v in verdicts))
 
 
 def _step(series: Estimates, i: int, j: int) -> float:
-    """The way from estimate i to estimate j, in standard errors."""
+    """The change from estimate i to estimate j, in standard errors."""
     return float(in_errors(series.value[j] - series.value[i], np.hypot(series.error[i], series.error[j])))
 
 

@@ -9,7 +9,6 @@ where z and z' are what the policy and Uniform proposed to the same 20,000 patie
 """
 
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -19,27 +18,26 @@ from takeup.checks import FloatArray
 from takeup.datasets import Outcome
 from takeup.environment import Environment
 from takeup.errors import LabelError
-from takeup.paper.agreement import STANDARD_ERRORS
-from takeup.paper.stroke_claims import REPLICATIONS, Claim, claims
+from takeup.paper.agreement import STANDARD_ERRORS, Mean
+from takeup.paper.runner import Runner
+from takeup.paper.stroke_claims import StrokeClaim, claims
 from takeup.paper.stroke_parameters import OUTCOMES, Parameters, SixArms, environments
 from takeup.policies import TS, Policy, TSCheck, TSObs, TSRobust, Uniform, WarmTSLat
-from takeup.simulation import Reporting, Trace, simulate
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.run import EngineName
+from takeup.simulation import Reporting, Trace
 
 HORIZON = 20_000
 """How many patients a simulated trial has."""
 
 LATENT_REPLICATIONS = 20
-"""How many TS-Lat gets where nothing else is said: it fits the model anew after every patient."""
+"""Trials of TS-Lat where nothing else is asked for: it fits the model anew after every patient."""
 
 ROBUST_REPLICATIONS = 100
-"""How many TS-Robust gets at the most where nothing else is said: a trial of it takes as long as fifty of TS."""
+"""The most trials of TS-Robust where nothing else is asked for: one takes as long as fifty of TS."""
 
 POLICIES: tuple[Policy[Any], ...] = (TS(), TSCheck(), TSObs())
 LATENT = WarmTSLat()
 ROBUST = TSRobust()
-"""Not of the paper: it runs with the patients as they are, whose compliance is not ignorable."""
+"""Not of the paper. It runs only with the patients as they are, whose compliance is not ignorable."""
 
 _NAMES = {LATENT.name: "TS-Lat"}
 
@@ -86,20 +84,20 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class StrokeSetting:
     """The experiment under one set of parameters.
 
     Attributes:
         parameters: where the truth comes from.
-        excess: a row an outcome and policy.
-        best: a row an outcome.
+        excess: one row for each outcome and policy.
+        best: one row for each outcome.
         claims: what the paper says about it, with verdicts.
     """
 
     parameters: Parameters
     excess: tuple[Excess, ...]
     best: tuple[Best, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[StrokeClaim, ...]
 
     def cell(self, outcome: Outcome, policy: str) -> Excess:
         """The row of an outcome and a policy."""
@@ -111,8 +109,8 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
-    """What the paper's model predicts beside what the patients would have given.
+class Prediction:
+    """What the paper's model predicts beside what the patients as they are give.
 
     Attributes:
         parameters: where the model's Π and μ come from.
@@ -150,25 +148,24 @@ class StrokeResult:
     replications: int
     seed: int
     coding: SixArms
-    settings: tuple[Setting, ...]
+    settings: tuple[StrokeSetting, ...]
 
-    def setting(self, parameters: Parameters) -> Setting:
-        """The one of these parameters."""
+    def setting(self, parameters: Parameters) -> StrokeSetting:
+        """The setting with these parameters."""
         return self.settings[get_args(Parameters).index(parameters)]
 
     @property
-    def contrasts(self) -> tuple[Contrast, ...]:
+    def predictions(self) -> tuple[Prediction, ...]:
         """Every prediction of the model beside the patients."""
-        patients = self.setting("patients")
+        *models, patients = self.settings
         return tuple(
-            _contrast(setting.parameters, row, patients.cell(row.outcome, row.policy))
-            for setting in self.settings
-            if setting is not patients
+            _prediction(setting.parameters, row, patients.cell(row.outcome, row.policy))
+            for setting in models
             for row in setting.excess
         )
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Plain data, an entry a set of parameters."""
+        """Plain data, one entry for each set of parameters."""
         return [
             {
                 "parameters": setting.parameters,
@@ -185,45 +182,35 @@ class StrokeResult:
 
 
 def stroke(
-    replications: int = REPLICATIONS,
-    seed: int = 0,
-    engine: EngineName = "auto",
+    run: Runner,
     with_latent: bool = False,
-    progress: Progress = silent,
     *,
     coding: SixArms = "paper",
     latent_replications: int = LATENT_REPLICATIONS,
     robust_replications: int = ROBUST_REPLICATIONS,
-    scheduler: object = None,
 ) -> StrokeResult:
     """Simulate the trial for three outcomes under four sets of parameters, and check what the paper says about it.
 
     Args:
-        replications: how many trials of 20,000 patients each policy runs for each outcome and set of parameters.
-        seed: any whole number of at least 0.
-        engine: see `takeup.simulate`.
+        run: how; a replication is a trial of 20,000 patients.
         with_latent: run TS-Lat as well, which sees no compliance and which the paper left out.
-        progress: called with the number of decisions made; `decisions` says how many there will be.
         coding: what counts as implemented for the patients; the paper's where left out.
         latent_replications: how many trials TS-Lat runs, and no more than the others.
         robust_replications: how many trials TS-Robust runs with the patients, and no more than the others.
-        scheduler: for the engine "dask".
     """
-    checks.whole("replications", replications, least=2)
-    few = min(replications, checks.whole("latent_replications", latent_replications, least=2))
+    few = min(run.replications, checks.whole("latent_replications", latent_replications, least=2))
+    fewer = min(run.replications, checks.whole("robust_replications", robust_replications, least=2))
     truths = {each: environments(each, coding) for each in get_args(Parameters)}
     named = {_name(each, outcome): truth for each, row in truths.items() for outcome, truth in row.items()}
-    run = partial(simulate, horizon=HORIZON, seed=seed, engine=engine, scheduler=scheduler, progress=progress)
-    traces = [run(named, [Uniform(), *POLICIES], replications=replications)]
+    traces = [run.simulate(named, [Uniform(), *POLICIES], HORIZON)]
     if with_latent:
-        traces.append(run(named, LATENT, replications=few, reporting=Reporting(compliance=0)))
+        traces.append(run.simulate(named, LATENT, HORIZON, few, reporting=Reporting(compliance=0)))
     patients = {_name("patients", outcome): truth for outcome, truth in truths["patients"].items()}
-    sure = min(replications, checks.whole("robust_replications", robust_replications, least=2))
-    robust = run(patients, ROBUST, replications=sure)
+    robust = run.simulate(patients, ROBUST, HORIZON, fewer)
     settings = tuple(
         _setting(each, row, [*traces, robust] if each == "patients" else traces) for each, row in truths.items()
     )
-    return StrokeResult(replications, seed, coding, settings)
+    return StrokeResult(run.replications, run.seed, coding, settings)
 
 
 def decisions(
@@ -243,7 +230,7 @@ def _name(parameters: Parameters, outcome: Outcome) -> str:
     return f"{parameters}, {outcome}"
 
 
-def _setting(parameters: Parameters, truths: dict[Outcome, Environment], traces: list[Trace]) -> Setting:
+def _setting(parameters: Parameters, truths: dict[Outcome, Environment], traces: list[Trace]) -> StrokeSetting:
     rows = tuple(
         _excess(parameters, outcome, policy, traces[0], trace)
         for outcome in OUTCOMES
@@ -257,16 +244,14 @@ def _setting(parameters: Parameters, truths: dict[Outcome, Environment], traces:
         for outcome in OUTCOMES
     }
     best = tuple(_best(outcome, truth) for outcome, truth in truths.items())
-    return Setting(parameters, rows, best, claims(parameters, gains))
+    return StrokeSetting(parameters, rows, best, claims(parameters, gains))
 
 
 def _excess(parameters: Parameters, outcome: Outcome, policy: str, uniform: Trace, trace: Trace) -> Excess:
     """Both traces met the same patients, replication by replication."""
     regret = trace.final(policy, _name(parameters, outcome))
     sample = uniform.final(Uniform().name, _name(parameters, outcome))[: regret.size] - regret
-    sd = float(sample.std(ddof=1))
-    name = _NAMES.get(policy, policy)
-    return Excess(outcome, name, float(sample.mean()), sd / float(np.sqrt(sample.size)), sd, sample)
+    return Excess(outcome, _NAMES.get(policy, policy), *Mean.of(sample), float(sample.std(ddof=1)), sample)
 
 
 def _best(outcome: Outcome, truth: Environment) -> Best:
@@ -275,6 +260,6 @@ def _best(outcome: Outcome, truth: Environment) -> Best:
     return Best(outcome, proposal, float(HORIZON * (value.max() - value.mean())))
 
 
-def _contrast(parameters: Parameters, model: Excess, patients: Excess) -> Contrast:
+def _prediction(parameters: Parameters, model: Excess, patients: Excess) -> Prediction:
     error = float(np.hypot(model.mcse, patients.mcse))
-    return Contrast(parameters, model.outcome, model.policy, model.mean, patients.mean, error)
+    return Prediction(parameters, model.outcome, model.policy, model.mean, patients.mean, error)

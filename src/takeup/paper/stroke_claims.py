@@ -9,25 +9,19 @@ import numpy as np
 from takeup.checks import FloatArray
 from takeup.datasets import Outcome, ist_counts, ist_doubts
 from takeup.datasets.stroke import PATIENTS
-from takeup.paper.agreement import STANDARD_ERRORS
+from takeup.paper.agreement import STANDARD_ERRORS, Mean
 from takeup.paper.stroke_parameters import COMPLIANCE, OUTCOMES, SUCCESS, Parameters, compliance_of, success_of
 
 REPLICATIONS = 500
-"""How many the paper ran. What it calls significant is what stands out from the noise of so many, whatever we run."""
+"""How many the paper ran. What it calls significant is what stands out from the noise of that many runs, not ours."""
 
 Gains: TypeAlias = Mapping[Outcome, Mapping[str, FloatArray]]
 """The excess successes of each replication, by outcome and policy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A number that a verdict rests on.
-
-    Attributes:
-        name: what it is.
-        value: the number.
-        error: its standard error; 0 where it is exact.
-    """
+class Measured:
+    """A number that a verdict rests on; its standard error is 0 where it is exact."""
 
     name: str
     value: float
@@ -35,34 +29,27 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """Something that the text says.
-
-    Attributes:
-        claim: what it says.
-        holds: whether it holds by the rule.
-        rule: when it is taken to hold.
-        figures: what the verdict rests on.
-    """
+class StrokeClaim:
+    """Something that the text says, whether it holds, by which rule, and the figures that decided."""
 
     claim: str
     holds: bool
     rule: str
-    figures: tuple[Figure, ...]
+    figures: tuple[Measured, ...]
 
 
-def claims(parameters: Parameters, gains: Gains) -> tuple[Claim, ...]:
+def claims(parameters: Parameters, gains: Gains) -> tuple[StrokeClaim, ...]:
     """The claims that one set of parameters can be asked about."""
     about_policies = (_life_saving(gains), _not_much_better(gains), _best(gains))
     about_data = {"recomputed": (_parameters(), _complete()), "patients": (_ignorable(),)}
     return about_policies + about_data.get(parameters, ())
 
 
-def _life_saving(gains: Gains) -> Claim:
+def _life_saving(gains: Gains) -> StrokeClaim:
     figures = tuple(
         _figure(f"{policy}, {outcome}", excess) for outcome, row in gains.items() for policy, excess in row.items()
     )
-    return Claim(
+    return StrokeClaim(
         "TS, TS-Check and TS-Obs all exhibit significant life saving potential over uniform exploration",
         all(_stands_out(excess) for row in gains.values() for excess in row.values()),
         f"every mean above {STANDARD_ERRORS:g} standard errors of {REPLICATIONS} replications",
@@ -70,13 +57,13 @@ def _life_saving(gains: Gains) -> Claim:
     )
 
 
-def _not_much_better(gains: Gains) -> Claim:
+def _not_much_better(gains: Gains) -> StrokeClaim:
     pairs = {
         f"{policy} over TS, {outcome}": row[policy] - row["TS"]
         for outcome, row in gains.items()
         for policy in ("TS-Check", "TS-Obs")
     }
-    return Claim(
+    return StrokeClaim(
         "with high levels of compliance TS-Check and TS-Obs do not significantly outperform TS",
         not any(_stands_out(difference) for difference in pairs.values()),
         f"no mean difference above {STANDARD_ERRORS:g} standard errors of {REPLICATIONS} replications",
@@ -84,12 +71,12 @@ def _not_much_better(gains: Gains) -> Claim:
     )
 
 
-def _best(gains: Gains) -> Claim:
+def _best(gains: Gains) -> StrokeClaim:
     margins = []
     for outcome, row in gains.items():
         rival = max((policy for policy in row if policy != "TS-Obs"), key=lambda policy: row[policy].mean())
         margins.append(_figure(f"TS-Obs over {rival}, {outcome}", row["TS-Obs"] - row[rival]))
-    return Claim(
+    return StrokeClaim(
         "the absolute top performer in all three cases is TS-Obs",
         all(margin.value >= -STANDARD_ERRORS * margin.error for margin in margins),
         f"nobody's mean is ahead of its own by more than {STANDARD_ERRORS:g} standard errors; a tie does not refute it",
@@ -97,7 +84,7 @@ def _best(gains: Gains) -> Claim:
     )
 
 
-def _parameters() -> Claim:
+def _parameters() -> StrokeClaim:
     """54 printed figures beside the patients', in the paper's coding."""
     printed = [COMPLIANCE.ravel(), *SUCCESS.values()]
     counted = [
@@ -106,29 +93,29 @@ def _parameters() -> Claim:
     ]
     distance = np.abs(np.concatenate(printed) - np.concatenate(counted))
     right = int((distance <= 0.0005).sum())
-    return Claim(
+    return StrokeClaim(
         "compliance and reward parameters, empirically computed across all subjects",
         right == distance.size,
         "each figure within half a unit of its last printed digit",
-        (Figure("figures that agree", right), Figure("figures printed", distance.size)),
+        (Measured("figures that agree", right), Measured("figures printed", distance.size)),
     )
 
 
-def _complete() -> Claim:
+def _complete() -> StrokeClaim:
     doubts = ist_doubts("as-treated")
     missing = {
         "aspirin": sum(doubt.patients for doubt in doubts if "DASP14" in doubt.columns),
         "heparin": sum(doubt.patients for doubt in doubts if "RXHEP" in doubt.columns),
     }
-    return Claim(
+    return StrokeClaim(
         f"compliance outcomes for all {PATIENTS:,} admitted patients",
         not any(missing.values()),
         "what was given is recorded without doubt for everybody",
-        tuple(Figure(f"patients whose {drug} is in doubt", count) for drug, count in missing.items()),
+        tuple(Measured(f"patients whose {drug} is in doubt", count) for drug, count in missing.items()),
     )
 
 
-def _ignorable() -> Claim:
+def _ignorable() -> StrokeClaim:
     """Success among those who took no aspirin, by whether it had been proposed."""
     figures = []
     for outcome in OUTCOMES:
@@ -139,8 +126,8 @@ def _ignorable() -> Claim:
             rate * (1 - rate) / group.sum() for rate, group in zip(rates, (proposed, not_proposed), strict=True)
         )
         name = f"{outcome} of those who took no aspirin, proposed less not proposed"
-        figures.append(Figure(name, float(rates[0] - rates[1]), float(np.sqrt(variance))))
-    return Claim(
+        figures.append(Measured(name, float(rates[0] - rates[1]), float(np.sqrt(variance))))
+    return StrokeClaim(
         "the outcome depends on the implemented action alone (the model)",
         all(abs(figure.value) <= STANDARD_ERRORS * figure.error for figure in figures),
         f"no difference above {STANDARD_ERRORS:g} standard errors",
@@ -148,8 +135,8 @@ def _ignorable() -> Claim:
     )
 
 
-def _figure(name: str, sample: FloatArray) -> Figure:
-    return Figure(name, float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(sample.size)))
+def _figure(name: str, sample: FloatArray) -> Measured:
+    return Measured(name, *Mean.of(sample))
 
 
 def _stands_out(sample: FloatArray) -> bool:

@@ -1,13 +1,12 @@
-"""The truths that the stroke experiment is run under: the paper's, two computed from the patients, and the patients."""
+"""The four truths of the stroke experiment: the paper's, two computed from the patients, and the patients."""
 
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from takeup.checks import FloatArray, IntArray
+from takeup.checks import FloatArray, IntArray, one_of
 from takeup.datasets import Outcome, ist_counts, ist_evidence
 from takeup.environment import Environment
-from takeup.errors import InputError
 from takeup.world import World
 
 Parameters: TypeAlias = Literal["paper", "recomputed", "as-treated", "patients"]
@@ -64,18 +63,15 @@ def environments(parameters: Parameters, coding: SixArms = "paper") -> dict[Outc
             the proposal as well as on the action.
         coding: of "patients": what counts as implemented. It does not change what a proposal is worth.
     """
-    if coding not in get_args(SixArms):
-        raise InputError("coding", repr(coding), f"one of {', '.join(get_args(SixArms))}")
+    one_of("coding", coding, get_args(SixArms))
     if parameters == "patients":
         return {outcome: Environment.from_evidence(ist_evidence(outcome, coding)) for outcome in OUTCOMES}
     if parameters == "paper":
         compliance = COMPLIANCE / COMPLIANCE.sum(axis=1, keepdims=True)
         worlds = {outcome: World.bernoulli(compliance, SUCCESS[outcome]) for outcome in OUTCOMES}
     else:
-        tables = {
-            outcome: ist_counts(outcome, "paper" if parameters == "recomputed" else "as-treated")
-            for outcome in OUTCOMES
-        }
+        as_coded: SixArms = "paper" if parameters == "recomputed" else "as-treated"
+        tables = {outcome: ist_counts(outcome, as_coded) for outcome in OUTCOMES}
         worlds = {
             outcome: World.bernoulli(compliance_of(counts), success_of(counts)) for outcome, counts in tables.items()
         }

@@ -18,14 +18,14 @@ from takeup.paper.agreement import REPLICATIONS
 from takeup.paper.rules import FALLS, NEVER_ABOVE, RISES, TURNS, Claim, Estimates, Verdict
 
 LARGER = 2.0
-"""How many times the regret of the others "substantially larger" is."""
+"""The factor that counts as "substantially larger"."""
 
 LINEAR = (0.9, 1.1)
-"""Growth exponents that count as linear in T: regret grows by 2 to that power from T / 2 to T; by a logarithm it would
-be near 0.1."""
+"""Growth exponents that count as linear in T: regret grows by 2 to that power from T / 2 to T. Where it grows like a
+logarithm the exponent is near 0.1."""
 
 STRAIGHT = 0.99
-"""The least share of variance that a straight line has to explain."""
+"""The share of variance that a straight line has to explain at least."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

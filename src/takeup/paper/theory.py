@@ -7,47 +7,34 @@ from typing import Any
 
 import numpy as np
 
-from takeup.environment import Environment
+from takeup.paper import regret
 from takeup.paper.claims import TheoremCheck, checks
+from takeup.paper.runner import Runner
 from takeup.policies import TS, TSObs
 from takeup.randomness import stream
-from takeup.simulation import simulate
-from takeup.simulation.engine import Progress, silent
-from takeup.simulation.run import EngineName
-from takeup.simulation.trace import Trace
+from takeup.simulation import Trace
 from takeup.theory import expected_trials, lower_bound, probability_harmful, thompson_constant
-from takeup.world import World
-
-REPLICATIONS = 500
 
 SHARE = 8
-"""One in so many of the replications asked for is run to the long horizon: 62 of 500, for slopes to about 8 %."""
+"""One in this many of the replications asked for is run to the long horizon: 62 of 500, for slopes to about 8 %."""
 
 HORIZONS = (10_000, 1_000_000)
 """Slopes are taken between one of these and the next."""
 
 DRAWS = 20_000
-"""How many random worlds of each size the conjecture is tried on."""
+"""Random worlds of each size that the conjecture is tried on."""
 
 ARMS = range(2, 21)
 
 SWEEP = tuple(round(0.05 * i, 2) for i in range(21))
 """The values of p in the paper's sweep."""
 
-_SUCCESS = (0.75, 0.25)
-
 
 @dataclass(frozen=True, slots=True)
 class ConjectureRow:
-    """How probable harmful noncompliance is with K arms, Π and μ uniform.
+    """The share of draws with K arms, Π and μ uniform, in which noncompliance is harmful.
 
-    Attributes:
-        arms: K.
-        probability: the share of draws in which Thompson sampling's bound rises.
-        error: its standard error.
-        low: the lower end of the exact 95 % interval.
-        high: its upper end.
-        draws: how many random worlds there were.
+    `error` is its standard error, `low` to `high` its exact 95 % interval.
     """
 
     arms: int
@@ -62,13 +49,7 @@ class ConjectureRow:
 class Slope:
     """A measured slope dR / d ln T: the mean over replications of (R(stop) - R(start)) / ln(stop / start).
 
-    Attributes:
-        policy: "TS" or "TS-Obs".
-        start: from which T.
-        stop: to which T.
-        slope: the mean.
-        error: its standard error, from the spread of the replications' own slopes.
-        replications: how many there were.
+    `error` is its standard error, from the spread of the replications' own slopes.
     """
 
     policy: str
@@ -103,15 +84,7 @@ class BoundRow:
 
 @dataclass(frozen=True, slots=True)
 class TheoryResult:
-    """What `takeup paper theory` computes.
-
-    Attributes:
-        checks: the paper's statements, one by one.
-        conjecture: a row for each number of arms.
-        bounds: a row for each p.
-        horizons: the T between which slopes are taken.
-        seed: where all of it comes from.
-    """
+    """The paper's statements one by one, the conjecture by number of arms, and bounds beside slopes by p."""
 
     checks: tuple[TheoremCheck, ...]
     conjecture: tuple[ConjectureRow, ...]
@@ -124,47 +97,24 @@ class TheoryResult:
         return asdict(self)
 
 
-def theory(
-    replications: int = REPLICATIONS,
-    seed: int = 0,
-    engine: EngineName = "auto",
-    progress: Progress = silent,
-    *,
-    horizons: Sequence[int] = HORIZONS,
-    draws: int = DRAWS,
-    scheduler: object = None,
-) -> TheoryResult:
+def theory(run: Runner, horizons: Sequence[int] = HORIZONS, draws: int = DRAWS) -> TheoryResult:
     """Check the statements, try the conjecture on random worlds and measure slopes over the sweep.
 
     Args:
-        replications: one in eight of these, and at least two, is run to the last horizon.
-        seed: any whole number of at least 0.
-        engine: what runs the simulations.
-        progress: called with the number of decisions made, as the work goes on.
+        run: how; one in eight of its replications, and at least two, is run to the last horizon.
         horizons: at least two, rising.
         draws: how many random worlds of each size.
-        scheduler: for the engine "dask".
     """
-    trace = simulate(
-        {_name(p): _environment(p) for p in _simulated()},
-        [TS(), TSObs()],
-        horizons[-1],
-        _long(replications),
-        seed,
-        engine=engine,
-        scheduler=scheduler,
-        record="curve",
-        steps=horizons,
-        progress=progress,
-    )
-    conjecture = tuple(_conjecture(arms, draws, seed) for arms in ARMS)
+    environments = {_name(p): regret.environment(p) for p in _simulated()}
+    trace = run.simulate(environments, [TS(), TSObs()], horizons[-1], _long(run.replications), steps=horizons)
+    conjecture = tuple(_conjecture(arms, draws, run.seed) for arms in ARMS)
     known = {p: _known(p, horizons[0], horizons[-1]) for p in _simulated() if p > 0}
     return TheoryResult(
-        checks=(*checks(seed), _verdict(conjecture)),
+        checks=(*checks(run.seed), _verdict(conjecture)),
         conjecture=conjecture,
         bounds=tuple(_bound(p, trace, known) for p in SWEEP),
         horizons=tuple(horizons),
-        seed=seed,
+        seed=run.seed,
     )
 
 
@@ -190,8 +140,8 @@ def _bound(p: float, trace: Trace, known: Mapping[float, float]) -> BoundRow:
     policies = trace.setup.policies if at < 0.5 else ()
     return BoundRow(
         p=p,
-        ts=float(thompson_constant(_environment(p).value()[0])),
-        ts_obs=lower_bound(_compliance(p), _SUCCESS).constant,
+        ts=float(thompson_constant(regret.environment(p).value()[0])),
+        ts_obs=lower_bound([[1 - p, p], [p, 1 - p]], regret.SUCCESS).constant,
         known=known.get(at),
         simulated_at=at,
         slopes=tuple(slope for policy in policies for slope in slopes(trace, policy, _name(at))),
@@ -200,7 +150,7 @@ def _bound(p: float, trace: Trace, known: Mapping[float, float]) -> BoundRow:
 
 def _known(p: float, start: int, stop: int) -> float:
     trials = expected_trials(p, 1 - p, [start, stop])
-    return float(np.ptp(_environment(p).value()) * np.ptp(trials) / np.log(stop / start))
+    return float(np.ptp(regret.environment(p).value()) * np.ptp(trials) / np.log(stop / start))
 
 
 def _verdict(rows: Sequence[ConjectureRow]) -> TheoremCheck:
@@ -215,8 +165,7 @@ def _verdict(rows: Sequence[ConjectureRow]) -> TheoremCheck:
 
 
 def _conjecture(arms: int, draws: int, seed: int) -> ConjectureRow:
-    found = probability_harmful(arms, draws, stream(seed, "conjecture", arms))
-    return ConjectureRow(arms, found.estimate, found.error, found.low, found.high, found.draws)
+    return ConjectureRow(arms, *probability_harmful(arms, draws, stream(seed, "conjecture", arms)))
 
 
 def _long(replications: int) -> int:
@@ -226,14 +175,6 @@ def _long(replications: int) -> int:
 def _simulated() -> list[float]:
     """One p of each symmetric pair; at 0.5 there is nothing to regret."""
     return [p for p in SWEEP if p < 0.5]
-
-
-def _environment(p: float) -> Environment:
-    return Environment.from_world(World.bernoulli(_compliance(p), _SUCCESS))
-
-
-def _compliance(p: float) -> list[list[float]]:
-    return [[1 - p, p], [p, 1 - p]]
 
 
 def _name(p: float) -> str:

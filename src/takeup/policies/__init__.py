@@ -1,10 +1,10 @@
 """Policies: what to propose next, given what has been seen."""
 
-from typing import Any
-
 from takeup.policies.allocation import Allocation, Limits
-from takeup.policies.base import Policy, Thompson
+from takeup.policies.base import Carded, FromEvidence, LivePolicy, Policy, Thompson
+from takeup.policies.beliefs import Beliefs, Blocks, Exact
 from takeup.policies.bounded import ThompsonBounded
+from takeup.policies.card import Card, OneOf, Positive, Real, Variant, Whole
 from takeup.policies.conjugate import TS, TSCheck, TSObs, Uniform
 from takeup.policies.exp3 import EXP3
 from takeup.policies.forgetting import Forgetting
@@ -14,58 +14,37 @@ from takeup.policies.instrument import UCBAT, UCBITT, TwoStage
 from takeup.policies.intent import CausalTS, IntentTS
 from takeup.policies.latent import TSLat, WarmTSLat
 from takeup.policies.protocol import Protocol
+from takeup.policies.registry import register, registered
 from takeup.policies.robust import TSRobust
 from takeup.policies.toptwo import TopTwo
-
-REGISTRY: tuple[Policy[Any], ...] = (
-    Uniform(),
-    TS(),
-    TSCheck(),
-    TSObs(),
-    TSLat(),
-    TSLat(soft_start=40),
-    TSLat(inference="gibbs"),
-    WarmTSLat(),
-    TSRobust(),
-    Forgetting(),
-    EpsilonGreedy(),
-    UCB1(),
-    KLUCB(),
-    BayesUCB(),
-    TopTwo(),
-    EXP3(),
-    Protocol(credit="actual"),
-    Protocol(base=EXP3(), credit="comply"),
-    Hierarchical(),
-    ThompsonBounded(),
-    IntentTS(),
-    CausalTS(),
-    UCBITT(),
-    UCBAT(),
-    TwoStage(schedule="decay"),
-    TwoStage(),
-    TwoStage(schedule="adaptive"),
-)
-"""Every policy, with its defaults. Who is in here is tested by the shared contract and listed to users."""
 
 __all__ = [
     "EXP3",
     "KLUCB",
-    "REGISTRY",
     "TS",
     "UCB1",
     "UCBAT",
     "UCBITT",
     "Allocation",
     "BayesUCB",
+    "Beliefs",
+    "Blocks",
+    "Card",
+    "Carded",
     "CausalTS",
     "EpsilonGreedy",
+    "Exact",
     "Forgetting",
+    "FromEvidence",
     "Hierarchical",
     "IntentTS",
     "Limits",
+    "LivePolicy",
+    "OneOf",
     "Policy",
+    "Positive",
     "Protocol",
+    "Real",
     "TSCheck",
     "TSLat",
     "TSObs",
@@ -75,5 +54,9 @@ __all__ = [
     "TopTwo",
     "TwoStage",
     "Uniform",
+    "Variant",
     "WarmTSLat",
+    "Whole",
+    "register",
+    "registered",
 ]

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, expit
 
 from takeup import checks
-from takeup.checks import FloatArray, IntArray
+from takeup.checks import FloatArray
 from takeup.errors import LimitsError
 from takeup.posterior import Posterior
 
@@ -88,36 +88,28 @@ class Limits:
         return low, high
 
 
-def allocate(posterior: Posterior, rng: np.random.Generator, draws: int) -> Allocation:
-    """The probability that each proposal is the best in a draw from the posterior of one context.
+def allocate(posterior: Posterior) -> Allocation | None:
+    """The probability that each proposal is the best in a draw from the posterior of one context, where it is exact.
 
-    With two outcome levels and no Dirichlet parameter below 0.1 it is exact in two cases. Where proposals are taken
-    as implemented (TS, TS-Check), the values are independent betas. With two proposals and two actions,
-    v_0 - v_1 = (π_00 - π_10)(μ_0 - μ_1), so that proposal 0 is best with probability A B + (1 - A)(1 - B), where
-    A = P(μ_0 > μ_1) and B = P(π_00 > π_10).
+    With two outcome levels and no Dirichlet parameter below 0.1 there are two cases; None in all others. Where
+    proposals are taken as implemented (TS, TS-Check), the values are independent betas. With two proposals and two
+    actions, v_0 - v_1 = (π_00 - π_10)(μ_0 - μ_1), so that proposal 0 is best with probability A B + (1 - A)(1 - B),
+    where A = P(μ_0 > μ_1) and B = P(π_00 > π_10).
     """
     outcome = posterior.outcome[..., 0, :, :]
     shapes = [outcome] if posterior.compliance is None else [outcome, posterior.compliance]
-    if outcome.shape[-1] == 2 and min(block.min() for block in shapes) >= _LEAST_SHAPE:
-        good = int(np.argmax(posterior.utility))
-        odds = outcome[:, [good, 1 - good]]
-        if posterior.compliance is None:
-            return _exact(probability_largest(odds))
-        compliance = posterior.compliance[..., 0, :, :]
-        if compliance.shape == (2, 2):
-            a = probability_largest(odds)[0]
-            b = probability_largest(compliance)[0]
-            return _exact(np.array([a * b + (1 - a) * (1 - b), a * (1 - b) + b * (1 - a)]))
-    draws = checks.whole("draws", draws, least=1)
-    best = posterior.sample_values(rng, draws)[..., 0, :].argmax(axis=-1)
-    proposals = (posterior.outcome if posterior.compliance is None else posterior.compliance).shape[-2]
-    return from_draws(best, proposals)
-
-
-def from_draws(best: IntArray, proposals: int) -> Allocation:
-    """How often each proposal was the best in draws."""
-    p = np.bincount(best, minlength=proposals) / best.size
-    return Allocation(p, np.sqrt(p * (1 - p) / best.size), best.size)
+    if outcome.shape[-1] != 2 or min(block.min() for block in shapes) < _LEAST_SHAPE:
+        return None
+    good = int(np.argmax(posterior.utility))
+    odds = outcome[:, [good, 1 - good]]
+    if posterior.compliance is None:
+        return _exact(probability_largest(odds))
+    compliance = posterior.compliance[..., 0, :, :]
+    if compliance.shape != (2, 2):
+        return None
+    a = probability_largest(odds)[0]
+    b = probability_largest(compliance)[0]
+    return _exact(np.array([a * b + (1 - a) * (1 - b), a * (1 - b) + b * (1 - a)]))
 
 
 def _exact(probability: FloatArray) -> Allocation:

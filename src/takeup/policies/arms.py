@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError
 from takeup.evidence import Event, Evidence, Index, Scalar, at_context
-from takeup.policies.allocation import Allocation
+from takeup.policies.base import Carded
+from takeup.policies.beliefs import Beliefs
 from takeup.randomness import Random
 from takeup.space import Space
 
@@ -23,25 +23,21 @@ Credit: TypeAlias = Literal["chosen", "actual", "comply"]
 
 CREDITS: tuple[Credit, ...] = get_args(Credit)
 
+BANDITS = ("takeup.simulation.kernels.bandits",)
+"""The kernel of every bandit under every credit."""
 
-class Bandit(ABC):
+
+class Bandit(Carded, ABC):
     """An algorithm for arms: what it remembers is a table that any rewards can be put into, with any weight.
 
     `takeup.policies.Protocol` and the policies built on it run any bandit under any credit.
 
     Attributes:
-        live: whether its table is a function of the evidence.
         weighted: whether a reward may count more than once; a bandit that has no use for it counts each once.
     """
 
     __slots__ = ()
-    live: ClassVar[bool]
     weighted: ClassVar[bool] = False
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What people call it."""
 
     @abstractmethod
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> "Evidence | Tally":
@@ -58,8 +54,12 @@ class Bandit(ABC):
         """The table after an outcome of which each arm gets a share; outcomes that are UNSEEN change nothing."""
 
     @abstractmethod
+    def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
+        """What it makes of a table, for a unit with this context."""
+
     def choose(self, table: FloatArray, space: Space, context: Index, rng: Random) -> IntArray:
         """The arm for a unit with this context."""
+        return self.believe(table, space, context).propose(rng)
 
 
 class Rows(Bandit):
@@ -80,10 +80,6 @@ class Rows(Bandit):
         counted = share * np.asarray(weight)[..., np.newaxis] if self.weighted else share
         here, came = one_hot(context, contexts), one_hot(outcome, levels)
         return np.asarray(table + np.einsum("...x,...z,...y->...xzy", here, counted, came))
-
-    @abstractmethod
-    def weigh(self, table: FloatArray, space: Space, context: int, rng: np.random.Generator, draws: int) -> Allocation:
-        """The probability of each arm for a unit with this context."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,12 +111,6 @@ class Tally:
     def _after(self, table: FloatArray, event: Event, sign: float) -> FloatArray:
         share = sign * shares(self.space, self.credit, event)
         return self.bandit.absorb(table, self.space, event.context, share, event.outcome, np.ones(share.shape[:-1]))
-
-
-def checked_credit(credit: str) -> None:
-    """An InputError unless there is such a credit."""
-    if credit not in CREDITS:
-        raise InputError("credit", repr(credit), f"one of {', '.join(CREDITS)}")
 
 
 def shares(space: Space, credit: Credit, event: Event) -> FloatArray:
@@ -171,17 +161,3 @@ def added(table: FloatArray, amount: FloatArray | float, *indices: Index) -> Flo
     new = table.copy()
     new[place] += amount
     return new
-
-
-def drawn(weight: FloatArray, rng: Random) -> IntArray:
-    """An index along the last axis by its weight; the first where all weights are zero."""
-    cumulative = np.cumsum(weight, axis=-1)
-    mark = rng.random(weight.shape[:-1])[..., np.newaxis] * cumulative[..., -1:]
-    passed = (mark >= cumulative) & (cumulative[..., -1:] > 0)
-    return np.asarray(passed.sum(axis=-1))
-
-
-def argmax(score: FloatArray, rng: Random) -> IntArray:
-    """The largest along the last axis; one of them at random where there are several."""
-    key = rng.random(score.shape)
-    return np.asarray(np.where(score == score.max(axis=-1, keepdims=True), key, -1.0).argmax(axis=-1))

@@ -1,9 +1,10 @@
-"""What a policy is, and the Thompson sampling framework that most of them share."""
+"""What a policy is, and what those share that takeup brings along."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,9 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Event, Evidence, Index
-from takeup.policies.allocation import Allocation, allocate
+from takeup.policies.allocation import Allocation
+from takeup.policies.beliefs import Beliefs, Blocks
+from takeup.policies.card import Card, Compliance
 from takeup.posterior import Posterior
 from takeup.prior import Prior
 from takeup.randomness import Random
@@ -23,25 +26,16 @@ State = TypeVar("State")
 
 @runtime_checkable
 class Policy(Protocol[State]):
-    """Four pure functions: a frozen value that says how to begin, what to propose and what to remember.
+    """A name and four pure functions: how to begin, what to propose and what to remember.
 
     A policy holds parameters, never data and never a random generator: what it has learnt is the state that is
     threaded through it. Every function works on many replications side by side: `batch` is the shape of the state's
     leading axes, and contexts, proposals and events are arrays of that shape (single numbers where it is empty).
-
-    Attributes:
-        name: what people call it.
-        live: whether it may run a live trial: its state is Evidence, and what it proposes is a function of the
-            evidence and the stream alone, so that any decision can be derived again.
     """
 
     @property
     def name(self) -> str:
         """What people call it."""
-
-    @property
-    def live(self) -> bool:
-        """Whether it may run a live trial."""
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> State:
         """The state before the first decision; an UnsuitableError where the policy cannot work in this space."""
@@ -56,52 +50,108 @@ class Policy(Protocol[State]):
         """The state after more became known of a decision that it has learnt as `before`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Thompson(ABC):
-    """The Thompson sampling framework: Stirn & Jebara (2019), algorithm 1.
+@runtime_checkable
+class LivePolicy(Policy[Evidence], Protocol):
+    """A policy that may run a live trial.
 
-    A priori variables X_t are the context x, controls A_t are the proposal z, a posteriori variables R_t are the
-    implemented action a and the outcome y. The data buffer D is Evidence, the latent θ is a World, and q(θ) is a
-    Posterior. Each round samples one World from the posterior and proposes what is best in it. A member of the family
-    says what its prior is and how evidence updates it; the rest is here.
-
-    Attributes:
-        alpha: the prior of the outcomes: one number for all, or an array over (y), (a, y) or (x, a, y).
+    Its state is Evidence, and what it believes is a function of the evidence and the stream alone, so that any
+    decision can be derived again.
     """
 
-    alpha: ArrayLike = 1.0
-    live: ClassVar[bool] = True
+    @property
+    def compliance(self) -> Compliance:
+        """What it makes of compliance."""
 
     @property
-    @abstractmethod
+    def ignorable(self) -> bool:
+        """Whether it takes those who comply to be like those who do not."""
+
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
+        """What it believes of a context; `rng` is for cold starts."""
+
+    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = ...) -> Allocation:
+        """The probability of each proposal."""
+
+
+class Registered(Policy[Any], Protocol):
+    """A policy that says everything about itself, so that lists, forms and spec files can know it."""
+
+    card: ClassVar[Card]
+
+    @property
+    def compliance(self) -> Compliance:
+        """What it makes of compliance."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it may run a live trial."""
+
+
+def is_live(policy: Policy[Any], space: Space) -> TypeGuard[LivePolicy]:
+    """Whether a policy may run a live trial: nobody declares it, its functions and its state say it."""
+    return isinstance(policy, LivePolicy) and isinstance(policy.start(space), Evidence)
+
+
+class Carded:
+    """What every policy of takeup has: a card, by which its parameters are checked, and a name.
+
+    Attributes:
+        card: everything that it says about itself.
+    """
+
+    __slots__ = ()
+    card: ClassVar[Card]
+
+    def __post_init__(self) -> None:
+        for name, bound in self.card.parameters.items():
+            bound.check(name, getattr(self, name))
+
+    @property
     def name(self) -> str:
         """What people call it."""
+        return self.card.name
 
-    @abstractmethod
-    def prior(self, space: Space) -> Posterior:
-        """The blocks before any data."""
+    @property
+    def compliance(self) -> Compliance:
+        """What it makes of compliance."""
+        return self.card.compliance
 
-    @abstractmethod
-    def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
-        """The blocks after this evidence; context by context, so that both may be slices at one context."""
+    @property
+    def ignorable(self) -> bool:
+        """Whether it takes those who comply to be like those who do not."""
+        return self.card.ignorable
+
+    @property
+    def fractional(self) -> bool:
+        """Whether it works from evidence in which decisions count less than one, as one that forgets shows it."""
+        return True
+
+    @property
+    def live(self) -> bool:
+        """Whether it may run a live trial, as those may whose state is the evidence."""
+        return isinstance(self, FromEvidence)
 
     def informed(self, prior: Prior) -> Self:
-        """The policy with what a pilot taught added to its own prior; its alpha, and beta, are then full arrays."""
+        """The policy with what a pilot taught added to its own prior."""
         raise UnsuitableError(f"{self.name} does not take a prior from a pilot")
 
+
+class FromEvidence(Carded, ABC):
+    """A policy whose state is the evidence: it says what it believes, and the rest follows."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
+        """What it believes of a context, which may be another one in each replication."""
+
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
-        """No evidence yet; checks that the priors fit the space."""
-        self.prior(space)
+        """No evidence yet."""
         return Evidence.empty(space, batch)
 
-    def posterior(self, evidence: Evidence, rng: Random) -> Posterior:
-        """What the policy believes, given the evidence."""
-        return self.update(self.prior(evidence.space), evidence, rng)
-
     def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
-        """argmax_z of E[r given x, z, θ] in a draw θ from the posterior."""
-        value = self._at(state, context, rng).sample(rng).value()
-        return np.asarray(value[..., 0, :].argmax(axis=-1))
+        """What follows from what it believes."""
+        return self.beliefs(state, context, rng).propose(rng)
 
     def learn(self, state: Evidence, event: Event, rng: Random) -> Evidence:
         """The evidence with one more decision."""
@@ -114,17 +164,62 @@ class Thompson(ABC):
     def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
         """The probability of each proposal for a unit with this context: Stirn & Jebara (2019), eq. 2.
 
-        Exact where the integral is one-dimensional (see `takeup.policies.allocation`), else from this many draws.
+        Exact where there is a quadrature or the rule gives it, else from this many draws.
         """
-        return allocate(self._at(evidence, context, rng), rng, draws)
+        return self.beliefs(evidence, context, rng).allocation(rng, draws)
 
-    def _at(self, evidence: Evidence, context: Index, rng: Random) -> Posterior:
-        """The posterior of one context."""
-        return self.update(_prior(self, evidence.space).at(context), evidence.at(context), rng)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Thompson(FromEvidence):
+    """The Thompson sampling framework: Stirn & Jebara (2019), algorithm 1.
+
+    A priori variables X_t are the context x, controls A_t are the proposal z, a posteriori variables R_t are the
+    implemented action a and the outcome y. The data buffer D is Evidence, the latent θ is a World, and q(θ) is a
+    Posterior. Each round samples one World from the posterior and proposes what is best in it. A member of the family
+    says what its prior is and how evidence updates it; the rest is here.
+
+    Attributes:
+        alpha: the prior of the outcomes: one number for all, or an array over (y), (a, y) or (x, a, y).
+    """
+
+    alpha: ArrayLike = 1.0
+
+    @abstractmethod
+    def prior(self, space: Space) -> Posterior:
+        """The blocks before any data."""
+
+    @abstractmethod
+    def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
+        """The blocks after this evidence; context by context, so that both may be slices at one context."""
+
+    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
+        """No evidence yet; checks that the priors fit the space."""
+        self.prior(space)
+        return Evidence.empty(space, batch)
+
+    def posterior(self, evidence: Evidence, rng: Random) -> Posterior:
+        """The blocks of every context, given the evidence."""
+        return self.update(self.prior(evidence.space), evidence, rng)
+
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
+        """The blocks of one context."""
+        return Blocks(self.update(prior_at(self, evidence.space, context), evidence.at(context), rng))
+
+
+class HasPrior(Hashable, Protocol):
+    """A policy with Dirichlet blocks before any data."""
+
+    def prior(self, space: Space) -> Posterior:
+        """The blocks."""
+
+
+def prior_at(policy: HasPrior, space: Space, context: Index) -> Posterior:
+    """The prior of one context, which may be another one in each replication."""
+    return _prior(policy, space).at(context)
 
 
 @lru_cache(maxsize=256)
-def _prior(policy: Thompson, space: Space) -> Posterior:
+def _prior(policy: HasPrior, space: Space) -> Posterior:
     """A live trial asks for it at every decision."""
     return policy.prior(space)
 

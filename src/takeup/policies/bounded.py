@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.evidence import Event, Index, at_context
-from takeup.policies.arms import Tally, added, drawn, gain, here, one_hot
+from takeup.policies.arms import Tally, added, gain, here, one_hot
+from takeup.policies.base import Carded
+from takeup.policies.beliefs import drawn
+from takeup.policies.card import SWITCH, Card, OneOf, Variant
 from takeup.policies.conjugate import TS
 from takeup.policies.hierarchical import Hierarchical, Hierarchy, cell
-from takeup.policies.protocol import Protocol
+from takeup.policies.protocol import PENNA, Protocol
 from takeup.randomness import Random
 from takeup.space import UNSEEN, Space
 
@@ -48,7 +51,7 @@ class Bounded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ThompsonBounded:
+class ThompsonBounded(Carded):
     """Thompson sampling with a bound that nobody can break: Della Penna, Reid & Balduzzi (2016).
 
     A certified sampler, TS that credits the proposal, is asked twice. Where both draws agree a third one is played and
@@ -64,16 +67,23 @@ class ThompsonBounded:
         weight: what a reward counts for the certified sampler: "one", or "means" as in the authors' code.
     """
 
+    card: ClassVar[Card] = Card(
+        name="TS-Bounded",
+        family="protocols",
+        source=PENNA,
+        compliance="used where seen",
+        variants=(Variant("Thompson sampling that lends its undecided rounds to a bandit without a guarantee."),),
+        parameters={"recycle": SWITCH, "weight": OneOf(get_args(Weight))},
+        kernels=("takeup.simulation.kernels.composite",),
+    )
     uncertified: Hierarchical | Protocol = _PAPERS
     recycle: bool = True
     weight: Weight = "one"
-    live: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        Carded.__post_init__(self)
         if not isinstance(self.uncertified, Hierarchical | Protocol):
             raise InputError("uncertified", repr(self.uncertified), "a Hierarchical or a Protocol")
-        if self.weight not in get_args(Weight):
-            raise InputError("weight", repr(self.weight), f"one of {', '.join(get_args(Weight))}")
 
     @property
     def name(self) -> str:

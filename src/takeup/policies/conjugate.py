@@ -6,15 +6,43 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from takeup.checks import FloatArray, IntArray
-from takeup.evidence import Event, Evidence, Index, at_context
-from takeup.policies.allocation import Allocation, allocate
+from takeup.checks import FloatArray
+from takeup.evidence import Evidence, Index, at_context
 from takeup.policies.arms import Rows
-from takeup.policies.base import Thompson, prior_block
+from takeup.policies.base import FromEvidence, Thompson, prior_at, prior_block
+from takeup.policies.beliefs import Beliefs, Blocks, Exact
+from takeup.policies.card import Card, Positive, Variant
 from takeup.posterior import Posterior
 from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
+
+STIRN = "Stirn & Jebara (2019)"
+TWO_ARMS = ("takeup.simulation.kernels.two_arm", "takeup.simulation.kernels.proposed")
+"""The kernels of those that learn what proposing is worth: without draws where there are two arms, else with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Uniform(FromEvidence):
+    """Every proposal with the same probability, for ever: what a fixed randomised trial is."""
+
+    card: ClassVar[Card] = Card(
+        name="Uniform",
+        family="fixed",
+        source="a fixed randomised trial",
+        compliance="not used",
+        variants=(
+            Variant(
+                "Every proposal equally often, for ever: a fixed randomised trial. It learns for the reader alone.",
+                common=True,
+            ),
+        ),
+        kernels=("takeup.simulation.kernels.uniform",),
+    )
+
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
+        """1 / Kz each."""
+        return Exact.tied(np.ones((*np.shape(context), len(evidence.space.proposals)), dtype=bool))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,12 +56,22 @@ class TS(Thompson, Rows):
         alpha: α[x, z, y], the prior of the outcomes by *proposal*.
     """
 
+    card: ClassVar[Card] = Card(
+        name="TS",
+        family="Thompson sampling",
+        source=f"Thompson (1933); {STIRN}, section 3.1",
+        compliance="not used",
+        variants=(
+            Variant(
+                "Thompson sampling by intention to treat: learns what proposing is worth, come what may. Always safe,"
+                " slow where few comply.",
+                common=True,
+            ),
+        ),
+        parameters={"alpha": Positive()},
+        kernels=TWO_ARMS,
+    )
     weighted: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        """TS."""
-        return "TS"
 
     def prior(self, space: Space) -> Posterior:
         """Dir(α) for each proposal, and no model of compliance."""
@@ -43,20 +81,19 @@ class TS(Thompson, Rows):
 
     def informed(self, prior: Prior) -> Self:
         """α[x, z, y] plus the pilot's outcomes by proposal."""
-        return replace(self, alpha=self.prior(prior.space).outcome + prior.proposed_outcomes)
+        return replace(self, alpha=TS.prior(self, prior.space).outcome + prior.proposed_outcomes)
 
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, z, y] = α + n[x, z, y], summed over a, unseen included."""
         return prior.plus(evidence.proposed_outcomes)
 
-    def choose(self, table: FloatArray, space: Space, context: Index, rng: Random) -> IntArray:
-        """The best arm in a draw from prior plus table, as a bandit under any protocol."""
-        value = self.prior(space).at(context).plus(at_context(table, context, trailing=3)).sample(rng).value()
-        return np.asarray(value[..., 0, :].argmax(axis=-1))
+    def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
+        """The blocks of a bandit under any protocol: prior plus table."""
+        return Blocks(self.blocks(table, space, context))
 
-    def weigh(self, table: FloatArray, space: Space, context: int, rng: np.random.Generator, draws: int) -> Allocation:
-        """The probability that each arm is the best, given the table."""
-        return allocate(self.prior(space).at(context).plus(at_context(table, context, trailing=3)), rng, draws)
+    def blocks(self, table: FloatArray, space: Space, context: Index) -> Posterior:
+        """Prior plus table, of one context."""
+        return prior_at(self, space, context).plus(at_context(table, context, trailing=3))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,10 +106,22 @@ class TSCheck(TS):
     the outcome.
     """
 
-    @property
-    def name(self) -> str:
-        """TS-Check."""
-        return "TS-Check"
+    card: ClassVar[Card] = Card(
+        name="TS-Check",
+        family="Thompson sampling",
+        source=f"{STIRN}, section 3.2",
+        compliance="needed",
+        ignorable=True,
+        variants=(
+            Variant(
+                "Thompson sampling on those alone who did what was proposed. Fast where most comply and those who do"
+                " are like the others.",
+                common=True,
+            ),
+        ),
+        parameters={"alpha": Positive()},
+        kernels=TWO_ARMS,
+    )
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; refuses a space that does not say what complying means."""
@@ -102,12 +151,23 @@ class TSObs(Thompson):
         beta: β[x, z, a], the prior of the compliance: one number for all, or an array over (a), (z, a) or (x, z, a).
     """
 
+    card: ClassVar[Card] = Card(
+        name="TS-Obs",
+        family="Thompson sampling",
+        source=f"{STIRN}, section 3.3",
+        compliance="needed",
+        ignorable=True,
+        variants=(
+            Variant(
+                "Thompson sampling that learns compliance and outcomes apart. Fast where outcomes depend on what was"
+                " done alone; misled where those who refuse are other people.",
+                common=True,
+            ),
+        ),
+        parameters={"alpha": Positive(), "beta": Positive()},
+        kernels=("takeup.simulation.kernels.two_by_two", "takeup.simulation.kernels.observed"),
+    )
     beta: ArrayLike = 1.0
-
-    @property
-    def name(self) -> str:
-        """TS-Obs."""
-        return "TS-Obs"
 
     def prior(self, space: Space) -> Posterior:
         """Dir(α) for each action and Dir(β) for each proposal."""
@@ -125,36 +185,3 @@ class TSObs(Thompson):
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, a, y] = α + n[x, a, y] and β'[x, z, a] = β + n[x, z, a]."""
         return prior.plus(evidence.implemented_outcomes, evidence.compliance)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Uniform:
-    """Every proposal with the same probability, for ever: what a fixed randomised trial is."""
-
-    @property
-    def name(self) -> str:
-        """Uniform."""
-        return "Uniform"
-
-    live: ClassVar[bool] = True
-
-    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
-        """No evidence yet."""
-        return Evidence.empty(space, batch)
-
-    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
-        """A proposal at random."""
-        return np.asarray(rng.integers(len(state.space.proposals), size=np.shape(context)))
-
-    def learn(self, state: Evidence, event: Event, rng: Random) -> Evidence:
-        """The evidence with one more decision, which changes nothing."""
-        return state.record(event)
-
-    def report(self, state: Evidence, before: Event, after: Event, rng: Random) -> Evidence:
-        """The evidence with a decision moved, which changes nothing."""
-        return state.move(before, after)
-
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 0) -> Allocation:
-        """1 / Kz each, exactly."""
-        proposals = len(evidence.space.proposals)
-        return Allocation(np.full(proposals, 1 / proposals), np.zeros(proposals), draws=0)

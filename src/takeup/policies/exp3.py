@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.evidence import Event, Index
-from takeup.policies.arms import Bandit, Tally, drawn, gain, here, one_hot
+from takeup.policies.arms import BANDITS, Bandit, Tally, gain, here, one_hot
+from takeup.policies.beliefs import Beliefs, Exact
+from takeup.policies.card import Card, Real, Variant
 from takeup.randomness import Random
 from takeup.space import UNSEEN, Space
 
@@ -31,23 +32,23 @@ class EXP3(Bandit):
         rate: η; γ / K where left out.
     """
 
+    card: ClassVar[Card] = Card(
+        name="EXP3",
+        family="bandits",
+        source="Auer, Cesa-Bianchi, Freund & Schapire (2002)",
+        compliance="not used",
+        variants=(Variant("Exponential weights, which need no assumption about where rewards come from."),),
+        parameters={"mixing": Real(least=0, most=1), "rate": Real(above=0, optional=True)},
+        kernels=BANDITS,
+    )
     mixing: float = 0.1
     rate: float | None = None
-    live: ClassVar[bool] = False
     weighted: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 <= checks.real("mixing", self.mixing) <= 1:
-            raise InputError("mixing", self.mixing, "a probability between 0 and 1")
-        if self.rate is not None:
-            checks.positive("rate", self.rate)
-        elif self.mixing == 0:
+        Bandit.__post_init__(self)
+        if self.rate is None and self.mixing == 0:
             raise InputError("rate", "none", "a number above 0 where mixing is 0", "else nothing would be learnt")
-
-    @property
-    def name(self) -> str:
-        """EXP3."""
-        return "EXP3"
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Tally:
         """Equal weights."""
@@ -78,9 +79,9 @@ class EXP3(Bandit):
         step = step / np.maximum(self.probability(table, context), LEAST)
         return np.asarray(table + one_hot(context, table.shape[-2])[..., np.newaxis] * step[..., np.newaxis, :])
 
-    def choose(self, table: FloatArray, space: Space, context: Index, rng: Random) -> IntArray:
+    def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
         """An arm by its probability."""
-        return drawn(self.probability(table, context), rng)
+        return Exact(self.probability(table, context))
 
     def probability(self, table: FloatArray, context: Index) -> FloatArray:
         """P of each arm."""

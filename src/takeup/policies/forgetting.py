@@ -1,19 +1,21 @@
 """Forgetting: any policy that works from evidence, in a world that changes."""
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
-from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.epochs import Epochs
 from takeup.errors import InputError
-from takeup.evidence import Event, Evidence, Index
+from takeup.evidence import Event, Index
 from takeup.policies.allocation import Allocation
-from takeup.policies.base import Policy
+from takeup.policies.base import Carded, FromEvidence
+from takeup.policies.beliefs import Beliefs
+from takeup.policies.card import Card, Compliance, Variant, Whole
 from takeup.policies.conjugate import TS
+from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
 
@@ -21,18 +23,14 @@ KEPT = 8
 """How many half-lives are kept apart; what is older has a weight below 1/256 and counts nothing."""
 
 
-class Evidential(Policy[Evidence], Protocol):
-    """A policy that works from the evidence alone."""
-
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = ...) -> Allocation:
-        """The probability of each proposal."""
-
+MOST_EPOCHS = 10_000
+"""How many epochs may be kept apart."""
 
 _BASE = TS()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Forgetting:
+class Forgetting(Carded):
     """A policy to which old decisions count less: half as much for each half-life since.
 
     Where compliance or outcomes drift, evidence from before misleads. The evidence is kept by epoch, in whole numbers;
@@ -46,16 +44,43 @@ class Forgetting:
         epoch: how many decisions are forgotten together.
     """
 
-    base: Evidential = _BASE
+    card: ClassVar[Card] = Card(
+        name="Forgetting",
+        family="Thompson sampling",
+        source="takeup",
+        compliance="not used",
+        variants=(Variant("Thompson sampling to which old decisions count less, for a world that changes."),),
+        parameters={"half_life": Whole(1, 10**9), "epoch": Whole(1, 10**9)},
+        kernels=("takeup.simulation.kernels.forgetting",),
+    )
+    base: FromEvidence = _BASE
     half_life: int = 1_000
     epoch: int = 200
-    live: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not self.base.live:
-            raise InputError("base", self.base.name, "a policy that works from the evidence alone, as TS does")
-        checks.whole("half_life", self.half_life, least=1)
-        checks.whole("epoch", self.epoch, least=1)
+        Carded.__post_init__(self)
+        allowed = "a policy that works from the evidence alone, as TS does"
+        if not isinstance(self.base, FromEvidence):
+            raise InputError("base", getattr(self.base, "name", repr(self.base)), allowed)
+        if not self.base.fractional:
+            raise InputError("base", self.base.name, f"{allowed}, and from decisions that count less than one")
+        if KEPT * self.half_life > MOST_EPOCHS * self.epoch:
+            least = math.ceil(KEPT * self.half_life / MOST_EPOCHS)
+            raise InputError("epoch", self.epoch, f"at least {least} for a half-life of {self.half_life}")
+
+    @property
+    def compliance(self) -> Compliance:
+        """What the base makes of it."""
+        return self.base.compliance
+
+    @property
+    def ignorable(self) -> bool:
+        """Whether the base takes it so."""
+        return self.base.ignorable
+
+    def informed(self, prior: Prior) -> Self:
+        """The base with what a pilot taught; that is not forgotten."""
+        return replace(self, base=self.base.informed(prior))
 
     @property
     def name(self) -> str:
@@ -85,6 +110,10 @@ class Forgetting:
         """The evidence with a decision moved within its epoch."""
         return state.move(before, after)
 
+    def beliefs(self, state: Epochs, context: Index, rng: Random) -> Beliefs:
+        """What the base believes, given the evidence that is left."""
+        return self.base.beliefs(state.weighted(self.weights), context, rng)
+
     def allocation(self, state: Epochs, context: int, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
-        """The probability of each proposal by the base, given the evidence that is left."""
-        return self.base.allocation(state.weighted(self.weights), context, rng, draws)
+        """The probability of each proposal, given the evidence that is left."""
+        return self.beliefs(state, context, rng).allocation(rng, draws)

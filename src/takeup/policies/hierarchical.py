@@ -8,11 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError
 from takeup.evidence import Event, Index
-from takeup.policies.arms import CREDITS, Bandit, added, drawn, here, one_hot, shares
+from takeup.policies.arms import CREDITS, Bandit, added, here, one_hot, shares
+from takeup.policies.base import Carded
+from takeup.policies.beliefs import drawn
+from takeup.policies.card import SWITCH, Card, Variant
 from takeup.policies.conjugate import TS
 from takeup.policies.exp3 import EXP3, LEAST
-from takeup.policies.protocol import checked_base
+from takeup.policies.protocol import PENNA, checked_base
 from takeup.randomness import Random
 from takeup.space import UNSEEN, Space
 
@@ -45,7 +49,7 @@ class Hierarchy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hierarchical:
+class Hierarchical(Carded):
     """EXP3 over three copies of a bandit, one a protocol: Della Penna, Reid & Balduzzi (2016).
 
     Each round EXP3 names one of the three, which proposes. The ones that credit what was implemented, or those who
@@ -64,13 +68,24 @@ class Hierarchical:
             none twice, in rounds that are not its own, while there is one for every proposal.
     """
 
+    card: ClassVar[Card] = Card(
+        name="Hierarchical",
+        family="protocols",
+        source=PENNA,
+        compliance="used where seen",
+        variants=(Variant("EXP3 over three bandits, each of which credits another arm: learns whom to follow."),),
+        parameters={"recycle": SWITCH},
+        kernels=("takeup.simulation.kernels.composite",),
+    )
     base: Bandit = _BASE
     top: EXP3 = _TOP
     recycle: bool = True
-    live: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        Carded.__post_init__(self)
         checked_base(self.base)
+        if not isinstance(self.top, EXP3):
+            raise InputError("top", repr(self.top), "an EXP3")
 
     @property
     def name(self) -> str:

@@ -7,31 +7,33 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 from scipy.special import betaincinv
 
-from takeup import checks
-from takeup.checks import FloatArray, IntArray
+from takeup.checks import FloatArray
 from takeup.errors import InputError
-from takeup.evidence import Event, Evidence, Index
-from takeup.policies.allocation import Allocation
-from takeup.policies.arms import Credit, Rows, argmax, credited, gain, here
+from takeup.evidence import Evidence, Index
+from takeup.policies.arms import BANDITS, Credit, Rows, credited, gain, here
+from takeup.policies.base import FromEvidence
+from takeup.policies.beliefs import Beliefs, Exact
+from takeup.policies.card import Card, OneOf, Real, Variant
 from takeup.randomness import Random
 from takeup.space import Space
 
 Decay: TypeAlias = Literal["none", "logarithmic", "harmonic"]
 """How the probability to explore falls: not at all, as ε / log t, or as ε K / t."""
 
+AUER = "Auer, Cesa-Bianchi & Fischer (2002)"
+
 HALVINGS = 32
 """How often the interval that holds an index of KL-UCB is halved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class IndexBandit(Rows):
+class IndexBandit(FromEvidence, Rows):
     """What the members share: a score for each arm, and the highest one wins, ties at random.
 
     Rewards are utilities rescaled to [0, 1]. An arm with pulls n and mean reward m has the index i(m, n, t), where
     t = 1 + Σ n. What it proposes is a function of the evidence and, for ties, of the stream.
     """
 
-    live: ClassVar[bool] = True
     credit: ClassVar[Credit] = "chosen"
 
     @abstractmethod
@@ -44,31 +46,18 @@ class IndexBandit(Rows):
             space.complying(self.name)
         return Evidence.empty(space, batch)
 
-    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
-        """The arm of the highest index."""
-        return self.choose(credited(state, self.credit), state.space, context, rng)
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
+        """What it makes of the outcomes that are credited to each arm."""
+        return self.believe(credited(evidence, self.credit), evidence.space, context)
 
-    def learn(self, state: Evidence, event: Event, rng: Random) -> Evidence:
-        """The evidence with one more decision."""
-        return state.record(event)
+    def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
+        """One for the highest index, shared by those that tie."""
+        return self.highest(table, space, context)
 
-    def report(self, state: Evidence, before: Event, after: Event, rng: Random) -> Evidence:
-        """The evidence with a decision moved."""
-        return state.move(before, after)
-
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 0) -> Allocation:
-        """The probability of each proposal, exactly: one for the highest index, shared by those that tie."""
-        return self.weigh(credited(evidence, self.credit), evidence.space, context, rng, draws)
-
-    def choose(self, table: FloatArray, space: Space, context: Index, rng: Random) -> IntArray:
-        """The arm of the highest index."""
-        return argmax(self.scores(table, space, context), rng)
-
-    def weigh(self, table: FloatArray, space: Space, context: int, rng: np.random.Generator, draws: int) -> Allocation:
+    def highest(self, table: FloatArray, space: Space, context: Index) -> Exact:
         """One for the highest index, shared by those that tie."""
         score = self.scores(table, space, context)
-        best = score == score.max()
-        return Allocation(best / best.sum(), np.zeros(best.size), draws=0)
+        return Exact.tied(score == score.max(axis=-1, keepdims=True))
 
     def scores(self, table: FloatArray, space: Space, context: Index) -> FloatArray:
         """The index of every arm for a unit with this context; shape (.., Kz)."""
@@ -96,17 +85,17 @@ class UCB1(IndexBandit):
         optimism: how many imagined pulls with the best reward every arm begins with.
     """
 
+    card: ClassVar[Card] = Card(
+        name="UCB1",
+        family="bandits",
+        source=AUER,
+        compliance="not used",
+        variants=(Variant("The most promising within its uncertainty; never by chance."),),
+        parameters={"exploration": Real(above=0), "optimism": Real(least=0)},
+        kernels=BANDITS,
+    )
     exploration: float = 2.0
     optimism: float = 0.0
-
-    def __post_init__(self) -> None:
-        checks.positive("exploration", self.exploration)
-        _at_least_zero("optimism", self.optimism)
-
-    @property
-    def name(self) -> str:
-        """UCB1."""
-        return "UCB1"
 
     @property
     def imagined(self) -> float:
@@ -131,15 +120,16 @@ class KLUCB(IndexBandit):
         constant: c; 3 in the proof, 0 in practice.
     """
 
+    card: ClassVar[Card] = Card(
+        name="KL-UCB",
+        family="bandits",
+        source="Garivier & Cappé (2011)",
+        compliance="not used",
+        variants=(Variant("As UCB1, with a sharper bound."),),
+        parameters={"constant": Real(least=0)},
+        kernels=BANDITS,
+    )
     constant: float = 0.0
-
-    def __post_init__(self) -> None:
-        _at_least_zero("constant", self.constant)
-
-    @property
-    def name(self) -> str:
-        """KL-UCB."""
-        return "KL-UCB"
 
     def score(self, mean: FloatArray, pulls: FloatArray, time: FloatArray) -> FloatArray:
         """The largest q, by halving [m, 1]."""
@@ -164,15 +154,16 @@ class BayesUCB(IndexBandit):
         alpha: the prior, Beta(α, α).
     """
 
+    card: ClassVar[Card] = Card(
+        name="Bayes-UCB",
+        family="bandits",
+        source="Kaufmann, Cappé & Garivier (2012)",
+        compliance="not used",
+        variants=(Variant("As UCB1, with a quantile of what is believed."),),
+        parameters={"alpha": Real(above=0)},
+        kernels=BANDITS,
+    )
     alpha: float = 1.0
-
-    def __post_init__(self) -> None:
-        checks.positive("alpha", self.alpha)
-
-    @property
-    def name(self) -> str:
-        """Bayes-UCB."""
-        return "Bayes-UCB"
 
     def score(self, mean: FloatArray, pulls: FloatArray, time: FloatArray) -> FloatArray:
         """The quantile."""
@@ -192,22 +183,23 @@ class EpsilonGreedy(IndexBandit):
         optimism: how many imagined pulls with the best reward every arm begins with.
     """
 
+    card: ClassVar[Card] = Card(
+        name="epsilon-greedy",
+        family="bandits",
+        source=AUER,
+        compliance="not used",
+        variants=(Variant("The best so far, and now and then any other."),),
+        parameters={"epsilon": Real(least=0), "decay": OneOf(get_args(Decay)), "optimism": Real(least=0)},
+        kernels=BANDITS,
+    )
     epsilon: float = 0.1
     decay: Decay = "none"
     optimism: float = 0.0
 
     def __post_init__(self) -> None:
-        _at_least_zero("epsilon", self.epsilon)
-        _at_least_zero("optimism", self.optimism)
-        if self.decay not in get_args(Decay):
-            raise InputError("decay", repr(self.decay), f"one of {', '.join(get_args(Decay))}")
+        IndexBandit.__post_init__(self)
         if self.decay == "none" and self.epsilon > 1:
             raise InputError("epsilon", self.epsilon, "a probability between 0 and 1", "or choose a decay")
-
-    @property
-    def name(self) -> str:
-        """epsilon-greedy."""
-        return "epsilon-greedy"
 
     @property
     def imagined(self) -> float:
@@ -218,18 +210,11 @@ class EpsilonGreedy(IndexBandit):
         """The mean."""
         return np.where(pulls > 0, mean, np.inf)
 
-    def choose(self, table: FloatArray, space: Space, context: Index, rng: Random) -> IntArray:
-        """Any arm with probability ε, else the best."""
-        rate = self.rate(table, context)
-        best = argmax(self.scores(table, space, context), rng)
-        explores = rng.random(rate.shape) < rate
-        return np.asarray(np.where(explores, rng.integers(len(space.proposals), size=rate.shape), best))
-
-    def weigh(self, table: FloatArray, space: Space, context: int, rng: np.random.Generator, draws: int) -> Allocation:
+    def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
         """ε / K each, and the rest for the best."""
-        rate = self.rate(table, context)
-        best = IndexBandit.weigh(self, table, space, context, rng, draws).probability
-        return Allocation(rate / best.size + (1 - rate) * best, np.zeros(best.size), draws=0)
+        rate = self.rate(table, context)[..., np.newaxis]
+        best = self.highest(table, space, context).probability
+        return Exact(rate / best.shape[-1] + (1 - rate) * best)
 
     def rate(self, table: FloatArray, context: Index) -> FloatArray:
         """The probability to explore now."""
@@ -242,11 +227,6 @@ class EpsilonGreedy(IndexBandit):
             return np.asarray(np.minimum(1, self.epsilon * arms / time))
         log = np.log(time)
         return np.asarray(np.minimum(1, np.divide(self.epsilon, log, out=np.ones_like(log), where=log > 0)))
-
-
-def _at_least_zero(argument: str, value: float) -> None:
-    if checks.real(argument, value).min() < 0:
-        raise InputError(argument, value, "a number of at least 0")
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:

@@ -7,15 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError, UnsuitableError
-from takeup.evidence import Event, Evidence, Index
-from takeup.policies.allocation import Allocation
-from takeup.policies.arms import Credit, argmax
+from takeup.errors import UnsuitableError
+from takeup.evidence import Evidence, Index
+from takeup.policies.arms import BANDITS, Credit
+from takeup.policies.base import FromEvidence
+from takeup.policies.beliefs import Beliefs, Exact
+from takeup.policies.card import Card, OneOf, Real, Variant
 from takeup.policies.indices import UCB1
 from takeup.randomness import Random
-from takeup.space import Space
+from takeup.space import UNSEEN, Space
+
+KALLUS = "Kallus (2018)"
 
 Schedule: TypeAlias = Literal["decay", "fixed", "adaptive"]
 """When to explore: at random with a falling probability, or whenever a proposal has been made too rarely."""
@@ -28,10 +31,15 @@ SINGULAR = 1e-6
 class UCBITT(UCB1):
     """UCB by intention to treat: Kallus (2018). It is UCB1 on proposals, by the name that it has in that paper."""
 
-    @property
-    def name(self) -> str:
-        """UCB-ITT."""
-        return "UCB-ITT"
+    card: ClassVar[Card] = Card(
+        name="UCB-ITT",
+        family="instruments",
+        source=KALLUS,
+        compliance="not used",
+        variants=(Variant("UCB1 by intention to treat."),),
+        parameters=UCB1.card.parameters,
+        kernels=BANDITS,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,10 +48,16 @@ class UCBAT(UCB1):
 
     credit: ClassVar[Credit] = "actual"
 
-    @property
-    def name(self) -> str:
-        """UCB-AT."""
-        return "UCB-AT"
+    card: ClassVar[Card] = Card(
+        name="UCB-AT",
+        family="instruments",
+        source=KALLUS,
+        compliance="needed",
+        ignorable=True,
+        variants=(Variant("UCB1 that credits what was done; can be wrong for ever."),),
+        parameters=UCB1.card.parameters,
+        kernels=BANDITS,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +80,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TwoStage:
+class TwoStage(FromEvidence):
     """Two-stage least squares for the best treatment: Kallus (2018).
 
     Where every type of unit gains as much from one action over another, v = Π μ: the values of the proposals are the
@@ -87,21 +101,34 @@ class TwoStage:
             singular matrices alone, as in the paper.
     """
 
+    card: ClassVar[Card] = Card(
+        name="2SLS",
+        family="instruments",
+        source=KALLUS,
+        compliance="needed",
+        variants=(
+            Variant(
+                "Uses proposals as an instrument: what an action does to those whom proposals move; explores less and"
+                " less.",
+                {"schedule": "decay"},
+            ),
+            Variant("As 2SLS-decay, exploring equally often for ever."),
+            Variant("As 2SLS-decay, exploring as far as is still unclear.", {"schedule": "adaptive"}),
+        ),
+        parameters={
+            "schedule": OneOf(get_args(Schedule)),
+            "rate": Real(above=0),
+            "gamma": Real(above=0),
+            "psi": Real(above=0, optional=True),
+            "confidence": Real(above=0, below=1, optional=True),
+        },
+        kernels=("takeup.simulation.kernels.two_stage",),
+    )
     schedule: Schedule = "fixed"
     rate: float = 0.1
     gamma: float = 20.0
     psi: float | None = None
     confidence: float | None = 0.95
-    live: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.schedule not in get_args(Schedule):
-            raise InputError("schedule", repr(self.schedule), f"one of {', '.join(get_args(Schedule))}")
-        for name in ("rate", "gamma", "psi"):
-            if getattr(self, name) is not None:
-                checks.positive(name, getattr(self, name))
-        if self.confidence is not None and not 0 < checks.real("confidence", self.confidence) < 1:
-            raise InputError("confidence", self.confidence, "a probability between 0 and 1, or None")
 
     @property
     def name(self) -> str:
@@ -118,32 +145,13 @@ class TwoStage:
             )
         return Evidence.empty(space, batch)
 
-    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """The proposal of the best action, or one that is due for exploration."""
-        made, wants, explore = self._plan(state, context)
-        arms = made.shape[-1]
-        exploit = argmax(wants, rng)
-        if self.schedule == "decay":
-            other = rng.integers(arms, size=explore.shape)
-        else:
-            other = argmax(-made.astype(np.float64), rng)
-        return np.where(rng.random(explore.shape) < explore, other, exploit)
-
-    def learn(self, state: Evidence, event: Event, rng: Random) -> Evidence:
-        """The evidence with one more decision."""
-        return state.record(event)
-
-    def report(self, state: Evidence, before: Event, after: Event, rng: Random) -> Evidence:
-        """The evidence with a decision moved."""
-        return state.move(before, after)
-
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 0) -> Allocation:
-        """The probability of each proposal, exactly."""
         made, wants, explore = self._plan(evidence, context)
-        best = wants == wants.max()
-        rarest = made == made.min() if self.schedule != "decay" else np.ones(made.size, dtype=bool)
-        p = explore * rarest / rarest.sum() + (1 - explore) * best / best.sum()
-        return Allocation(p, np.zeros(p.size), draws=0)
+        due = made >= 0 if self.schedule == "decay" else made == made.min(axis=-1, keepdims=True)
+        best = Exact.tied(wants == wants.max(axis=-1, keepdims=True)).probability
+        other, share = Exact.tied(due).probability, explore[..., np.newaxis]
+        return Exact(share * other + (1 - share) * best)
 
     def estimate(self, evidence: Evidence, context: int = 0) -> Estimate:
         """The means of the actions, or why they are withheld."""
@@ -160,9 +168,12 @@ class TwoStage:
         return Estimate(mean, float(smallest), float(lower), abstains, reason)
 
     def _plan(self, evidence: Evidence, context: Index) -> tuple[IntArray, FloatArray, FloatArray]:
-        """How often each proposal was made, what the estimate wants, and the probability to explore."""
+        """How often each proposal was made, what the estimate wants, and the probability to explore.
+
+        As for every policy, a decision of which nothing is known yet does not count.
+        """
         there = evidence.at(context)
-        made = there.counts.sum(axis=(-2, -1))[..., 0, :]
+        made = (there.counts.sum(axis=(-2, -1)) - there.counts[..., UNSEEN, UNSEEN])[..., 0, :]
         mean, smallest, _, _ = self._solve(there)
         unknown = np.asarray(np.isnan(mean).any(axis=-1))
         time = 1.0 + made.sum(axis=-1)

@@ -1,6 +1,7 @@
 """Thompson sampling that knows what people were about to do: intent as context."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,13 +9,17 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError, UnsuitableError
-from takeup.evidence import Evidence, Index, at_context
-from takeup.policies.allocation import Allocation, from_draws
-from takeup.policies.arms import gain, one_hot
-from takeup.policies.conjugate import TS
+from takeup.evidence import Evidence, Index
+from takeup.policies.allocation import Allocation
+from takeup.policies.arms import BANDITS, credited, gain, one_hot
+from takeup.policies.beliefs import Beliefs, Blocks
+from takeup.policies.card import Card, Positive, Variant
+from takeup.policies.conjugate import TS, TWO_ARMS
 from takeup.posterior import Posterior
 from takeup.randomness import Random
 from takeup.space import Space
+
+BAREINBOIM = "Bareinboim, Forney & Pearl (2015)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,10 +32,15 @@ class IntentTS(TS):
     overrule it.
     """
 
-    @property
-    def name(self) -> str:
-        """TS-Intent."""
-        return "TS-Intent"
+    card: ClassVar[Card] = Card(
+        name="TS-Intent",
+        family="intents",
+        source=BAREINBOIM,
+        compliance="not used",
+        variants=(Variant("Thompson sampling by what people would do by themselves; contexts must be these intents."),),
+        parameters={"alpha": Positive()},
+        kernels=TWO_ARMS,
+    )
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; refuses a space whose contexts are not the proposals."""
@@ -38,8 +48,28 @@ class IntentTS(TS):
         return TS.start(self, space, batch)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighed(Blocks):
+    """Blocks whose draws, rescaled to [0, 1], are multiplied by a weight before they are compared.
+
+    Attributes:
+        weight: of each proposal; shape (.., Kz).
+    """
+
+    weight: FloatArray
+
+    def scores(self, rng: Random, draws: int | None = None) -> FloatArray:
+        """The draws, weighed."""
+        low, high = self.posterior.utility.min(), self.posterior.utility.max()
+        return np.asarray((self.values(rng, draws) - low) / (high - low) * self.weight)
+
+    def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
+        """From draws."""
+        return Beliefs.allocation(self, rng, draws)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CausalTS(TS):
+class CausalTS(IntentTS):
     """Causal Thompson sampling, TS^C: Bareinboim, Forney & Pearl (2015), as in the authors' code.
 
     TS by intent, with two additions. What was observed of people who were left alone is the prior of following one's
@@ -54,17 +84,16 @@ class CausalTS(TS):
             is then the posterior mean of following.
     """
 
+    card: ClassVar[Card] = Card(
+        name="TS-Causal",
+        family="intents",
+        source=BAREINBOIM,
+        compliance="not used",
+        variants=(Variant("As TS-Intent, and takes what people do by themselves into account."),),
+        parameters={"alpha": Positive()},
+        kernels=BANDITS,
+    )
     observed: ArrayLike | None = None
-
-    @property
-    def name(self) -> str:
-        """TS-Causal."""
-        return "TS-Causal"
-
-    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
-        """No evidence yet; refuses a space whose contexts are not the proposals."""
-        intents(space, self.name)
-        return TS.start(self, space, batch)
 
     def prior(self, space: Space) -> Posterior:
         """Dir(α) for each intent and proposal, and what was observed where they are one."""
@@ -83,17 +112,15 @@ class CausalTS(TS):
             raise InputError("observed", self.observed, "counts of at least 0, and some outcome for every intent")
         return counts
 
-    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
-        """argmax_z of a draw times its weight."""
-        return self.choose(state.proposed_outcomes.astype(np.float64), state.space, context, rng)
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
+        """The blocks by intent, with a weight for each draw."""
+        return self.believe(credited(evidence, "chosen"), evidence.space, context)
 
-    def choose(self, table: FloatArray, space: Space, context: Index, rng: Random) -> IntArray:
+    def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
         """The same from a table of outcomes by intent and proposal."""
-        posterior = self.prior(space).at(context).plus(at_context(table, context, trailing=3))
-        reward = gain(space)
-        draw = posterior.sample(rng).outcome[..., 0, :, :] @ reward
-        mean = posterior.mean().outcome[..., 0, :, :] @ reward
-        return np.asarray((draw * self.weights(mean, space, context)).argmax(axis=-1))
+        posterior = self.blocks(table, space, context)
+        mean = posterior.mean().outcome[..., 0, :, :] @ gain(space)
+        return Weighed(posterior, self.weights(mean, space, context))
 
     def weights(self, mean: FloatArray, space: Space, context: Index) -> FloatArray:
         """What each draw is multiplied by, given the posterior means; shape (.., Kz)."""
@@ -107,16 +134,6 @@ class CausalTS(TS):
         for_others = np.where(better | (own == 1), 1.0, bias)
         for_own = np.where(better, bias, 1.0).min(axis=-1, keepdims=True)
         return np.where(own == 1, for_own, for_others)
-
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
-        """The probability of each proposal, from draws."""
-        return self.weigh(evidence.proposed_outcomes.astype(np.float64), evidence.space, context, rng, draws)
-
-    def weigh(self, table: FloatArray, space: Space, context: int, rng: np.random.Generator, draws: int) -> Allocation:
-        """The probability of each proposal, from draws, given a table."""
-        draws = checks.whole("draws", draws, least=1)
-        found = self.choose(np.broadcast_to(table, (draws, *table.shape)), space, np.full(draws, context), rng)
-        return from_draws(found, len(space.proposals))
 
 
 def intents(space: Space, who: str) -> IntArray:

@@ -5,20 +5,44 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.evidence import Event, Evidence, Index, at_context
 from takeup.inference import gibbs, meanfield
 from takeup.inference.ascent import MAX_EVALUATIONS, TOLERANCE
 from takeup.inference.meanfield import Fit
-from takeup.policies.allocation import Allocation, from_draws
-from takeup.policies.conjugate import TSObs
+from takeup.policies.base import Carded, prior_at
+from takeup.policies.beliefs import Beliefs
+from takeup.policies.card import Card, OneOf, Positive, Real, Variant, Whole
+from takeup.policies.conjugate import STIRN, TSObs
 from takeup.posterior import Posterior
 from takeup.randomness import Random
 from takeup.space import Space
 
 Inference: TypeAlias = Literal["meanfield", "gibbs"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chains(Beliefs):
+    """The exact posterior in the limit of many sweeps: every draw is the end of a Gibbs chain of its own.
+
+    Attributes:
+        prior: of one context.
+        evidence: of one context.
+        sweeps: how many each chain takes.
+    """
+
+    prior: Posterior
+    evidence: Evidence
+    sweeps: int
+
+    def values(self, rng: Random, draws: int | None = None) -> FloatArray:
+        """E[r given x, z, θ] at the end of a chain for each draw."""
+        counts = self.evidence.counts
+        if draws is not None:
+            counts = np.broadcast_to(counts, (draws, *counts.shape))
+        blocks = gibbs.draw(self.prior, Evidence(self.evidence.space, counts), rng, self.sweeps)
+        return blocks.sample_values(rng)[..., 0, :]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,6 +67,37 @@ class TSLat(TSObs):
         max_evaluations: how many evaluations a fit may take.
     """
 
+    card: ClassVar[Card] = Card(
+        name="TS-Lat",
+        family="Thompson sampling",
+        source=f"{STIRN}, section 3.4",
+        compliance="used where seen",
+        ignorable=True,
+        variants=(
+            Variant("As TS-Obs, and fills in what was done where nobody reported it."),
+            Variant(
+                "As TS-Lat-0, after 40 outcomes in each context during which it explores evenly.",
+                {"soft_start": 40},
+                common=True,
+            ),
+            Variant(
+                "As TS-Lat-0 by random sampling instead of an approximation: exact and slow.",
+                {"inference": "gibbs"},
+                slow=True,
+            ),
+        ),
+        parameters={
+            "alpha": Positive(),
+            "beta": Positive(),
+            "inference": OneOf(get_args(Inference)),
+            "sweeps": Whole(1, 100_000),
+            "soft_start": Whole(0, 10**9),
+            "restarts": Whole(1, 1_000),
+            "tolerance": Real(above=0),
+            "max_evaluations": Whole(3, 10**6),
+        },
+        kernels=("takeup.simulation.kernels.latent", "takeup.simulation.kernels.gibbs"),
+    )
     inference: Inference = "meanfield"
     sweeps: int = gibbs.SWEEPS
     soft_start: int = 0
@@ -50,39 +105,31 @@ class TSLat(TSObs):
     tolerance: float = TOLERANCE
     max_evaluations: int = MAX_EVALUATIONS
 
-    def __post_init__(self) -> None:
-        if self.inference not in get_args(Inference):
-            raise InputError("inference", repr(self.inference), f"one of {', '.join(get_args(Inference))}")
-        checks.whole("sweeps", self.sweeps, least=1)
-        checks.whole("soft_start", self.soft_start, least=0)
-        checks.whole("restarts", self.restarts, least=1)
-        checks.whole("max_evaluations", self.max_evaluations, least=3)
-        checks.positive("tolerance", self.tolerance)
-
     @property
     def name(self) -> str:
         """TS-Lat-M, as the paper writes it, and how it infers where that is not the paper's way."""
         return f"TS-Lat-{self.soft_start}" + (" Gibbs" if self.inference == "gibbs" else "")
 
+    @property
+    def fractional(self) -> bool:
+        """Gibbs sampling places whole decisions."""
+        return self.inference == "meanfield"
+
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """q(μ) q(π), the mean-field approximation of the posterior; or the blocks given one Gibbs draw of the actions.
 
-        Either way a World that is sampled from them is what a decision rests on.
+        Either way a World that is sampled from them is what a decision rests on. Of Gibbs sampling one such World is a
+        draw from the posterior; the blocks as a whole are not the posterior, which `beliefs` draws from.
         """
         if self.inference == "gibbs":
             return gibbs.draw(prior, self.used(evidence), rng, self.sweeps)
         return self.fit(prior, evidence, rng)[0]
 
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
-        """The probability of each proposal; of Gibbs sampling from this many chains, each of them a decision."""
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
+        """The fitted blocks of one context, or a chain for each draw."""
         if self.inference == "meanfield":
-            return TSObs.allocation(self, evidence, context, rng, draws)
-        draws = checks.whole("draws", draws, least=1)
-        here = evidence.at(context)
-        chains = np.broadcast_to(here.counts, (draws, *here.counts.shape))
-        prior = self.prior(evidence.space).at(context)
-        best = self.update(prior, Evidence(here.space, chains), rng).sample(rng).value()[..., 0, :].argmax(axis=-1)
-        return from_draws(best, len(evidence.space.proposals))
+            return TSObs.beliefs(self, evidence, context, rng)
+        return Chains(prior_at(self, evidence.space, context), self.used(evidence.at(context)), self.sweeps)
 
     def fit(self, prior: Posterior, evidence: Evidence, rng: Random) -> tuple[Posterior, Fit]:
         """The mean-field approximation, whatever `inference` says, and how the fit went."""
@@ -114,19 +161,31 @@ class Warm:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WarmTSLat:
+class WarmTSLat(Carded):
     """TS-Lat whose fits go on from the last one: faster, and for simulations alone, as it depends on the path.
 
     Attributes:
         latent: the TS-Lat whose parameters it takes; its restarts are not used.
     """
 
+    card: ClassVar[Card] = Card(
+        name="TS-Lat warm",
+        family="Thompson sampling",
+        source=f"{STIRN}, section 3.4",
+        compliance="used where seen",
+        ignorable=True,
+        variants=(Variant("As TS-Lat-0, each fit going on from the last one: faster."),),
+        kernels=("takeup.simulation.kernels.latent",),
+    )
     latent: TSLat = TSLat()
-    live: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.latent.inference != "meanfield":
-            raise InputError("latent", self.latent.name, "a TSLat(inference='meanfield'): Gibbs chains start cold")
+        if not isinstance(self.latent, TSLat) or self.latent.inference != "meanfield":
+            raise InputError(
+                "latent",
+                getattr(self.latent, "name", repr(self.latent)),
+                "a TSLat(inference='meanfield'): Gibbs chains start cold",
+            )
 
     @property
     def name(self) -> str:

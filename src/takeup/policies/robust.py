@@ -1,8 +1,8 @@
 """Thompson sampling that is right whether or not compliance is ignorable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,17 +10,38 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.evidence import Event, Evidence, Index
+from takeup.evidence import Evidence, Index, at_context
 from takeup.inference.pooling import SHARED, Pooled, believe
-from takeup.policies.allocation import Allocation, from_draws
+from takeup.policies.base import FromEvidence, prior_at
+from takeup.policies.beliefs import Beliefs
+from takeup.policies.card import Card, Positive, Real, Variant
 from takeup.policies.conjugate import TSObs
 from takeup.posterior import Posterior
+from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
 
+MOST_POOLED = 10_000
+"""The greatest strength of a model: what it costs grows with it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sharing(Beliefs):
+    """Blocks within models of how far proposals share their outcomes.
+
+    Attributes:
+        pooled: of one context.
+    """
+
+    pooled: Pooled
+
+    def values(self, rng: Random, draws: int | None = None) -> FloatArray:
+        """E[r given x, z] in draws of a model and of the blocks within it."""
+        return self.pooled.sample(rng, draws).value()[..., 0, :]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TSRobust:
+class TSRobust(FromEvidence):
     """Thompson sampling over how far proposals share their outcomes, action by action.
 
     TS-Obs takes it that the outcome of an action does not depend on what was proposed. Here that is one model of
@@ -48,23 +69,44 @@ class TSRobust:
         shared: the prior probability that all proposals share the outcomes of an action; 1 is TS-Obs.
         pooled: the strengths κ of the other models, equally probable: 0 shares nothing, more shares more.
         sharpness: the power to which the evidence of a model is taken; 1 is Bayesian model averaging.
+        pilot: n[x, z, a, y], what a pilot saw, with a last slot of y for outcomes that it did not; `informed` fills it
+            in. It counts as evidence does, so the models are weighed by it, too.
     """
 
+    card: ClassVar[Card] = Card(
+        name="TS-Robust",
+        family="Thompson sampling",
+        source="takeup",
+        compliance="needed",
+        variants=(
+            Variant(
+                "As TS-Obs as long as the data allow it, and as TS where those who comply are unlike the others.",
+                common=True,
+            ),
+        ),
+        parameters={
+            "alpha": Positive(),
+            "beta": Positive(),
+            "shared": Real(least=0, most=1),
+            "sharpness": Real(above=0, most=1_000),
+        },
+        kernels=("takeup.simulation.kernels.robust",),
+    )
     alpha: ArrayLike = 1.0
     beta: ArrayLike = 1.0
     shared: float = 0.3
     pooled: Sequence[int] = (64, 8, 0)
     sharpness: float = 3.0
-    live: ClassVar[bool] = True
+    pilot: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        if checks.real("shared", self.shared).ndim or not 0 <= self.shared <= 1:
-            raise InputError("shared", self.shared, "a probability between 0 and 1")
+        FromEvidence.__post_init__(self)
+        if isinstance(self.pooled, str) or not isinstance(self.pooled, Sequence | np.ndarray):
+            raise InputError("pooled", repr(self.pooled), "a list of strengths")
         pooled = tuple(checks.whole("pooled", strength, least=0) for strength in self.pooled)
-        if len(set(pooled)) < len(pooled) or (self.shared < 1 and not pooled):
-            raise InputError("pooled", list(pooled), "different strengths, at least one unless shared is 1")
-        if not checks.positive("sharpness", self.sharpness).ndim == 0:
-            raise InputError("sharpness", self.sharpness, "one number above 0")
+        if len(set(pooled)) < len(pooled) or (self.shared < 1 and not pooled) or max(pooled, default=0) > MOST_POOLED:
+            allowed = f"different strengths of at most {MOST_POOLED}, at least one unless shared is 1"
+            raise InputError("pooled", list(pooled), allowed)
         object.__setattr__(self, "pooled", pooled)
 
     @property
@@ -90,41 +132,42 @@ class TSRobust:
         """The blocks of TS-Obs: Dir(α) for each action and Dir(β) for each proposal."""
         return TSObs(alpha=self.alpha, beta=self.beta).prior(space)
 
+    def informed(self, prior: Prior) -> Self:
+        """With the pilot's decisions whose compliance was seen, by proposal and action, on top of any before."""
+        before = self._pilot(prior.space)
+        return replace(self, pilot=prior.seen_compliance if before is None else before + prior.seen_compliance)
+
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
-        """No evidence yet; checks that the priors fit the space."""
+        """No evidence yet; checks that the priors and the pilot fit the space."""
         self.prior(space)
+        self._pilot(space)
         return Evidence.empty(space, batch)
 
     def posterior(self, evidence: Evidence, rng: Random) -> Pooled:
-        """What the policy believes, given the evidence; the stream is not used."""
-        return self._update(self.prior(evidence.space), evidence)
+        """What is believed of every context, given the evidence; the stream is not used."""
+        return self._update(self.prior(evidence.space), evidence, self._pilot(evidence.space))
 
-    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
-        """argmax_z of E[r given x, z] in a draw from what is believed."""
-        value = self._at(state, context).sample(rng).value()
-        return np.asarray(value[..., 0, :].argmax(axis=-1))
-
-    def learn(self, state: Evidence, event: Event, rng: Random) -> Evidence:
-        """The evidence with one more decision."""
-        return state.record(event)
-
-    def report(self, state: Evidence, before: Event, after: Event, rng: Random) -> Evidence:
-        """The evidence with a decision moved."""
-        return state.move(before, after)
-
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
-        """The probability of each proposal for a unit with this context, from this many draws."""
-        draws = checks.whole("draws", draws, least=1)
-        best = self._at(evidence, context).sample(rng, draws).value()[..., 0, :].argmax(axis=-1)
-        return from_draws(best, len(evidence.space.proposals))
-
-    def _at(self, evidence: Evidence, context: Index) -> Pooled:
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """What is believed of one context."""
-        return self._update(self.prior(evidence.space).at(context), evidence.at(context))
+        pilot = self._pilot(evidence.space)
+        here = None if pilot is None else at_context(pilot, context, trailing=4)
+        return Sharing(self._update(prior_at(self, evidence.space, context), evidence.at(context), here))
 
-    def _update(self, prior: Posterior, evidence: Evidence) -> Pooled:
-        outcomes = evidence.counts[..., :-1, :-1]
-        return believe(prior, outcomes, evidence.compliance, self.models, self.log_prior, self.sharpness)
+    def _pilot(self, space: Space) -> FloatArray | None:
+        """The pilot's counts, checked."""
+        if self.pilot is None:
+            return None
+        counts = checks.real("pilot", self.pilot)
+        x, z, a, y = space.shape
+        if counts.shape != (x, z, a, y + 1) or counts.min() < 0:
+            axes = "context, proposal, implemented, outcome or UNSEEN"
+            raise InputError("pilot", f"shape {counts.shape}", f"counts of shape {(x, z, a, y + 1)}, the axes: {axes}")
+        return counts
+
+    def _update(self, prior: Posterior, evidence: Evidence, pilot: FloatArray | None) -> Pooled:
+        seen = evidence.counts[..., :-1, :]
+        counts: IntArray | FloatArray = seen if pilot is None else seen + pilot
+        return believe(prior, counts[..., :-1], counts.sum(axis=-1), self.models, self.log_prior, self.sharpness)
 
 
 _DEFAULTS = TSRobust()

@@ -1,18 +1,57 @@
 """Top-two Thompson sampling: to find the best proposal rather than to earn while looking."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from takeup import checks
-from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError
-from takeup.evidence import Evidence, Index, at_context
-from takeup.policies.allocation import Allocation, allocate, from_draws
-from takeup.policies.arms import credited
+from takeup.checks import FloatArray
+from takeup.evidence import Evidence, Index
+from takeup.policies.allocation import Allocation
+from takeup.policies.arms import BANDITS, credited
+from takeup.policies.beliefs import Beliefs, Blocks
+from takeup.policies.card import Card, Positive, Real, Variant, Whole
 from takeup.policies.conjugate import TS
 from takeup.randomness import Random
 from takeup.space import Space
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Challenged(Blocks):
+    """Blocks from which a leader is drawn, and at times a challenger in its place.
+
+    Attributes:
+        leader: the probability that the leader is proposed.
+        resamples: how many further draws may be made for a challenger.
+    """
+
+    leader: float
+    resamples: int
+
+    def scores(self, rng: Random, draws: int | None = None) -> FloatArray:
+        """The draw that names the leader, or one that names the challenger."""
+        value = self.values(rng, draws)
+        first = value.argmax(axis=-1)
+        other = -value  # with two proposals the challenger is the other one
+        if value.shape[-1] > 2:
+            found = np.zeros(first.shape, dtype=bool)
+            for left in range(self.resamples, 0, -1):
+                again = self.values(rng, draws)
+                if left == 1:
+                    np.put_along_axis(again, first[..., np.newaxis], -np.inf, axis=-1)
+                new = ~found & (again.argmax(axis=-1) != first)
+                other = np.where(new[..., np.newaxis], again, other)
+                found = found | new
+        keeps = rng.random(first.shape) < self.leader
+        return np.where(keeps[..., np.newaxis], value, other)
+
+    def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
+        """Exact where TS has an exact one and there are two proposals, else from draws."""
+        if self.posterior.outcome.shape[-2] > 2:
+            return Beliefs.allocation(self, rng, draws)
+        best = Blocks(self.posterior).allocation(rng, draws)
+        share = self.leader * best.probability + (1 - self.leader) * best.probability[::-1]
+        return Allocation(share, abs(2 * self.leader - 1) * best.standard_error, best.draws)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,50 +69,24 @@ class TopTwo(TS):
             two proposals there is nothing to draw.
     """
 
+    card: ClassVar[Card] = Card(
+        name="TS-TopTwo",
+        family="bandits",
+        source="Russo (2016)",
+        compliance="not used",
+        variants=(
+            Variant("Thompson sampling between the best two: for knowing which is best rather than for those treated."),
+        ),
+        parameters={"alpha": Positive(), "leader": Real(above=0, most=1), "resamples": Whole(1, 10_000)},
+        kernels=BANDITS,
+    )
     leader: float = 0.5
     resamples: int = 20
 
-    def __post_init__(self) -> None:
-        checks.whole("resamples", self.resamples, least=1)
-        if not 0 < checks.real("leader", self.leader) <= 1:
-            raise InputError("leader", self.leader, "a probability above 0")
+    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
+        """The blocks of TS, with a leader and a challenger."""
+        return self.believe(credited(evidence, "chosen"), evidence.space, context)
 
-    @property
-    def name(self) -> str:
-        """TS-TopTwo."""
-        return "TS-TopTwo"
-
-    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
-        """The leader or the challenger."""
-        return self.choose(credited(state, "chosen"), state.space, context, rng)
-
-    def choose(self, table: FloatArray, space: Space, context: Index, rng: Random) -> IntArray:
-        """The leader or the challenger of an arm's table."""
-        posterior = self.prior(space).at(context).plus(at_context(table, context, trailing=3))
-        leader = posterior.sample(rng).value()[..., 0, :].argmax(axis=-1)
-        if len(space.proposals) == 2:
-            challenger = 1 - leader
-        else:
-            challenger = np.full_like(leader, -1)
-            for left in range(self.resamples, 0, -1):
-                value = posterior.sample(rng).value()[..., 0, :]
-                if left == 1:
-                    np.put_along_axis(value, leader[..., np.newaxis], -np.inf, axis=-1)
-                found = value.argmax(axis=-1)
-                challenger = np.where((challenger < 0) & (found != leader), found, challenger)
-        keeps = rng.random(np.shape(leader)) < self.leader
-        return np.asarray(np.where(keeps, leader, challenger))
-
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
-        """The probability of each proposal; exact where TS has an exact one and there are two proposals."""
-        return self.weigh(credited(evidence, "chosen"), evidence.space, context, rng, draws)
-
-    def weigh(self, table: FloatArray, space: Space, context: int, rng: np.random.Generator, draws: int) -> Allocation:
-        """The probability of each arm, given its table."""
-        if len(space.proposals) == 2:
-            best = allocate(self.prior(space).at(context).plus(at_context(table, context, trailing=3)), rng, draws)
-            share = self.leader * best.probability + (1 - self.leader) * best.probability[::-1]
-            return Allocation(share, abs(2 * self.leader - 1) * best.standard_error, best.draws)
-        draws = checks.whole("draws", draws, least=1)
-        many = np.broadcast_to(table, (draws, *table.shape))
-        return from_draws(self.choose(many, space, np.full(draws, context), rng), len(space.proposals))
+    def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
+        """The same of an arm's table."""
+        return Challenged(self.blocks(table, space, context), self.leader, self.resamples)

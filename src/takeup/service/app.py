@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -13,17 +14,15 @@ from starlette.exceptions import HTTPException
 from takeup.errors import TakeupError
 from takeup.live import trials
 from takeup.service import openapi, pages, problem
-from takeup.service.core import Service
-from takeup.service.gate import Gate
-from takeup.service.lane import Application
-from takeup.service.limiter import Limiter
+from takeup.service.fast_routes import Application, FastRoute
+from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.logs import RequestLog
 from takeup.service.metrics import Metrics
+from takeup.service.middleware import RequestMiddleware
 from takeup.service.pages.live_updates import LiveUpdates
 from takeup.service.pages.render.cache import RenderCache
-from takeup.service.quick import Quick
-from takeup.service.ring import KeyRing
 from takeup.service.routes import routes
+from takeup.service.service import Service
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
 from takeup.store import Store
@@ -46,13 +45,13 @@ def create_app(
     """
     opened = store or settings.store()
     readers = ThreadPoolExecutor(READERS, thread_name_prefix="takeup-reader")
-    ring = KeyRing(opened, readers, settings.key_seconds)
+    keys = KeyCache(opened, readers, settings.key_seconds)
     service = Service(
         settings,
         opened,
         readers,
-        ring,
-        Sessions(opened, readers, ring, settings.session_seconds, settings.key_seconds),
+        keys,
+        Sessions(opened, readers, keys, settings.session_seconds, settings.key_seconds),
         Limiter(settings.rate, settings.burst),
         Metrics(lambda: opened.queued),
     )
@@ -70,7 +69,7 @@ def create_app(
                 await ticking
             await updates.close()
             await cache.close()
-            await service.workbench.close()
+            await service.drafts.close()
             await asyncio.to_thread(opened.close)
             readers.shutdown()
 
@@ -86,11 +85,11 @@ def create_app(
     app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     for error in (HTTPException, RequestValidationError, TakeupError):
         app.add_exception_handler(error, problem.handle)
-    app.add_middleware(Gate, settings=settings, metrics=service.metrics, log=log)
+    middleware = partial(RequestMiddleware, settings=settings, metrics=service.metrics, log=log)
+    app.add_middleware(middleware)
     # Not include_router: it looks every route up twice, which decisions would pay for.
     app.router.routes.extend([*routes(), *pages.routes()])
-    quick = [route for route in routes() if isinstance(route, Quick)]
-    app.open_lane(quick, lambda inner: Gate(inner, settings=settings, metrics=service.metrics, log=log))
+    app.add_fast_routes([route for route in routes() if isinstance(route, FastRoute)], middleware)
     return app
 
 

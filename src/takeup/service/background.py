@@ -21,7 +21,7 @@ State = Literal["waiting", "running", "done", "failed"]
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class BackgroundJob:
     """A simulation on its way.
 
     Attributes:
@@ -54,9 +54,9 @@ class Background:
 
     def __init__(self) -> None:
         self._turn = asyncio.Semaphore(1)
-        self._jobs: set[Job] = set()
+        self._jobs: set[BackgroundJob] = set()
 
-    def start(self, module: str, content: Mapping[str, Any]) -> Job:
+    def start(self, module: str, content: Mapping[str, Any]) -> BackgroundJob:
         """Have a module of `takeup.live` do something, after those that were started before.
 
         Raises:
@@ -64,13 +64,13 @@ class Background:
         """
         if len(self._jobs) >= MOST_WAITING:
             raise Refused("too-many", "too many simulations are waiting; try again later", headers={"Retry-After": "5"})
-        job = Job()
+        job = BackgroundJob()
         self._jobs.add(job)
         job.task = asyncio.create_task(self._attend(job, module, content))
         job.task.add_done_callback(lambda _: self._ended(job))
         return job
 
-    def _ended(self, job: Job) -> None:
+    def _ended(self, job: BackgroundJob) -> None:
         """Nobody waits any more; a job that was ended before its turn says so too."""
         self._jobs.discard(job)
         if not job.over:
@@ -83,7 +83,7 @@ class Background:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _attend(self, job: Job, module: str, content: Mapping[str, Any]) -> None:
+    async def _attend(self, job: BackgroundJob, module: str, content: Mapping[str, Any]) -> None:
         try:
             async with self._turn, asyncio.timeout(SECONDS):
                 job.state = "running"
@@ -101,7 +101,7 @@ class Background:
             job.state = "done" if job.problem is None else "failed"
 
 
-async def _run(job: Job, module: str, content: Mapping[str, Any]) -> None:
+async def _run(job: BackgroundJob, module: str, content: Mapping[str, Any]) -> None:
     process = await asyncio.create_subprocess_exec(
         *running(module),
         stdin=asyncio.subprocess.PIPE,

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import tomllib
+from collections import Counter
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
@@ -74,8 +75,7 @@ def _depth(body: bytes) -> int:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise _malformed(f"the key {ascii(twice)[:100]} is there twice")
     return found
 

@@ -7,7 +7,7 @@ from takeup.logs import line
 
 
 class RequestLog:
-    """Straight to a stream: Python's logging would cost as much as the rest of the gate."""
+    """Straight to a stream: Python's logging would cost as much as the rest of the middleware."""
 
     def __init__(self, stream: IO[str] | None) -> None:
         self._stream = stream

@@ -3,6 +3,7 @@
 Times are microseconds since 1970, UTC.
 """
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Path
@@ -12,9 +13,8 @@ from takeup.live import Audit
 from takeup.service.keys import MOST_NAME as MOST_KEY_NAME
 from takeup.service.keys import MOST_TRIALS, Scope
 from takeup.service.problem import Problem
-from takeup.trial import Decision, Receipt
-from takeup.trial.asking import MOST_BATCH
-from takeup.trial.commands import MOST_NAME, MOST_REASON
+from takeup.trial import Ask, Decision, Receipt
+from takeup.trial.commands import MOST_BATCH, MOST_NAME, MOST_REASON
 from takeup.trial.reporting import MOST_NUMBER
 
 IDENTIFIER = r"^[a-z0-9][a-z0-9-]{0,63}$"
@@ -52,6 +52,11 @@ class UnitAsked(Strict):
     unit: Name
     context: Label | None = None
     occasion: Name | None = None
+
+    @property
+    def ask(self) -> Ask:
+        """As a trial takes it."""
+        return Ask(unit=self.unit, context=self.context, occasion=self.occasion)
 
 
 class UnitsAsked(Strict):
@@ -210,21 +215,15 @@ class AuditShown(BaseModel):
     @classmethod
     def of(cls, audit: Audit, *, blinded: bool) -> "AuditShown":
         """The findings, for a reader."""
-        difference = audit.difference
+        values, difference = asdict(audit), audit.difference
+        del values["difference"]
         shown = None if blinded else difference
         return cls(
-            trial=audit.trial,
+            **values,
             passed=audit.passed,
             where=None if difference is None else difference.where,
             expected=None if shown is None else shown.expected,
             found=None if shown is None else shown.found,
-            events=audit.events,
-            decisions=audit.decisions,
-            rederived=audit.rederived,
-            other_software=audit.other_software,
-            fallbacks=audit.fallbacks,
-            anchors=audit.anchors,
-            unanchored=audit.unanchored,
         )
 
 

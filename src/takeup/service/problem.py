@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from takeup import errors
-from takeup.errors import InputError, TakeupError
+from takeup.errors import NOTHING, InputError, TakeupError
+from takeup.specfile import allowed
 
 MEDIA = "application/problem+json"
 MOST_VALUE, MOST_DETAIL = 200, 1_000
@@ -106,7 +107,7 @@ def refused(error: Exception) -> Refused:
             kind = {404: "not-found", 405: "method"}.get(error.status_code, "malformed")
             return Refused(kind, str(error.detail), headers=error.headers)
         case InputError():
-            value = str(error.value)
+            value = None if error.value is None else str(error.value)
             return Refused("input", str(error), argument=error.argument, value=value, allowed=error.allowed)
         case TakeupError():
             kind = next(kind for type_, kind in _ERRORS if isinstance(error, type_))
@@ -140,12 +141,15 @@ def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
 
 
 def _invalid(error: RequestValidationError) -> Refused:
-    """The first thing that is wrong with a request."""
+    """The first thing that is wrong with a request, as an error of ours."""
     first = error.errors()[0]
     place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
     argument = ".".join(place) or "body"
-    value = "nothing" if first["type"] == "missing" else repr(first["input"])[:MOST_VALUE]
-    allowed = str(first["msg"]).removeprefix("Input should be ").removeprefix("Value error, ")
-    return Refused(
-        "input", f"{argument}: got {value}, expected {allowed}", argument=argument, value=value, allowed=allowed
-    )
+    value = repr(first["input"])[:MOST_VALUE]
+    match first["type"]:
+        case "missing":
+            return refused(InputError(argument, NOTHING, "a value"))
+        case "extra_forbidden":
+            words = f"{argument} is not a key that this request has; leave it out, or correct its name"
+            return refused(InputError(argument, value, "no such key", words=words))
+    return refused(InputError(argument, value, allowed(str(first["msg"]))))

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, delete, insert, select
 
+from takeup.service.key_cache import KeyCache
 from takeup.service.keys import ApiKey
-from takeup.service.ring import KeyRing
 from takeup.store import Store
 from takeup.store.schema import sessions
 
@@ -39,13 +39,13 @@ class Sessions:
     Args:
         store: where they are.
         readers: the threads that wait for the disk.
-        ring: the API keys.
+        keys: the API keys.
         seconds: how long a session lasts.
         stale: how long one that another process ended may still work here.
     """
 
-    def __init__(self, store: Store, readers: Executor, ring: KeyRing, seconds: float, stale: float) -> None:
-        self._store, self._readers, self._ring = store, readers, ring
+    def __init__(self, store: Store, readers: Executor, keys: KeyCache, seconds: float, stale: float) -> None:
+        self._store, self._readers, self._keys = store, readers, keys
         self.seconds, self._stale = seconds, stale
         self._known: dict[str, _Known] = {}
 
@@ -65,7 +65,7 @@ class Sessions:
             known = await self._read(hashed)
         if known is None or known.expires_at <= self._store.clock():
             return None
-        return await self._ring.get(known.key)
+        return await self._keys.get(known.key)
 
     async def end(self, token: str) -> None:
         """Sign out."""

@@ -2,11 +2,13 @@
 
 import ipaddress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from takeup.errors import InputError
-from takeup.live.writer import Opening
-from takeup.store import Store
+from takeup.live.anchors import anchored_writer
+from takeup.store import Store, shared
+from takeup.store.writer_process import WriterProcess
 
 DATABASE = "takeup.db"
 MEGABYTE = 1_000_000
@@ -75,8 +77,9 @@ class Settings:
             )
 
     def store(self) -> Store:
-        """The database."""
-        return Opening(self.database, self.anchors, self.anchor_key).store()
+        """The database, with a writer in a process of its own; in this one where nobody else may open it."""
+        opening = partial(anchored_writer, self.database, self.anchors, self.anchor_key)
+        return Store(self.database, writer=WriterProcess(opening) if shared(self.database) else opening())
 
     @property
     def loopback(self) -> bool:

@@ -1,15 +1,14 @@
 """The compiled engines: kernels on the CPU and on a GPU, behind the same call as the reference."""
 
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
-
-from takeup.errors import UnsuitableError
+from takeup.errors import InputError, UnsuitableError
 from takeup.policies import Policy
-from takeup.simulation.engine import Part, Progress, packed_type, silent
+from takeup.simulation.engine import Part, Progress, silent
 from takeup.simulation.kernels import choice, cpu, gpu
-from takeup.simulation.kernels.job import Result
+from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.reporting import Reporting
 from takeup.simulation.setup import Setup
@@ -17,6 +16,9 @@ from takeup.space import Space
 
 GRAIN = LANES
 """Replications that a kernel runs as one."""
+
+MOST = 2**31 - 1
+"""Counts are of 32 bits, and so are the numbers of replications and steps."""
 
 
 def available() -> bool:
@@ -35,27 +37,24 @@ def has_kernel(policy: Policy[Any], space: Space, reporting: Reporting = Reporti
 
 def run_cpu(setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
     """On all cores of this machine."""
-    return _part(setup, cpu.run(*_arguments(setup, policy, replications), **_options(setup, progress)))
+    return cpu.run(_layout(setup, policy, replications), replications, progress=progress)
 
 
 def run_gpu(setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
     """On one CUDA device."""
-    return _part(setup, gpu.run(*_arguments(setup, policy, replications), **_options(setup, progress)))
+    return gpu.run(_layout(setup, policy, replications), replications, progress=progress)
 
 
-def _arguments(setup: Setup, policy: Policy[Any], replications: range) -> tuple[Any, ...]:
-    return list(setup.environments.values()), policy, setup.horizon, replications, setup.seed
+def _layout(setup: Setup, policy: Policy[Any], replications: range) -> Layout:
+    """The arrays of a policy's simulation, made once; a block that came over the network has a setup of its own."""
+    if max(setup.horizon, replications.stop) > MOST:
+        raise InputError("horizon and replications", (setup.horizon, replications), f"at most {MOST} each")
+    for name, own in setup.policies.items():
+        if own is policy:
+            return _kept_layout(setup, name)
+    return Layout.of(setup, policy)
 
 
-def _options(setup: Setup, progress: Progress) -> dict[str, Any]:
-    return {
-        "reporting": setup.reporting,
-        "steps": setup.steps.tolist(),
-        "keep_decisions": setup.full,
-        "progress": progress,
-    }
-
-
-def _part(setup: Setup, result: Result) -> Part:
-    none = np.zeros((*result.regret.shape[:2], 0), dtype=packed_type(setup.space))
-    return Part(result.regret, result.pulls, none if result.decisions is None else result.decisions)
+@lru_cache(maxsize=64)
+def _kept_layout(setup: Setup, name: str) -> Layout:
+    return Layout.of(setup, setup.policies[name])

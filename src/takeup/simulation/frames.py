@@ -3,7 +3,7 @@
 import json
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from takeup.errors import InputError, MissingExtraError
 from takeup.simulation.setup import Setup
 from takeup.simulation.trace import QUANTILES, Trace
+from takeup.space import Axis
 
 try:
     import polars as pl
@@ -47,18 +48,9 @@ def curves(trace: Trace) -> pl.DataFrame:
 
 def decisions(trace: Trace) -> pl.DataFrame:
     """A row a decision, in names."""
-    if not trace.setup.full:
-        raise InputError("trace", "no decisions", "one of a simulation with record='full'")
-    space = trace.setup.space
-    indices = np.unravel_index(trace.decisions.ravel().astype(np.int64), space.shape)
     named = {
-        axis: pl.Series(np.array(labels)[index], dtype=pl.String)
-        for axis, labels, index in zip(
-            ("context", "proposal", "implemented", "outcome"),
-            (space.contexts, space.proposals, space.implemented, space.outcomes),
-            indices,
-            strict=True,
-        )
+        axis: pl.Series(np.array(trace.setup.space.names(axis))[index.ravel()], dtype=pl.String)
+        for axis, index in zip(get_args(Axis), trace.unpacked(), strict=True)
     }
     keys = _keys(trace)
     rows = keys.select(pl.all().repeat_by(trace.setup.horizon).explode())

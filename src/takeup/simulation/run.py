@@ -21,9 +21,16 @@ from takeup.space import Space
 EngineName: TypeAlias = Literal["auto", "reference", "cpu", "gpu", "dask"]
 Record: TypeAlias = Literal["summary", "curve", "full"]
 Environments: TypeAlias = Environment | Sequence[Environment] | Mapping[str, Environment]
+Policies: TypeAlias = Policy[Any] | Sequence[Policy[Any]] | Mapping[str, Policy[Any]]
 
 CURVE = 100
 """How many steps a curve has where they are not chosen."""
+
+MOST = 2**31 - 1
+"""The largest horizon, and the largest number of a replication: kernels count in 32 bits."""
+
+FUNCTIONS = ("name", "start", "propose", "learn", "report")
+"""What a policy must have to be simulated."""
 
 Value = TypeVar("Value")
 
@@ -51,7 +58,7 @@ class Plan:
 
 def simulate(
     environment: Environments,
-    policies: Policy[Any] | Sequence[Policy[Any]],
+    policies: Policies,
     horizon: int,
     replications: int | range,
     seed: int = 0,
@@ -70,8 +77,8 @@ def simulate(
     alone, not on what else runs beside it.
 
     Args:
-        environment: the truth, or several of one shape, by name or numbered from 0.
-        policies: one, or several with different names.
+        environment: the truth, or several of one shape, utility and intended actions, by name or numbered from 0.
+        policies: one or several, by name (`{"pilot": TS().informed(prior), "plain": TS()}`) or under their own names.
         horizon: T, how many units are met.
         replications: how many runs, or a range of their numbers, to run a part again or to add to one.
         seed: any whole number of at least 0.
@@ -101,7 +108,7 @@ def simulate(
 
 def plan(
     environment: Environments,
-    policies: Policy[Any] | Sequence[Policy[Any]],
+    policies: Policies,
     horizon: int,
     seed: int = 0,
     *,
@@ -112,13 +119,11 @@ def plan(
     scheduler: object = None,
 ) -> Plan:
     """Check what `simulate` is asked for; takes what it takes."""
-    horizon = checks.whole("horizon", horizon, least=1)
+    horizon = checks.whole("horizon", horizon, least=1, most=MOST)
     checks.whole("seed", seed, least=0)
     kept = _steps(record, steps, horizon)
-    environments = _named(environment)
-    chosen = {policy.name: policy for policy in _listed(policies)}
-    if not chosen or len(chosen) != len(_listed(policies)):
-        raise InputError("policies", [p.name for p in _listed(policies)], "at least one, all with different names")
+    environments = _environments(environment)
+    chosen = _policies(policies)
     space = next(iter(environments.values())).space
     for policy in chosen.values():
         policy.start(space)  # fails before the first minute, not after it
@@ -159,17 +164,40 @@ def _engine(
     return ("gpu", compiled.run_gpu) if name == "gpu" else ("cpu", compiled.run_cpu)
 
 
-def _named(environment: Environments) -> dict[str, Environment]:
-    if isinstance(environment, Mapping):
-        named = dict(environment)
-    else:
-        named = {str(i): each for i, each in enumerate(_listed(environment))}
+def _environments(given: Environments) -> dict[str, Environment]:
+    """The environments by name; no engine could tell their spaces apart, as all share the first one's."""
+    named = dict(given) if isinstance(given, Mapping) else {str(i): each for i, each in enumerate(_listed(given))}
     if not named:
         raise InputError("environment", "none", "at least one environment")
-    if len({each.space.shape for each in named.values()}) > 1:
-        shapes = {name: each.space.shape for name, each in named.items()}
-        raise MismatchError(f"environments run together must be of one shape; simulate these apart: {shapes}")
+    spaces = {name: each.space.structure for name, each in named.items()}
+    if len(set(spaces.values())) > 1:
+        raise MismatchError(
+            "environments run together must have one shape, utility and intended actions;"
+            f" simulate these one after the other: {spaces}"
+        )
     return named
+
+
+def _policies(given: Policies) -> dict[str, Policy[Any]]:
+    """The policies by name, all of them complete."""
+    listed = list(given.values()) if isinstance(given, Mapping) else _listed(given)
+    for policy in listed:
+        if isinstance(policy, type):
+            raise InputError("policies", f"the class {policy.__name__}", "a policy", f"write {policy.__name__}()")
+        missing = [name for name in FUNCTIONS if not hasattr(policy, name)]
+        if missing:
+            raise InputError(
+                "policies",
+                f"{type(policy).__name__} without {', '.join(missing)}",
+                f"policies with {', '.join(FUNCTIONS)}",
+                'docs/howto.md shows one under "A policy of your own"',
+            )
+    names = list(given) if isinstance(given, Mapping) else [policy.name for policy in listed]
+    if not listed or len(set(names)) < len(names):
+        raise InputError(
+            "policies", names or "none", "at least one, all with different names", "name them: {'one': .., 'other': ..}"
+        )
+    return dict(zip(names, listed, strict=True))
 
 
 def _listed(given: Value | Sequence[Value]) -> list[Value]:
@@ -177,11 +205,12 @@ def _listed(given: Value | Sequence[Value]) -> list[Value]:
 
 
 def _numbers(replications: int | range) -> range:
-    if isinstance(replications, range):
-        if replications.step != 1 or replications.start < 0 or not replications:
-            raise InputError("replications", replications, "a range from a number of at least 0, in steps of one")
-        return replications
-    return range(checks.whole("replications", replications, least=1))
+    if not isinstance(replications, range):
+        return range(checks.whole("replications", replications, least=1, most=MOST))
+    if replications.step != 1 or not 0 <= replications.start < replications.stop <= MOST:
+        allowed = f"a range in steps of one, from a number of at least 0 to one of at most {MOST}"
+        raise InputError("replications", replications, allowed)
+    return replications
 
 
 def _steps(record: Record, steps: Sequence[int] | None, horizon: int) -> IntArray:

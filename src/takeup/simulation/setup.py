@@ -10,7 +10,8 @@ from takeup.checks import IntArray
 from takeup.environment import Environment
 from takeup.errors import MismatchError
 from takeup.policies import Policy
-from takeup.policies.description import describe, environment_of, policy_of
+from takeup.policies.description import describe, environment_of
+from takeup.policies.registry import policy_of
 from takeup.simulation.reporting import Reporting
 from takeup.space import Space
 from takeup.version import __version__
@@ -21,7 +22,7 @@ class Setup:
     """A simulation but for its replications.
 
     Attributes:
-        environments: the truths by name, all of one shape.
+        environments: the truths by name, all of one shape, utility and intended actions.
         policies: the policies by name.
         engines: whose streams each policy runs on: "reference", "cpu" or "gpu".
         horizon: T, how many units are met.
@@ -44,7 +45,7 @@ class Setup:
 
     @property
     def space(self) -> Space:
-        """The space of the first environment; the others have the same shape."""
+        """The space of the first environment; the others differ from it in names at most."""
         return next(iter(self.environments.values())).space
 
     def spec(self) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from takeup import checks, specfile
 from takeup.environment import Environment
 from takeup.errors import InputError
-from takeup.policies.description import policy_of
+from takeup.policies.registry import policy_of
 from takeup.simulation.reporting import Reporting
 from takeup.simulation.run import Record
 from takeup.space import Space
@@ -20,6 +20,9 @@ from takeup.world import World
 __all__ = ["Simulation", "Spec", "SpecError", "load"]
 
 Nested = list[Any]
+Listed = Annotated[list[dict[str, Any]], Field(min_length=1)]
+Named = Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
+"""Policies under their own names, `[[policies]]`, or by name, `[policies.NAME]`."""
 
 
 class EnvironmentTable(Table):
@@ -69,7 +72,7 @@ class Spec(Table):
     steps: list[int] | None = None
     space: SpaceTable | None = None
     environments: dict[str, EnvironmentTable] = Field(min_length=1)
-    policies: list[dict[str, Any]] = Field(min_length=1)
+    policies: Listed | Named
     reporting: ReportingTable = ReportingTable()
 
 
@@ -100,15 +103,17 @@ def load(path: str | Path) -> Simulation:
     for key, table in spec.environments.items():
         with at(f"environments.{key}"):
             environments[key] = table.build(space)
-    policies = []
-    for i, described in enumerate(spec.policies):
-        with at(f"policies.{i}"):
-            policies.append(policy_of(described))
+    given = spec.policies
+    tables = given if isinstance(given, dict) else {str(i): table for i, table in enumerate(given)}
+    policies = {}
+    for key, described in tables.items():
+        with at(f"policies.{key}"):
+            policies[key] = policy_of(described)
     with at("reporting"):
         reporting = Reporting(**spec.reporting.model_dump())
     arguments = {
         "environment": environments,
-        "policies": policies,
+        "policies": policies if isinstance(given, dict) else list(policies.values()),
         "reporting": reporting,
         "horizon": spec.horizon,
         "record": spec.record,

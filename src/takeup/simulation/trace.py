@@ -47,8 +47,9 @@ class Trace:
         replications: the numbers of the replications, rising.
         regret: the cumulative regret; shape (environments, policies, replications, steps).
         pulls: how often each proposal was made in each context; shape (environments, policies, replications, X, Kz).
-        decisions: every (x, z, a, y) as its index in the table; shape (environments, policies, replications, T), or
-            T = 0 where they were not kept.
+        decisions: every (x, z, a, y), packed into one number, ((x Kz + z) Ka + a) Y + y: its place in a table of
+            shape (X, Kz, Ka, Y), which has no slots for what is unseen. `unpacked` takes them apart. Shape
+            (environments, policies, replications, T), or T = 0 where they were not kept.
     """
 
     setup: Setup
@@ -62,12 +63,32 @@ class Trace:
         return np.asarray(self.regret[self._at(policy, environment)][:, -1])
 
     def cost(self, kind: Kind, policy: str, environment: str | None = None) -> FloatArray:
-        """The final regret of each replication by another of the regrets in `takeup.regret`, from the pulls."""
+        """The regret of each replication at the horizon, by one of the regrets in `takeup.regret`.
+
+        It is summed over pulls; where the environment changes on the way, over decisions, which must have been kept.
+        """
         if kind not in KINDS:
             raise InputError("kind", repr(kind), f"one of {', '.join(KINDS)}")
         where = self._at(policy, environment)
-        gap = KINDS[kind](list(self.setup.environments.values())[where[0]])
-        return np.asarray(np.einsum("rxz,xz->r", self.pulls[where], gap))
+        phases = [
+            each for each in list(self.setup.environments.values())[where[0]].phases if each[0] < self.setup.horizon
+        ]
+        gaps = np.stack([KINDS[kind](environment) for _, environment in phases])
+        if len(gaps) == 1:
+            return np.asarray(np.einsum("rxz,xz->r", self.pulls[where], gaps[0]))
+        x, z, _, _ = self.unpacked()
+        phase = np.searchsorted([step for step, _ in phases], np.arange(self.setup.horizon), side="right") - 1
+        return np.asarray(gaps[phase, x[where], z[where]].sum(axis=-1))
+
+    def unpacked(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Context, proposal, implemented action and outcome of every decision, as indices.
+
+        Four arrays x, z, a, y of shape (environments, policies, replications, T), of a trace with record="full".
+        """
+        if not self.setup.full:
+            raise InputError("trace", "no decisions", "one of a simulation with record='full'")
+        x, z, a, y = np.unravel_index(self.decisions.astype(np.int64), self.setup.space.shape)
+        return x, z, a, y
 
     def curve(self, policy: str, environment: str | None = None) -> FloatArray:
         """The mean regret at each recorded step."""

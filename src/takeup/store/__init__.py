@@ -10,6 +10,6 @@ except ImportError:
 from takeup.store.opening import looking, shared
 from takeup.store.sqlite import Library, library
 from takeup.store.store import Store
-from takeup.store.writing import Witness, Writer, now
+from takeup.store.writer import Witness, Writer, now
 
 __all__ = ["Library", "Store", "Witness", "Writer", "library", "looking", "now", "shared"]

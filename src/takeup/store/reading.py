@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, inspect, select, text
 
 from takeup.errors import NotFoundError
-from takeup.store import load
+from takeup.store import books
 from takeup.store.schema import PENDING, TRIGGERS, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Record
 
@@ -29,7 +29,7 @@ class Logged:
 
 def head(connection: Connection, trial: str) -> Row[Any]:
     """A trial's head as it is stored."""
-    found = load.heads(connection, [trial], lock=False).get(trial)
+    found = books.heads(connection, [trial], lock=False).get(trial)
     if found is None:
         known = ", ".join(identifiers(connection)) or "none"
         raise NotFoundError(f"there is no trial {trial!r} in this database; there is {known}")
@@ -43,9 +43,9 @@ def identifiers(connection: Connection) -> list[str]:
 
 def snapshot(connection: Connection, trial: str, *, course: bool = True) -> Book:
     """A trial's book, with its whole time series where asked for, without its single decisions."""
-    book = load.book_of(connection, head(connection, trial))
+    book = books.load(connection, head(connection, trial))
     if course:
-        load.load_rollup(connection, book)
+        books.load_rollup(connection, book)
     return book
 
 
@@ -121,7 +121,7 @@ def records(connection: Connection, trial: str) -> Iterator[tuple[Record, str]]:
         .order_by(decisions.c.number)
     )
     for row in _rows(connection, statement):
-        yield load.record_of(row), row.body
+        yield books.record_of(row), row.body
 
 
 def stored(connection: Connection, trial: str, name: str) -> Iterator[dict[str, Any]]:

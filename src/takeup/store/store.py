@@ -1,30 +1,28 @@
-"""The store: whoever asks hands in, and one thread has it written."""
+"""The store: any number of threads submit commands, and one thread has them written."""
 
 import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, exc
 
 from takeup.errors import StoreError
 from takeup.store import sqlite
-from takeup.store.group import Create, Job, Promise
 from takeup.store.opening import reading_engine, said, shown
-from takeup.store.writing import Witness, Writer, Writes, now
+from takeup.store.writer import Create, Task, Witness, Writer, Writes, now
 from takeup.trial.commands import Command
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret
 
-MOST_JOBS = 256
-"""So many requests share a transaction."""
+MOST_TASKS = 256
+"""The most requests that share a transaction."""
 
-BUSY_JOBS = 16
-"""After a transaction of so many requests there is a rest, unless it was full."""
+BUSY_TASKS = 16
+"""After a transaction of at least this many requests there is a rest, unless it was full."""
 
-Reply = TypeVar("Reply")
 Result = TypeVar("Result")
 
 
@@ -32,10 +30,7 @@ class Store:
     """A database of trials.
 
     Args:
-        url: `sqlite:///file.db`, a file's path, `sqlite://` for a database in memory, or `postgresql://..`.
-        clock: what time it is, in microseconds.
-        witness: who is told of every committed head.
-        synchronous: anything but FULL loses data when the power fails; for tests that show it.
+        url: as `Writer` takes it; so are `clock`, `witness` and `synchronous`.
         writer: what writes, if it is there already; it has a clock and a witness of its own.
     """
 
@@ -52,8 +47,8 @@ class Store:
         self.clock = clock
         self.writer = writer or Writer(self.url, clock=clock, witness=witness, synchronous=synchronous)
         self._reader = reading_engine(self.url)
-        self._jobs: queue.SimpleQueue[Job | _Between | None] = queue.SimpleQueue()
-        self._gate = threading.Lock()
+        self._queue: queue.SimpleQueue[_Submitted | _Between | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="takeup-writer", daemon=True)
         self._thread.start()
@@ -76,26 +71,18 @@ class Store:
     @property
     def queued(self) -> int:
         """How many requests wait for the next transaction."""
-        return self._jobs.qsize()
+        return self._queue.qsize()
 
-    def submit(self, trial: str, command: Command[Reply]) -> "Future[Reply]":
+    def submit(self, trial: str, command: Command[Result]) -> "Future[Result]":
         """Hand in a command; its reply comes after the commit.
 
         What `add_done_callback` attaches to the future runs on the thread that writes, and must not wait for it.
         """
-        future: Future[Reply] = Future()
-        self.hand_in(trial, command, future)
-        return future
-
-    def hand_in(self, trial: str, command: Command[Any], promise: Promise) -> None:
-        """Hand in a command; its reply goes to the promise, on the thread that writes, which must not wait for it."""
-        self._put(Job(trial, command, promise))
+        return self._put(_Submitted((trial, command), Future()))
 
     def create(self, trial: str, design: Design, secret: Secret, by: str | None = None) -> "Future[str]":
         """A new trial, in draft."""
-        future: Future[str] = Future()
-        self._put(Job(trial, Create(design=design, secret=secret, by=by), future))
-        return future
+        return self._put(_Submitted((trial, Create(design=design, secret=secret, by=by)), Future()))
 
     def read(self, look: Callable[[Connection], Result]) -> Result:
         """What `look` finds in one consistent state of the database; it must not write."""
@@ -121,11 +108,11 @@ class Store:
 
         Readers first: the last connection folds SQLite's write-ahead log into the file, if it may write.
         """
-        with self._gate:
+        with self._lock:
             if self._closed:
                 return
             self._closed = True
-            self._jobs.put(None)
+            self._queue.put(None)
         self._thread.join()
         if self._reader is not None:
             self._reader.dispose()
@@ -140,15 +127,14 @@ class Store:
     def _between(
         self, go: Callable[[Callable[[Connection], Result]], Result], work: Callable[[Connection], Result]
     ) -> "Future[Result]":
-        other = _Between(lambda: go(work))
-        self._put(other)
-        return other.future
+        return self._put(_Between(lambda: go(work), Future()))
 
-    def _put(self, item: "Job | _Between") -> None:
-        """Nothing comes after the end, where nobody would take it."""
-        with self._gate:
+    def _put(self, item: "_Submitted | _Between") -> "Future[Any]":
+        """Queue something; nothing comes after the end, where nobody would take it."""
+        with self._lock:
             self._check_open()
-            self._jobs.put(item)
+            self._queue.put(item)
+        return item.future
 
     def _check_open(self) -> None:
         if self._closed:
@@ -156,47 +142,57 @@ class Store:
 
     def _work(self) -> None:
         while True:
-            jobs, others, stop = self._next()
-            if jobs:
-                self.writer.run(jobs)
+            submitted, others, stop = self._next()
+            if submitted:
+                replies = self.writer.run([each.task for each in submitted])
+                for each, (reply, error) in zip(submitted, replies, strict=True):
+                    if error is None:
+                        each.future.set_result(reply)
+                    else:
+                        each.future.set_exception(error)
             for other in others:
                 other.run()
             if stop:
                 return
-            if BUSY_JOBS <= len(jobs) < MOST_JOBS:
+            if BUSY_TASKS <= len(submitted) < MOST_TASKS:
                 self.writer.rest()
 
-    def _next(self) -> tuple[list[Job], "list[_Between]", bool]:
-        """Whatever has been handed in; waits where there is nothing."""
-        jobs: list[Job] = []
+    def _next(self) -> "tuple[list[_Submitted], list[_Between], bool]":
+        """Whatever has been handed in, and whether that is the end; waits where there is nothing."""
+        submitted: list[_Submitted] = []
         others: list[_Between] = []
-        item = self._jobs.get()
+        item = self._queue.get()
         while True:
             if item is None:
-                return jobs, others, True
-            if isinstance(item, Job):
-                if item.promise.set_running_or_notify_cancel():
-                    jobs.append(item)
-            else:
+                return submitted, others, True
+            if isinstance(item, _Between):
                 others.append(item)
-            if len(jobs) == MOST_JOBS:
-                return jobs, others, False
+            elif item.future.set_running_or_notify_cancel():
+                submitted.append(item)
+            if len(submitted) == MOST_TASKS:
+                return submitted, others, False
             try:
-                item = self._jobs.get_nowait()
+                item = self._queue.get_nowait()
             except queue.Empty:
-                return jobs, others, False
+                return submitted, others, False
 
 
-class _Between:
+class _Submitted(NamedTuple):
+    """A command that waits for a transaction."""
+
+    task: Task
+    future: "Future[Any]"
+
+
+class _Between(NamedTuple):
     """Something to do between two transactions."""
 
-    def __init__(self, go: Callable[[], Any]) -> None:
-        self._go = go
-        self.future: Future[Any] = Future()
+    go: Callable[[], Any]
+    future: "Future[Any]"
 
     def run(self) -> None:
         try:
-            found = self._go()
+            found = self.go()
         except Exception as error:
             self.future.set_exception(error)
         else:

@@ -1,4 +1,4 @@
-"""How fast Thompson sampling comes to its constant, where all but one coin is known."""
+"""How fast Thompson sampling approaches its constant, where all but one coin is known."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,14 @@ _EULER = 11
 """Terms of the inversion; seven digits."""
 
 _NEGLIGIBLE = 1e-14
-"""States reached with less than this are left out."""
+"""States with a smaller probability are left out."""
 
 
 def expected_trials(rate: float, target: float, horizon: ArrayLike) -> FloatArray:
     """E n(T): how often Thompson sampling tries an inferior coin within T decisions, its rival being known.
 
     A coin of rate q, tried n times with s successes, is tried next with probability P(Beta(1 + s, 1 + n - s) > q*).
-    Decisions come as a Poisson process here, which matters to none but the first few. n(T) is then a pure birth process
+    Decisions come as a Poisson process here, which matters only for the first few. n(T) is then a pure birth process
     over (n, s), whose Laplace transform is a product along each path; Euler's method (Abate & Whitt 2006) inverts it.
 
     E n(T) / ln T tends to 1 / kl(q, q*), and slowly. This is TS with two proposals of values q and q*, the

@@ -11,7 +11,7 @@ from takeup.errors import InputError
 from takeup.theory.divergence import coins
 
 TIE = 1e-12
-"""Values this close are equal: they differ by rounding in Π·μ, and f of them would be an accident."""
+"""Values this close count as equal: they differ by rounding in Π·μ, and f of them would be meaningless."""
 
 
 class Gradient(NamedTuple):

@@ -1,6 +1,6 @@
 """How probable harmful noncompliance is under a uniform prior: a conjecture of Stirn & Jebara (2019), section 6."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
@@ -9,13 +9,12 @@ from takeup import checks
 from takeup.theory.bounds import change
 
 _CHUNK = 200_000
-"""How many numbers are drawn at a time, at most about."""
+"""About the most numbers that are drawn at a time."""
 
 _TAIL = 0.025
 
 
-@dataclass(frozen=True, slots=True)
-class Probability:
+class Probability(NamedTuple):
     """A probability from independent draws.
 
     Attributes:
@@ -56,7 +55,7 @@ def probability_harmful(arms: int, draws: int, rng: np.random.Generator) -> Prob
 
 
 def proportion(hits: int, draws: int) -> Probability:
-    """The estimate that so many hits among so many draws make."""
+    """The estimate from a number of hits among a number of draws."""
     share = hits / draws
     return Probability(
         estimate=share,

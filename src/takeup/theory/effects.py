@@ -17,7 +17,7 @@ from takeup.theory.bounds import TIE, bound_change, inside, thompson_constant
 Effect: TypeAlias = Literal["harmful", "neutral", "helpful"]
 
 ROUNDING = 1e-9
-"""A relative change of the bound below this is none."""
+"""A smaller relative change of the bound counts as none."""
 
 
 _ONE_LOG = float(np.exp(1))

@@ -1,8 +1,7 @@
 """A live trial without its storage: what its spec says, how it decides, and what its log means. No I/O."""
 
-from takeup.trial.asking import Ask, Decide, DecideMany, Decision, Fallback
 from takeup.trial.book import Book, Record
-from takeup.trial.commands import Command, perform
+from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, Fallback, perform
 from takeup.trial.design import Design
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.spec import TrialSpec, load

@@ -21,7 +21,7 @@ from takeup.trial.events import (
     Created,
     Decided,
     Event,
-    Keyed,
+    KeyedEvent,
     Moved,
     Reported,
     SetAside,
@@ -89,7 +89,7 @@ class Record:
 
 
 @dataclass(slots=True)
-class Tally:
+class StatusCounts:
     """Counts of decisions that the evidence does not show: a status is not a cell.
 
     Attributes:
@@ -161,12 +161,12 @@ class Book:
     at: int = 0
     decisions: int = 0
     version: int = 0
-    tally: Tally = field(default_factory=Tally)
+    tally: StatusCounts = field(default_factory=StatusCounts)
     rollup: Rollup = field(default_factory=Rollup)
     records: dict[int, Record] = field(default_factory=dict)
     units: dict[tuple[str, str], int] = field(default_factory=dict)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
-    answers: dict[str, Keyed] = field(default_factory=dict)
+    answers: dict[str, KeyedEvent] = field(default_factory=dict)
     open: list[tuple[int, int]] = field(default_factory=list)
     changes: Changes = field(default_factory=Changes)
 
@@ -200,7 +200,7 @@ class Book:
                 self.counts = blank(self.design)
             case Created() | Answered() | SetAside():
                 pass
-        if isinstance(event, Decided | Reported | Answered | SetAside) and event.key is not None:
+        if isinstance(event, KeyedEvent) and event.key is not None:
             self.keys[event.key] = self.changes.keys[event.key] = (event.request or "", self.sequence)
             self.answers[event.key] = event
         return entry

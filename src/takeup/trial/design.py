@@ -5,18 +5,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from takeup import checks
 from takeup.errors import InputError, UnsuitableError
-from takeup.evidence import Evidence
-from takeup.policies.allocation import Allocation, Limits
-from takeup.policies.description import describe, policy_of
-from takeup.posterior import Posterior
-from takeup.randomness import Random, stream
-from takeup.space import UNSEEN, Axis, Space
+from takeup.policies.allocation import Limits
+from takeup.policies.base import LivePolicy, is_live
+from takeup.policies.beliefs import Exact
+from takeup.policies.description import describe
+from takeup.policies.registry import policy_of
+from takeup.randomness import stream
+from takeup.space import Axis, Space
 from takeup.specfile import at
 from takeup.trial.spec import TrialSpec, parse
 
@@ -26,33 +27,6 @@ MOST_CELLS = 100_000
 MOST_DRAWN = 20_000_000
 MOST_LABEL = 200
 _UNTELLABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-
-
-@runtime_checkable
-class Live(Protocol):
-    """What a live trial asks of its policy."""
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-
-    @property
-    def live(self) -> bool:
-        """Whether it may run a live trial."""
-
-    def start(self, space: Space) -> Evidence:
-        """No evidence yet; an error where the policy cannot work in this space."""
-
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int) -> Allocation:
-        """The probability of each proposal."""
-
-
-@runtime_checkable
-class Believing(Protocol):
-    """A policy with a posterior in blocks."""
-
-    def posterior(self, evidence: Evidence, rng: Random) -> Posterior:
-        """What it believes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +47,7 @@ class Design:
     spec: TrialSpec
     text: str
     space: Space
-    policy: Live
+    policy: LivePolicy
     limits: Limits
     even: tuple[float, ...]
     fallback: tuple[float, ...]
@@ -90,7 +64,8 @@ class Design:
         with at(source, "policy"):
             policy = _policy(spec, space)
         with at(source, "stopping"):
-            if spec.stopping.reading == "policy" and not isinstance(policy, Believing):
+            beliefs = policy.beliefs(policy.start(space), 0, stream(0))
+            if spec.stopping.reading == "policy" and isinstance(beliefs, Exact):
                 hint = f"{policy.name} has no model of its own"
                 raise InputError("reading", repr(spec.stopping.reading), "'intention to treat'", hint)
         with at(source, "limits"):
@@ -165,31 +140,21 @@ def text(argument: str, value: object, most: int) -> str:
     return value
 
 
-def _policy(spec: TrialSpec, space: Space) -> Live:
+def _policy(spec: TrialSpec, space: Space) -> LivePolicy:
     policy = policy_of(spec.policy)
-    if not policy.live or not isinstance(policy, Live):
+    if not is_live(policy, space):
         raise InputError(
             "kind",
             policy.name,
             "a policy that may run a live trial; `takeup policies` lists them",
             "this one depends on its path and runs simulations alone",
         )
-    policy.start(space)
-    if spec.compliance == "never" and isinstance(policy, Believing) and not _learns_unseen(policy, space):
+    if spec.compliance == "never" and policy.compliance == "needed":
         raise UnsuitableError(
             f"{policy.name} learns from decisions whose compliance is seen, and compliance is never reported;"
             " choose TS or TSLat, or report compliance sometimes"
         )
     return policy
-
-
-def _learns_unseen(policy: Believing, space: Space) -> bool:
-    """Whether outcomes with unseen compliance teach it anything."""
-    counts = np.zeros_like(Evidence.empty(space).counts)
-    before = policy.posterior(Evidence(space, counts), stream(0))
-    counts[..., UNSEEN, 0] = 1_000
-    after = policy.posterior(Evidence(space, counts), stream(0))
-    return not np.array_equal(before.outcome, after.outcome)
 
 
 def _limits(spec: TrialSpec, space: Space) -> Limits:

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Literal, Required, TypeAlias, TypedDict, get_args
 
 from takeup.errors import InputError
 from takeup.trial.design import canonical
@@ -17,14 +17,22 @@ GENESIS = "0" * 64
 """The hash before the first event."""
 
 
+Kind = Literal["created", "amended", "moved", "decided", "reported", "closed", "answered", "set aside"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
     """What every event has.
 
     Attributes:
+        kind: what its body calls its kind.
+        plural: what people call events of this kind.
         at: when, in microseconds since 1970, UTC; never less than in the event before.
         by: who asked for it, as far as is known.
     """
+
+    kind: ClassVar[Kind]
+    plural: ClassVar[str]
 
     at: int
     by: str | None = None
@@ -33,6 +41,9 @@ class _Event:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created(_Event):
     """A trial in draft. `commitment` binds its seed without showing it."""
+
+    kind: ClassVar[Kind] = "created"
+    plural: ClassVar[str] = "creation"
 
     trial: str
     spec: Mapping[str, Any]
@@ -44,6 +55,9 @@ class Created(_Event):
 class Amended(_Event):
     """Another spec for a draft."""
 
+    kind: ClassVar[Kind] = "amended"
+    plural: ClassVar[str] = "changes of the draft"
+
     spec: Mapping[str, Any]
 
 
@@ -51,13 +65,16 @@ class Amended(_Event):
 class Moved(_Event):
     """Another state; `secret` is shown when it is the last one."""
 
+    kind: ClassVar[Kind] = "moved"
+    plural: ClassVar[str] = "state changes"
+
     state: str
     reason: str | None = None
     secret: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Keyed(_Event):
+class KeyedEvent(_Event):
     """What a request with an idempotency key came to.
 
     Attributes:
@@ -70,7 +87,7 @@ class _Keyed(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided(_Keyed):
+class Decided(KeyedEvent):
     """A decision, with all that is needed to derive it again.
 
     Attributes:
@@ -86,6 +103,9 @@ class Decided(_Keyed):
         software: what computed it; None for a fallback that a client drew.
     """
 
+    kind: ClassVar[Kind] = "decided"
+    plural: ClassVar[str] = "decisions"
+
     number: int
     unit: str
     occasion: str = ""
@@ -99,7 +119,7 @@ class Decided(_Keyed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reported(_Keyed):
+class Reported(KeyedEvent):
     """What became of a decision, or a correction of it.
 
     Attributes:
@@ -110,6 +130,9 @@ class Reported(_Keyed):
         reason: why something that was reported before is corrected.
         before: what a correction replaces: labels, or None for what had been declared missing.
     """
+
+    kind: ClassVar[Kind] = "reported"
+    plural: ClassVar[str] = "reports"
 
     decision: int
     implemented: str | None = None
@@ -123,50 +146,69 @@ class Reported(_Keyed):
 class Closed(_Event):
     """Outcome windows that have closed: the outcomes of these decisions enter the evidence."""
 
+    kind: ClassVar[Kind] = "closed"
+    plural: ClassVar[str] = "closed outcome windows"
+
     decisions: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered(_Keyed):
+class Answered(KeyedEvent):
     """What a key was answered with, where no single event says it: a batch, or a unit that had its decision."""
 
+    kind: ClassVar[Kind] = "answered"
+    plural: ClassVar[str] = "repeated requests"
+
     decisions: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetAside(_Keyed):
+class SetAside(KeyedEvent):
     """A client's fallback for a unit that had its decision already, which stands."""
+
+    kind: ClassVar[Kind] = "set aside"
+    plural: ClassVar[str] = "fallbacks that were set aside"
 
     decision: int
     proposal: str
 
 
 Event: TypeAlias = Created | Amended | Moved | Decided | Reported | Closed | Answered | SetAside
-Keyed: TypeAlias = Decided | Reported | Answered | SetAside
 
-_KINDS: dict[str, type[Event]] = {
-    "created": Created,
-    "amended": Amended,
-    "moved": Moved,
-    "decided": Decided,
-    "reported": Reported,
-    "closed": Closed,
-    "answered": Answered,
-    "set aside": SetAside,
-}
-_NAMES = {kind: name for name, kind in _KINDS.items()}
-_FIELDS = {kind: tuple((f.name, f.default) for f in fields(kind)) for kind in _NAMES}
-_LISTS = {kind: tuple(f.name for f in fields(kind) if "tuple" in str(f.type)) for kind in _NAMES}
+KINDS: Mapping[str, type[Event]] = {each.kind: each for each in get_args(Event)}
+_FIELDS = {each: tuple((f.name, f.default) for f in fields(each)) for each in KINDS.values()}
+_LISTS = {each: tuple(f.name for f in fields(each) if "tuple" in str(f.type)) for each in KINDS.values()}
 
 
-def kind_of(event: Event) -> str:
-    """The name of an event's kind."""
-    return _NAMES[type(event)]
+class Stamp(TypedDict, total=False):
+    """When a request was made, by whom, and under which idempotency key: what its event takes over from it."""
+
+    at: Required[int]
+    by: str | None
+    key: str | None
+    request: str | None
+
+
+def stamp_of(event: KeyedEvent) -> Stamp:
+    """The stamp of the request that an event is about."""
+    return {"at": event.at, "by": event.by, "key": event.key, "request": event.request}
+
+
+def answered_numbers(event: KeyedEvent) -> tuple[int, ...]:
+    """The decisions that an event answers its key with."""
+    match event:
+        case Decided():
+            return (event.number,)
+        case Answered():
+            return event.decisions
+        case SetAside():
+            return (event.decision,)
+    return ()
 
 
 def body_of(event: Event) -> str:
     """An event as canonical JSON; what has its default is left out."""
-    body: dict[str, Any] = {"kind": _NAMES[type(event)]}
+    body: dict[str, Any] = {"kind": event.kind}
     for name, default in _FIELDS[type(event)]:
         value = getattr(event, name)
         if value != default:
@@ -182,7 +224,7 @@ def event_of(body: str) -> Event:
     """
     try:
         content = json.loads(body)
-        kind = _KINDS[content.pop("kind")]
+        kind = KINDS[content.pop("kind")]
         required = {name for name, default in _FIELDS[kind] if default is MISSING}
         if not required <= set(content):
             raise KeyError(*required - set(content))

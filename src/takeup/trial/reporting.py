@@ -1,15 +1,15 @@
 """Reporting what became of a decision."""
 
 from dataclasses import dataclass
+from typing import Unpack
 
 from takeup import checks
-from takeup.errors import InputError, NotFoundError, ReusedKeyError
-from takeup.trial import steps
-from takeup.trial.book import Book
-from takeup.trial.commands import MOST_NAME, MOST_REASON, Keyed, Needs
+from takeup.errors import NOTHING, ConflictError, InputError, NotFoundError, ReusedKeyError
+from takeup.space import UNSEEN
+from takeup.trial.book import Book, Record
+from takeup.trial.commands import MOST_NAME, MOST_REASON, KeyedCommand, Needs
 from takeup.trial.design import text
-from takeup.trial.events import Keyed as KeyedEvent
-from takeup.trial.events import Reported
+from takeup.trial.events import KeyedEvent, Reported, Stamp
 
 MOST_NUMBER = 2**53
 
@@ -30,7 +30,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report(Keyed[Receipt]):
+class Report(KeyedCommand[Receipt]):
     """What became of a decision: the action, the outcome or both, or what will never be known of them.
 
     Attributes:
@@ -52,7 +52,7 @@ class Report(Keyed[Receipt]):
     reason: str | None = None
 
     def __post_init__(self) -> None:
-        Keyed.__post_init__(self)
+        KeyedCommand.__post_init__(self)
         if (self.decision is None) == (self.unit is None):
             raise InputError("decision", repr(self.decision), "either a decision's number or its unit")
         if self.decision is not None and checks.whole("decision", self.decision, least=1) > MOST_NUMBER:
@@ -79,14 +79,14 @@ class Report(Keyed[Receipt]):
         return Needs(self.key, ((self.unit or "", self.occasion or ""),))
 
     def _act(self, book: Book, at: int) -> Receipt:
-        event = steps.reported(
+        event = reported_event(
             book,
-            decision=self._number(book),
+            self._number(book),
             implemented=self.implemented,
             outcome=self.outcome,
             missing=self.missing,
             reason=self.reason,
-            **self._event(at),
+            **self._stamp(at),
         )
         entry = book.append(event)
         return self._answer(book, event, entry.sequence)
@@ -103,3 +103,70 @@ class Report(Keyed[Receipt]):
         if not isinstance(event, Reported):
             raise ReusedKeyError(self.key or "")
         return Receipt(sequence, event.decision, tuple(event.before or ()))
+
+
+def reported_event(
+    book: Book,
+    decision: int,
+    *,
+    implemented: str | int | None,
+    outcome: str | int | None,
+    missing: tuple[str, ...],
+    reason: str | None,
+    **stamp: Unpack[Stamp],
+) -> Reported:
+    """What became of a decision; what contradicts an earlier report needs a reason."""
+    record = book.records.get(decision)
+    if record is None:
+        raise NotFoundError(f"trial {book.trial} has no decision {decision}; it has made {book.decisions}")
+    labels = _labels(book, implemented, outcome, missing)
+    before = {name: old for name, (old, new) in _known(book, record, labels).items() if old != new}
+    if before and reason is None:
+        name, old = next(iter(before.items()))
+        said = "declared missing" if old is None else f"reported as {old!r}"
+        raise ConflictError(f"{name} of decision {decision} was {said}; a correction needs a reason")
+    return Reported(
+        **stamp,
+        decision=decision,
+        implemented=labels.get("implemented"),
+        outcome=labels.get("outcome"),
+        missing=tuple(sorted(set(missing))),
+        reason=reason,
+        before=before or None,
+    )
+
+
+def _labels(
+    book: Book, implemented: str | int | None, outcome: str | int | None, missing: tuple[str, ...]
+) -> dict[str, str | None]:
+    """What is reported, by name; None for what is declared missing."""
+    design, labels = book.design, dict[str, str | None]()
+    for name in missing:
+        if name not in ("implemented", "outcome"):
+            raise InputError("missing", repr(name), "implemented or outcome")
+        labels[name] = None
+    for name, value in (("implemented", implemented), ("outcome", outcome)):
+        if value is not None and name in labels:
+            raise InputError(name, repr(value), f"either a value or missing, not both for {name}")
+    if implemented is not None:
+        labels["implemented"] = design.space.implemented[design.index("implemented", implemented)]
+    if outcome is not None:
+        labels["outcome"] = design.space.outcomes[design.index("outcome", outcome)]
+    if not labels:
+        words = "the report is empty: give implemented or outcome, or name in missing what will never be known"
+        raise InputError("report", NOTHING, "implemented, outcome, or the names of what is missing", words=words)
+    if "implemented" in labels and design.spec.compliance == "never":
+        raise InputError("implemented", repr(implemented), "nothing: the spec says that compliance is never reported")
+    return labels
+
+
+def _known(book: Book, record: Record, labels: dict[str, str | None]) -> dict[str, tuple[str | None, str | None]]:
+    """Old and new, for what is reported now and has been before."""
+    space, known = book.design.space, dict[str, tuple[str | None, str | None]]()
+    if "implemented" in labels and (record.implemented != UNSEEN or record.missing_implemented):
+        old = None if record.missing_implemented else space.implemented[record.implemented]
+        known["implemented"] = (old, labels["implemented"])
+    if "outcome" in labels and (record.outcome != UNSEEN or record.missing_outcome):
+        old = None if record.missing_outcome else space.outcomes[record.outcome]
+        known["outcome"] = (old, labels["outcome"])
+    return known

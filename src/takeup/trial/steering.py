@@ -1,12 +1,23 @@
 """Steering a trial: its spec while it is a draft, its state, and the passing of time."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from takeup.errors import InputError
-from takeup.trial import steps
+from takeup.errors import InputError, StateError
 from takeup.trial.book import Book
 from takeup.trial.commands import MOST_REASON, Needs
 from takeup.trial.design import Design, text
+from takeup.trial.events import Amended, Created, Moved
+from takeup.trial.secret import Secret
+from takeup.trial.software import software
+
+STATES: Mapping[str, tuple[str, ...]] = {
+    "draft": ("running", "stopped"),
+    "running": ("paused", "stopped"),
+    "paused": ("running", "stopped"),
+    "stopped": (),
+}
+"""Where each state can lead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,15 +30,15 @@ class Move:
     needs: Needs = field(default=Needs(), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.state not in steps.STATES:
-            raise InputError("state", repr(self.state), f"one of {', '.join(steps.STATES)}")
+        if self.state not in STATES:
+            raise InputError("state", repr(self.state), f"one of {', '.join(STATES)}")
         if self.reason is not None:
             text("reason", self.reason, MOST_REASON)
 
     def run(self, book: Book, at: int) -> str:
         """The state after."""
         if book.state != self.state:
-            book.append(steps.moved(book, self.state, self.reason, at, self.by))
+            book.append(moved_event(book, self.state, self.reason, at, self.by))
         return book.state
 
 
@@ -41,7 +52,7 @@ class Amend:
 
     def run(self, book: Book, at: int) -> str:
         """The state, which stays draft."""
-        book.append(steps.amended(book, self.design, at, self.by))
+        book.append(amended_event(book, self.design, at, self.by))
         return book.state
 
 
@@ -54,3 +65,25 @@ class Tick:
     def run(self, book: Book, at: int) -> int:
         """The version of the evidence after."""
         return book.version
+
+
+def created_event(trial: str, design: Design, secret: Secret, at: int, by: str | None) -> Created:
+    """A trial in draft."""
+    spec = design.spec.model_dump(mode="json", exclude={"seed"})
+    return Created(at=at, by=by, trial=trial, spec=spec, commitment=secret.commitment, software=software())
+
+
+def amended_event(book: Book, design: Design, at: int, by: str | None) -> Amended:
+    """Another spec, which only a draft can get."""
+    if book.state != "draft":
+        raise StateError(f"trial {book.trial} is {book.state}; only a draft can change")
+    return Amended(at=at, by=by, spec=design.spec.model_dump(mode="json", exclude={"seed"}))
+
+
+def moved_event(book: Book, state: str, reason: str | None, at: int, by: str | None) -> Moved:
+    """Another state."""
+    allowed = STATES[book.state]
+    if state not in allowed:
+        after = f"can become {' or '.join(allowed)}" if allowed else "stays so"
+        raise StateError(f"trial {book.trial} is {book.state} and cannot become {state}; it {after}")
+    return Moved(at=at, by=by, state=state, reason=reason, secret=book.secret.text if state == "stopped" else None)

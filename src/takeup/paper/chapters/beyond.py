@@ -1,31 +1,24 @@
 """Beyond the paper: audits, pilots, drift and TS-Robust."""
 
-from dataclasses import asdict
-from typing import Any
-
 from takeup import charts
-from takeup.paper.audited import Row as AuditedRow
 from takeup.paper.beyond import BeyondResult
 from takeup.paper.beyond_claims import claims
-from takeup.paper.document import Chapter, Checked, Entry, Figure, Judged, Table, with_error
+from takeup.paper.document import Chapter, Checked, Entry, Judged, ReportFigure, ReportTable, with_error
 from takeup.paper.drift import CHANGE, EPOCH, HALF_LIFE
-from takeup.paper.piloted import Row as PilotedRow
-from takeup.paper.robust import HORIZON, Bar
+from takeup.paper.regret_curve import RegretCurve
+from takeup.paper.robust import HORIZON, Bar, RatioCell
 
 AUDITS = (
     "Audits: compliance of each decision is seen with one probability, whatever was done and came out of it: missing "
     "completely at random. Pilots: patients of the same environment, proposals at random, everything seen; their table "
     "is the prior of a trial that sees no compliance."
 )
+AUDITED = "What it is worth to see compliance: regret after {:,} patients ± Monte Carlo error"
+PILOTED = "What a pilot is worth where the trial sees no compliance: regret after {:,} patients"
 ROBUST = (
     f"TS-Robust at T = {HORIZON:,}, beside TS on the same patients. The gain is one of finite horizons: a policy that "
     "is consistent over every joint law of action and outcome pays the constant of TS in log T."
 )
-
-
-def as_json(result: BeyondResult) -> dict[str, Any]:
-    """A record a piece."""
-    return result.as_json()
 
 
 def chapter(result: BeyondResult) -> Chapter:
@@ -46,95 +39,80 @@ def chapter(result: BeyondResult) -> Chapter:
         text=(runs, AUDITS, drifting, ROBUST),
         checked=(Checked("What is said of these policies, and whether the runs bear it out", checked),),
         tables=(
-            _audits(result),
-            _pilots(result),
+            _regrets(AUDITED.format(result.audited.horizon), "audited", result.audited),
+            _regrets(PILOTED.format(result.piloted.horizon), "patients of the pilot", result.piloted),
             _drift(result),
             _cells(result),
             *((_curve(result),) if result.robust.curve else ()),
             _patients(result),
         ),
         figures=(
-            Figure(
+            ReportFigure(
                 "audits",
                 f"Mean regret after {result.audited.horizon:,} patients over the share of decisions whose compliance "
                 "is seen, with bars of two Monte Carlo errors.",
                 "; ".join(
-                    f"environment {r.environment}, {r.fraction:.0%} audited, {r.policy}: {r.mean:.1f}"
-                    for r in result.audited.rows
+                    f"environment {p.environment}, {p.at:.0%} audited, {p.policy}: {p.mean:.1f}"
+                    for p in result.audited.points
                 ),
-                lambda: charts.regret_over_audits([asdict(row) for row in result.audited.rows]),
+                lambda: charts.regret_over_audits(result.audited.records()),
             ),
         ),
     )
 
 
-def _audits(result: BeyondResult) -> Table:
-    found = result.audited
-    policies = list(dict.fromkeys(row.policy for row in found.rows))
-    places = list(dict.fromkeys((row.environment, row.fraction) for row in found.rows))
-    rows = tuple(
-        (str(number), f"{fraction:.0%}", *(_mean(found.at(number, fraction, policy)) for policy in policies))
-        for number, fraction in places
-    )
-    return Table(
-        f"What it is worth to see compliance: regret after {found.horizon:,} patients ± Monte Carlo error",
-        ("env.", "audited", *policies),
-        rows,
+def _regrets(caption: str, quantity: str, curve: RegretCurve) -> ReportTable:
+    """A row for each value of the quantity in an environment, a column for each policy."""
+    rows: dict[tuple[int, float], list[str]] = {}
+    for point in curve.points:
+        rows.setdefault((point.environment, point.at), []).append(with_error(point.mean, point.mcse))
+    shown = "{:.0%}" if curve.quantity == "fraction" else "{}"
+    policies = dict.fromkeys(point.policy for point in curve.points)
+    return ReportTable(
+        caption,
+        ("env.", quantity, *policies),
+        tuple((str(number), shown.format(at), *regrets) for (number, at), regrets in rows.items()),
         words=1,
     )
 
 
-def _pilots(result: BeyondResult) -> Table:
-    found = result.piloted
-    policies = list(dict.fromkeys(row.policy for row in found.rows))
-    places = list(dict.fromkeys((row.environment, row.patients) for row in found.rows))
-    rows = tuple(
-        (str(number), str(patients), *(_mean(found.at(number, patients, policy)) for policy in policies))
-        for number, patients in places
-    )
-    return Table(
-        f"What a pilot is worth where the trial sees no compliance: regret after {found.horizon:,} patients",
-        ("env.", "patients of the pilot", *policies),
-        rows,
-        words=1,
+def _drift(result: BeyondResult) -> ReportTable:
+    rows = tuple((c.policy, c.where, *_regret_and_ratio(c)) for c in result.drift.costs)
+    return ReportTable(
+        "Compliance that changes half-way", ("policy", "phase", "regret", "ratio to the base"), rows, words=2
     )
 
 
-def _drift(result: BeyondResult) -> Table:
-    rows = tuple(
-        (c.policy, c.phase, with_error(c.regret, c.regret_error), with_error(c.ratio, c.ratio_error))
-        for c in result.drift.costs
+def _cells(result: BeyondResult) -> ReportTable:
+    rows = tuple((c.where, c.policy, *_regret_and_ratio(c)) for c in result.robust.cells)
+    return ReportTable(
+        "TS-Robust in the sweep and the trap", ("world", "policy", "regret", "ratio to TS"), rows, words=2
     )
-    return Table("Compliance that changes half-way", ("policy", "phase", "regret", "ratio to the base"), rows, words=2)
 
 
-def _cells(result: BeyondResult) -> Table:
-    rows = tuple(
-        (c.environment, c.policy, with_error(c.regret, c.regret_error), with_error(c.ratio, c.ratio_error))
-        for c in result.robust.cells
-    )
-    return Table("TS-Robust in the sweep and the trap", ("world", "policy", "regret", "ratio to TS"), rows, words=2)
+def _regret_and_ratio(cell: RatioCell) -> tuple[str, str]:
+    return with_error(cell.regret, cell.regret_error), with_error(cell.ratio, cell.ratio_error)
 
 
-def _curve(result: BeyondResult) -> Table:
+def _curve(result: BeyondResult) -> ReportTable:
     rows: tuple[tuple[Entry, ...], ...] = tuple(
         (f"{point.shared:g}", f"{point.sharpness:g}", *map(_bar, point.bars)) for point in result.robust.curve
     )
     columns = ("shared", "sharpness", *(bar.name for bar in result.robust.bars))
-    return Table("The trade-off over the prior weight and the sharpness, on worlds of its own", columns, rows, words=0)
+    return ReportTable(
+        "The trade-off over the prior weight and the sharpness, on worlds of its own", columns, rows, words=0
+    )
 
 
-def _patients(result: BeyondResult) -> Table:
+def _patients(result: BeyondResult) -> ReportTable:
     rows = tuple(
         (g.outcome, g.policy, with_error(g.excess, g.error), with_error(g.over_ts, g.over_ts_error))
         for g in result.patients.gains
     )
-    return Table("Excess successes on the stroke patients", ("outcome", "policy", "over Uniform", "over TS"), rows, 2)
+    return ReportTable(
+        "Excess successes on the stroke patients", ("outcome", "policy", "over Uniform", "over TS"), rows, 2
+    )
 
 
 def _bar(bar: Bar) -> Judged:
     return Judged(with_error(bar.measured, bar.error), bar.met)
-
-
-def _mean(row: AuditedRow | PilotedRow) -> str:
-    return with_error(row.mean, row.mcse)

@@ -1,10 +1,9 @@
 """The sweep over noncompliance and the claims of the text."""
 
 from dataclasses import asdict
-from typing import Any
 
 from takeup import charts
-from takeup.paper.document import Chapter, Checked, Figure, Table, figure, with_error
+from takeup.paper.document import Chapter, Checked, ReportFigure, ReportTable, figure, with_error
 from takeup.paper.regret import GRID, HORIZON, SUCCESS, RegretResult
 from takeup.paper.rules import FALSE_ALARM
 
@@ -20,11 +19,6 @@ CAPTION = (
 )
 
 
-def as_json(result: RegretResult) -> dict[str, Any]:
-    """A record a point and a record a claim."""
-    return {"points": [asdict(p) for p in result.points], "claims": [asdict(c) for c in result.claims]}
-
-
 def chapter(result: RegretResult) -> Chapter:
     """The figure, its numbers and the claims."""
     hold = sum(claim.holds for claim in result.claims)
@@ -35,7 +29,7 @@ def chapter(result: RegretResult) -> Chapter:
         checked=(Checked("What the text says, and whether the runs bear it out", tuple(result.claims)),),
         tables=(_points(result),),
         figures=(
-            Figure(
+            ReportFigure(
                 "regret",
                 CAPTION,
                 _alternative(result),
@@ -45,7 +39,7 @@ def chapter(result: RegretResult) -> Chapter:
     )
 
 
-def _points(result: RegretResult) -> Table:
+def _points(result: RegretResult) -> ReportTable:
     policies = list(dict.fromkeys(point.policy for point in result.points))
     rows = []
     for p in GRID:
@@ -53,7 +47,9 @@ def _points(result: RegretResult) -> Table:
         means = (with_error(point.mean, point.mcse) for point in points)
         rows.append((f"{p:.2f}", *means, *(figure(point.sd) for point in points)))
     columns = ("p", *(f"{policy}, mean" for policy in policies), *(f"{policy}, sd" for policy in policies))
-    return Table("Final regret over p: mean ± Monte Carlo error, and standard deviation", columns, tuple(rows), words=0)
+    return ReportTable(
+        "Final regret over p: mean ± Monte Carlo error, and standard deviation", columns, tuple(rows), words=0
+    )
 
 
 def _alternative(result: RegretResult) -> str:

@@ -1,13 +1,10 @@
 """The papers that this one compares itself with: their figures and statements beside ours."""
 
-from typing import Any
-
 from takeup import charts
-from takeup.paper import document
 from takeup.paper.agreement import STANDARD_ERRORS
-from takeup.paper.document import Chapter, Checked, Judged, Table
+from takeup.paper.document import Chapter, Checked, Judged, ReportFigure, ReportTable
 from takeup.paper.related import RelatedResult
-from takeup.paper.related.figures import Figure
+from takeup.paper.related.figures import FigureComparison
 from takeup.paper.rules import Claim
 
 PAPERS = {
@@ -31,11 +28,6 @@ RULE = (
     f"A figure agrees where the difference is at most {STANDARD_ERRORS:g} standard errors of both sides together, "
     "and besides what the figure leaves open: half a unit of its last digit, or what cannot be read off a chart."
 )
-
-
-def as_json(result: RelatedResult) -> dict[str, Any]:
-    """A record a figure and a record a statement."""
-    return result.as_json()
 
 
 def chapter(result: RelatedResult) -> Chapter:
@@ -62,7 +54,7 @@ def chapter(result: RelatedResult) -> Chapter:
         ),
         tables=(_apart(result), *(_table(result, paper) for paper in PAPERS)),
         figures=(
-            document.Figure(
+            ReportFigure(
                 "related",
                 "How far each measured figure lies from the published one, as a share of what the rule allows. The "
                 "band is agreement.",
@@ -75,24 +67,24 @@ def chapter(result: RelatedResult) -> Chapter:
     )
 
 
-def _table(result: RelatedResult, paper: str) -> Table:
+def _table(result: RelatedResult, paper: str) -> ReportTable:
     rows = tuple(
         (*_what(f), f.published.basis, shown(f.published.value), Judged(_ours(f), f.agrees), shown(f.allowed))
         for f in result.figures
         if f.paper == paper
     )
     columns = ("experiment", "policy", "quantity", "where from", "published", "measured", "may differ by")
-    return Table(f"{paper}: published figures beside ours ± Monte Carlo error", columns, rows, words=4)
+    return ReportTable(f"{paper}: published figures beside ours ± Monte Carlo error", columns, rows, words=4)
 
 
-def _apart(result: RelatedResult) -> Table:
+def _apart(result: RelatedResult) -> ReportTable:
     rows = tuple(
         (f.paper, *_what(f), f.published.basis, f.published.note, shown(f.published.value), _ours(f))
         for f in result.figures
         if not f.agrees
     )
     columns = ("paper", "experiment", "policy", "quantity", "where from", "to be known", "published", "measured")
-    return Table("The figures that lie apart", columns, rows, words=6)
+    return ReportTable("The figures that lie apart", columns, rows, words=6)
 
 
 def _list(result: RelatedResult) -> str:
@@ -100,11 +92,11 @@ def _list(result: RelatedResult) -> str:
     return "; ".join(apart) or "none"
 
 
-def _what(figure: Figure) -> tuple[str, str, str]:
+def _what(figure: FigureComparison) -> tuple[str, str, str]:
     return figure.experiment, figure.policy, figure.quantity
 
 
-def _ours(figure: Figure) -> str:
+def _ours(figure: FigureComparison) -> str:
     return shown(figure.measured) + (f" ± {shown(figure.mcse)}" if figure.mcse else "")
 
 

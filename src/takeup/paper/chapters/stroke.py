@@ -1,14 +1,12 @@
 """The stroke trial: what adaptive proposals would have gained, by the model and with the patients as they are."""
 
-from typing import Any
-
 from takeup import charts
 from takeup.datasets import ATTRIBUTION, Outcome
 from takeup.paper.agreement import STANDARD_ERRORS
-from takeup.paper.document import Chapter, Checked, Figure, Judged, Table, figure, with_error
+from takeup.paper.document import Chapter, Checked, Judged, ReportFigure, ReportTable, figure, with_error
 from takeup.paper.rules import Claim
-from takeup.paper.stroke import HORIZON, Setting, StrokeResult
-from takeup.paper.stroke_claims import Claim as StrokeClaim
+from takeup.paper.stroke import HORIZON, StrokeResult, StrokeSetting
+from takeup.paper.stroke_claims import StrokeClaim
 
 SOURCES = {
     "paper": "the compliance and success rates that the paper prints",
@@ -25,19 +23,14 @@ WHAT = (
 ROBUST = "fewer of TS-Robust, which is not of the paper and runs with the patients as they are alone"
 
 
-def as_json(result: StrokeResult) -> list[dict[str, Any]]:
-    """An entry a set of parameters."""
-    return result.as_json()
-
-
 def chapter(result: StrokeResult) -> Chapter:
     """Excess successes, the model beside the patients, and the claims under each set of parameters."""
     claims = [claim for setting in result.settings for claim in setting.claims]
-    apart = [contrast for contrast in result.contrasts if not contrast.agrees]
+    apart = [prediction for prediction in result.predictions if not prediction.agrees]
     return Chapter(
         title="The International Stroke Trial (excess successes)",
         verdict=f"{sum(claim.holds for claim in claims)} of {len(claims)} claims hold; {len(apart)} of "
-        f"{len(result.contrasts)} predictions of the model do not survive the patients.",
+        f"{len(result.predictions)} predictions of the model do not survive the patients.",
         text=(
             f"{WHAT} {result.replications:,} trials; {ROBUST}.",
             "Truths: " + "; ".join(f"{name}: {what}" for name, what in SOURCES.items()) + ".",
@@ -47,9 +40,9 @@ def chapter(result: StrokeResult) -> Chapter:
             Checked(f"What the text says, with the truth {setting.parameters!r}", tuple(map(_claim, setting.claims)))
             for setting in result.settings
         ),
-        tables=(_excess(result), _contrasts(result)),
+        tables=(_excess(result), _predictions(result)),
         figures=(
-            Figure(
+            ReportFigure(
                 "stroke",
                 "Excess successes over uniform exploration with intervals of two Monte Carlo errors, by the truth that "
                 "patients are drawn from.",
@@ -76,7 +69,7 @@ def chapter(result: StrokeResult) -> Chapter:
     )
 
 
-def _excess(result: StrokeResult) -> Table:
+def _excess(result: StrokeResult) -> ReportTable:
     policies = list(dict.fromkeys(row.policy for setting in result.settings for row in setting.excess))
     rows = tuple(
         (
@@ -90,23 +83,23 @@ def _excess(result: StrokeResult) -> Table:
         for best in setting.best
     )
     columns = ("truth", "outcome", *policies, "at most", "best proposal")
-    return Table(
+    return ReportTable(
         "Excess successes: mean ± Monte Carlo error, and what always proposing the best would give", columns, rows, 2
     )
 
 
-def _cell(setting: Setting, outcome: Outcome, policy: str) -> str:
-    """Empty for TS-Robust where the patients are not as they are."""
+def _cell(setting: StrokeSetting, outcome: Outcome, policy: str) -> str:
+    """Empty where the policy was not run."""
     rows = (row for row in setting.excess if (row.outcome, row.policy) == (outcome, policy))
     return next((with_error(row.mean, row.mcse) for row in rows), "")
 
 
-def _contrasts(result: StrokeResult) -> Table:
+def _predictions(result: StrokeResult) -> ReportTable:
     rows = tuple(
         (c.parameters, c.outcome, c.policy, figure(c.predicted), Judged(figure(c.patients), c.agrees), figure(c.error))
-        for c in result.contrasts
+        for c in result.predictions
     )
-    return Table(
+    return ReportTable(
         "What the model predicts beside what the patients would have given; they agree within "
         f"{STANDARD_ERRORS:g} standard errors of the difference",
         ("model's rates", "outcome", "policy", "model", "patients", "error"),

@@ -1,12 +1,11 @@
 """Table 2 beside its published figures."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from takeup import charts
 from takeup.paper.agreement import REPLICATIONS, STANDARD_ERRORS, Comparison
-from takeup.paper.contextual import HORIZON, Cell, agreeing
-from takeup.paper.document import Chapter, Entry, Figure, Judged, Table, figure, with_error
+from takeup.paper.contextual import HORIZON, Table2Result
+from takeup.paper.document import Chapter, Entry, Judged, ReportFigure, ReportTable, figure, with_error
 
 STATISTICS = ("median", "mean", "sd")
 
@@ -21,29 +20,10 @@ RULE = (
 )
 
 
-def as_json(cells: Sequence[Cell]) -> dict[str, Any]:
-    """A record a figure, and how many agree."""
-    records = [
-        {
-            "environment": cell.environment,
-            "policy": cell.policy,
-            "statistic": comparison.statistic,
-            "published": comparison.published,
-            "measured": comparison.measured,
-            "mcse": comparison.mcse,
-            "agrees": comparison.agrees,
-        }
-        for cell in cells
-        for comparison in cell.comparisons
-    ]
-    agree, total = agreeing(cells)
-    return {"cells": records, "agreeing": agree, "compared": total}
-
-
-def chapter(cells: Sequence[Cell]) -> Chapter:
+def chapter(result: Table2Result) -> Chapter:
     """The table, how far each figure lies from the published one, and the distributions."""
-    agree, total = agreeing(cells)
-    far = max((c for cell in cells for c in cell.comparisons), key=lambda c: abs(c.distance))
+    agree, total = result.agreeing()
+    far = max((comparison for _, comparison in result.comparisons()), key=lambda c: abs(c.distance))
     return Chapter(
         title="Contextual simulations (table 2)",
         verdict=f"{agree} of {total} figures agree with the paper.",
@@ -51,33 +31,35 @@ def chapter(cells: Sequence[Cell]) -> Chapter:
             WHAT,
             f"{RULE} The farthest is a {far.statistic}, {abs(far.distance):.1f} errors away.",
         ),
-        tables=(table(cells),),
+        tables=(table(result),),
         figures=(
-            Figure(
+            ReportFigure(
                 "table2-agreement",
                 "How far each measured figure lies from the published one, in standard errors of both sides together. "
                 f"The band is what counts as agreement, {STANDARD_ERRORS:g} errors to either side.",
                 f"{agree} of {total} points lie within the band of {STANDARD_ERRORS:g} errors; the farthest lies at "
                 f"{far.distance:.1f}.",
-                lambda: charts.distances(_distances(cells), STANDARD_ERRORS),
+                lambda: charts.distances(
+                    [place | {"distance": c.distance} for place, c in result.comparisons()], STANDARD_ERRORS
+                ),
             ),
-            Figure(
+            ReportFigure(
                 "table2-distributions",
                 "Final regret. Thin lines reach from the 5 % to the 95 % quantile, boxes from 25 % to 75 %; the stroke "
                 "is the median, the diamond the published median. The scale is logarithmic from 3 on.",
                 "; ".join(
                     f"environment {cell.environment}, {cell.policy}: median {figure(cell.measured.median)}, published "
                     f"{figure(cell.published.median)}"
-                    for cell in cells
+                    for cell in result.cells
                 ),
-                lambda: charts.distributions(_quantiles(cells)),
+                lambda: charts.distributions(_quantiles(result)),
             ),
         ),
     )
 
 
-def table(cells: Sequence[Cell]) -> Table:
-    """A row a policy in an environment: measured with its Monte Carlo error, and the published figure in brackets."""
+def table(result: Table2Result) -> ReportTable:
+    """A row for each policy in an environment: measured ± Monte Carlo error, with the published figure in brackets."""
     rows: tuple[tuple[Entry, ...], ...] = tuple(
         (
             str(cell.environment),
@@ -85,9 +67,9 @@ def table(cells: Sequence[Cell]) -> Table:
             *(_judged(comparison) for comparison in cell.comparisons),
             f"{cell.measured.replications:,}",
         )
-        for cell in cells
+        for cell in result.cells
     )
-    return Table(
+    return ReportTable(
         f"Regret after {HORIZON:,} patients: measured ± Monte Carlo error (published), and whether they agree",
         ("env.", "policy", *STATISTICS, "runs"),
         rows,
@@ -100,20 +82,7 @@ def _judged(comparison: Comparison) -> Judged:
     return Judged(shown, comparison.agrees)
 
 
-def _distances(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    return [
-        {
-            "environment": cell.environment,
-            "policy": cell.policy,
-            "statistic": comparison.statistic,
-            "distance": comparison.distance,
-        }
-        for cell in cells
-        for comparison in cell.comparisons
-    ]
-
-
-def _quantiles(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def _quantiles(result: Table2Result) -> list[dict[str, Any]]:
     return [
         {
             "environment": cell.environment,
@@ -122,5 +91,5 @@ def _quantiles(cells: Sequence[Cell]) -> list[dict[str, Any]]:
             "median": cell.measured.median,
             "published": cell.published.median,
         }
-        for cell in cells
+        for cell in result.cells
     ]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from takeup import charts
-from takeup.paper.document import Chapter, Checked, Figure, Table, figure, with_error
+from takeup.paper.document import Chapter, Checked, ReportFigure, ReportTable, figure, with_error
 from takeup.paper.rules import Claim
 from takeup.paper.theory import BoundRow, TheoryResult
 
@@ -19,11 +19,6 @@ OPEN_PROBLEM = (
     "The open problem is a bound for TS-Obs: here the least regret per ln T that observed noncompliance allows, beside "
     "measured slopes. It is a limit for T to infinity, and slopes at smaller T may lie below it."
 )
-
-
-def as_json(result: TheoryResult) -> dict[str, Any]:
-    """Statements, conjecture and bounds."""
-    return result.as_json()
 
 
 def chapter(result: TheoryResult) -> Chapter:
@@ -42,14 +37,14 @@ def chapter(result: TheoryResult) -> Chapter:
         ),
         tables=(_bounds(result), _conjecture(result)),
         figures=(
-            Figure(
+            ReportFigure(
                 "bounds",
                 "Regret per ln T over p, in the sweep of the regret figure. Lines: what theory says. Points: measured "
                 f"slopes from T = {start:,} to {stop:,} with two errors.",
                 _alternative(result),
                 lambda: charts.bounds_and_slopes(_lines(result), _points(result)),
             ),
-            Figure(
+            ReportFigure(
                 "conjecture",
                 "The probability that uniformly random noncompliance is harmful, with 95 % intervals.",
                 "; ".join(f"{row.arms} arms: {row.probability:.3f}" for row in result.conjecture),
@@ -64,7 +59,7 @@ def chapter(result: TheoryResult) -> Chapter:
     )
 
 
-def _bounds(result: TheoryResult) -> Table:
+def _bounds(result: TheoryResult) -> ReportTable:
     rows = tuple(
         (
             f"{row.p:.2f}",
@@ -77,7 +72,7 @@ def _bounds(result: TheoryResult) -> Table:
         for row in result.bounds
     )
     columns = ("p", "TS, bound", "TS, slope", "TS-Obs, bound", "at these T", "TS-Obs, slope")
-    return Table(
+    return ReportTable(
         "Regret per ln T: the bound, what a TS-Obs that knows all but the worse row has at these T, and the measured "
         "slope ± its error",
         columns,
@@ -91,13 +86,13 @@ def _slope(row: BoundRow, policy: str) -> str:
     return with_error(slopes[-1].slope, slopes[-1].error) if slopes else ""
 
 
-def _conjecture(result: TheoryResult) -> Table:
+def _conjecture(result: TheoryResult) -> ReportTable:
     rows = tuple(
         (str(r.arms), f"{r.probability:.4f}", f"{r.error:.4f}", f"{r.low:.4f} to {r.high:.4f}", f"{r.draws:,}")
         for r in result.conjecture
     )
     columns = ("arms", "probability", "error", "95 % interval", "draws")
-    return Table("The probability that noncompliance is harmful", columns, rows, words=0)
+    return ReportTable("The probability that noncompliance is harmful", columns, rows, words=0)
 
 
 def _lines(result: TheoryResult) -> list[dict[str, Any]]:

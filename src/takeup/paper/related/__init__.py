@@ -1,16 +1,15 @@
 """The experiments of the systems that Stirn & Jebara (2019) compare themselves with, run again.
 
-Each figure that their authors printed, drew or leave to their code stands beside ours, with a verdict by a rule that
-was fixed before any run: see `takeup.paper.related.figures`.
+Each figure that their authors printed, drew or left to their code stands beside ours, with a verdict by a rule that was
+fixed before any run: see `takeup.paper.related.figures`.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from takeup.paper.agreement import REPLICATIONS
 from takeup.paper.related import compliance_aware, instruments, intents
-from takeup.paper.related.figures import Figure, Statement
-from takeup.simulation.engine import Progress, silent
+from takeup.paper.related.figures import FigureComparison, Statement
+from takeup.paper.runner import Runner
 from takeup.simulation.run import EngineName
 from takeup.version import __version__
 
@@ -27,7 +26,7 @@ class RelatedResult:
         long: whether there were runs of a million decisions.
     """
 
-    figures: tuple[Figure, ...]
+    figures: tuple[FigureComparison, ...]
     statements: tuple[Statement, ...]
     replications: int
     seed: int
@@ -42,35 +41,22 @@ class RelatedResult:
             "long": self.long,
             "agreeing": sum(figure.agrees for figure in self.figures),
             "figures": [figure.as_json() for figure in self.figures],
-            "statements": [statement.as_json() for statement in self.statements],
+            "statements": [asdict(statement) for statement in self.statements],
         }
 
 
-def related(
-    replications: int = REPLICATIONS,
-    seed: int = 0,
-    engine: EngineName = "auto",
-    progress: Progress = silent,
-    *,
-    scheduler: object = None,
-    long: bool = True,
-) -> RelatedResult:
-    """All of it.
+def related(run: Runner, *, long: bool = True) -> RelatedResult:
+    """Run all of it.
 
     Args:
-        replications: runs of each policy in each experiment; a fiftieth of them, and six at the least, where one run is
-            a million decisions.
-        seed: the seed.
-        engine: what runs them.
-        progress: called with the number of decisions made; `decisions` says how many there are.
-        scheduler: for the engine "dask".
+        run: how; a fiftieth of its replications, and six at the least, where one run is a million decisions.
         long: whether there are runs of a million decisions; the numpy reference leaves them out in any case.
     """
-    how = (replications, seed, engine, progress, scheduler)
-    parts = (compliance_aware.run(*how), instruments.run(*how, _long(engine, long)), intents.run(*how))
+    long = _long(run.engine, long)
+    parts = (compliance_aware.measure(run), instruments.measure(run, long), intents.measure(run))
     figures = tuple(figure for part, _ in parts for figure in part)
     statements = tuple(statement for _, part in parts for statement in part)
-    return RelatedResult(figures, statements, replications, seed, _long(engine, long))
+    return RelatedResult(figures, statements, run.replications, run.seed, long)
 
 
 def decisions(replications: int, engine: EngineName = "auto", long: bool = True) -> int:

@@ -13,15 +13,14 @@ import numpy as np
 from takeup.checks import FloatArray
 from takeup.datasets import Coding, ist_evidence
 from takeup.environment import Environment
-from takeup.paper.related.figures import Basis, Figure, Mean, Published, Statement
+from takeup.paper.agreement import Mean
+from takeup.paper.related.figures import Basis, FigureComparison, Published, Statement
 from takeup.paper.related.protocol_claims import Trapped, both, statements
+from takeup.paper.runner import Runner
 from takeup.policies import EXP3, TS, UCB1, EpsilonGreedy, Hierarchical, Protocol, ThompsonBounded
 from takeup.policies.arms import CREDITS, Bandit
 from takeup.policies.base import Policy
 from takeup.randomness import stream
-from takeup.simulation import simulate
-from takeup.simulation.engine import Progress
-from takeup.simulation.run import EngineName
 from takeup.space import Space
 from takeup.world import World
 
@@ -67,7 +66,7 @@ _CODE: Basis = "authors' code"
 
 
 class Again(NamedTuple):
-    """A world of the authors' code, and what it gave when it was run again apart."""
+    """A world of the authors' code, and what that code gave when it was run again."""
 
     name: str
     final: dict[str, Published]
@@ -109,12 +108,8 @@ def policies(base: Bandit) -> dict[str, Policy[Any]]:
 
 def trap() -> Environment:
     """Half are always-takers who do well anyway, half compliers whom the drug harms: "actual" learns the wrong one."""
-    return Environment.from_types(
-        Space(["none", "drug"]),
-        share=[0.5, 0.5],
-        response=[[1, 1], [0, 1]],
-        outcome=[[[0.25, 0.75], [0.25, 0.75]], [[0.5, 0.5], [0.75, 0.25]]],
-    )
+    outcome = [[[0.25, 0.75], [0.25, 0.75]], [[0.5, 0.5], [0.75, 0.25]]]
+    return Environment.from_types(Space(["none", "drug"]), [0.5, 0.5], [[1, 1], [0, 1]], outcome)
 
 
 def stroke(drug: str) -> Environment:
@@ -132,79 +127,56 @@ def _mixed(first: float, compliers: float) -> FloatArray:
     return compliers * np.eye(2) + (1 - compliers) * np.array([first, 1 - first])
 
 
-def run(
-    replications: int, seed: int, engine: EngineName, progress: Progress, scheduler: object = None
-) -> tuple[list[Figure], list[Statement]]:
+def measure(run: Runner) -> tuple[list[FigureComparison], list[Statement]]:
     """The trap world, the stroke trial, and two more worlds of the authors' code."""
     surplus: dict[tuple[str, str, str], FloatArray] = {}
     for drug in DRUGS:
-        worlds = {drug: stroke(drug)}
         for name, base in BASES.items():
-            for column, runs in _surplus(
-                worlds, base, replications, seed, engine, progress, HORIZON, scheduler
-            ).items():
+            for column, runs in _surplus(run, {drug: stroke(drug)}, base).items():
                 surplus[name, drug, column] = runs[:, -1]
-    trapped = _surplus({"trap": trap()}, TS(), replications, seed, engine, progress, HORIZON, scheduler)
+    trapped = _surplus(run, {"trap": trap()}, TS())
     figures = [*_of_trap(trapped), *_of_stroke(surplus)]
     for again, compliers, least, horizon, each in (
         (_INDEPENDENT, 0.9, 0.9, HORIZON, 1),
         (_TWELVE, 0.5, 0.0, SHORT, SHORT_RUNS),
     ):
-        worlds = random_worlds(replications, compliers, least, seed)
-        found = _surplus(worlds, TS(), each, seed, engine, progress, horizon, scheduler)
-        for column, runs in found.items():
-            of_worlds = runs[:, -1].reshape(replications, each).mean(axis=1)  # runs of one world are not independent
+        worlds = random_worlds(run.replications, compliers, least, run.seed)
+        for column, runs in _surplus(run, worlds, TS(), horizon, each).items():
+            of_worlds = runs[:, -1].reshape(len(worlds), each).mean(axis=1)  # runs of one world are not independent
             figures.append(_final(again, column, of_worlds))
     random = float(trap().regret()[0].mean()) * np.array(STEPS)
     lost = {column: random - runs for column, runs in trapped.items()}
-    bounded = _bounded(replications, seed, engine, progress, scheduler)
+    bounded = run.simulate(trap(), ThompsonBounded(), HORIZON).final(ThompsonBounded().name)
     return figures, list(statements(surplus, Trapped(float(random[-1]), lost, bounded)))
 
 
 def decisions(replications: int) -> int:
-    """How many decisions it takes."""
+    """How many decisions `measure` makes, for a progress bar."""
     cells = len(COLUMNS) * replications
     return cells * (HORIZON * (len(BASES) * len(DRUGS) + 2) + SHORT_RUNS * SHORT) + replications * HORIZON
 
 
 def _surplus(
-    worlds: dict[str, Environment],
-    base: Bandit,
-    replications: int,
-    seed: int,
-    engine: EngineName,
-    progress: Progress,
-    horizon: int,
-    scheduler: object = None,
+    run: Runner, worlds: dict[str, Environment], base: Bandit, horizon: int | None = None, each: int | None = None
 ) -> dict[str, FloatArray]:
-    """The surplus of each column at the steps; (environments times replications, steps)."""
+    """The surplus of each column at the steps; (environments times replications, steps).
+
+    Args:
+        run: how.
+        worlds: where.
+        base: the base bandit.
+        horizon: HORIZON where left out.
+        each: the replications in each world; those of `run` where left out.
+    """
+    horizon = HORIZON if horizon is None else horizon
     steps = [step for step in STEPS if step <= horizon] or [horizon]
     value = np.stack([world.value()[0] for world in worlds.values()])
     at_random = (value.max(axis=1) - value.mean(axis=1))[:, np.newaxis, np.newaxis] * np.array(steps)
     found = {}
     for column, policy in policies(base).items():
-        trace = simulate(
-            worlds,
-            policy,
-            horizon,
-            replications,
-            seed,
-            engine=engine,
-            scheduler=scheduler,
-            record="curve",
-            steps=steps,
-            progress=progress,
-        )
+        trace = run.simulate(worlds, policy, horizon, each, steps=steps)
         found[column] = (at_random - trace.regret[:, 0]).reshape(-1, len(steps))
     return found
-
-
-def _bounded(replications: int, seed: int, engine: EngineName, progress: Progress, scheduler: object) -> FloatArray:
-    """The regret in the trap of the bounded sampler as the paper's text has it."""
-    trace = simulate(
-        trap(), ThompsonBounded(), HORIZON, replications, seed, engine=engine, scheduler=scheduler, progress=progress
-    )
-    return trace.final(ThompsonBounded().name)
 
 
 def _noise(environment: Environment, weights: FloatArray) -> float:
@@ -219,7 +191,7 @@ def _noise(environment: Environment, weights: FloatArray) -> float:
     return float(np.sqrt(step * weights @ shared @ weights))
 
 
-def _of_trap(trapped: dict[str, FloatArray]) -> Iterator[Figure]:
+def _of_trap(trapped: dict[str, FloatArray]) -> Iterator[FigureComparison]:
     weights = np.full(len(STEPS), 1 / len(STEPS))
     noise = _noise(trap(), weights)
     for column, runs in trapped.items():
@@ -227,25 +199,26 @@ def _of_trap(trapped: dict[str, FloatArray]) -> Iterator[Figure]:
         error = float(np.hypot(mean.std(ddof=1), noise)) / RUNS_OF_TABLE**0.5
         published = Published(_TABLE[column], 0.05, error, "printed", _SHIFTED)
         quantity = "surplus, mean over t = 1,000 .. 10,000"
-        ours = Mean.of(mean)
-        yield Figure(f"{SOURCE}, table of example 2", "trap world", column, quantity, published, *ours)
+        place = f"{SOURCE}, table of example 2"
+        yield FigureComparison(place, "trap world", column, quantity, published, *Mean.of(mean))
         yield _final(_TRAP, column, runs[:, -1])
 
 
-def _final(again: Again, column: str, runs: FloatArray) -> Figure:
+def _final(again: Again, column: str, runs: FloatArray) -> FigureComparison:
     published = again.final[column]
-    return Figure(f"{SOURCE}, code", again.name, column, "final surplus", published, *Mean.of(runs))
+    return FigureComparison(f"{SOURCE}, code", again.name, column, "final surplus", published, *Mean.of(runs))
 
 
-def _of_stroke(surplus: dict[tuple[str, str, str], FloatArray]) -> Iterator[Figure]:
+def _of_stroke(surplus: dict[tuple[str, str, str], FloatArray]) -> Iterator[FigureComparison]:
     for (name, drug), row in _FIGURE_1.items():
         for column, value in zip(COLUMNS, row, strict=True):
             published = Published(value, _READING, _TEXT_ERROR * 2**0.5, "read off", _AMBIGUOUS)
-            ours = Mean.of(surplus[name, drug, column])
-            yield Figure(
-                f"{SOURCE}, figure 1", f"stroke trial, {drug}", f"{name} {column}", "lives saved", published, *ours
-            )
+            yield _lives_saved("figure 1", drug, f"{name} {column}", published, surplus[name, drug, column])
     for name, column, value in _TEXT:
         published = Published(value, 0.05, _TEXT_ERROR, "printed", _AMBIGUOUS)
-        ours = Mean.of(both(surplus, name, column))
-        yield Figure(f"{SOURCE}, text", "stroke trial, both drugs", f"{name} {column}", "lives saved", published, *ours)
+        yield _lives_saved("text", "both drugs", f"{name} {column}", published, both(surplus, name, column))
+
+
+def _lives_saved(place: str, drug: str, policy: str, published: Published, runs: FloatArray) -> FigureComparison:
+    where = (f"{SOURCE}, {place}", f"stroke trial, {drug}", policy, "lives saved")
+    return FigureComparison(*where, published, *Mean.of(runs))

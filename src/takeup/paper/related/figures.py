@@ -1,7 +1,7 @@
 """When a figure of a cited paper agrees with ours. The rule is fixed here, before any run.
 
-A difference may be four standard errors of both sides together, and besides what the figure itself leaves open: half a
-unit of its last printed digit, or what cannot be read off a chart.
+A difference may be four standard errors of both sides together, plus what the figure itself leaves open: half a unit of
+its last printed digit, or what cannot be read off a chart.
 """
 
 from dataclasses import asdict, dataclass
@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from takeup.checks import FloatArray
-from takeup.paper.agreement import STANDARD_ERRORS
+from takeup.paper.agreement import STANDARD_ERRORS, Mean
 
 Basis: TypeAlias = Literal["printed", "read off", "authors' code", "written anew"]
 """Where a figure is from: the text or a table, a chart, the authors' code when run again, or a program that was written
-from the paper by itself, apart from this one."""
+from the paper independently of this one."""
 
 
 class Published(NamedTuple):
@@ -36,31 +36,35 @@ class Published(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Sourced:
+    """Something from a paper; `source` names the paper and the place in it."""
+
+    source: str
+
+    @property
+    def paper(self) -> str:
+        """Authors and year."""
+        return self.source.partition(",")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureComparison(Sourced):
     """A published figure beside ours.
 
     Attributes:
-        source: paper and place.
         experiment: what was run.
-        policy: of whom it is.
+        policy: the policy's name, or the arm's.
         quantity: what was measured.
         published: the published figure.
-        measured: ours.
-        mcse: the Monte Carlo error of ours.
+        measured: ours; `mcse` is its Monte Carlo error.
     """
 
-    source: str
     experiment: str
     policy: str
     quantity: str
     published: Published
     measured: float
     mcse: float
-
-    @property
-    def paper(self) -> str:
-        """Authors and year."""
-        return self.source.partition(",")[0]
 
     @property
     def allowed(self) -> float:
@@ -79,55 +83,18 @@ class Figure:
 
     def as_json(self) -> dict[str, Any]:
         """For machines, the verdict included."""
-        return asdict(self) | {
-            "published": self.published._asdict(),
-            "allowed": self.allowed,
-            "agrees": self.agrees,
-        }
+        judged = {"allowed": self.allowed, "agrees": self.agrees}
+        return asdict(self) | {"published": self.published._asdict()} | judged
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """What a paper says in words, and whether our runs bear it out.
+class Statement(Sourced):
+    """What a paper says in words, whether our runs bear it out, the figures that decided, and by which rule."""
 
-    Attributes:
-        source: paper and place.
-        claim: what it says.
-        holds: whether it does, by the rule.
-        found: the figures that decided.
-        rule: when it is taken to hold.
-    """
-
-    source: str
     claim: str
     holds: bool
     found: str
     rule: str
-
-    @property
-    def paper(self) -> str:
-        """Authors and year."""
-        return self.source.partition(",")[0]
-
-    def as_json(self) -> dict[str, Any]:
-        """For machines."""
-        return asdict(self)
-
-
-class Mean(NamedTuple):
-    """A mean and its Monte Carlo error."""
-
-    value: float
-    error: float
-
-    @classmethod
-    def of(cls, runs: FloatArray) -> "Mean":
-        """Over runs."""
-        return cls(float(runs.mean()), float(runs.std(ddof=1) / np.sqrt(runs.size)))
-
-    def __str__(self) -> str:
-        """Both."""
-        return f"{self.value:.1f} ± {self.error:.1f}"
 
 
 LARGER = f"the difference is of the right sign by more than {STANDARD_ERRORS:g} standard errors"
@@ -150,7 +117,7 @@ def ahead(source: str, claim: str, one: FloatArray, other: FloatArray, names: tu
 
 
 def at_most(source: str, claim: str, one: Mean, factor: float, other: Mean, names: tuple[str, str]) -> Statement:
-    """That one mean is at most so many times another."""
+    """That one mean is at most `factor` times another."""
     margin = one.value - factor * other.value
     holds = margin <= STANDARD_ERRORS * float(np.hypot(one.error, factor * other.error))
     return Statement(source, claim, holds, f"{names[0]} {one}, {names[1]} {other}", AT_MOST)

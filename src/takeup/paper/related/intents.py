@@ -11,16 +11,15 @@ import numpy as np
 
 from takeup.checks import FloatArray
 from takeup.environment import Environment
-from takeup.paper.related.figures import Figure, Mean, Published, Statement, larger
+from takeup.paper.agreement import Mean
+from takeup.paper.related.figures import FigureComparison, Published, Statement, larger
+from takeup.paper.runner import Runner
 from takeup.policies import TS, CausalTS, IntentTS
-from takeup.simulation import simulate
-from takeup.simulation.engine import Progress
-from takeup.simulation.run import EngineName
 from takeup.space import Space
 
 HORIZON = 1000
 RUNS = 1000
-"""Of the authors' figures."""
+"""Runs behind the authors' figures."""
 
 OBSERVED = 100
 """Gamblers of each intent who were watched before."""
@@ -75,7 +74,7 @@ def environment(casino: Casino) -> Environment:
 
 
 def unseen(casino: Casino) -> Environment:
-    """The same casino for who does not see the intent."""
+    """The same casino for a policy that does not see the intent."""
     seeing = environment(casino)
     return Environment(Space(list(seeing.space.proposals)), np.ones(1), seeing.response.mean(axis=0, keepdims=True))
 
@@ -88,9 +87,7 @@ def causal(casino: Casino) -> CausalTS:
     return CausalTS(alpha=alpha, observed=OBSERVED * np.stack([1 - own, own], axis=-1))
 
 
-def run(
-    replications: int, seed: int, engine: EngineName, progress: Progress, scheduler: object = None
-) -> tuple[list[Figure], list[Statement]]:
+def measure(run: Runner) -> tuple[list[FigureComparison], list[Statement]]:
     """Regret and the share of best machines in all six."""
     figures = list(_computed(CASINOS["greedy casino"]))
     regrets: dict[tuple[str, str], FloatArray] = {}
@@ -98,23 +95,11 @@ def run(
         shares = {}
         seeing, blind = environment(casino), unseen(casino)
         best = by_intent(casino).argmax(axis=1)
-        trace = simulate(
-            seeing,
-            [IntentTS(), causal(casino)],
-            HORIZON,
-            replications,
-            seed,
-            engine=engine,
-            scheduler=scheduler,
-            progress=progress,
-        )
+        trace = run.simulate(seeing, [IntentTS(), causal(casino)], HORIZON)
         for i, policy in enumerate(_POLICIES[1:]):
             regrets[name, policy] = trace.final(policy)
             shares[policy] = trace.pulls[0, i][:, [0, 1], best].sum(axis=1) / HORIZON
-        plain = simulate(
-            blind, TS(), HORIZON, replications, seed, engine=engine, scheduler=scheduler, progress=progress
-        )
-        pulls = plain.pulls[0, 0, :, 0]
+        pulls = run.simulate(blind, TS(), HORIZON).pulls[0, 0, :, 0]
         regrets[name, "TS"] = HORIZON * by_intent(casino).max(axis=1).mean() - pulls @ blind.value()[0]
         shares["TS"] = pulls @ np.bincount(best, minlength=2) / 2 / HORIZON
         figures += _figures(name, casino, {p: regrets[name, p] for p in _POLICIES}, shares)
@@ -122,26 +107,26 @@ def run(
 
 
 def decisions(replications: int) -> int:
-    """How many decisions it takes."""
+    """How many decisions `measure` makes, for a progress bar."""
     return len(CASINOS) * len(_POLICIES) * HORIZON * replications
 
 
 def _figures(
     name: str, casino: Casino, regret: dict[str, FloatArray], share: dict[str, FloatArray]
-) -> Iterator[Figure]:
-    """Theirs are of rewards as they fell: a regret of theirs has their noise, and a share that of the patients met."""
+) -> Iterator[FigureComparison]:
+    """Theirs are from rewards as drawn, so that a regret has the noise of the rewards and a share that of who came."""
     for i, policy in enumerate(_POLICIES):
         rate = unseen(casino).value() if policy == "TS" else by_intent(casino)
         noise = HORIZON * float((rate * (1 - rate)).max())
         error = float(np.sqrt((regret[policy].var(ddof=1) + noise) / RUNS))
         published = Published(casino.regret[i], 0.05, error, "authors' code")
-        yield Figure(SOURCE, name, policy, "regret", published, *Mean.of(regret[policy]))
+        yield FigureComparison(SOURCE, name, policy, "regret", published, *Mean.of(regret[policy]))
         error = float(np.sqrt((share[policy].var(ddof=1) + 0.25 / HORIZON) / RUNS))
         published = Published(casino.optimal[i], 0.0005, error, "authors' code")
-        yield Figure(SOURCE, name, policy, "share of best machines", published, *Mean.of(share[policy]))
+        yield FigureComparison(SOURCE, name, policy, "share of best machines", published, *Mean.of(share[policy]))
 
 
-def _computed(casino: Casino) -> Iterator[Figure]:
+def _computed(casino: Casino) -> Iterator[FigureComparison]:
     """What the greedy casino pays those who follow their intent, and those who are told what to play."""
     by = by_intent(casino)
     for arm in (0, 1):
@@ -150,7 +135,9 @@ def _computed(casino: Casino) -> Iterator[Figure]:
             ("P(y given do x)", 0.30, by[:, arm].mean()),
         ):
             published = Published(value, 0.005, 0.0, "authors' code")
-            yield Figure(SOURCE, "greedy casino", f"machine {arm + 1}", quantity, published, float(found), 0.0)
+            yield FigureComparison(
+                SOURCE, "greedy casino", f"machine {arm + 1}", quantity, published, float(found), 0.0
+            )
 
 
 def _statements(regrets: dict[tuple[str, str], FloatArray]) -> Iterator[Statement]:

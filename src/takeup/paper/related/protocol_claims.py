@@ -6,7 +6,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from takeup.checks import FloatArray
-from takeup.paper.related.figures import Mean, Statement, ahead, at_most, larger
+from takeup.paper.agreement import Mean
+from takeup.paper.related.figures import Statement, ahead, at_most, larger
 
 SOURCE = "Della Penna et al. (2016)"
 Surplus: TypeAlias = Mapping[tuple[str, str, str], FloatArray]

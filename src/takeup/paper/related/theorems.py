@@ -6,7 +6,7 @@ import numpy as np
 
 from takeup.checks import FloatArray
 from takeup.environment import Environment
-from takeup.paper.related.figures import COMPUTED, Figure, Published, Statement
+from takeup.paper.related.figures import COMPUTED, FigureComparison, Published, Statement
 from takeup.regret import KINDS
 from takeup.space import Space
 
@@ -18,7 +18,7 @@ _FOUR_UP = "belongs to compliers with means (5, 3, 4), not (1, -1, 0) as printed
 _EIGHTH = "belongs to a class of one eighth that complies, where kappa(5) is printed"
 
 
-def printed_means(one: Environment, two: Environment) -> Iterator[Figure]:
+def printed_means(one: Environment, two: Environment) -> Iterator[FigureComparison]:
     """The means that both examples print, beside those of our environments."""
     rows = (
         ("example 1", "mean of the arm", _ARMS_1, means(one), _EXACT, _FOUR_UP),
@@ -28,7 +28,9 @@ def printed_means(one: Environment, two: Environment) -> Iterator[Figure]:
     for experiment, quantity, printed, found, tolerance, note in rows:
         for i, (value, ours) in enumerate(zip(printed, found, strict=True), start=1):
             published = Published(value, tolerance, 0.0, "printed", note)
-            yield Figure(f"{SOURCE}, section 5", experiment, f"arm {i}", quantity, published, float(ours), 0.0)
+            yield FigureComparison(
+                f"{SOURCE}, section 5", experiment, f"arm {i}", quantity, published, float(ours), 0.0
+            )
 
 
 def means(environment: Environment) -> FloatArray:

@@ -6,41 +6,12 @@ from functools import cache
 from typing import Any
 
 from takeup.errors import TakeupError
-from takeup.policies import REGISTRY, TSLat
-from takeup.policies.catalogue import Compliance, about
+from takeup.policies.base import Registered
+from takeup.policies.card import Compliance
 from takeup.policies.description import describe
+from takeup.policies.registry import policy_of, registered, variants
 from takeup.space import Space
-from takeup.trial.design import Live
 
-SENTENCES: Mapping[str, str] = {
-    "Uniform": "Every proposal equally often, for ever: a fixed randomised trial. It learns for the reader alone.",
-    "TS": "Thompson sampling by intention to treat: learns what proposing is worth, come what may. Always safe,"
-    " slow where few comply.",
-    "TS-Check": "Thompson sampling on those alone who did what was proposed. Fast where most comply and those who do"
-    " are like the others.",
-    "TS-Obs": "Thompson sampling that learns compliance and outcomes apart. Fast where outcomes depend on what was"
-    " done alone; misled where those who refuse are other people.",
-    "TS-Lat-0": "As TS-Obs, and fills in what was done where nobody reported it.",
-    "TS-Lat-40": "As TS-Lat-0, after 40 outcomes in each context during which it explores evenly.",
-    "TS-Lat-0 Gibbs": "As TS-Lat-0 by random sampling instead of an approximation: exact and slow.",
-    "TS-Robust": "As TS-Obs as long as the data allow it, and as TS where those who comply are unlike the others.",
-    "epsilon-greedy": "The best so far, and now and then any other.",
-    "UCB1": "The most promising within its uncertainty; never by chance.",
-    "KL-UCB": "As UCB1, with a sharper bound.",
-    "Bayes-UCB": "As UCB1, with a quantile of what is believed.",
-    "TS-TopTwo": "Thompson sampling between the best two: for knowing which is best rather than for those treated.",
-    "TS actual": "Thompson sampling that credits what was done. Misled where those who refuse are other people.",
-    "TS-Intent": "Thompson sampling by what people would do by themselves; contexts must be these intents.",
-    "TS-Causal": "As TS-Intent, and takes what people do by themselves into account.",
-    "UCB-ITT": "UCB1 by intention to treat.",
-    "UCB-AT": "UCB1 that credits what was done; can be wrong for ever.",
-    "2SLS-decay": "Uses proposals as an instrument: what an action does to those whom proposals move; explores less and"
-    " less.",
-    "2SLS-fixed": "As 2SLS-decay, exploring equally often for ever.",
-    "2SLS-adaptive": "As 2SLS-decay, exploring as far as is still unclear.",
-}
-COMMON = ("TS", "TS-Obs", "TS-Check", "TS-Lat-40", "TS-Robust", "Uniform")
-"""What most trials choose from, in the order in which they are shown."""
 USUAL = "TS"
 
 
@@ -54,6 +25,8 @@ class PolicyChoice:
         compliance: what it makes of compliance.
         source: where it is from.
         description: as a spec has it.
+        common: whether most trials would consider it.
+        slow: whether a person at a page should not have to wait for it.
     """
 
     name: str
@@ -61,43 +34,47 @@ class PolicyChoice:
     compliance: Compliance
     source: str
     description: dict[str, Any]
-
-    @property
-    def common(self) -> bool:
-        """Whether most trials would consider it."""
-        return self.name in COMMON
+    common: bool
+    slow: bool
 
 
-def _choices() -> dict[str, PolicyChoice]:
-    live = {policy.name: policy for policy in REGISTRY if policy.live and isinstance(policy, Live)}
-    order = [*COMMON, *(name for name in live if name not in COMMON)]
-    found = {}
-    for name in order:
-        known = about(live[name])
-        found[name] = PolicyChoice(name, SENTENCES[name], known.compliance, known.source, describe(live[name]))
-    return found
+def choices() -> Mapping[str, PolicyChoice]:
+    """Every registered policy that may run a live trial, by name; those that most trials would consider come first."""
+    return _choices(registered())
 
 
-CHOICES: Mapping[str, PolicyChoice] = _choices()
-"""Every registered policy that may run a live trial, by name."""
+@cache
+def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
+    found = [
+        PolicyChoice(
+            policy.name,
+            variant.sentence,
+            policy.compliance,
+            policy.card.source,
+            describe(policy),
+            variant.common,
+            variant.slow,
+        )
+        for policy, variant in variants()
+        if policy.live
+    ]
+    return {each.name: each for each in sorted(found, key=lambda each: not each.common)}
 
 
 @cache
 def suited(space: Space) -> Mapping[str, PolicyChoice]:
     """The policies that work in this space, and fast enough for somebody who waits."""
-    slow = {policy.name for policy in REGISTRY if isinstance(policy, TSLat) and policy.inference == "gibbs"}
     found = {}
-    for policy in REGISTRY:
-        if policy.name not in CHOICES or policy.name in slow:
-            continue
+    for name, choice in choices().items():
         try:
-            policy.start(space)
+            policy_of(choice.description).start(space)
         except TakeupError:
             continue
-        found[policy.name] = CHOICES[policy.name]
-    return {name: found[name] for name in CHOICES if name in found}
+        if not choice.slow:
+            found[name] = choice
+    return found
 
 
 def chosen(description: Mapping[str, Any]) -> PolicyChoice | None:
     """The choice that a spec's policy equals, with all its defaults; None where there is none."""
-    return next((each for each in CHOICES.values() if each.description == dict(description)), None)
+    return next((each for each in choices().values() if each.description == dict(description)), None)

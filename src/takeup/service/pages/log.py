@@ -15,23 +15,13 @@ from takeup.service.routes.log import MEDIA, exported
 from takeup.store import reading
 from takeup.store.reading import Logged
 from takeup.trial.design import Design
-from takeup.trial.events import Event, event_of
+from takeup.trial.events import KINDS, Event, event_of
 from takeup.trial.reporting import MOST_NUMBER
 
 pages = Pages()
 PAGE = 50
 MOST_DECISIONS = 100
 """How many decisions of one unit are looked for."""
-KINDS: Mapping[str, str] = {
-    "decided": "decisions",
-    "reported": "reports",
-    "moved": "state changes",
-    "created": "creation",
-    "amended": "changes of the draft",
-    "closed": "closed outcome windows",
-    "answered": "repeated requests",
-    "set aside": "fallbacks that were set aside",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +87,7 @@ async def log(visit: Visit) -> Response:
         trial=visit.trial,
         lines=[_line(each, visit.unblinded) for each in found],
         contexts=contexts,
-        kinds=KINDS,
+        kinds={name: each.plural for name, each in KINDS.items()},
         fields=asked,
         wrong=wrong,
         older=urlencode({**kept, "before": found[-1].sequence}) if older else None,

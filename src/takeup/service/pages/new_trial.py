@@ -8,12 +8,12 @@ from fastapi import Response
 from takeup.errors import ConflictError, InputError, StateError
 from takeup.live import Trial
 from takeup.live.rehearsal import Rehearsal
+from takeup.service.drafts import Sketch
 from takeup.service.pages import spec_form
-from takeup.service.pages.choices import CHOICES
+from takeup.service.pages.choices import choices
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.service.problem import Refused
-from takeup.service.workbench import Sketch
 from takeup.store import reading
 from takeup.trial import Design, TrialSpec
 
@@ -54,7 +54,7 @@ async def change(visit: Visit) -> Response:
 
 async def _taken(visit: Visit, trial: str | None) -> Response:
     fields = dict(visit.form)
-    sketch = visit.service.workbench.sketches.get(fields.pop("sketch", ""))
+    sketch = visit.service.drafts.sketches.get(fields.pop("sketch", ""))
     saving = fields.pop("do", "") == "save"
     if saving and sketch is not None and sketch.saved is not None and sketch.owner == visit.key.id:
         return visit.see(f"/app/trials/{sketch.saved}")
@@ -80,7 +80,7 @@ def _rehearsed(visit: Visit, fields: dict[str, str], design: Design, trial: str 
         return _form(visit, fields, trial=trial, wrong=wrong, design=design, status=422)
     rehearsal: dict[str, Any] = {"spec": design.spec.model_dump(mode="json", exclude={"seed"}), **assumed}
     Rehearsal(**rehearsal)
-    bench = visit.service.workbench
+    bench = visit.service.drafts
     job = bench.rehearse(rehearsal, visit.key.id)
     name = secrets.token_urlsafe(16)
     kept = {**fields, "people": str(assumed["people"]), "per_day": f"{assumed['per_day']:g}"}
@@ -124,7 +124,7 @@ def _form(
         fields=fields,
         wrong=wrong or {},
         levels=spec_form.levels(fields),
-        choices=list(CHOICES.values()),
+        choices=list(choices().values()),
         trial=trial,
         design=design,
         words=[] if design is None else spec_sentences(design),
@@ -135,7 +135,7 @@ def _form(
 
 
 def _sketch(visit: Visit, name: str) -> Sketch:
-    found = visit.service.workbench.sketches.get(name)
+    found = visit.service.drafts.sketches.get(name)
     if found is None or found.owner != visit.key.id:
         raise Refused("not-found", "this sketch is no longer kept; begin again with New trial")
     return found

@@ -1,6 +1,5 @@
 """Pages for browsers: visitors are admitted by a session instead of a key, and use the same service."""
 
-import math
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +12,12 @@ from fastapi.routing import APIRoute
 
 from takeup.errors import InputError
 from takeup.service import problem
+from takeup.service.auth import Handler, admit, media_type
 from takeup.service.body import parse_form
-from takeup.service.core import Service, service_of
-from takeup.service.guard import Handler, media_type
 from takeup.service.keys import ApiKey, Scope
 from takeup.service.pages.templates import render
 from takeup.service.problem import Refused
+from takeup.service.service import Service, service_of
 from takeup.service.sessions import form_token, same
 from takeup.service.settings import Settings
 
@@ -115,7 +114,7 @@ class Page(APIRoute):
             try:
                 if self.scopes:
                     visit = await _known(visit)
-                    _admit(visit, self.scopes)
+                    admit(request, visit.key, self.scopes)
                 if request.method == "POST":
                     visit = await _sent(visit)
                 return await self.view(visit)
@@ -201,23 +200,7 @@ async def _known(visit: Visit) -> Visit:
     key = await service.sessions.find(visit.cookie) if visit.cookie else None
     if key is None:
         raise Refused("unauthenticated", "nobody is signed in here, or the session has ended; sign in again")
-    request.scope["takeup.key"] = key.id
     return Visit(request, service, visit.cookie, key)
-
-
-def _admit(visit: Visit, scopes: tuple[Scope, ...]) -> None:
-    request, service, key = visit.request, visit.service, visit.key
-    wait = service.limiter.wait(key.id)
-    if wait:
-        headers = {"Retry-After": str(math.ceil(wait))}
-        raise Refused("too-many", "the key asks more often than it may", headers=headers)
-    if not key.allows(scopes):
-        raise Refused("forbidden", f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(key.scopes)}")
-    trial = request.path_params.get("trial")
-    if trial is not None:
-        if not key.covers(trial):
-            raise Refused("forbidden", f"the key is not valid in trial {trial!r}")
-        request.scope["takeup.trial"] = trial
 
 
 async def _sent(visit: Visit) -> Visit:

@@ -7,11 +7,11 @@ from typing import Any
 from fastapi import Response
 
 from takeup.live.sandbox import MOST_PEOPLE, SPACE, Truth
+from takeup.service.drafts import Sandbox
 from takeup.service.keys import SCOPES
 from takeup.service.pages.choices import suited
 from takeup.service.pages.page import Pages, Visit
 from takeup.service.sessions import digest
-from takeup.service.workbench import Sandbox
 
 pages = Pages()
 PATH = "/app/try"
@@ -36,14 +36,14 @@ Setting = tuple[Truth, str, str]
 @pages.get(PATH, *SCOPES)
 async def look(visit: Visit) -> Response:
     """The sandbox of this session."""
-    found = visit.service.workbench.sandboxes.get(digest(visit.cookie))
+    found = visit.service.drafts.sandboxes.get(digest(visit.cookie))
     return _page(visit, found, _fields(found))
 
 
 @pages.post(PATH, *SCOPES)
 async def run(visit: Visit) -> Response:
     """Let more people come; start over where the sliders or the policy have changed."""
-    form, bench, name = dict(visit.form), visit.service.workbench, digest(visit.cookie)
+    form, bench, name = dict(visit.form), visit.service.drafts, digest(visit.cookie)
     sandbox = bench.sandboxes.get(name)
     asked, wrong = _asked(form)
     if asked is None:

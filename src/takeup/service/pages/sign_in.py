@@ -29,7 +29,7 @@ async def ask(visit: Visit) -> Response:
 async def sign_in(visit: Visit) -> Response:
     """Begin a session with an API key, and go where the visitor wanted to go."""
     service, wanted = visit.service, visit.form.get("next", HOME)
-    key = await service.ring.find(visit.form.get("key", ""))
+    key = await service.keys.find(visit.form.get("key", ""))
     if key is None:
         return _form(visit, wanted, "This is no API key of this service, or it was revoked.", 401)
     visit.request.scope["takeup.key"] = key.id

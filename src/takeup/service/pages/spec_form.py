@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from takeup.errors import InputError, TakeupError
 from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed
 from takeup.service.body import parse_json, parse_toml
-from takeup.service.pages.choices import CHOICES, USUAL, chosen
+from takeup.service.pages.choices import USUAL, choices, chosen
 from takeup.service.pages.page import sentence
 from takeup.service.problem import Refused
 from takeup.space import Space
@@ -159,7 +159,7 @@ def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:
         if not label:
             wrong[f"outcome-{i}"] = "Give this outcome a name, or leave out its worth."
     _check_limits(fields, len(lists["proposals"]), wrong)
-    choice = CHOICES.get(fields.get("policy", ""))
+    choice = choices().get(fields.get("policy", ""))
     if choice is None:
         wrong["policy"] = "Choose one of these."
     content: dict[str, Any] = {

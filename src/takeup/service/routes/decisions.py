@@ -2,13 +2,13 @@
 
 from fastapi import APIRouter, Request
 
-from takeup.service.core import caller_of, service_of
-from takeup.service.guard import needs
+from takeup.service.auth import needs
+from takeup.service.fast_routes import FastRoute
 from takeup.service.models import Decisions, FallbackMade, IdempotencyKey, TrialId, UnitAsked, UnitsAsked
-from takeup.service.quick import Quick
-from takeup.trial import Ask, Decide, DecideMany, Decision, Fallback
+from takeup.service.service import caller_of, service_of
+from takeup.trial import Decide, DecideMany, Decision, Fallback
 
-router = APIRouter(route_class=Quick, tags=["decisions"])
+router = APIRouter(route_class=FastRoute, tags=["decisions"])
 _PROBLEMS = ("not-found", "conflict", "in-flight", "state", "reused-key")
 
 
@@ -20,7 +20,7 @@ async def decide(
 
     A unit (and occasion) that is asked for twice gets the same answer. Nothing in it tells how likely it was.
     """
-    command = Decide(ask=_ask(asked), key=idempotency_key, by=caller_of(request).shown)
+    command = Decide(ask=asked.ask, key=idempotency_key, by=caller_of(request).shown)
     return await service_of(request).submit(trial, command, idempotency_key)
 
 
@@ -29,7 +29,7 @@ async def decide_many(
     request: Request, trial: TrialId, asked: UnitsAsked, idempotency_key: IdempotencyKey = None
 ) -> Decisions:
     """What to propose to many units, who all see the same evidence: all are decided, or none."""
-    units = tuple(_ask(each) for each in asked.units)
+    units = tuple(each.ask for each in asked.units)
     command = DecideMany(units=units, key=idempotency_key, by=caller_of(request).shown)
     return Decisions(decisions=await service_of(request).submit(trial, command, idempotency_key))
 
@@ -42,10 +42,5 @@ async def fall_back(
 
     Where the unit has its decision already, that one stands and is the answer; the log keeps what the client drew.
     """
-    ask = Ask(unit=made.unit, context=made.context, occasion=made.occasion)
-    command = Fallback(ask=ask, proposal=made.proposal, key=idempotency_key, by=caller_of(request).shown)
+    command = Fallback(ask=made.ask, proposal=made.proposal, key=idempotency_key, by=caller_of(request).shown)
     return await service_of(request).submit(trial, command, idempotency_key)
-
-
-def _ask(asked: UnitAsked) -> Ask:
-    return Ask(unit=asked.unit, context=asked.context, occasion=asked.occasion)

@@ -4,14 +4,14 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy import literal, select
 
 from takeup.errors import StoreError
-from takeup.service.core import service_of
-from takeup.service.guard import Guarded, needs, open_to_all
+from takeup.service.auth import KeyRoute, needs, open_to_all
 from takeup.service.keys import SCOPES
 from takeup.service.metrics import MEDIA
 from takeup.service.models import Health
+from takeup.service.service import service_of
 from takeup.version import __version__
 
-router = APIRouter(route_class=Guarded, tags=["health"])
+router = APIRouter(route_class=KeyRoute, tags=["health"])
 _METRICS = needs(*SCOPES)
 _TEXT = {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
 

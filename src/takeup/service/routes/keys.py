@@ -6,12 +6,12 @@ from fastapi import APIRouter, Path, Request
 
 from takeup.errors import NotFoundError
 from takeup.service import keys
-from takeup.service.core import caller_of, service_of
-from takeup.service.guard import Guarded, needs
+from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import KeyAsked, KeyList, KeyMade, KeyShown
 from takeup.service.problem import Refused
+from takeup.service.service import caller_of, service_of
 
-router = APIRouter(route_class=Guarded, tags=["keys"])
+router = APIRouter(route_class=KeyRoute, tags=["keys"])
 
 
 @router.post("/keys", status_code=201, **needs("admin", body=True))
@@ -24,14 +24,14 @@ async def create(request: Request, asked: KeyAsked) -> KeyMade:
     if not caller.covers_all(asked.trials):
         raise Refused("forbidden", "an admin key makes keys for the trials that it is valid in itself; name them")
     key, token = keys.new(asked.name, asked.scopes, asked.trials, at=service.store.clock(), by=caller.shown)
-    await service.ring.add(key)
+    await service.keys.add(key)
     return KeyMade(key=token, **KeyShown.model_validate(key).model_dump())
 
 
 @router.get("/keys", **needs("admin"))
 async def list_keys(request: Request) -> KeyList:
     """The keys that the admin key may make, without their texts; the revoked ones too."""
-    caller, found = caller_of(request), await service_of(request).ring.all()
+    caller, found = caller_of(request), await service_of(request).keys.all()
     return KeyList(keys=tuple(KeyShown.model_validate(key) for key in found if caller.covers_all(key.trials)))
 
 
@@ -42,7 +42,7 @@ async def revoke(
 ) -> KeyShown:
     """Let a key work no longer: here at once, in other processes within seconds."""
     service, caller = service_of(request), caller_of(request)
-    known = {key.id for key in await service.ring.all() if caller.covers_all(key.trials)}
+    known = {key.id for key in await service.keys.all() if caller.covers_all(key.trials)}
     if id not in known:
         raise NotFoundError(f"there is no key {id!r} that this key may revoke")
-    return KeyShown.model_validate(await service.ring.revoke(id, by=caller.shown))
+    return KeyShown.model_validate(await service.keys.revoke(id, by=caller.shown))

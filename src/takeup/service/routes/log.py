@@ -3,7 +3,7 @@
 import json
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, Response
@@ -13,15 +13,16 @@ from starlette.types import Receive, Scope, Send
 from takeup.live import Audit, Trial
 from takeup.live.export import Format
 from takeup.live.long_jobs import LongJob
-from takeup.service.core import Service, service_of, unblinded
-from takeup.service.guard import Guarded, needs
+from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import AuditShown, EventPage, EventShown, TrialId
 from takeup.service.problem import Refused
+from takeup.service.service import Service, service_of, unblinded
 from takeup.store import shared
 from takeup.store.reading import Logged
+from takeup.trial.events import Kind
 from takeup.trial.reporting import MOST_NUMBER
 
-router = APIRouter(route_class=Guarded, tags=["log"])
+router = APIRouter(route_class=KeyRoute, tags=["log"])
 MEDIA: dict[Format, str] = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -32,7 +33,6 @@ LONG = 5_000
 
 _AUDIT = TypeAdapter(Audit)
 _READERS: dict[str, Any] = needs("read-blinded", "read-unblinded", problems=("not-found",))
-Kind = Literal["created", "amended", "moved", "decided", "reported", "closed", "answered", "set aside"]
 
 
 @router.get("/trials/{trial}/events", **_READERS)

@@ -7,11 +7,11 @@ from typing import TypeVar
 from fastapi import APIRouter, Request
 
 from takeup.live import Progress, TimeSeries, Trial, TrialSummary
-from takeup.service.core import service_of, unblinded
-from takeup.service.guard import Guarded, needs
+from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import TrialId
+from takeup.service.service import service_of, unblinded
 
-router = APIRouter(route_class=Guarded, tags=["reading"])
+router = APIRouter(route_class=KeyRoute, tags=["reading"])
 WITHHELD = "withheld"
 
 Result = TypeVar("Result")

@@ -5,14 +5,14 @@ import asyncio
 from fastapi import APIRouter, Request
 
 from takeup.errors import ConflictError, ReusedKeyError, TakeupError
-from takeup.service.core import caller_of, service_of, unblinded
-from takeup.service.guard import needs
+from takeup.service.auth import needs
+from takeup.service.fast_routes import FastRoute
 from takeup.service.models import IdempotencyKey, ReportMade, ReportResult, ReportResults, ReportsMade, TrialId
 from takeup.service.problem import Refused, refused
-from takeup.service.quick import Quick
+from takeup.service.service import caller_of, service_of, unblinded
 from takeup.trial import Receipt, Report
 
-router = APIRouter(route_class=Quick, tags=["reports"])
+router = APIRouter(route_class=FastRoute, tags=["reports"])
 _PROBLEMS = ("not-found", "conflict", "in-flight", "reused-key")
 
 
@@ -46,17 +46,7 @@ async def _result(request: Request, trial: str, made: ReportMade, key: str | Non
 
 
 async def _submit(request: Request, trial: str, made: ReportMade, key: str | None) -> Receipt:
-    command = Report(
-        decision=made.decision,
-        unit=made.unit,
-        occasion=made.occasion,
-        implemented=made.implemented,
-        outcome=made.outcome,
-        missing=tuple(made.missing),
-        reason=made.reason,
-        key=key,
-        by=caller_of(request).shown,
-    )
+    command = Report(**dict(made), key=key, by=caller_of(request).shown)
     try:
         return await service_of(request).submit(trial, command, key)
     except ReusedKeyError:

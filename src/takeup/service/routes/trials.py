@@ -7,16 +7,16 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy import Connection
 
 from takeup.live import Trial
+from takeup.service.auth import KeyRoute, media_type, needs
 from takeup.service.body import parse_json, parse_toml
-from takeup.service.core import caller_of, service_of
-from takeup.service.guard import Guarded, media_type, needs
 from takeup.service.keys import SCOPES
 from takeup.service.models import IDENTIFIER, StateAsked, TrialId, TrialLine, TrialList, TrialShown
 from takeup.service.problem import Refused
+from takeup.service.service import caller_of, service_of
 from takeup.store import reading
 from takeup.trial import Design, Move
 
-router = APIRouter(route_class=Guarded, tags=["trials"])
+router = APIRouter(route_class=KeyRoute, tags=["trials"])
 TOML = "application/toml"
 SPECS: dict[str, Any] = {
     "application/json": {"schema": {"$ref": "#/components/schemas/TrialSpec"}},

@@ -18,6 +18,7 @@ from takeup.simulation.kernels.indices import bayes_ucb, kl_ucb, ucb1
 from takeup.simulation.kernels.latent import drawn_mean
 from takeup.simulation.kernels.machine import Array, Number, inlined
 from takeup.simulation.kernels.streams import POLICY, uniform, words
+from takeup.simulation.kernels.tables import Observation, State
 
 THOMPSON, TOP_TWO, CAUSAL, EXP3, GREEDY, UCB1, KL_UCB, BAYES_UCB = range(8)
 """The rules; those that draw come first."""
@@ -60,18 +61,35 @@ class Parameters(NamedTuple):
     observed: Array
 
 
+class Player(NamedTuple):
+    """One bandit in one context.
+
+    Attributes:
+        rule: what it does.
+        credit: which arm a reward goes to.
+        row: where its table begins among the reals.
+        x: the context.
+    """
+
+    rule: Number
+    credit: Number
+    row: Number
+    x: Number
+
+
 @inlined
-def take(counts: Array, column: Number, many: Number) -> Number:
+def take(state: State, many: Number) -> Number:
     """The first of so many slots that nobody else has."""
+    counts, column = state.counts, state.column
     first = np.int64(counts[TICKET, column])
     counts[TICKET, column] = np.int32((first + many) & _WRAP)
     return first
 
 
 @inlined
-def chance(counts: Array, column: Number, moment: Number) -> Number:
+def chance(state: State, moment: Number) -> Number:
     """A number strictly between 0 and 1."""
-    return uniform(words(moment, np.uint32(POLICY + np.uint32(take(counts, column, 1))), 0)[0])
+    return uniform(words(moment, np.uint32(POLICY + np.uint32(take(state, 1))), 0)[0])
 
 
 @inlined
@@ -80,75 +98,56 @@ def rows(shape: Number) -> Number:
     return shape[1] * shape[3]
 
 
-def choose(
-    rule: Number,
-    counts: Array,
-    real: Array,
-    column: Number,
-    row: Number,
-    x: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> Number:
-    """The arm that a rule plays by the table that begins at a row."""
-    arms = shape[1]
+def choose(state: State, player: Player, shape: Number, parameters: Number, moment: Number) -> Number:
+    """The arm that a bandit plays."""
+    arms, rule, row = shape[1], player.rule, player.row
     if rule == EXP3:
-        return pick(counts, real, column, row, arms, shape[3], parameters.second, moment)
+        return pick(state, row, arms, shape[3], parameters.second, moment)
     if rule == GREEDY:
-        rate = exploring(real, column, row, shape, parameters)
-        if chance(counts, column, moment) < rate:
-            return min(arms - 1, np.int64(chance(counts, column, moment) * arms))
+        rate = exploring(state, row, shape, parameters)
+        if chance(state, moment) < rate:
+            return min(arms - 1, np.int64(chance(state, moment) * arms))
     leader, draws = np.int64(-1), np.int64(1)
-    if rule == TOP_TWO and chance(counts, column, moment) >= parameters.first:
+    if rule == TOP_TWO and chance(state, moment) >= parameters.first:
         draws += np.int64(parameters.second if arms > 2 else 1.0)
     while True:  # once, or until another arm than the first wins, from which the last draw leaves that one out
         but = leader if draws == 1 else np.int64(-1)
-        found = best(rule, but, counts, real, column, row, x, shape, parameters, moment)
+        found = best(state, player, but, shape, parameters, moment)
         draws -= 1
         if draws == 0 or found != leader >= 0:
             return found
         leader = found
 
 
-def best(
-    rule: Number,
-    but: Number,
-    counts: Array,
-    real: Array,
-    column: Number,
-    row: Number,
-    x: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> Number:
+def best(state: State, player: Player, but: Number, shape: Number, parameters: Number, moment: Number) -> Number:
     """The arm of the highest score, ties at random; `but` is one that is left out."""
+    real, column = state.real, state.column
+    rule, row = player.rule, player.row
     arms, levels = shape[1], shape[3]
     pulls = 0.0
     for cell in range(arms * levels):
         pulls += real[row + cell, column]
     follow = 0.0
     if rule == CAUSAL:
-        follow = following(real, column, row, x, shape, parameters)
+        follow = following(state, player, shape, parameters)
     found, highest, ties = 0, -math.inf, 0
     for arm in range(arms):
         if arm == but:
             continue
         score = 0.0
         if rule <= CAUSAL:
-            slot = take(counts, column, levels)
-            score = drawn_mean(real, column, row + arm * levels, levels, parameters.gain, moment, slot)
+            slot = take(state, levels)
+            score = drawn_mean(state, row + arm * levels, levels, parameters.gain, moment, slot)
             if rule == CAUSAL:
-                score *= confidence(real, column, row, arm, x, follow, shape, parameters)
+                score *= confidence(state, player, arm, follow, shape, parameters)
         else:
-            n, mean = mean_of(real, column, row + arm * levels, levels, parameters.gain)
+            n, mean = mean_of(state, row + arm * levels, levels, parameters.gain)
             score = index(rule, mean, n, 1.0 + pulls, parameters)
         if score > highest:
             found, highest, ties = arm, score, 1
         elif score == highest:
             ties += 1
-            if chance(counts, column, moment) * ties < 1.0:
+            if chance(state, moment) * ties < 1.0:
                 found = arm
     return found
 
@@ -165,8 +164,9 @@ def index(rule: Number, mean: Number, pulls: Number, time: Number, parameters: N
 
 
 @inlined
-def mean_of(real: Array, column: Number, row: Number, levels: Number, gain: Array) -> Number:
+def mean_of(state: State, row: Number, levels: Number, gain: Array) -> Number:
     """The pulls of an arm, and its mean reward."""
+    real, column = state.real, state.column
     pulls, total = 0.0, 0.0
     for y in range(levels):
         pulls += real[row + y, column]
@@ -174,8 +174,9 @@ def mean_of(real: Array, column: Number, row: Number, levels: Number, gain: Arra
     return pulls, total / pulls if pulls > 0.0 else 0.0
 
 
-def exploring(real: Array, column: Number, row: Number, shape: Number, parameters: Number) -> Number:
+def exploring(state: State, row: Number, shape: Number, parameters: Number) -> Number:
     """The probability to explore now."""
+    real, column = state.real, state.column
     time = 1.0
     for cell in range(rows(shape)):
         time += real[row + cell, column]
@@ -186,32 +187,32 @@ def exploring(real: Array, column: Number, row: Number, shape: Number, parameter
     return parameters.first / math.log(time) if time > 1.0 else 1.0
 
 
-def following(real: Array, column: Number, row: Number, x: Number, shape: Number, parameters: Number) -> Number:
+def following(state: State, player: Player, shape: Number, parameters: Number) -> Number:
     """The mean of following one's intent: the observed one, or else that of the table."""
+    x = player.x
     if parameters.observed[x] == parameters.observed[x]:
         return parameters.observed[x]
-    return mean_of(real, column, row + parameters.intent[x] * shape[3], shape[3], parameters.gain)[1]
+    return mean_of(state, player.row + parameters.intent[x] * shape[3], shape[3], parameters.gain)[1]
 
 
-def confidence(
-    real: Array, column: Number, row: Number, arm: Number, x: Number, follow: Number, shape: Number, parameters: Number
-) -> Number:
+def confidence(state: State, player: Player, arm: Number, follow: Number, shape: Number, parameters: Number) -> Number:
     """What CAUSAL multiplies the draw of an arm by."""
-    levels, own = shape[3], parameters.intent[x]
+    levels, row, own = shape[3], player.row, parameters.intent[player.x]
     if arm != own:
-        mean = mean_of(real, column, row + arm * levels, levels, parameters.gain)[1]
+        mean = mean_of(state, row + arm * levels, levels, parameters.gain)[1]
         return 1.0 if mean > follow else 1.0 - (follow - mean)
     least = 1.0
     for other in range(shape[1]):
         if other != own:
-            mean = mean_of(real, column, row + other * levels, levels, parameters.gain)[1]
+            mean = mean_of(state, row + other * levels, levels, parameters.gain)[1]
             if mean > follow:
                 least = min(least, 1.0 - (mean - follow))
     return least
 
 
-def mass(real: Array, column: Number, row: Number, arms: Number, stride: Number) -> Number:
+def mass(state: State, row: Number, arms: Number, stride: Number) -> Number:
     """The largest log weight, and the sum of the weights relative to it."""
+    real, column = state.real, state.column
     largest = -math.inf
     for arm in range(arms):
         largest = max(largest, real[row + arm * stride, column])
@@ -227,19 +228,11 @@ def probability(log: Number, largest: Number, total: Number, arms: Number, mixin
     return (1.0 - mixing) * math.exp(log - largest) / total + mixing / arms
 
 
-def pick(
-    counts: Array,
-    real: Array,
-    column: Number,
-    row: Number,
-    arms: Number,
-    stride: Number,
-    mixing: Number,
-    moment: Number,
-) -> Number:
+def pick(state: State, row: Number, arms: Number, stride: Number, mixing: Number, moment: Number) -> Number:
     """An arm by the probabilities of EXP3."""
-    largest, total = mass(real, column, row, arms, stride)
-    mark = chance(counts, column, moment)
+    real, column = state.real, state.column
+    largest, total = mass(state, row, arms, stride)
+    mark = chance(state, moment)
     for arm in range(arms - 1):
         mark -= probability(real[row + arm * stride, column], largest, total, arms, mixing)
         if mark < 0.0:
@@ -248,33 +241,23 @@ def pick(
 
 
 @inlined
-def gets(credit: Number, arm: Number, z: Number, a: Number, parameters: Number) -> Number:
-    """Whether an arm gets the reward where z was proposed and a implemented, which may be UNSEEN."""
+def gets(credit: Number, arm: Number, event: Observation, parameters: Number) -> Number:
+    """Whether an arm gets the reward of an event, in which the action may be UNSEEN."""
     if credit == CHOSEN:
-        return arm == z
-    return parameters.intended[arm] == a and (credit == ACTUAL or arm == z)
+        return arm == event.z
+    return parameters.intended[arm] == event.a and (credit == ACTUAL or arm == event.z)
 
 
-def absorb(
-    rule: Number,
-    credit: Number,
-    real: Array,
-    column: Number,
-    row: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    weight: Number,
-    shape: Number,
-    parameters: Number,
-) -> None:
-    """Put a seen outcome into the table that begins at a row; only draws and EXP3 have a use for weights."""
+def absorb(state: State, player: Player, event: Observation, weight: Number, shape: Number, parameters: Number) -> None:
+    """Put a seen outcome into a bandit's table; only draws and EXP3 have a use for weights."""
+    real, column = state.real, state.column
+    rule, row, y = player.rule, player.row, event.y
     arms, levels = shape[1], shape[3]
     largest, total = 0.0, 1.0
     if rule == EXP3:
-        largest, total = mass(real, column, row, arms, levels)
+        largest, total = mass(state, row, arms, levels)
     for arm in range(arms):
-        if gets(credit, arm, z, a, parameters):
+        if gets(player.credit, arm, event, parameters):
             if rule == EXP3:
                 log = real[row + arm * levels, column]
                 p = max(probability(log, largest, total, arms, parameters.second), LEAST)

@@ -1,13 +1,15 @@
 """Machine code from plain functions: the part that CPU and GPU share.
 
-`Builder` copies a function with a dictionary of globals of its own, in which the functions of takeup that it names
-have been compiled first, and hands the copy to a decorator of numba. Nothing else is needed for two engines to have
-one source: only the decorator and the machine's three instructions differ. A function is found by its name, so kernels
-call `weigh(..)`, not `rows.weigh(..)`.
+`Builder` copies a function with a dictionary of globals of its own, in which the functions that it names, of takeup or
+of its own package, have been compiled first, and hands the copy to a decorator of numba. Nothing else is needed for two
+engines to have one source: only the decorator and the machine's few instructions differ. A function is found by its
+name, so kernels call `weigh(..)`, not `rows.weigh(..)`.
 """
 
+import dis
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
@@ -66,12 +68,14 @@ class Builder:
             raise TypeError(f"kernels are plain functions, not {function!r}")
         outer = function.__globals__
         inner: dict[str, Any] = {"__name__": outer["__name__"], "__builtins__": outer["__builtins__"]}
-        for name in function.__code__.co_names:
+        packages = ("takeup", top_level(outer["__name__"]))
+        used = {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}
+        for name in sorted(used):
             if name in outer:
                 value = outer[name]
                 if isinstance(value, bool):
                     value = self._switches.get(name, value)
-                ours = inspect.isfunction(value) and value.__module__.startswith("takeup.")
+                ours = inspect.isfunction(value) and top_level(value.__module__) in packages
                 inner[name] = self(value) if ours else value
         copied = FunctionType(function.__code__, inner, function.__name__, function.__defaults__)
         copied.__module__ = function.__module__
@@ -79,15 +83,39 @@ class Builder:
         return copied
 
 
+def top_level(module: str) -> str:
+    """The package that a module belongs to, or the module itself."""
+    return module.partition(".")[0]
+
+
 @cache
-def sources() -> str:
-    """A hash of everything that machine code is made from: all kernels, and the version of takeup."""
+def sources(packages: frozenset[str], takeup: Path = Path(__file__).parents[2]) -> str:
+    """A hash of everything that machine code is made from: the sources whose functions and constants kernels use.
+
+    Args:
+        packages: whose kernels are compiled; those of takeup take theirs from the core, policies, inference and
+            simulation.
+        takeup: where takeup lies.
+    """
+    files = [*takeup.glob("*.py")]
+    for folder in ("policies", "inference", "simulation"):
+        files += (takeup / folder).rglob("*.py")
+    for name in packages - {"takeup"}:
+        folders, file = getattr(sys.modules[name], "__path__", ()), getattr(sys.modules[name], "__file__", None)
+        for folder in folders:
+            files += Path(folder).rglob("*.py")
+        if file and not folders:
+            files.append(Path(file))
     content = hashlib.blake2b(__version__.encode(), digest_size=12)
-    for file in sorted(Path(__file__).parent.rglob("*.py")):
+    for file in sorted(files):
         content.update(file.name.encode() + file.read_bytes())
     return content.hexdigest()
 
 
-def variant(*parts: object) -> str:
-    """A hash of the sources and of what a build was bound to, by name: what its cache is filed under."""
-    return hashlib.blake2b(repr((sources(), *parts)).encode(), digest_size=12).hexdigest()
+def variant(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, bool]) -> str:
+    """A hash of the sources and of what a build is bound to, by name: what its cache is filed under."""
+    packages = frozenset(top_level(f.__module__) for f in (entry, *bind.values()))
+    named = sorted((f"{k.__module__}.{k.__name__}", f"{v.__module__}.{v.__name__}") for k, v in bind.items())
+    own = (entry.__module__, entry.__name__, entry.__code__.co_code)
+    parts = (sources(packages), own, named, sorted(switches.items()))
+    return hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()

@@ -1,7 +1,8 @@
 """Machine code for the CPU: numba, without the interpreter's lock, kept on disk.
 
 numba's own cache watches the file of the compiled function, but not those of the functions that it calls. Ours is
-filed under a hash of all kernel sources, the version and what was bound, so a changed callee never meets old code.
+filed under a hash of all sources that kernels use, the version and what was bound, so a changed callee or constant
+never meets old code.
 
 The same hash is part of every function's name. numba tells symbols apart by name, types and a number that every process
 counts for itself: of two builds of one function that other processes left on disk, a third may otherwise load the
@@ -20,9 +21,7 @@ from takeup.simulation.kernels.compile import Builder, Compiled, Plain, numba_mo
 
 def build(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, bool]) -> Compiled:
     """The compiled entry with these functions and switches, from the disk where it is there."""
-    named = sorted((f"{k.__module__}.{k.__name__}", f"{v.__module__}.{v.__name__}") for k, v in bind.items())
-    name = variant(entry.__module__, entry.__name__, entry.__code__.co_code, named, sorted(switches.items()))
-    return _build(entry, name, tuple(bind.items()), tuple(switches.items()))
+    return _build(entry, variant(entry, bind, switches), tuple(bind.items()), tuple(switches.items()))
 
 
 @cache
@@ -40,6 +39,7 @@ def _build(
             forceinline=original in machine.INLINED,
             no_cpython_wrapper=inner,
             no_cfunc_wrapper=True,
+            _nrt=original in machine.MAKERS or not inner,
         )(function)
         if not inner:
             keep(compiled, name)

@@ -1,38 +1,40 @@
 """Machine code for CUDA: the same functions, by numba-cuda, with one thread a replication."""
 
-from collections.abc import Mapping
 from functools import cache
 from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from takeup.simulation.kernels import driver, machine
 from takeup.simulation.kernels.compile import Builder, Compiled, Plain, numba_module
+from takeup.simulation.kernels.layout import Layout
 
 LOCAL_BYTES = 2048
 """Up to this size a replication's state lies in the thread's own memory; beyond it, in a workspace of columns."""
 
 
-def entry(
-    bind: Mapping[Plain, Plain],
-    switches: Mapping[str, bool],
-    shape: tuple[int, int, int, int],
-    rows: tuple[int, int, int],
-    real: type[np.float32] | type[np.float64],
-) -> Plain:
+def entry(layout: Layout) -> Plain:
     """The function of `cuda_entry` for one shape, all its callees compiled, as numba-cuda takes it."""
-    return _entry(tuple(bind.items()), tuple(switches.items()), shape, rows, np.dtype(real).name)
+    shape, real = layout.given.shape, np.dtype(layout.kernel.REAL).name
+    plain = "local" if is_local(layout) else "column"
+    return _entry(plain, tuple(layout.bind.items()), tuple(layout.switches.items()), shape, layout.rows, real)
 
 
-def is_local(rows: tuple[int, int, int], real: DTypeLike) -> bool:
+def state_bytes(layout: Layout) -> int:
+    """What a replication at work takes of memory."""
+    size: int = sum(array.nbytes for array in layout.memory(1))
+    return size
+
+
+def is_local(layout: Layout) -> bool:
     """Whether the state is small enough for the thread's own memory."""
-    return 4 * rows[0] + np.dtype(real).itemsize * rows[1] + 4 * rows[2] <= LOCAL_BYTES
+    return state_bytes(layout) <= LOCAL_BYTES
 
 
 @cache
 def _entry(
+    name: str,
     bind: tuple[tuple[Plain, Plain], ...],
     switches: tuple[tuple[str, bool], ...],
     shape: tuple[int, int, int, int],
@@ -46,14 +48,14 @@ def _entry(
         return cuda.jit(device=True)(function)
 
     own = {
-        "replicate": Builder(decorate, dict(bind), dict(switches), _instructions())(driver.replicate),
+        "replicate_thread": Builder(decorate, dict(bind), dict(switches), _instructions())(driver.replicate_thread),
         "SHAPE": shape,
         "COUNTS": (rows[0], 1),
         "REALS": (rows[1], 1),
         "RING": (rows[2], 1),
         "REAL": getattr(threads.types, real),
     }
-    plain = threads.local if is_local(rows, real) else threads.column
+    plain = getattr(threads, name)
     return FunctionType(plain.__code__, {**plain.__globals__, **own}, plain.__name__)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from takeup.policies import Hierarchical, Protocol, ThompsonBounded
 from takeup.policies.arms import CREDITS
 from takeup.policies.conjugate import TS
-from takeup.simulation.kernels import bandits
+from takeup.simulation.kernels import arms, bandits
 from takeup.simulation.kernels.arms import CHOSEN, rows
 from takeup.simulation.kernels.machine import Array, Number, inlined
 from takeup.space import Space
@@ -22,9 +22,10 @@ BANDITS = 3
 
 
 class Parameters(NamedTuple):
-    """What the policy is told: first all that its bandits are (see `arms.Parameters`), and then how they are combined.
+    """What the policy is told.
 
     Attributes:
+        bandit: what each of its bandits is told.
         hierarchical: whether there are three bandits, or the one of the credit alone.
         bounded: whether a certified sampler lends them its rounds.
         recycling: whether the bandit that credits the proposal gets rewards from the cache.
@@ -35,15 +36,7 @@ class Parameters(NamedTuple):
         certified: the table of the certified sampler to begin with.
     """
 
-    rule: Number
-    credit: Number
-    gain: Array
-    intended: Array
-    table: Array
-    first: Number
-    second: Number
-    intent: Array
-    observed: Array
+    bandit: arms.Parameters
     hierarchical: Number
     bounded: Number
     recycling: Number
@@ -61,7 +54,7 @@ def parameters(policy: Hierarchical | ThompsonBounded, space: Space) -> Paramete
     credit = CREDITS.index(other.credit) if isinstance(other, Protocol) else CHOSEN
     top = Hierarchical().top if isinstance(other, Protocol) else other.top
     return Parameters(
-        *bandits.of_bandit(other.base, space, credit),
+        bandits.of_bandit(other.base, space, credit),
         isinstance(other, Hierarchical),
         bounded,
         isinstance(other, Hierarchical) and other.recycle,
@@ -69,12 +62,13 @@ def parameters(policy: Hierarchical | ThompsonBounded, space: Space) -> Paramete
         isinstance(policy, ThompsonBounded) and policy.weight == "means",
         float(top.step(BANDITS)),
         float(top.mixing),
-        bandits.begins_with(TS(), space).ravel(),
+        bandits.prior(TS(), space).ravel(),
     )
 
 
-def size(contexts: int, proposals: int, actions: int, levels: int) -> tuple[int, int]:
+def size(policy: Hierarchical | ThompsonBounded, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
+    contexts, proposals, _, levels = space.shape
     cells = contexts * proposals
     return 1 + 2 * contexts + 5 * cells + 2 * cells * levels, 4 * cells * levels + BANDITS * contexts
 

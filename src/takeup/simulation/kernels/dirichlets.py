@@ -9,8 +9,9 @@ import math
 import numpy as np
 
 from takeup.simulation.kernels.gammas import normal_pair
-from takeup.simulation.kernels.machine import Array, Number, inlined
+from takeup.simulation.kernels.machine import Number, inlined
 from takeup.simulation.kernels.streams import POLICY, uniform, words
+from takeup.simulation.kernels.tables import State
 
 
 def log_gamma_draw(shape: Number, moment: Number, slot: Number) -> Number:
@@ -60,10 +61,9 @@ def settled_draw(d: Number, t: Number, u: Number, moment: Number, slot: Number) 
     return t
 
 
-def dirichlet_row(
-    real: Array, column: Number, source: Number, target: Number, width: Number, moment: Number, slot: Number
-) -> None:
+def dirichlet_row(state: State, source: Number, target: Number, width: Number, moment: Number, slot: Number) -> None:
     """A draw from the Dirichlet distribution whose parameters begin at one row, into the rows from another one on."""
+    real, column = state.real, state.column
     least = math.inf
     for j in range(width):
         least = min(least, real[source + j, column])

@@ -5,7 +5,7 @@ rows of the reals hold what a shape has apart from the newest epoch,
 
     basis[s] = prior[s] + Σ_e weight[e] counts[e, s],      shape[s] = basis[s] + counts[0, s].
 
-With the first decision of an epoch all epochs move back by one, and the oldest one leaves. `choice` binds `see` in
+With the first decision of an epoch all epochs move back by one, and the oldest one leaves. `stand_ins` puts `see` in
 place of that of `rows`, and the base's functions in place of those of `proposed`.
 """
 
@@ -13,16 +13,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from takeup.policies import Forgetting, TSObs
-from takeup.simulation.kernels import observed, proposed
+from takeup.policies import TS, Forgetting, TSCheck, TSObs
+from takeup.simulation.kernels import observed, proposed, rows
+from takeup.simulation.kernels.compile import Plain
 from takeup.simulation.kernels.machine import Array, Number, inlined, times_double
 from takeup.simulation.kernels.proposed import begin as begin_base
 from takeup.simulation.kernels.proposed import learn as learn_base
 from takeup.simulation.kernels.proposed import propose, reveal
 from takeup.simulation.kernels.rows import put
+from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
-__all__ = ["begin", "learn", "parameters", "propose", "reveal", "room", "see"]
+__all__ = ["begin", "learn", "parameters", "propose", "reveal", "see", "size"]
+
+REAL = np.float32
+AT_ONCE = True
 
 
 class Parameters(NamedTuple):
@@ -56,15 +61,29 @@ def parameters(policy: Forgetting, space: Space) -> Parameters:
     return Parameters(prior, weight, intended, fading, np.int64(policy.epoch), np.int64(prior.size))
 
 
-def room(policy: Forgetting, space: Space) -> tuple[int, int]:
+def applies(policy: Forgetting, space: Space) -> bool:
+    """Around TS, TS-Check and TS-Obs."""
+    return type(policy.base) in (TS, TSCheck, TSObs)
+
+
+def stand_ins(policy: Forgetting) -> dict[Plain, Plain]:
+    """`see` for that of `rows`, and the functions of TS-Obs for those of TS where that is the base."""
+    own: dict[Plain, Plain] = {rows.see: see}
+    if isinstance(policy.base, TSObs):
+        own |= {getattr(proposed, name): getattr(observed, name) for name in ("begin", "propose", "learn", "reveal")}
+    return own
+
+
+def size(policy: Forgetting, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
-    slots, reals = (observed if isinstance(policy.base, TSObs) else proposed).size(*space.shape)
+    slots, reals = (observed if isinstance(policy.base, TSObs) else proposed).size(policy.base, space)
     return slots * (policy.weights.size - 1), reals + slots
 
 
-def begin(counts: Array, real: Array, column: Number, shape: Number, parameters: Number) -> None:
+def begin(state: State, shape: Number, parameters: Number) -> None:
     """The base's prior, and nothing seen in any epoch."""
-    begin_base(counts, real, column, shape, parameters)
+    counts, real, column = state
+    begin_base(state, shape, parameters)
     basis = real.shape[0] - parameters.slots
     for slot in range(parameters.slots):
         real[basis + slot, column] = parameters.prior[slot]
@@ -72,8 +91,9 @@ def begin(counts: Array, real: Array, column: Number, shape: Number, parameters:
         counts[row, column] = 0
 
 
-def turn(counts: Array, real: Array, column: Number, parameters: Number) -> None:
+def turn(state: State, parameters: Number) -> None:
     """A new epoch begins."""
+    counts, real, column = state
     slots, epochs = parameters.slots, parameters.fading.size
     basis = real.shape[0] - slots
     for slot in range(slots):
@@ -85,32 +105,22 @@ def turn(counts: Array, real: Array, column: Number, parameters: Number) -> None
             shape += times_double(parameters.fading[epoch], np.float64(moved))
         counts[slot, column] = 0
         real[basis + slot, column] = shape
-        put(real, column, slot, slots, shape)
+        put(state, slot, slots, shape)
 
 
 @inlined
-def see(counts: Array, real: Array, column: Number, slot: Number, slots: Number, prior: Array) -> None:
+def see(state: State, slot: Number, slots: Number, prior: Array) -> None:
     """One more of this cell in the newest epoch."""
+    counts, real, column = state
     counts[slot, column] += 1
     basis = np.float64(real[real.shape[0] - slots + slot, column])
-    put(real, column, slot, slots, basis + np.float64(counts[slot, column]))
+    put(state, slot, slots, basis + np.float64(counts[slot, column]))
 
 
 @inlined
-def learn(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> None:
+def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """As the base does, after a new epoch has begun where one does."""
     step = np.int64(moment[3])
     if step > 0 and step % parameters.epoch == 0:
-        turn(counts, real, column, parameters)
-    learn_base(counts, real, column, x, z, a, y, shape, parameters, moment)
+        turn(state, parameters)
+    learn_base(state, event, shape, parameters, moment)

@@ -108,32 +108,37 @@ def _log_acceptance(d: Number, t: Number) -> Number:
     return 3.0 * d * (math.log1p(t) - t + t * t * (0.5 - t / 3.0))
 
 
-def settled(
-    d_1: Number, d_2: Number, c_1: Number, c_2: Number, radius: Number, angle: Number, moment: Number, pair: Number
-) -> Number:
+def settled(d: Number, c: Number, word: Number, moment: Number, pair: Number) -> Number:
     """T of both gammas where the squeeze did not accept: the exact test with all bits of 1 - u, then new draws."""
+    radius, angle = word
     attempt = 0
     while True:
         attempt += 1
         new_radius, new_angle, fine, _ = words(moment, np.uint32(POLICY + np.uint32(pair)), attempt)
         x_1, x_2 = normal_pair(radius, angle)
-        t_1, t_2 = times(c_1, x_1), times(c_2, x_2)
+        t_1, t_2 = times(c[0], x_1), times(c[1], x_2)
         u = 1.0 - (np.float64(angle & _COARSE_BITS) + uniform(fine)) * 0.000244140625
         w_1, w_2 = np.float64(t_1), np.float64(t_2)
         if w_1 > -1.0 and w_2 > -1.0:
-            chance = _log_acceptance(np.float64(d_1), w_1) + _log_acceptance(np.float64(d_2), w_2)
+            chance = _log_acceptance(np.float64(d[0]), w_1) + _log_acceptance(np.float64(d[1]), w_2)
             if math.log(u) < chance:
                 return t_1, t_2
         radius, angle = new_radius, new_angle
 
 
 @inlined
-def gamma_pair(
-    d_1: Number, d_2: Number, c_1: Number, c_2: Number, radius: Number, angle: Number, moment: Number, pair: Number
-) -> Number:
-    """Gamma(d_1 + 1/3) and Gamma(d_2 + 1/3) from two words; d = c = 0 stands for a gamma that is not there, 0."""
-    x_1, x_2 = normal_pair(radius, angle)
-    t_1, t_2 = times(c_1, x_1), times(c_2, x_2)
-    if not accepted(d_1, d_2, t_1, t_2, angle):
-        t_1, t_2 = settled(d_1, d_2, c_1, c_2, radius, angle, moment, pair)
-    return cubed(d_1, t_1), cubed(d_2, t_2)
+def gamma_pair(d: Number, c: Number, word: Number, moment: Number, pair: Number) -> Number:
+    """Gamma(d_1 + 1/3) and Gamma(d_2 + 1/3) from two words; d = c = 0 stands for a gamma that is not there, 0.
+
+    Args:
+        d: (d_1, d_2).
+        c: their `scale`s.
+        word: two random words, for the radius and the angle of Box & Muller.
+        moment: (key, key, replication, step).
+        pair: the policy's slot that later attempts take their words from.
+    """
+    x_1, x_2 = normal_pair(word[0], word[1])
+    t_1, t_2 = times(c[0], x_1), times(c[1], x_2)
+    if not accepted(d[0], d[1], t_1, t_2, word[1]):
+        t_1, t_2 = settled(d, c, word, moment, pair)
+    return cubed(d[0], t_1), cubed(d[1], t_2)

@@ -5,81 +5,49 @@ Counts of a context are those of `latent`. Reals, all of float64, are room for o
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from takeup.policies import TSLat
 from takeup.simulation.kernels.binomials import binomial, fine
 from takeup.simulation.kernels.dirichlets import dirichlet_row
-from takeup.simulation.kernels.latent import block_size, learn, reveal, table_size
-from takeup.simulation.kernels.machine import Array, Number
+from takeup.simulation.kernels.latent import block_size, learn, parameters, put_prior, reveal, table_size
+from takeup.simulation.kernels.machine import Number
 from takeup.simulation.kernels.streams import POLICY, words
+from takeup.simulation.kernels.tables import State
 from takeup.space import Space
 
-__all__ = ["Parameters", "begin", "learn", "parameters", "propose", "reveal", "size"]
+__all__ = ["begin", "learn", "parameters", "propose", "reveal", "size"]
+
+REAL = np.float64
 
 LEAST = 1e-300
 """What a probability that rounds to zero is taken for."""
 
 
-class Parameters(NamedTuple):
-    """What the policy is told.
-
-    Attributes:
-        alpha: α[x, a, y], the prior of the outcomes, flat.
-        beta: β[x, z, a], the prior of the compliance, flat.
-        utility: the reward of each level.
-        soft_start: M.
-        sweeps: how many a decision gets.
-    """
-
-    alpha: Array
-    beta: Array
-    utility: Array
-    soft_start: Number
-    sweeps: Number
+def applies(policy: TSLat, space: Space) -> bool:
+    """Where the policy asks for it."""
+    return policy.inference == "gibbs"
 
 
-def parameters(policy: TSLat, space: Space) -> Parameters:
-    """The parameters in the layout of the state."""
-    prior = policy.prior(space)
-    assert prior.compliance is not None
-    return Parameters(
-        np.ascontiguousarray(prior.outcome).ravel(),
-        np.ascontiguousarray(prior.compliance).ravel(),
-        space.reward,
-        policy.soft_start,
-        policy.sweeps,
-    )
-
-
-def size(contexts: int, proposals: int, actions: int, levels: int) -> tuple[int, int]:
+def size(policy: TSLat, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
-    shape = (contexts, proposals, actions, levels)
-    return contexts * int(table_size(shape)), 2 * int(block_size(shape))
+    return space.shape[0] * int(table_size(space.shape)), 2 * int(block_size(space.shape))
 
 
-def begin(counts: Array, real: Array, column: Number, shape: Number, parameters: Number) -> None:
+def begin(state: State, shape: Number, parameters: Number) -> None:
     """Nothing seen yet."""
+    counts, column = state.counts, state.column
     for row in range(shape[0] * table_size(shape)):
         counts[row, column] = 0
 
 
-def propose(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-    chance: Number,
-) -> Number:
+def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
     """argmax_z of Σ_a π[z, a] Σ_y μ[a, y] r_y in a world drawn from the blocks at the end of a chain."""
+    real, column = state.real, state.column
     proposals, actions, levels = shape[1], shape[2], shape[3]
     room, first = block_size(shape), actions * levels
-    world(real, column, shape, moment, run(counts, real, column, x, shape, parameters, moment))
+    world(state, shape, moment, run(state, x, shape, parameters, moment))
     for a in range(actions):
         mean = 0.0
         for y in range(levels):
@@ -95,78 +63,72 @@ def propose(
     return best
 
 
-def run(
-    counts: Array, real: Array, column: Number, x: Number, shape: Number, parameters: Number, moment: Number
-) -> Number:
+def run(state: State, x: Number, shape: Number, parameters: Number, moment: Number) -> Number:
     """Leave the blocks at the end of a chain, and return the first slot that it has not drawn from."""
+    counts, real, column = state
     proposals, actions, levels = shape[1], shape[2], shape[3]
     table, blocks = x * table_size(shape), block_size(shape)
     ready = counts[table + table_size(shape) - 1, column] >= parameters.soft_start
-    rest(counts, real, column, x, shape, parameters, ready)
+    rest(state, x, shape, parameters, ready)
     unseen = 0
     for i in range(proposals * levels):
         unseen += counts[table + i, column]
     if unseen == 0 or not ready:
         return 0
-    world(real, column, shape, moment, 0)
+    world(state, shape, moment, 0)
     for y in range(levels):
         likeliest = 0
         for a in range(1, actions):
             if real[blocks + a * levels + y, column] > real[blocks + likeliest * levels + y, column]:
                 likeliest = a
         for z in range(proposals):
-            add(real, column, z, likeliest, y, counts[table + z * levels + y, column], shape)
+            add(state, z, likeliest, y, counts[table + z * levels + y, column], shape)
     slot = blocks
     for sweep in range(parameters.sweeps):
-        world(real, column, shape, moment, slot)
+        world(state, shape, moment, slot)
         slot += blocks
         for a in range(actions):
             b = (a + 1 + sweep % (actions - 1)) % actions
-            slide(counts, real, column, x, a, b, shape, parameters, moment, slot + a)
+            slide(state, x, (a, b), shape, parameters, moment, slot + a)
         slot += actions
-        rest(counts, real, column, x, shape, parameters, True)
+        rest(state, x, shape, parameters, True)
         for z in range(proposals):
             for y in range(levels):
-                share(real, column, z, y, counts[table + z * levels + y, column], shape, moment, slot)
+                share(state, z, y, counts[table + z * levels + y, column], shape, moment, slot)
                 slot += actions - 1
     return slot
 
 
-def rest(
-    counts: Array, real: Array, column: Number, x: Number, shape: Number, parameters: Number, ready: Number
-) -> None:
+def rest(state: State, x: Number, shape: Number, parameters: Number, ready: Number) -> None:
     """The blocks are the prior's, with what was seen where the context is ready for it."""
-    outcomes, responses = shape[2] * shape[3], shape[1] * shape[2]
+    counts, real, column = state
     seen = x * table_size(shape) + shape[1] * shape[3]
-    for i in range(outcomes):
-        real[i, column] = parameters.alpha[x * outcomes + i]
-    for i in range(responses):
-        real[outcomes + i, column] = parameters.beta[x * responses + i]
+    put_prior(state, 0, x, shape, parameters)
     if ready:
-        for i in range(outcomes + responses):
+        for i in range(block_size(shape)):
             real[i, column] += np.float64(counts[seen + i, column])
 
 
-def world(real: Array, column: Number, shape: Number, moment: Number, slot: Number) -> None:
+def world(state: State, shape: Number, moment: Number, slot: Number) -> None:
     """A draw of μ and π from the blocks."""
     proposals, actions, levels = shape[1], shape[2], shape[3]
     room, first = block_size(shape), actions * levels
     for row in range(0, first, levels):
-        dirichlet_row(real, column, row, room + row, levels, moment, slot + row)
+        dirichlet_row(state, row, room + row, levels, moment, slot + row)
     for row in range(first, first + proposals * actions, actions):
-        dirichlet_row(real, column, row, room + row, actions, moment, slot + row)
+        dirichlet_row(state, row, room + row, actions, moment, slot + row)
 
 
-def add(real: Array, column: Number, z: Number, a: Number, y: Number, n: Number, shape: Number) -> None:
+def add(state: State, z: Number, a: Number, y: Number, n: Number, shape: Number) -> None:
     """Give n of those with (z, y) the action a."""
+    real, column = state.real, state.column
     real[a * shape[3] + y, column] += np.float64(n)
     real[shape[2] * shape[3] + z * shape[2] + a, column] += np.float64(n)
 
 
-def share(
-    real: Array, column: Number, z: Number, y: Number, n: Number, shape: Number, moment: Number, slot: Number
-) -> None:
+def share(state: State, z: Number, y: Number, n: Number, shape: Number, moment: Number, slot: Number) -> None:
     """Give each of the n with (z, y) an action: a chain of binomial draws, in proportion to π[z, a] μ[a, y]."""
+    real, column = state.real, state.column
     actions, levels = shape[2], shape[3]
     mu, pi = block_size(shape) + y, block_size(shape) + actions * levels + z * actions
     total = 0.0
@@ -176,25 +138,18 @@ def share(
     for a in range(actions - 1):
         weight = real[mu + a * levels, column] * real[pi + a, column]
         taken = binomial(left, weight / max(total, LEAST), moment, slot + a)
-        add(real, column, z, a, y, taken, shape)
+        add(state, z, a, y, taken, shape)
         left -= taken
         total -= weight
-    add(real, column, z, actions - 1, y, left, shape)
+    add(state, z, actions - 1, y, left, shape)
 
 
 def slide(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    a: Number,
-    b: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-    slot: Number,
+    state: State, x: Number, pair: Number, shape: Number, parameters: Number, moment: Number, slot: Number
 ) -> None:
-    """Move the world along the ridge on which Π μ stays: see `takeup.inference.gibbs.slide`."""
+    """Move a pair of actions along the ridge on which Π μ stays: see `takeup.inference.gibbs.slide`."""
+    counts, real, column = state
+    a, b = pair
     proposals, actions, levels = shape[1], shape[2], shape[3]
     outcomes, responses = actions * levels, proposals * actions
     seen = x * table_size(shape) + proposals * levels

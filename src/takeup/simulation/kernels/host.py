@@ -1,11 +1,10 @@
 """The layouts of a policy's numbers, on the host's side."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from takeup.checks import FloatArray
 from takeup.policies import TS, TSCheck
 from takeup.simulation.kernels.machine import UNSEEN
 from takeup.space import Space
@@ -40,6 +39,7 @@ def intended(policy: TS, space: Space) -> NDArray[np.int32]:
     return np.full(len(space.proposals), UNSEEN, dtype=np.int32)
 
 
-def least(prior: FloatArray) -> float:
-    """The smallest parameter that is not padding."""
-    return float(prior[prior > 0].min())
+def has_small_shapes(parameters: Any) -> bool:
+    """Whether gammas of shapes below one will be drawn from these parameters, of which padding is 0."""
+    prior = getattr(parameters, "prior", None)
+    return prior is not None and bool(prior[prior > 0].min() < 1)

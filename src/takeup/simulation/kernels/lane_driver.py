@@ -1,16 +1,22 @@
 """The driver for 32 replications side by side: `driver.replicate`, without waiting.
 
-`propose_lanes` and `learn_lanes` are bound by `lanes`; the policy's own `begin` and `learn` work on a lane's column.
+`cpu` binds `propose_lanes`, and `learn_lanes` where a kernel has its own; the policy's `begin` and `learn` work on a
+lane's column.
 """
 
 import numpy as np
 
 from takeup.simulation.kernels.driver import KEEPING, pick, tally
-from takeup.simulation.kernels.lane_proposed import propose_lanes
+from takeup.simulation.kernels.lane_gammas import moment_of
 from takeup.simulation.kernels.lane_streams import ROW_1, draw_words, opened, round_keys
-from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, either, inlined
+from takeup.simulation.kernels.lanes import LaneDraws, Lanes
+from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, either, inlined, maker
+from takeup.simulation.kernels.proposed import propose_lanes
 from takeup.simulation.kernels.streams import PATIENT
+from takeup.simulation.kernels.tables import KernelInput, KernelMemory, KernelOutput, Observation, Replication, State
 from takeup.simulation.kernels.uniform import begin, learn
+
+__all__ = ["answer_four", "answer_lanes", "four_table", "learn_lanes", "propose_lanes", "replicate_lanes", "table_of"]
 
 
 def gather(real: Array, x: Array, slots: Number, contexts: Number, here: Array) -> None:
@@ -22,27 +28,19 @@ def gather(real: Array, x: Array, slots: Number, contexts: Number, here: Array) 
             here[(slots + slot) * LANES + lane] = real[every + x[lane] * slots + slot, lane]
 
 
+@maker
 def table_of(threshold: Array, alias: Array) -> Number:
     """What `answer_lanes` looks up."""
     return threshold, alias
 
 
-def answer_lanes(
-    words: Array,
-    x: Array,
-    z: Array,
-    table: Number,
-    proposals: Number,
-    joint: Number,
-    answer: Array,
-    room: Number,
-) -> None:
+def answer_lanes(lanes: Lanes, table: Number, proposals: Number, joint: Number) -> None:
     """What happens in each lane, by the alias table of its context and proposal: `driver.pick` in three loops.
 
     The first and the last are SIMD instructions; the look-up between them holds nothing that could be mispredicted.
     """
+    x, z, answer, words, (place, entry, limit) = lanes
     threshold, alias = table
-    place, entry, limit = room
     for i in range(LANES):
         lane = np.uintp(i)
         cell = np.uint32(np.uint32(x[lane]) * np.uint32(proposals)) + np.uint32(z[lane])
@@ -71,20 +69,12 @@ def four_table(threshold: Array, alias: Array) -> Number:
     )  # fmt: skip
 
 
-def answer_four(
-    words: Array,
-    x: Array,
-    z: Array,
-    table: Number,
-    proposals: Number,
-    joint: Number,
-    answer: Array,
-    room: Number,
-) -> None:
+def answer_four(lanes: Lanes, table: Number, proposals: Number, joint: Number) -> None:
     """`answer_lanes` for one context, two proposals and four responses: the tables are selected from, not looked up.
 
     A quarter of the words belongs to each entry: its two upper bits say which, and the others are the fraction's.
     """
+    z, answer, words = lanes.z, lanes.answer, lanes.patients
     t_0, t_1, t_2, t_3, s_0, s_1, s_2, s_3, aliases_0, aliases_1 = table
     for i in range(LANES):
         lane = np.uintp(i)
@@ -113,115 +103,73 @@ def count_lanes(pulls: Array, x: Array, z: Array, contexts: Number, proposals: N
 
 
 @inlined
-def learn_lanes(
-    memory: Number,
-    table: Array,
-    x: Array,
-    z: Array,
-    answer: Array,
-    room: Number,
-    patients: Array,
-    shape: Number,
-    report: Number,
-    parameters: Number,
-    keys: Number,
-    number: Number,
-    step: Number,
-) -> None:
+def learn_lanes(lanes: Lanes, memory: KernelMemory, table: Array, given: KernelInput, moment: Number) -> None:
     """What each lane saw, one after the other."""
+    shape, (keys, number, step) = given.shape, moment
     for lane in range(LANES):
-        a = answer[lane] // shape[3]
-        y = answer[lane] - a * shape[3]
-        seen = np.uint64(patients[2 * LANES + lane]) < report.threshold
-        moment = (np.uint32(keys[0]), np.uint32(keys[1]), np.uint32(number + np.uint32(lane)), np.uint32(step))
-        learn(memory.counts, memory.real, lane, x[lane], z[lane], a if seen else UNSEEN, y, shape, parameters, moment)
+        a = lanes.answer[lane] // shape[3]
+        y = lanes.answer[lane] - a * shape[3]
+        seen = np.uint64(lanes.patients[2 * LANES + lane]) < given.visibility.threshold
+        event = Observation(lanes.x[lane], lanes.z[lane], a if seen else UNSEEN, y)
+        state = State(memory.counts, memory.real, lane)
+        learn(state, event, shape, given.parameters, moment_of(keys, number, lane, step))
 
 
-def _group(
-    scenario: Number,
-    row: Number,
-    number: Number,
-    count: Number,
-    horizon: Number,
-    shape: Number,
-    scenarios: Number,
-    report: Number,
-    parameters: Number,
-    memory: Number,
-    record: Number,
-) -> None:
+@maker
+def _group(start: Replication, count: Number, given: KernelInput, memory: KernelMemory, output: KernelOutput) -> None:
     """Up to 32 replications; lanes beyond `count` run along and are not recorded."""
+    scenario, row, number = start
+    shape, scenarios, parameters = given.shape, given.scenarios, given.parameters
     contexts, proposals = shape[0], shape[1]
     cells, joint = contexts * proposals, shape[2] * shape[3]
     first = memory.counts.shape[0] - cells
     memory.counts[:] = 0
     for lane in range(LANES):
-        begin(memory.counts, memory.real, lane, shape, parameters)
+        begin(State(memory.counts, memory.real, lane), shape, parameters)
     slots = first // contexts
-    work = np.zeros((8 + 2 * (shape[2] + 1)) * LANES, np.float32)
+    keys = round_keys((scenarios.key[scenario, 0], scenarios.key[scenario, 1]))
     x, z, answer = np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32)
     room = (np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32))
-    late = np.zeros(LANES, np.uint8)
+    patients = opened(keys, number)
+    lanes = Lanes(x, z, answer, patients, room)
     here = memory.real.reshape(-1)
     if contexts > 1:
         here = np.empty(2 * slots * LANES, memory.real.dtype)
-    keys = round_keys((scenarios.key[scenario, 0], scenarios.key[scenario, 1]))
-    patients, words = opened(keys, number), opened(keys, number)
+    work = np.zeros((8 + 2 * (shape[2] + 1)) * LANES, np.float32)
+    draws = LaneDraws(here, opened(keys, number), work, np.zeros(LANES, np.uint8))
     table = table_of(scenarios.response_threshold[scenario], scenarios.response_alias[scenario])
     pulls = memory.counts.reshape(-1)[first * LANES :]
     recorded = 0
-    for step in range(horizon):
+    for step in range(given.horizon):
+        moment = (keys, number, step)
         draw_words(patients, keys, step, PATIENT)
         if contexts > 1:
             for lane in range(LANES):
-                x[lane] = pick(
-                    patients[lane], scenarios.context_threshold, scenarios.context_alias, scenario, 0, contexts
-                )
+                word = patients[lane]
+                x[lane] = pick(word, scenarios.context_threshold, scenarios.context_alias, scenario, 0, contexts)
             gather(memory.real, x, slots, contexts, here)
-        propose_lanes(here, slots, patients, words, work, late, z, shape, parameters, keys, number, step)
-        answer_lanes(patients, x, z, table, proposals, joint, answer, room)
+        propose_lanes(lanes, draws, shape, parameters, moment)
+        answer_lanes(lanes, table, proposals, joint)
         count_lanes(pulls, x, z, contexts, proposals)
         if KEEPING:
             for lane in range(count):
                 cell = np.int64(x[lane]) * proposals + z[lane]
-                record.decisions[scenario, row + lane, step] = cell * joint + answer[lane]
-        learn_lanes(memory, here, x, z, answer, room, patients, shape, report, parameters, keys, number, step)
-        if recorded < record.steps.size and record.steps[recorded] == step + 1:
+                output.decisions[scenario, row + lane, step] = cell * joint + answer[lane]
+        learn_lanes(lanes, memory, here, given, moment)
+        if recorded < output.steps.size and output.steps[recorded] == step + 1:
             for lane in range(count):
-                record.regret[scenario, row + lane, recorded] = tally(
-                    memory, lane, first, cells, scenarios.gap, scenario
-                )
+                state = State(memory.counts, memory.real, lane)
+                output.regret[scenario, row + lane, recorded] = tally(state, first, cells, scenarios.gap, scenario)
             recorded += 1
     for lane in range(count):
         for cell in range(cells):
-            record.pulls[scenario, row + lane, cell] = memory.counts[first + cell, lane]
+            output.pulls[scenario, row + lane, cell] = memory.counts[first + cell, lane]
 
 
 def replicate_lanes(
-    scenario: Number,
-    row: Number,
-    number: Number,
-    count: Number,
-    horizon: Number,
-    shape: Number,
-    scenarios: Number,
-    report: Number,
-    parameters: Number,
-    memory: Number,
-    record: Number,
+    start: Replication, count: Number, given: KernelInput, memory: KernelMemory, output: KernelOutput
 ) -> None:
-    """Run `count` replications from `number` on, 32 at a time; the CPU's entry."""
-    for start in range(0, count, LANES):
-        _group(
-            scenario,
-            row + start,
-            np.uint32(number + start),
-            min(LANES, count - start),
-            horizon,
-            shape,
-            scenarios,
-            report,
-            parameters,
-            memory,
-            record,
-        )
+    """Run `count` replications from `start` on, 32 at a time; the CPU's entry."""
+    for done in range(0, count, LANES):
+        group = Replication(start.scenario, start.row + done, np.uint32(start.number + done))
+        _group(group, min(LANES, count - done), given, memory, output)

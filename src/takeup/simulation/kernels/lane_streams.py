@@ -7,7 +7,7 @@ for all steps and slots, and to a few words that are the same in all lanes.
 
 import numpy as np
 
-from takeup.simulation.kernels.machine import LANES, Array, Number, inlined
+from takeup.simulation.kernels.machine import LANES, Array, Number, inlined, maker
 from takeup.simulation.kernels.streams import _LOW, _MULTIPLIER_0, _MULTIPLIER_2, _WORD, round_key
 
 ROW_1, ROW_2, ROW_3 = np.uintp(LANES), np.uintp(2 * LANES), np.uintp(3 * LANES)
@@ -26,6 +26,7 @@ def round_keys(key: Number) -> Number:
     )  # fmt: skip
 
 
+@maker
 def opened(keys: Number, number: Number) -> Array:
     """Room for a block of words a lane, in four rows, and three more with what is known of the lanes beforehand."""
     room = np.empty(7 * LANES, np.uint32)

@@ -1,45 +1,47 @@
-"""Which kernels have a form in SIMD lanes, and when it applies. Lanes and scalars give the same numbers."""
+"""What 32 replications side by side work on: a number a lane in every row, for the compiler's SIMD instructions.
 
-from takeup.simulation.kernels import (
-    lane_driver,
-    lane_observed,
-    lane_proposed,
-    lane_two_arm,
-    lane_two_by_two,
-    observed,
-    proposed,
-    two_arm,
-    two_by_two,
-)
-from takeup.simulation.kernels.choice import has_small_shapes
-from takeup.simulation.kernels.compile import Plain
-from takeup.simulation.kernels.job import Job
+A kernel may have a form in lanes, which gives the same numbers: `in_lanes(shape, parameters)` says where it applies,
+
+    propose_lanes(lanes, draws, shape, parameters, moment)
+
+fills in `lanes.z`, and, optionally, `learn_lanes(lanes, memory, table, given, moment)` does what `learn` does in all
+lanes; `lane_driver.learn_lanes` goes from lane to lane. A `moment` is (round keys, replication of lane 0, step).
+"""
+
+from typing import NamedTuple
+
+from takeup.simulation.kernels.machine import Array
 
 
-def entry(job: Job) -> tuple[Plain, dict[Plain, Plain]] | None:
-    """The lanes' driver and what to bind in it; None where the job has no such form."""
-    bind = _bind(job)
-    if job.waiting or job.changing or bind is None:
-        return None
-    if job.shape == (1, 2, 2, 2):
-        bind |= {
-            lane_driver.table_of: lane_driver.four_table,
-            lane_driver.answer_lanes: lane_driver.answer_four,
-        }
-    return lane_driver.replicate_lanes, bind
+class Lanes(NamedTuple):
+    """One decision in every lane.
+
+    Attributes:
+        x: its contexts.
+        z: its proposals.
+        answer: what happened, a Y + y.
+        patients: its four rows of random words: context, response, whether compliance is reported, the policy's.
+        room: three rows of int32 to work in.
+    """
+
+    x: Array
+    z: Array
+    answer: Array
+    patients: Array
+    room: tuple[Array, Array, Array]
 
 
-def _bind(job: Job) -> dict[Plain, Plain] | None:
-    file, levels = job.kernel.file, job.shape[3]
-    drawn = levels == 2 and not has_small_shapes(job.parameters)
-    if file is proposed and drawn:
-        return {}
-    if file is observed and drawn:
-        return {lane_proposed.propose_lanes: lane_observed.propose_lanes}
-    for scalar, lane in ((two_arm, lane_two_arm), (two_by_two, lane_two_by_two)):
-        if file is scalar and job.shape[0] == 1:
-            return {
-                lane_proposed.propose_lanes: lane.propose_lanes,
-                lane_driver.learn_lanes: lane.learn_lanes,
-            }
-    return None
+class LaneDraws(NamedTuple):
+    """What a policy draws from, and where.
+
+    Attributes:
+        shapes: the reals of each lane's own context; of Dirichlet rows d in rows 0 to slots - 1, c in the next as many.
+        words: room for random words.
+        work: room for rows of float32.
+        late: room for one row of marks.
+    """
+
+    shapes: Array
+    words: Array
+    work: Array
+    late: Array

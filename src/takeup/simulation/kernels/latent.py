@@ -7,16 +7,20 @@ proposal. A warm one starts from the last, to which the newcomer's own φ is add
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from takeup.policies import TSLat, WarmTSLat
 from takeup.simulation.kernels.dirichlets import log_gamma_draw
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined
-from takeup.simulation.kernels.meanfield import ascend, work_size
+from takeup.simulation.kernels.meanfield import Problem, ascend, work_size
 from takeup.simulation.kernels.meanfield_two import ascend_two
+from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
+
+REAL = np.float64
+REGISTERS = 96
 
 WARM = False
 """Whether fits go on from the last one."""
@@ -35,6 +39,7 @@ class Parameters(NamedTuple):
         soft_start: M.
         tolerance: when a fit has converged.
         max_evaluations: when it is given up.
+        sweeps: how many a chain makes, where `gibbs` takes these parameters.
     """
 
     alpha: Array
@@ -43,6 +48,7 @@ class Parameters(NamedTuple):
     soft_start: Number
     tolerance: Number
     max_evaluations: Number
+    sweeps: Number
 
 
 def parameters(policy: TSLat | WarmTSLat, space: Space) -> Parameters:
@@ -57,20 +63,26 @@ def parameters(policy: TSLat | WarmTSLat, space: Space) -> Parameters:
         latent.soft_start,
         float(latent.tolerance),
         latent.max_evaluations,
+        latent.sweeps,
     )
 
 
-def constants(policy: TSLat | WarmTSLat, space: Space) -> dict[str, Any]:
+def applies(policy: TSLat | WarmTSLat, space: Space) -> bool:
+    """Where a fit starts once; the best of several starts is for the reference."""
+    return isinstance(policy, WarmTSLat) or (policy.inference == "meanfield" and policy.restarts == 1)
+
+
+def switches(policy: TSLat | WarmTSLat, space: Space) -> dict[str, bool]:
     """The switches of this file."""
     return {"WARM": isinstance(policy, WarmTSLat), "TWO": space.shape[1:] == (2, 2, 2)}
 
 
-def size(contexts: int, proposals: int, actions: int, levels: int) -> tuple[int, int]:
+def size(policy: TSLat | WarmTSLat, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
-    table = proposals * levels + actions * levels + proposals * actions + 1
-    blocks = actions * levels + proposals * actions
+    contexts, proposals, actions, levels = space.shape
+    blocks = int(block_size(space.shape))
     room = proposals * levels + blocks + work_size(proposals, actions, levels)
-    return contexts * table, contexts * blocks + room
+    return contexts * int(table_size(space.shape)), contexts * blocks + room
 
 
 @inlined
@@ -85,57 +97,49 @@ def block_size(shape: Number) -> Number:
     return shape[2] * shape[3] + shape[1] * shape[2]
 
 
-def begin(counts: Array, real: Array, column: Number, shape: Number, parameters: Number) -> None:
+def begin(state: State, shape: Number, parameters: Number) -> None:
     """Nothing seen yet: the blocks are the prior's."""
+    counts, column = state.counts, state.column
     for row in range(shape[0] * table_size(shape)):
         counts[row, column] = 0
     for x in range(shape[0]):
-        rest(real, column, x, shape, parameters)
+        put_prior(state, x * block_size(shape), x, shape, parameters)
 
 
-def rest(real: Array, column: Number, x: Number, shape: Number, parameters: Number) -> None:
-    """The blocks of a context are its prior's."""
+def put_prior(state: State, base: Number, x: Number, shape: Number, parameters: Number) -> None:
+    """The blocks from `base` on are those of a context's prior."""
+    real, column = state.real, state.column
     outcomes, responses = shape[2] * shape[3], shape[1] * shape[2]
-    base = x * block_size(shape)
     for i in range(outcomes):
         real[base + i, column] = parameters.alpha[x * outcomes + i]
     for i in range(responses):
         real[base + outcomes + i, column] = parameters.beta[x * responses + i]
 
 
-def propose(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-    chance: Number,
-) -> Number:
+def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
     """argmax_z of Σ_a π[z, a] Σ_y μ[a, y] r_y in a draw from q(μ) q(π)."""
+    real, column = state.real, state.column
     if not WARM:
-        fit(counts, real, column, x, shape, parameters, moment)
+        fit(state, x, shape, parameters, moment)
     proposals, actions, levels = shape[1], shape[2], shape[3]
     base = x * block_size(shape)
     room = shape[0] * block_size(shape)
     for a in range(actions):
         slot = a * levels
-        real[room + a, column] = drawn_mean(real, column, base + slot, levels, parameters.utility, moment, slot)
+        real[room + a, column] = drawn_mean(state, base + slot, levels, parameters.utility, moment, slot)
     first = actions * levels
     best, best_value = 0, -math.inf
     for z in range(proposals):
         row = base + first + z * actions
-        value = drawn_mean(real, column, row, actions, real[room : room + actions, column], moment, first + z * actions)
+        value = drawn_mean(state, row, actions, real[room : room + actions, column], moment, first + z * actions)
         if value > best_value:
             best, best_value = z, value
     return best
 
 
-def drawn_mean(
-    real: Array, column: Number, row: Number, width: Number, weight: Array, moment: Number, slot: Number
-) -> Number:
+def drawn_mean(state: State, row: Number, width: Number, weight: Array, moment: Number, slot: Number) -> Number:
     """The mean of the weights under a draw from the Dirichlet distribution whose parameters begin at a row."""
+    real, column = state.real, state.column
     largest, total, mean = -math.inf, 0.0, 0.0
     for j in range(width):
         log_gamma = log_gamma_draw(real[row + j, column], moment, slot + j)
@@ -148,14 +152,13 @@ def drawn_mean(
     return mean / total
 
 
-def fit(
-    counts: Array, real: Array, column: Number, x: Number, shape: Number, parameters: Number, moment: Number
-) -> None:
+def fit(state: State, x: Number, shape: Number, parameters: Number, moment: Number) -> None:
     """Fit the blocks of a context from a cold start: every cell's φ is drawn from its compliance prior."""
+    counts, real, column = state
     proposals, actions, levels = shape[1], shape[2], shape[3]
     outcomes, responses = actions * levels, proposals * actions
     base, table = x * block_size(shape), x * table_size(shape)
-    rest(real, column, x, shape, parameters)
+    put_prior(state, base, x, shape, parameters)
     if counts[table + table_size(shape) - 1, column] < parameters.soft_start:
         return
     seen = table + proposals * levels
@@ -168,24 +171,17 @@ def fit(
             total += n
             if n > 0:
                 slot = block_size(shape) + (z * levels + y) * actions
-                scatter(real, column, x, z, y, np.float64(n), shape, parameters, moment, slot)
+                scatter(state, (x, z, y), np.float64(n), shape, parameters, moment, slot)
     if total > 0:
-        improve(counts, real, column, x, shape, parameters)
+        improve(state, x, shape, parameters)
 
 
 def scatter(
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    y: Number,
-    n: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-    slot: Number,
+    state: State, cell: Number, n: Number, shape: Number, parameters: Number, moment: Number, slot: Number
 ) -> None:
-    """Add n φ to the blocks of a context, φ ~ Dir(β[x, z]) being one draw."""
+    """Add n φ of a cell (x, z, y) to the blocks of its context, φ ~ Dir(β[x, z]) being one draw."""
+    real, column = state.real, state.column
+    x, z, y = cell
     actions, levels = shape[2], shape[3]
     base = x * block_size(shape)
     prior = (x * shape[1] + z) * actions
@@ -204,8 +200,9 @@ def scatter(
         real[base + actions * levels + z * actions + a, column] += share
 
 
-def improve(counts: Array, real: Array, column: Number, x: Number, shape: Number, parameters: Number) -> None:
+def improve(state: State, x: Number, shape: Number, parameters: Number) -> None:
     """Ascend the ELBO from the blocks of a context, and leave there what was found."""
+    counts, real, column = state
     proposals, actions, levels = shape[1], shape[2], shape[3]
     outcomes, responses = actions * levels, proposals * actions
     base, table = x * block_size(shape), x * table_size(shape)
@@ -223,11 +220,11 @@ def improve(counts: Array, real: Array, column: Number, x: Number, shape: Number
     middle = base + outcomes
     if TWO:
         point, _, _ = ascend_two(
-            four(real, column, room),
-            four(real, column, alpha),
-            four(real, column, beta),
-            four(real, column, base),
-            four(real, column, middle),
+            four(state, room),
+            four(state, alpha),
+            four(state, beta),
+            four(state, base),
+            four(state, middle),
             parameters.tolerance,
             parameters.max_evaluations,
         )
@@ -235,14 +232,11 @@ def improve(counts: Array, real: Array, column: Number, x: Number, shape: Number
             real[base + i, column] = point.outcome[i]
             real[middle + i, column] = point.compliance[i]
     else:
+        prior = real[alpha:beta, column], real[beta:work, column]
         ascend(
-            real[room:alpha, column],
-            real[alpha:beta, column],
-            real[beta:work, column],
+            Problem(real[room:alpha, column], prior[0], prior[1], actions, levels),
             real[base:middle, column],
             real[middle : middle + responses, column],
-            actions,
-            levels,
             parameters.tolerance,
             parameters.max_evaluations,
             real[work:, column],
@@ -250,24 +244,16 @@ def improve(counts: Array, real: Array, column: Number, x: Number, shape: Number
 
 
 @inlined
-def four(real: Array, column: Number, row: Number) -> Number:
+def four(state: State, row: Number) -> Number:
     """Four rows as a tuple."""
+    real, column = state.real, state.column
     return real[row, column], real[row + 1, column], real[row + 2, column], real[row + 3, column]
 
 
-def learn(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> None:
+def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """n[z, a] += 1 where a is seen; then what an outcome adds, if it is seen."""
+    counts, real, column = state
+    x, z, a, y = event
     if a != UNSEEN:
         table, base, middle = x * table_size(shape), x * block_size(shape), shape[2] * shape[3]
         counts[table + shape[1] * shape[3] + middle + z * shape[2] + a, column] += 1
@@ -275,23 +261,14 @@ def learn(
         if WARM and outcomes >= parameters.soft_start:
             real[base + middle + z * shape[2] + a, column] += 1.0
             if outcomes > 0 and y == UNSEEN:
-                improve(counts, real, column, x, shape, parameters)
-    reveal(counts, real, column, x, z, a, y, shape, parameters, moment)
+                improve(state, x, shape, parameters)
+    reveal(state, event, shape, parameters, moment)
 
 
-def reveal(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> None:
+def reveal(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """n[z, y] += 1 where a is unseen, n[a, y] += 1 where it is seen; a warm fit then goes on."""
+    counts, real, column = state
+    x, z, a, y = event
     if y == UNSEEN:
         return
     proposals, actions, levels = shape[1], shape[2], shape[3]
@@ -305,11 +282,11 @@ def reveal(
     if WARM:
         outcomes = counts[last, column]
         if outcomes <= max(1, parameters.soft_start):
-            fit(counts, real, column, x, shape, parameters, moment)
+            fit(state, x, shape, parameters, moment)
         else:
             if a == UNSEEN:
                 slot = block_size(shape) + proposals * levels * actions + outcomes * actions
-                scatter(real, column, x, z, y, 1.0, shape, parameters, moment, slot)
+                scatter(state, (x, z, y), 1.0, shape, parameters, moment, slot)
             else:
                 real[base + a * levels + y, column] += 1.0
-            improve(counts, real, column, x, shape, parameters)
+            improve(state, x, shape, parameters)

@@ -35,6 +35,16 @@ def inlined(function: Function) -> Function:
     return function
 
 
+MAKERS: set[Callable[..., Any]] = set()
+"""Functions that make arrays, or hand them back; all others borrow them, and their machine code counts no references."""
+
+
+def maker(function: Function) -> Function:
+    """Mark a function as one that makes arrays or hands them back."""
+    MAKERS.add(function)
+    return function
+
+
 @inlined
 def either(which: Number, one: Number, other: Number) -> Number:
     """One of two numbers: as a function of its own it becomes a selection, in SIMD lanes too, not a branch."""

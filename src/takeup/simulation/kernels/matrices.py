@@ -2,34 +2,25 @@
 
 import math
 
-from takeup.simulation.kernels.machine import Array, Number
+from takeup.simulation.kernels.machine import Number
+from takeup.simulation.kernels.tables import State
 
 SWEEPS = 30
 """Sweeps of Jacobi's method; it converges quadratically and takes five or so."""
 
 
-def smallest_singular(
-    real: Array,
-    column: Number,
-    matrix: Number,
-    square: Number,
-    vectors: Number,
-    left: Number,
-    right: Number,
-    size: Number,
-) -> Number:
+def smallest_singular(state: State, matrix: Number, left: Number, right: Number, size: Number) -> Number:
     """The smallest singular value s of a matrix, and its vectors u and v: Jacobi's method on A'A.
 
     Args:
-        real: the state and its column.
-        column: see real.
-        matrix: where A lies, row by row.
-        square: room for A'A.
-        vectors: room for its eigenvectors, by column.
+        state: where all of it lies, among the reals.
+        matrix: where A lies, row by row; behind it is room for A'A, and for its eigenvectors, by column.
         left: where u goes.
         right: where v goes.
         size: of the matrix.
     """
+    real, column = state.real, state.column
+    square, vectors = matrix + size * size, matrix + 2 * size * size
     for i in range(size):
         for j in range(size):
             total = 0.0
@@ -42,7 +33,7 @@ def smallest_singular(
         for p in range(size):
             for q in range(p + 1, size):
                 off += abs(real[square + p * size + q, column])
-                _rotate(real, column, square, vectors, p, q, size)
+                _rotate(state, square, vectors, p, q, size)
         if off < 1e-16:
             break
     least = 0
@@ -60,8 +51,9 @@ def smallest_singular(
     return s
 
 
-def _rotate(real: Array, column: Number, square: Number, vectors: Number, p: Number, q: Number, size: Number) -> None:
+def _rotate(state: State, square: Number, vectors: Number, p: Number, q: Number, size: Number) -> None:
     """The rotation that makes entry (p, q) of a symmetric matrix zero."""
+    real, column = state.real, state.column
     apart = real[square + p * size + q, column]
     if abs(apart) < 1e-300:
         return
@@ -85,8 +77,9 @@ def _rotate(real: Array, column: Number, square: Number, vectors: Number, p: Num
         real[vectors + k * size + q, column] = s * a + c * b
 
 
-def solve(real: Array, column: Number, matrix: Number, vector: Number, size: Number) -> None:
+def solve(state: State, matrix: Number, vector: Number, size: Number) -> None:
     """Replace the vector b by the x with A x = b, by elimination with pivots; A is used up."""
+    real, column = state.real, state.column
     for k in range(size):
         pivot = k
         for i in range(k + 1, size):

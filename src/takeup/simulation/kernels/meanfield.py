@@ -13,6 +13,7 @@ levels, several times faster.
 """
 
 import math
+from typing import NamedTuple
 
 from takeup.checks import FloatArray
 
@@ -23,6 +24,24 @@ MAX_PRODUCTS = 100
 """Products with the Hessian in one step: more than there are slow directions."""
 
 _HALF_LOG_TAU = 0.9189385332046727
+
+
+class Problem(NamedTuple):
+    """What is fitted.
+
+    Attributes:
+        latent: n[z, y], flat, as all arrays are.
+        alpha: α[a, y], prior plus seen outcomes.
+        beta: β[z, a], prior plus seen compliance.
+        actions: how many.
+        levels: how many.
+    """
+
+    latent: FloatArray
+    alpha: FloatArray
+    beta: FloatArray
+    actions: int
+    levels: int
 
 
 def gammas(x: float) -> tuple[float, float, float, float]:
@@ -99,10 +118,9 @@ def _respond(point: FloatArray, actions: int, levels: int, size: int) -> tuple[f
     return value - math.log(products), whole
 
 
-def _evaluate(
-    latent: FloatArray, alpha: FloatArray, beta: FloatArray, point: FloatArray, actions: int, levels: int
-) -> tuple[float, float]:
+def _evaluate(problem: Problem, point: FloatArray) -> tuple[float, float]:
     """The ELBO at the point's θ, and its rounding error; fills in the rest of the point."""
+    latent, alpha, beta, actions, levels = problem
     split, size = levels * actions, levels * actions + beta.size
     blocks, mass = point[2 * size : 3 * size], point[4 * size + actions :]
     for i in range(size):
@@ -238,13 +256,9 @@ def _newton(
 
 
 def ascend(
-    latent: FloatArray,
-    alpha: FloatArray,
-    beta: FloatArray,
+    problem: Problem,
     outcome: FloatArray,
     compliance: FloatArray,
-    actions: int,
-    levels: int,
     tolerance: float,
     max_evaluations: int,
     work: FloatArray,
@@ -252,17 +266,14 @@ def ascend(
     """Ascend the ELBO: its value but for what does not depend on φ, the evaluations, whether it converged.
 
     Args:
-        latent: n[z, y], flat, as all arrays are.
-        alpha: α[a, y], prior plus seen outcomes.
-        beta: β[z, a], prior plus seen compliance.
-        outcome: α'[a, y] to start from, not symmetric in a; on return that of the fit.
-        compliance: β'[z, a] to start from; on return that of the fit.
-        actions: how many.
-        levels: how many.
+        problem: the counts and the prior.
+        outcome: α'[a, y] to start from, flat, not symmetric in a; on return that of the fit.
+        compliance: β'[z, a] to start from, flat; on return that of the fit.
         tolerance: as in `ascend_two`.
         max_evaluations: when to give up.
         work: at least `work_size` numbers.
     """
+    latent, _, beta, actions, levels = problem
     split, size = levels * actions, levels * actions + beta.size
     half = 4 * size + actions + latent.size * actions
     here, there, vectors = work[:half], work[half : 2 * half], work[2 * half : 2 * half + 7 * size]
@@ -275,7 +286,7 @@ def ascend(
     _respond(here, actions, levels, size)
     for i in range(size):
         here[i] = here[size + i]
-    elbo, rounding = _evaluate(latent, alpha, beta, here, actions, levels)
+    elbo, rounding = _evaluate(problem, here)
     evaluations, done, radius = 2, False, START * math.sqrt(total)
     while not done and evaluations < max_evaluations:
         gain, length, full, plain, settled = _newton(latent, here, vectors, radius, actions, levels)
@@ -283,7 +294,7 @@ def ascend(
         if not done:
             for i in range(size):
                 there[i] = here[i] + vectors[i]
-            found, error = _evaluate(latent, alpha, beta, there, actions, levels)
+            found, error = _evaluate(problem, there)
             evaluations += 1
             accepted, factor, kept = judge(found - elbo, gain, rounding, plain, full)
             radius = max(kept * radius, factor * length)

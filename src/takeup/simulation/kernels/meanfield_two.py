@@ -18,7 +18,7 @@ MAX_SHIFTS = 8
 """Factorisations in one step; a step needs 1.6 on average, and is a plain one where these are not enough."""
 
 
-class Point(NamedTuple):
+class Iterate(NamedTuple):
     """An iterate of two by two by two: what is known at the logits of a = 1, (U[0], U[1]) at z = 0, plus V at z = 1.
 
     Attributes:
@@ -75,7 +75,7 @@ def _image_two(outcome: Four, compliance: Four) -> Three:
     )
 
 
-def _evaluate_two(latent: Four, alpha: Four, beta: Four, at: Three) -> Point:
+def _evaluate_two(latent: Four, alpha: Four, beta: Four, at: Three) -> Iterate:
     """The ELBO, its gradient and its curvature."""
     n00, m00, s00, h00 = _cell(latent[0], at[0])
     n01, m01, s01, h01 = _cell(latent[1], at[1])
@@ -98,7 +98,7 @@ def _evaluate_two(latent: Four, alpha: Four, beta: Four, at: Three) -> Point:
     elbo = ((la0 + la1) + (la2 + la3) + ((lb0 + lb1) + (lb2 + lb3)) - whole) + math.log(products)
     v0, v1 = db1 - db0, db3 - db2
     base = v0 - dt1 + dt0
-    return Point(
+    return Iterate(
         at,
         (da2 - da0 + base - at[0], da3 - da1 + base - at[1], v1 - v0 - at[2]),
         (s00, s01, s10, s11),
@@ -120,7 +120,7 @@ def _counts_two(spread: Four, v: Three) -> Three:
     return (s00 + s10) * v[0] + s10 * v[2], (s01 + s11) * v[1] + s11 * v[2], s10 * (v[0] + v[2]) + s11 * (v[1] + v[2])
 
 
-def _answered(point: Point, moved: Three, scale: float) -> Three:
+def _answered(point: Iterate, moved: Three, scale: float) -> Three:
     """(T(θ) - θ + S G v) / (1 + λ), which is v, and right also where φ is so sure of itself that G v says nothing."""
     t0, t1, t2, t3, total = point.curvature
     both = moved[0] + moved[1]
@@ -133,7 +133,7 @@ def _answered(point: Point, moved: Three, scale: float) -> Three:
     )
 
 
-def _newton_two(point: Point, radius: float) -> Step:
+def _newton_two(point: Iterate, radius: float) -> Step:
     """The maximum of g'v - v'H v / 2 in a ball: (H + λ G) v = g by factoring L D L', λ by Newton's method.
 
     Where H + λ G is indefinite, the pivot shows a direction in which it is, and so a lower bound for λ.
@@ -196,15 +196,15 @@ def _newton_two(point: Point, radius: float) -> Step:
     return plain
 
 
-def begin_two(latent: Four, alpha: Four, beta: Four, outcome: Four, compliance: Four) -> tuple[Point, float]:
+def begin_two(latent: Four, alpha: Four, beta: Four, outcome: Four, compliance: Four) -> tuple[Iterate, float]:
     """The point one plain step from these blocks, and the first radius."""
     point = _evaluate_two(latent, alpha, beta, _image_two(outcome, compliance))
     return point, START * math.sqrt((latent[0] + latent[1]) + (latent[2] + latent[3]))
 
 
 def improve_two(
-    latent: Four, alpha: Four, beta: Four, point: Point, radius: float, tolerance: float
-) -> tuple[Point, float, bool]:
+    latent: Four, alpha: Four, beta: Four, point: Iterate, radius: float, tolerance: float
+) -> tuple[Iterate, float, bool]:
     """One step: the next point, the next radius, and whether this was the end."""
     step = _newton_two(point, radius)
     c0, c1, c2 = point.change
@@ -222,7 +222,7 @@ def improve_two(
 
 def ascend_two(
     latent: Four, alpha: Four, beta: Four, outcome: Four, compliance: Four, tolerance: float, max_evaluations: int
-) -> tuple[Point, int, bool]:
+) -> tuple[Iterate, int, bool]:
     """Ascend the ELBO of two proposals, actions and levels: the last point, the evaluations, whether it converged.
 
     Args:

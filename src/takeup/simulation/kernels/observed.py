@@ -9,9 +9,22 @@ import numpy as np
 
 from takeup.policies import TSObs
 from takeup.simulation.kernels import host
-from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined
-from takeup.simulation.kernels.rows import end, padded, see, start, weigh
+from takeup.simulation.kernels.gammas import cubed
+from takeup.simulation.kernels.lane_gammas import WORK, draw_pair, forget_best, keep_better, take_best
+from takeup.simulation.kernels.lane_streams import ROW_1, draw_words
+from takeup.simulation.kernels.lanes import LaneDraws, Lanes
+from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, fused, inlined
+from takeup.simulation.kernels.proposed import in_lanes
+from takeup.simulation.kernels.rows import DirichletRow, end, padded, see, start, weigh
+from takeup.simulation.kernels.streams import POLICY
+from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
+
+__all__ = ["begin", "in_lanes", "learn", "parameters", "propose", "propose_lanes", "reveal", "size"]
+
+REAL = np.float32
+
+_ROW_GAIN, _ROW_LOSS = np.uintp(WORK * LANES), np.uintp((WORK + 1) * LANES)
 
 
 class Parameters(NamedTuple):
@@ -35,8 +48,9 @@ def parameters(policy: TSObs, space: Space) -> Parameters:
     return Parameters(np.concatenate(rows, axis=1).ravel(), host.weights(space))
 
 
-def size(contexts: int, proposals: int, actions: int, levels: int) -> tuple[int, int]:
+def size(policy: TSObs, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
+    contexts, proposals, actions, levels = space.shape
     slots = contexts * (actions * host.even(levels) + proposals * host.even(actions))
     return slots, slots * host.BLOCKS + 2 * host.even(levels) + 2 * host.even(actions)
 
@@ -47,10 +61,11 @@ def per_context(shape: Number) -> Number:
     return shape[2] * padded(shape[3]) + shape[1] * padded(shape[2])
 
 
-def begin(counts: Array, real: Array, column: Number, shape: Number, parameters: Number) -> None:
+def begin(state: State, shape: Number, parameters: Number) -> None:
     """The prior, the weights of the outcomes behind it, and room for those of the actions."""
+    real, column = state.real, state.column
     slots = shape[0] * per_context(shape)
-    start(counts, real, column, slots, parameters.prior)
+    start(state, slots, parameters.prior)
     weights = end(slots)
     means = weights + 2 * padded(shape[3])
     for j in range(2 * padded(shape[3])):
@@ -59,17 +74,9 @@ def begin(counts: Array, real: Array, column: Number, shape: Number, parameters:
         real[means + j, column] = np.float32(0)
 
 
-def propose(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-    chance: Number,
-) -> Number:
+def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
     """argmax_z of Σ_a π[z, a] m_a, where m_a = Σ_y μ[a, y] w_y, in a draw of μ and π."""
+    real, column = state.real, state.column
     proposals, actions, width, wide = shape[1], shape[2], padded(shape[3]), padded(shape[2])
     slots = shape[0] * per_context(shape)
     base = x * per_context(shape)
@@ -78,55 +85,105 @@ def propose(
     zero = np.uint32(0)
     block = (zero, zero, zero, zero)
     for a in range(actions):
-        gain, loss, block = weigh(real, column, base, slots, a * (width >> 1), width, weights, moment, block)
+        row = DirichletRow(base, slots, a * (width >> 1), width, weights)
+        gain, loss, block = weigh(state, row, moment, block)
         whole = gain + loss
         real[means + a, column] = gain / whole
         real[means + wide + a, column] = loss / whole
     first = actions * (width >> 1)
     best, best_gain, best_loss = 0, np.float32(-1), np.float32(1)
     for z in range(proposals):
-        gain, loss, block = weigh(real, column, base, slots, first + z * (wide >> 1), wide, means, moment, block)
+        row = DirichletRow(base, slots, first + z * (wide >> 1), wide, means)
+        gain, loss, block = weigh(state, row, moment, block)
         if gain * best_loss > best_gain * loss:
             best, best_gain, best_loss = z, gain, loss
     return best
 
 
 @inlined
-def learn(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> None:
+def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """β'[x, z, a] += 1 where a is seen, and α'[x, a, y] += 1 where both are."""
+    x, z, a = event.x, event.z, event.a
     if a != UNSEEN:
         slots = shape[0] * per_context(shape)
         row = x * per_context(shape) + shape[2] * padded(shape[3]) + z * padded(shape[2])
-        see(counts, real, column, row + a, slots, parameters.prior)
-        reveal(counts, real, column, x, z, a, y, shape, parameters, moment)
+        see(state, row + a, slots, parameters.prior)
+        reveal(state, event, shape, parameters, moment)
 
 
 @inlined
-def reveal(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> None:
+def reveal(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """α'[x, a, y] += 1 where a and y are seen."""
+    x, a, y = event.x, event.a, event.y
     if a != UNSEEN and y != UNSEEN:
         slots = shape[0] * per_context(shape)
         row = x * per_context(shape) + a * padded(shape[3])
-        see(counts, real, column, row + y, slots, parameters.prior)
+        see(state, row + y, slots, parameters.prior)
+
+
+@inlined
+def propose_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, parameters: Number, moment: Number) -> None:
+    """`propose` for 32 replications side by side: argmax_z of Σ_a π[z, a] m_a in a draw for each lane."""
+    shapes, words, work, _ = draws
+    keys, _, step = moment
+    proposals, actions, wide, slots = shape[1], shape[2], padded(shape[2]), per_context(shape)
+    means = work[(WORK + 2) * LANES :]
+    forget_best(work)
+    w_1, w_2 = parameters.weight[0], parameters.weight[1]
+    for pair in range(actions):
+        if pair & 1 == 0:
+            draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
+        draw_pair(draws, pair, slots, moment)
+        _mean(shapes, pair, work, means, wide, w_1, w_2)
+    pair = actions
+    for proposal in range(proposals):
+        _clear(work)
+        for action in range(0, wide, 2):
+            if pair & 1 == 0:
+                draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
+            draw_pair(draws, pair, slots, moment)
+            _add(shapes, pair, work, means, action, wide)
+            pair += 1
+        _compare(work, np.float32(proposal))
+    take_best(work, lanes.z)
+
+
+def _mean(shapes: Array, pair: Number, work: Array, means: Array, wide: Number, w_1: Number, w_2: Number) -> None:
+    """m_a in row a of `means` and 1 - m_a in row wide + a, for the action whose pair was drawn."""
+    at, own, rest = np.uintp(2 * pair * LANES), np.uintp(pair * LANES), np.uintp((wide + pair) * LANES)
+    v_1, v_2 = np.float32(1) - w_1, np.float32(1) - w_2
+    for i in range(LANES):
+        lane = np.uintp(i)
+        g_1 = cubed(shapes[at + lane], work[lane])
+        g_2 = cubed(shapes[at + lane + ROW_1], work[lane + ROW_1])
+        gain, loss = fused(g_2, w_2, g_1 * w_1), fused(g_2, v_2, g_1 * v_1)
+        whole = gain + loss
+        means[own + lane] = gain / whole
+        means[rest + lane] = loss / whole
+
+
+def _clear(work: Array) -> None:
+    """A new row: nothing gained or lost."""
+    for i in range(LANES):
+        lane = np.uintp(i)
+        work[lane + _ROW_GAIN] = np.float32(0)
+        work[lane + _ROW_LOSS] = np.float32(0)
+
+
+def _add(shapes: Array, pair: Number, work: Array, means: Array, action: Number, wide: Number) -> None:
+    """What the two drawn actions add to the row's gain and loss."""
+    at, own, rest = np.uintp(2 * pair * LANES), np.uintp(action * LANES), np.uintp((wide + action) * LANES)
+    for i in range(LANES):
+        lane = np.uintp(i)
+        g_1 = cubed(shapes[at + lane], work[lane])
+        g_2 = cubed(shapes[at + lane + ROW_1], work[lane + ROW_1])
+        gain, loss = work[lane + _ROW_GAIN], work[lane + _ROW_LOSS]
+        work[lane + _ROW_GAIN] = fused(g_2, means[own + lane + ROW_1], fused(g_1, means[own + lane], gain))
+        work[lane + _ROW_LOSS] = fused(g_2, means[rest + lane + ROW_1], fused(g_1, means[rest + lane], loss))
+
+
+def _compare(work: Array, proposal: Number) -> None:
+    """The proposal whose row was weighed is the best where its odds are higher."""
+    for i in range(LANES):
+        lane = np.uintp(i)
+        keep_better(work, lane, work[lane + _ROW_GAIN], work[lane + _ROW_LOSS], proposal)

@@ -20,7 +20,10 @@ from takeup.policies import TSRobust
 from takeup.simulation.kernels.gammas import ZERO, gamma_pair, scale
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined, times_double
 from takeup.simulation.kernels.streams import ATTEMPT, POLICY, uniform, words
+from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
+
+REAL = np.float64
 
 _MODELS = np.uint32(1 << 24)
 """Where the slots for models and for S begin among those of the policy; gammas have those before."""
@@ -88,15 +91,23 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
     )
 
 
-def room(policy: TSRobust, space: Space) -> tuple[int, int]:
+def applies(policy: TSRobust, space: Space) -> bool:
+    """Where all gammas are of shapes of at least one."""
+    prior = policy.prior(space)
+    assert prior.compliance is not None
+    return bool(min(prior.outcome.min(), prior.compliance.min()) >= 1)
+
+
+def size(policy: TSRobust, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
     contexts, proposals, actions, levels = space.shape
     reals = contexts * actions * sum(_widths(policy, levels))
     return contexts * proposals * actions * (levels + 1), reals + proposals * (actions + 1)
 
 
-def begin(counts: Array, real: Array, column: Number, shape: Number, parameters: Number) -> None:
+def begin(state: State, shape: Number, parameters: Number) -> None:
     """Nothing seen yet."""
+    counts, real, column = state
     for row in range(shape[0] * shape[1] * shape[2] * (shape[3] + 1)):
         counts[row, column] = 0
     for row in range(parameters.start.size):
@@ -117,16 +128,18 @@ def complied(x: Number, z: Number, a: Number, shape: Number) -> Number:
 
 
 @inlined
-def beyond(counts: Array, column: Number, start: Number, j: Number, levels: Number) -> Number:
+def beyond(state: State, start: Number, j: Number, levels: Number) -> Number:
     """How many outcomes of the cells from `start` on are of a level above j."""
+    counts, column = state.counts, state.column
     total = np.int64(0)
     for level in range(j + 1, levels):
         total += counts[start + level, column]
     return np.float64(total)
 
 
-def judge(real: Array, column: Number, block: Number, parameters: Number) -> None:
+def judge(state: State, block: Number, parameters: Number) -> None:
     """The probability of each model: prior times evidence to the power of the sharpness, normalised."""
+    real, column = state.real, state.column
     models = parameters.strength.size
     top = -1e300
     for m in range(models):
@@ -142,8 +155,9 @@ def judge(real: Array, column: Number, block: Number, parameters: Number) -> Non
         real[block + models + m, column] /= total
 
 
-def pick(real: Array, column: Number, start: Number, last: Number, chance: Number) -> Number:
+def pick(state: State, start: Number, last: Number, chance: Number) -> Number:
     """A number from 0 to `last`, from probabilities that lie in the reals from `start` on."""
+    real, column = state.real, state.column
     left = chance
     for i in range(last):
         left -= real[start + i, column]
@@ -156,22 +170,21 @@ def stick(first: Number, others: Number, moment: Number, pair: Number) -> Number
     """A Beta(first, others) draw; float64."""
     radius, angle, _, _ = words(moment, POLICY + np.uint32(pair), ATTEMPT)
     d_1, d_2 = np.float32(first - 0.3333333333333333), np.float32(others - 0.3333333333333333)
-    g_1, g_2 = gamma_pair(d_1, d_2, scale(d_1), scale(d_2), radius, angle, moment, pair)
+    g_1, g_2 = gamma_pair((d_1, d_2), (scale(d_1), scale(d_2)), (radius, angle), moment, pair)
     stop, rest = np.float64(g_1), np.float64(g_2)
     return stop / (stop + rest)
 
 
-def outcomes(
-    counts: Array, real: Array, column: Number, x: Number, a: Number, shape: Number, parameters: Number, moment: Number
-) -> None:
+def outcomes(state: State, x: Number, a: Number, shape: Number, parameters: Number, moment: Number) -> None:
     """Draw the mean utility of action a under every proposal, into the reals behind the state."""
+    counts, real, column = state
     proposals, actions, levels = shape[1], shape[2], shape[3]
     means = parameters.start.size
     rests = means + proposals * actions
     block = (x * actions + a) * parameters.width
     slot = POLICY + _MODELS + np.uint32(a * levels)
     models = parameters.strength.size
-    model = pick(real, column, block + models, models - 1, uniform(words(moment, slot, ATTEMPT)[0]))
+    model = pick(state, block + models, models - 1, uniform(words(moment, slot, ATTEMPT)[0]))
     strength = parameters.strength[model]
     for z in range(proposals):
         real[means + z * actions + a, column] = 0.0
@@ -182,7 +195,7 @@ def outcomes(
         if strength > 0:
             start = block + parameters.offset[model] + j * (strength + 1)
             chance = uniform(words(moment, slot + np.uint32(j + 1), ATTEMPT)[0])
-            stopped = pick(real, column, start, strength, chance)
+            stopped = pick(state, start, strength, chance)
             first += np.float64(stopped)
             others += np.float64(strength - stopped)
         drawn = 0.0
@@ -190,13 +203,13 @@ def outcomes(
             for z in range(proposals):
                 start = cell(x, z, a, shape)
                 first += np.float64(counts[start + j, column])
-                others += beyond(counts, column, start, j, levels)
+                others += beyond(state, start, j, levels)
             drawn = stick(first, others, moment, (a * levels + j) * proposals)
         for z in range(proposals):
             if strength >= 0:
                 start = cell(x, z, a, shape)
                 stop = first + np.float64(counts[start + j, column])
-                rest = others + beyond(counts, column, start, j, levels)
+                rest = others + beyond(state, start, j, levels)
                 drawn = stick(stop, rest, moment, (a * levels + j) * proposals + z)
             left = real[rests + z, column]
             real[means + z * actions + a, column] += times_double(times_double(left, drawn), parameters.weight[j])
@@ -206,20 +219,12 @@ def outcomes(
         real[means + z * actions + a, column] += last
 
 
-def propose(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-    chance: Number,
-) -> Number:
+def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
     """argmax_z of Σ_a π[z, a] m[z, a], where m[z, a] = Σ_y μ[z, a, y] w_y, in a draw of models, μ and π."""
+    counts, real, column = state
     proposals, actions, levels = shape[1], shape[2], shape[3]
     for a in range(actions):
-        outcomes(counts, real, column, x, a, shape, parameters, moment)
+        outcomes(state, x, a, shape, parameters, moment)
     means = parameters.start.size
     pair = actions * levels * proposals
     best, highest = 0, -1.0
@@ -235,7 +240,7 @@ def propose(
                 d_2 = np.float32(parameters.beta[shapes + 1] + more - 0.3333333333333333)
                 c_2 = scale(d_2)
             radius, angle, _, _ = words(moment, POLICY + np.uint32(pair), ATTEMPT)
-            g_1, g_2 = gamma_pair(d_1, d_2, scale(d_1), c_2, radius, angle, moment, pair)
+            g_1, g_2 = gamma_pair((d_1, d_2), (scale(d_1), c_2), (radius, angle), moment, pair)
             pair += 1
             whole += np.float64(g_1) + np.float64(g_2)
             gain += times_double(np.float64(g_1), real[means + z * actions + a, column])
@@ -247,58 +252,39 @@ def propose(
     return best
 
 
-def learn(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> None:
+def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """One more response to z where a is seen, and one more outcome of (z, a) where both are."""
+    counts, column = state.counts, state.column
+    x, z, a = event.x, event.z, event.a
     if a != UNSEEN:
         counts[complied(x, z, a, shape), column] += 1
-        reveal(counts, real, column, x, z, a, y, shape, parameters, moment)
+        reveal(state, event, shape, parameters, moment)
 
 
-def reveal(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> None:
+def reveal(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """One more outcome of (z, a), where a and y are seen: every model is told."""
+    counts, real, column = state
+    x, z, a, y = event
     if a == UNSEEN or y == UNSEEN:
         return
     block = (x * shape[2] + a) * parameters.width
     for m in range(parameters.strength.size):
         strength = parameters.strength[m]
         if strength < 0:
-            real[block + m, column] += math.log(foreseen(counts, column, x, a, y, shape, parameters))
+            real[block + m, column] += math.log(foreseen(state, x, a, y, shape, parameters))
         else:
             start = block + parameters.offset[m]
             for j in range(min(y + 1, shape[3] - 1)):
-                chance = passed(counts, real, column, x, z, a, j, j == y, start, strength, shape, parameters)
+                chance = passed(state, event, j, start, strength, shape, parameters)
                 real[block + m, column] += math.log(chance)
                 start += strength + 1
     counts[cell(x, z, a, shape) + y, column] += 1
-    judge(real, column, block, parameters)
+    judge(state, block, parameters)
 
 
-def foreseen(
-    counts: Array, column: Number, x: Number, a: Number, y: Number, shape: Number, parameters: Number
-) -> Number:
+def foreseen(state: State, x: Number, a: Number, y: Number, shape: Number, parameters: Number) -> Number:
     """The chance of outcome y of action a where all proposals share it: (α_y + n[a, y]) / Σ_y (α_y + n[a, y])."""
+    counts, column = state.counts, state.column
     first = (x * shape[2] + a) * shape[3]
     this, whole = 0.0, 0.0
     for level in range(shape[3]):
@@ -312,27 +298,18 @@ def foreseen(
 
 
 def passed(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    j: Number,
-    stopped: Number,
-    start: Number,
-    strength: Number,
-    shape: Number,
-    parameters: Number,
+    state: State, event: Observation, j: Number, start: Number, strength: Number, shape: Number, parameters: Number
 ) -> Number:
     """The chance of what happened at stick j under a model, whose weights of S learn of it."""
+    counts, real, column = state
+    x, z, a, y = event
     place = (x * shape[2] + a) * (shape[3] - 1) + j
     own = cell(x, z, a, shape)
     stop = parameters.first[place] + np.float64(counts[own + j, column])
-    rest = parameters.others[place] + beyond(counts, column, own, j, shape[3])
+    rest = parameters.others[place] + beyond(state, own, j, shape[3])
     total = 0.0
     for s in range(strength + 1):
-        factor = stop + np.float64(s) if stopped else rest + np.float64(strength - s)
+        factor = stop + np.float64(s) if j == y else rest + np.float64(strength - s)
         weight = times_double(real[start + s, column], factor)
         real[start + s, column] = weight
         total += weight

@@ -9,9 +9,11 @@ import math
 
 import numpy as np
 
-from takeup.simulation.kernels.gammas import ZERO, gamma_pair, scale
-from takeup.simulation.kernels.machine import Array, Number, inlined
+from takeup.simulation.kernels.gammas import ZERO, scale
+from takeup.simulation.kernels.machine import Number, inlined
+from takeup.simulation.kernels.rows import DirichletRow, drawn_pair
 from takeup.simulation.kernels.streams import POLICY, uniform, words
+from takeup.simulation.kernels.tables import State
 
 _BOOST = np.uint32(1 << 31)
 """The attempt whose words are those of the boost."""
@@ -24,8 +26,9 @@ def end(slots: Number) -> Number:
 
 
 @inlined
-def put(real: Array, column: Number, slot: Number, slots: Number, shape: Number) -> None:
+def put(state: State, slot: Number, slots: Number, shape: Number) -> None:
     """Store d and c, of shape + 1 where the shape is below one, and 1 / shape where it is."""
+    real, column = state.real, state.column
     d, c, boost = ZERO, ZERO, ZERO
     if shape > 0.0:
         if shape < 1.0:
@@ -46,35 +49,21 @@ def _log(gamma: Number, boost: Number, word: Number) -> Number:
     return math.log(np.float64(gamma)) + math.log(uniform(word)) * np.float64(boost)
 
 
-def weigh(
-    real: Array,
-    column: Number,
-    base: Number,
-    slots: Number,
-    pair: Number,
-    width: Number,
-    weights: Number,
-    moment: Number,
-    block: Number,
-) -> Number:
+def weigh(state: State, row: DirichletRow, moment: Number, block: Number) -> Number:
     """The same as `rows.weigh`, as gain : loss relative to the largest gamma of the row; float64."""
+    real, column = state.real, state.column
+    pair = row.pair
     gain, loss, top = 0.0, 0.0, -1e300
-    for j in range(0, width, 2):
-        if pair & 1 == 0:
-            block = words(moment, POLICY + np.uint32(pair >> 1), 0)
-        radius = block[0] if pair & 1 == 0 else block[2]
-        angle = block[1] if pair & 1 == 0 else block[3]
-        slot = base + 2 * pair
-        d_1, d_2 = real[slot, column], real[slot + 1, column]
-        c_1, c_2 = real[slots + slot, column], real[slots + slot + 1, column]
-        g_1, g_2 = gamma_pair(d_1, d_2, c_1, c_2, radius, angle, moment, pair)
+    for j in range(0, row.width, 2):
+        g_1, g_2, block = drawn_pair(state, row, pair, moment, block)
         boosts = words(moment, POLICY + np.uint32(pair), _BOOST)
-        log_1 = _log(g_1, real[2 * slots + slot, column], boosts[0])
-        log_2 = _log(g_2, real[2 * slots + slot + 1, column], boosts[1])
+        boost = 2 * row.slots + row.base + 2 * pair
+        log_1 = _log(g_1, real[boost, column], boosts[0])
+        log_2 = _log(g_2, real[boost + 1, column], boosts[1])
         larger = max(top, max(log_1, log_2))
         kept, e_1, e_2 = math.exp(top - larger), math.exp(log_1 - larger), math.exp(log_2 - larger)
-        more = weights + width + j
-        gain = gain * kept + e_1 * real[weights + j, column] + e_2 * real[weights + j + 1, column]
+        own, more = row.weights + j, row.weights + row.width + j
+        gain = gain * kept + e_1 * real[own, column] + e_2 * real[own + 1, column]
         loss = loss * kept + e_1 * real[more, column] + e_2 * real[more + 1, column]
         top = larger
         pair += 1

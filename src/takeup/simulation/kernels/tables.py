@@ -1,12 +1,12 @@
 """What a kernel reads and writes, as arrays: environments as alias tables, reports, records."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from takeup.checks import FloatArray, IntArray
+from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.simulation.kernels.machine import Array, Number
 from takeup.simulation.kernels.streams import key_of
@@ -45,7 +45,7 @@ class Scenarios(NamedTuple):
     gap: Array
 
 
-class Report(NamedTuple):
+class Visibility(NamedTuple):
     """What reaches the policy.
 
     Attributes:
@@ -59,7 +59,39 @@ class Report(NamedTuple):
     batch: Number
 
 
-class Record(NamedTuple):
+class KernelInput(NamedTuple):
+    """What all replications of a policy have in common.
+
+    Attributes:
+        horizon: T.
+        shape: (X, Kz, Ka, Y).
+        scenarios: the environments.
+        visibility: what reaches the policy.
+        parameters: the policy's own numbers, as the `parameters` of its kernel gives them.
+    """
+
+    horizon: int
+    shape: Number
+    scenarios: Scenarios
+    visibility: Visibility
+    parameters: Any
+
+
+class KernelMemory(NamedTuple):
+    """Where a kernel works; one column a replication at work.
+
+    Attributes:
+        counts: the policy's whole numbers, and then the pulls.
+        real: the policy's real numbers.
+        ring: decisions of which something has yet to reach the policy.
+    """
+
+    counts: Array
+    real: Array
+    ring: Array
+
+
+class KernelOutput(NamedTuple):
     """What is kept, by scenario and replication.
 
     Attributes:
@@ -75,18 +107,29 @@ class Record(NamedTuple):
     decisions: Array
 
 
-class Memory(NamedTuple):
-    """Where a kernel works; one column a replication at work.
+class Replication(NamedTuple):
+    """Which replication, of which scenario, and the row of the output that is its own."""
 
-    Attributes:
-        counts: the policy's whole numbers, and then the pulls.
-        real: the policy's real numbers.
-        ring: decisions of which something has yet to reach the policy.
-    """
+    scenario: Number
+    row: Number
+    number: Number
+
+
+class State(NamedTuple):
+    """What a policy remembers in one replication: a column of two arrays, of int32 and of real numbers."""
 
     counts: Array
     real: Array
-    ring: Array
+    column: Number
+
+
+class Observation(NamedTuple):
+    """What a policy sees of a decision: context, proposal, action and outcome; the last two may be UNSEEN."""
+
+    x: Number
+    z: Number
+    a: Number
+    y: Number
 
 
 def scenarios(environments: Sequence[Environment], seed: int) -> Scenarios:
@@ -137,14 +180,3 @@ def alias_table(probability: FloatArray) -> tuple[WordArray, NDArray[np.int32]]:
         for j in poor:  # what rounding left over keeps its whole share, unless it is impossible
             alias[row, j] = j if probability[row, j] > 0 else likeliest
     return threshold, alias
-
-
-def decision_type(shape: tuple[int, int, int, int]) -> type[np.uint8] | type[np.uint16] | type[np.uint32]:
-    """The smallest unsigned type that holds every (x, z, a, y)."""
-    cells = int(np.prod(shape))
-    return np.uint8 if cells <= 2**8 else np.uint16 if cells <= 2**16 else np.uint32
-
-
-def unpack(decisions: NDArray[np.unsignedinteger], shape: tuple[int, int, int, int]) -> tuple[IntArray, ...]:
-    """The x, z, a and y of packed decisions."""
-    return tuple(np.asarray(i, dtype=np.int64) for i in np.unravel_index(decisions.astype(np.int64), shape))

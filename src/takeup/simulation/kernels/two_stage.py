@@ -14,7 +14,10 @@ from takeup.policies.instrument import SINGULAR, TwoStage
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined
 from takeup.simulation.kernels.matrices import smallest_singular, solve
 from takeup.simulation.kernels.streams import POLICY, uniform, words
+from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
+
+REAL = np.float64
 
 DECAY, FIXED, ADAPTIVE = range(3)
 
@@ -50,8 +53,9 @@ def parameters(policy: TwoStage, space: Space) -> Parameters:
     return Parameters(schedule, float(policy.rate), float(policy.gamma), psi, wide, space.reward, column)
 
 
-def size(contexts: int, proposals: int, actions: int, levels: int) -> tuple[int, int]:
+def size(policy: TwoStage, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
+    contexts, proposals, _, _ = space.shape
     return contexts * proposals * (2 + proposals), contexts * proposals + 3 * proposals * proposals + 3 * proposals
 
 
@@ -61,29 +65,22 @@ def table(shape: Number, x: Number) -> Number:
     return x * shape[1] * (2 + shape[1])
 
 
-def begin(counts: Array, real: Array, column: Number, shape: Number, parameters: Number) -> None:
+def begin(state: State, shape: Number, parameters: Number) -> None:
     """Nothing seen."""
+    counts, real, column = state
     for row in range(table(shape, shape[0])):
         counts[row, column] = 0
     for row in range(shape[0] * shape[1]):
         real[row, column] = 0.0
 
 
-def propose(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-    chance: Number,
-) -> Number:
+def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
     """The proposal of the best action, or one that is due for exploration."""
+    counts, real, column = state
     arms, made = shape[1], table(shape, x)
     room = shape[0] * arms
     mean = room + 3 * arms * arms
-    known, smallest = estimate(counts, real, column, x, shape, parameters)
+    known, smallest = estimate(state, x, shape, parameters)
     time, rarest = 1.0, np.int64(counts[made, column])
     for z in range(arms):
         time += counts[made + z, column]
@@ -95,7 +92,7 @@ def propose(
     elif known:
         rate = parameters.rate
         if parameters.schedule == ADAPTIVE:
-            rate = adapted(real, column, mean, arms, smallest, parameters)
+            rate = adapted(state, mean, arms, smallest, parameters)
         explores = rarest * rate < math.log(time)
     if explores and parameters.schedule == DECAY:
         return min(arms - 1, np.int64(uniform(second) * arms))
@@ -111,8 +108,9 @@ def propose(
     return found
 
 
-def adapted(real: Array, column: Number, mean: Number, arms: Number, smallest: Number, parameters: Number) -> Number:
+def adapted(state: State, mean: Number, arms: Number, smallest: Number, parameters: Number) -> Number:
     """The estimated a."""
+    real, column = state.real, state.column
     highest = -math.inf
     for z in range(arms):
         highest = max(highest, real[mean + z, column])
@@ -126,11 +124,12 @@ def adapted(real: Array, column: Number, mean: Number, arms: Number, smallest: N
     return parameters.gamma * smallest * smallest * gap * gap / wide
 
 
-def estimate(counts: Array, real: Array, column: Number, x: Number, shape: Number, parameters: Number) -> Number:
+def estimate(state: State, x: Number, shape: Number, parameters: Number) -> Number:
     """Leave the means of the intended actions in the state; whether they may be used, and the smallest singular value.
 
     Room: the matrix Π, Π'Π and its eigenvectors, then the means and u and v of the smallest singular value.
     """
+    counts, real, column = state
     arms, made = shape[1], table(shape, x)
     came, done = made + arms, made + 2 * arms
     matrix = shape[0] * arms
@@ -145,22 +144,20 @@ def estimate(counts: Array, real: Array, column: Number, x: Number, shape: Numbe
         for j in range(arms):
             real[matrix + z * arms + j, column] = np.float64(counts[done + z * arms + j, column]) / seen
         real[mean + z, column] = real[x * arms + z, column] / np.float64(counts[came + z, column])
-    square = matrix + arms * arms
-    smallest = smallest_singular(real, column, matrix, square, square + arms * arms, left, right, arms)
+    smallest = smallest_singular(state, matrix, left, right, arms)
     if smallest <= SINGULAR:
         return False, smallest
     if parameters.wide > 0.0:
-        error = standard_error(counts, real, column, done, left, right, arms)
+        error = standard_error(state, done, left, right, arms)
         if smallest - parameters.wide * error <= 0.0:
             return False, smallest
-    solve(real, column, matrix, mean, arms)
+    solve(state, matrix, mean, arms)
     return True, smallest
 
 
-def standard_error(
-    counts: Array, real: Array, column: Number, done: Number, left: Number, right: Number, arms: Number
-) -> Number:
+def standard_error(state: State, done: Number, left: Number, right: Number, arms: Number) -> Number:
     """That of the smallest singular value, as in `takeup.policies.instrument.singular_error`."""
+    counts, real, column = state
     total = 0.0
     for z in range(arms):
         seen = 0
@@ -177,39 +174,21 @@ def standard_error(
     return math.sqrt(total)
 
 
-def learn(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> None:
+def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """One more of a proposal, and of its response where that is seen."""
+    counts, column = state.counts, state.column
+    x, z, a = event.x, event.z, event.a
     arms, made = shape[1], table(shape, x)
     counts[made + z, column] += 1
     if a != UNSEEN:
         counts[made + 2 * arms + z * arms + parameters.column[a], column] += 1
-    reveal(counts, real, column, x, z, a, y, shape, parameters, moment)
+    reveal(state, event, shape, parameters, moment)
 
 
-def reveal(
-    counts: Array,
-    real: Array,
-    column: Number,
-    x: Number,
-    z: Number,
-    a: Number,
-    y: Number,
-    shape: Number,
-    parameters: Number,
-    moment: Number,
-) -> None:
+def reveal(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """One more outcome of a proposal."""
+    counts, real, column = state
+    x, z, y = event.x, event.z, event.y
     if y != UNSEEN:
         counts[table(shape, x) + shape[1] + z, column] += 1
         real[x * shape[1] + z, column] += parameters.utility[y]

@@ -1,16 +1,16 @@
 """Who may do what: every route says which scopes it needs, and is closed to all others."""
 
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from takeup.service.body import parse_json
-from takeup.service.core import service_of
-from takeup.service.keys import Scope
+from takeup.service.keys import ApiKey, Scope
 from takeup.service.problem import Refused, documented
+from takeup.service.service import service_of
 
 SCOPES = "x-scopes"
 """Where an operation's OpenAPI description names the scopes of which a key needs one."""
@@ -33,23 +33,23 @@ def open_to_all(*problems: str) -> dict[str, Any]:
     return {"openapi_extra": {SCOPES: [], "security": []}, "responses": documented(*problems)}
 
 
-class Guarded(APIRoute):
+class KeyRoute(APIRoute):
     """A route that asks for a key before it looks at anything else."""
 
     def get_route_handler(self) -> Handler:
-        """The handler behind the guard."""
+        """The handler that asks for a key first."""
         handler = self.handler()
         scopes: list[Scope] = (self.openapi_extra or {})[SCOPES]
         takes_json = self.body_field is not None
 
-        async def guarded(request: Request) -> Response:
+        async def admitted(request: Request) -> Response:
             if scopes:
-                await _admit(request, scopes)
+                admit(request, await _authenticate(request), scopes)
             if takes_json:
                 _check_media(request, "application/json")
             return await handler(StrictRequest(request.scope, request.receive))
 
-        return guarded
+        return admitted
 
     def handler(self) -> Handler:
         """What answers those who are let in."""
@@ -75,15 +75,24 @@ def _check_media(request: Request, wanted: str) -> None:
         raise Refused("media-type", f"the body is {given or 'of no stated type'}, expected {wanted}", allowed=wanted)
 
 
-async def _admit(request: Request, scopes: list[Scope]) -> None:
-    service = service_of(request)
+async def _authenticate(request: Request) -> ApiKey:
+    """The key in the request's header."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    key = await service.ring.find(token) if scheme.lower() == "bearer" else None
+    key = await service_of(request).keys.find(token) if scheme.lower() == "bearer" else None
     if key is None:
         detail = "send a valid API key in the header Authorization: Bearer .."
         raise Refused("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
+    return key
+
+
+def admit(request: Request, key: ApiKey, scopes: Sequence[Scope]) -> None:
+    """Let a request in, of the API or of a page, whose key is known.
+
+    Raises:
+        Refused: the key asks too often, has none of the scopes, or is not valid in the trial.
+    """
     request.scope["takeup.caller"], request.scope["takeup.key"] = key, key.id
-    wait = service.limiter.wait(key.id)
+    wait = service_of(request).limiter.wait(key.id)
     if wait:
         seconds = str(math.ceil(wait))
         raise Refused("too-many", "the key asks more often than it may", headers={"Retry-After": seconds})

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
-class Shelf(Generic[Item]):
+class LruCache(Generic[Item]):
     """Items by name.
 
     Args:

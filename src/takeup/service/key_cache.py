@@ -1,4 +1,4 @@
-"""The keys in memory: a request is let in without a look at the disk."""
+"""What a process has in memory of the API keys: who they are, and how often each has asked."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from takeup.store import Store
 Result = TypeVar("Result")
 
 
-class KeyRing:
+class KeyCache:
     """All keys of the database, read again when they are older than `seconds`.
 
     A key that this process makes or revokes counts at once; one that another process revokes works here for at most
@@ -87,3 +87,25 @@ class KeyRing:
 
     def _run(self, call: Callable[[], Result]) -> "asyncio.Future[Result]":
         return asyncio.get_running_loop().run_in_executor(self._readers, call)
+
+
+class Limiter:
+    """How often each key may ask.
+
+    A key has a bucket that holds up to `burst` tokens and gains `rate` of them a second; a request takes one.
+    """
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def wait(self, name: str) -> float:
+        """Take a token: 0, or the seconds until there will be one."""
+        at = self._clock()
+        tokens, before = self._buckets.get(name, (self._burst, at))
+        tokens = min(self._burst, tokens + (at - before) * self._rate)
+        if tokens < 1:
+            self._buckets[name] = tokens, at
+            return (1 - tokens) / self._rate
+        self._buckets[name] = tokens - 1, at
+        return 0.0

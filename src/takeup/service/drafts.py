@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from takeup.live.sandbox import MOST_PEOPLE, Truth
-from takeup.service.background import Background, Job
-from takeup.service.shelf import Shelf
+from takeup.service.background import Background, BackgroundJob
+from takeup.service.lru import LruCache
 from takeup.trial import Design
 
 HOUR = 3_600.0
@@ -33,7 +33,7 @@ class Sketch:
     fields: Mapping[str, str]
     design: Design
     rates: list[list[float]]
-    job: Job
+    job: BackgroundJob
     trial: str | None = None
     saved: str | None = None
 
@@ -61,7 +61,7 @@ class Sandbox:
         default_factory=lambda: tempfile.TemporaryDirectory(prefix="takeup-sandbox-", ignore_cleanup_errors=True)
     )
     people: int = 0
-    job: Job | None = None
+    job: BackgroundJob | None = None
     result: Mapping[str, Any] | None = None
 
     @property
@@ -74,7 +74,7 @@ class Sandbox:
         """The file of its database."""
         return f"{self.folder.name}/sandbox.db"
 
-    def look(self) -> Job | None:
+    def look(self) -> BackgroundJob | None:
         """The last run; what it found is kept when it is over."""
         if self.job is not None and self.job.result is not None:
             self.result = self.job.result
@@ -87,15 +87,15 @@ class Sandbox:
         self.folder.cleanup()
 
 
-class Workbench:
+class Drafts:
     """The sketches and sandboxes of one process of the service, and the simulations that they need."""
 
     def __init__(self) -> None:
         self.background = Background()
-        self.sketches: Shelf[Sketch] = Shelf(MOST_SKETCHES, 12 * HOUR, lambda sketch: sketch.job.cancel())
-        self.sandboxes: Shelf[Sandbox] = Shelf(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
+        self.sketches: LruCache[Sketch] = LruCache(MOST_SKETCHES, 12 * HOUR, lambda sketch: sketch.job.cancel())
+        self.sandboxes: LruCache[Sandbox] = LruCache(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
 
-    def rehearse(self, content: Mapping[str, Any], owner: str) -> Job:
+    def rehearse(self, content: Mapping[str, Any], owner: str) -> BackgroundJob:
         """Start a rehearsal; an earlier one of the same owner ends."""
         for sketch in self.sketches:
             if sketch.owner == owner:

@@ -18,16 +18,16 @@ from sqlalchemy import Connection, text
 from takeup import errors
 from takeup.errors import ConflictError, InputError, LabelError, NotFoundError, ReusedKeyError, StoreError, TakeupError
 from takeup.live import Trial, new_key
-from takeup.live.writer import Opening
+from takeup.service.settings import Settings
 from takeup.store import Store, Writer, library
-from takeup.store.apart import Apart, _done
+from takeup.store.writer_process import WriterProcess, _done
 from takeup.trial import Book
 from takeup.trial.commands import Needs
 
 pytestmark = pytest.mark.skipif(not library().shared, reason="this SQLite lets nobody else open the file")
 
 SPEC: dict[str, Any] = {
-    "name": "Apart",
+    "name": "Process",
     "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
     "policy": {"kind": "TSObs"},
     "seed": 11,
@@ -36,30 +36,29 @@ SPEC: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Opening(str(tmp_path_factory.mktemp("apart") / "t.db")).store() as opened:
+    with Settings(database=str(tmp_path_factory.mktemp("process") / "t.db")).store() as opened:
         yield opened
 
 
 REFUSES = """
 from takeup.errors import InputError
-from takeup.pipes import standard
-from takeup.store.apart import attend
-def refuse(setting):
-    raise InputError("anchors", "x", "y")
-attend(refuse, *standard())
+from takeup.pipes import packed, standard, unpacked
+tasks, answers = standard()
+unpacked(tasks)
+answers.write(packed(InputError("anchors", "x", "y")))
 """
 
 
 def _kill(store: Store) -> None:
     """And wait until it is dead."""
     os.kill(_pid(store), signal.SIGKILL)
-    assert isinstance(store.writer, Apart)
+    assert isinstance(store.writer, WriterProcess)
     assert store.writer._process is not None
     store.writer._process.wait(60)
 
 
 def _pid(store: Store) -> int:
-    assert isinstance(store.writer, Apart)
+    assert isinstance(store.writer, WriterProcess)
     assert store.writer.pid is not None
     return store.writer.pid
 
@@ -84,10 +83,10 @@ def test_it_answers_and_refuses_as_a_writer_here_does(store: Store, tmp_path: Pa
         return said
 
     spec = {**SPEC, "space": {"proposals": ["rest", "drug"]}}
-    apart = asked(Trial.create(store, spec, trial="same"))
+    there = asked(Trial.create(store, spec, trial="same"))
     with Trial.create(tmp_path / "here.db", spec, trial="same") as here:
-        assert apart == asked(here)
-    assert {NotFoundError, ConflictError, LabelError, ReusedKeyError} == {each[0] for each in apart[-4:]}  # type: ignore[index]  # errors
+        assert there == asked(here)
+    assert {NotFoundError, ConflictError, LabelError, ReusedKeyError} == {each[0] for each in there[-4:]}  # type: ignore[index]  # errors
 
 
 def test_a_writer_that_dies_is_started_again_and_has_lost_nothing(store: Store) -> None:
@@ -108,7 +107,7 @@ def test_a_writer_that_dies_is_started_again_and_has_lost_nothing(store: Store) 
 def test_a_writer_that_cannot_be_started_again_is_unavailable_until_it_can(store: Store) -> None:
     trial = Trial.create(store, SPEC, trial="stubborn")
     trial.start()
-    assert isinstance(store.writer, Apart)
+    assert isinstance(store.writer, WriterProcess)
     right = store.writer._command
     for wrong in (("/nowhere/python",), (sys.executable, "-c", "pass"), (sys.executable, "-c", REFUSES)):
         store.writer._command = wrong
@@ -185,28 +184,28 @@ def test_every_error_of_ours_can_cross_over() -> None:
 
 def test_what_cannot_be_opened_is_said_here(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no folder"):
-        Opening(str(tmp_path / "nowhere" / "t.db")).store()
+        Settings(database=str(tmp_path / "nowhere" / "t.db")).store()
     key = tmp_path / "key"
     new_key(key)
     with pytest.raises(InputError, match=r"anchors: got .* expected a file that can be appended to"):
-        Opening(str(tmp_path / "t.db"), tmp_path / "nowhere" / "a", key).store()
+        Settings(database=str(tmp_path / "t.db"), anchors=tmp_path / "nowhere" / "a", anchor_key=key).store()
     with pytest.raises(StoreError, match="no URL of a database") as caught:
-        Opening("postgresql://me:hunter2@host:port/t").store()
+        Settings(database="postgresql://me:hunter2@host:port/t").store()
     assert "hunter2" not in str(caught.value)
 
 
 def test_what_lies_about_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "queue.py").write_text("raise SystemExit('wrong queue')")
     monkeypatch.chdir(tmp_path)
-    Opening("t.db").store().close()
+    Settings(database="t.db").store().close()
 
 
 def test_it_ends_with_whoever_asks(tmp_path: Path) -> None:
     """The one that asks is killed, and cannot say goodbye."""
     script = f"""
 import os, signal
-from takeup.live.writer import Opening
-store = Opening({str(tmp_path / "t.db")!r}).store()
+from takeup.service.settings import Settings
+store = Settings(database={str(tmp_path / "t.db")!r}).store()
 print(store.writer.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """

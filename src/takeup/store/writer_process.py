@@ -1,40 +1,42 @@
-"""A writer in a process of its own.
+"""A writer in a process of its own: what asks it, and what the process runs.
 
 In one process the threads that answer and that write share one interpreter, and wait for each other many times in a
-transaction. Apart, each has a processor for itself.
+transaction. In two, each has a processor for itself.
 """
 
+import gc
 import logging
 import pickle
+import signal
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Any, TypeVar
 
 from sqlalchemy import Connection
 
+from takeup import logs
 from takeup.errors import StoreError, TakeupError
-from takeup.pipes import packed, unpacked
-from takeup.store.group import Job
-from takeup.store.writing import Writer
+from takeup.pipes import packed, running, standard, unpacked
+from takeup.store.writer import Reply, Task, Writer
 
 LOG = logging.getLogger("takeup.store")
-PATIENCE = 30.0
-"""So many seconds the process has to finish, when nobody wants anything of it any more."""
+CLOSE_SECONDS = 30.0
+"""How long the process may take to finish when the store is closed."""
 
 Result = TypeVar("Result")
 
 
-class Apart:
-    """A writer that another process is, which is replaced when it dies.
+class WriterProcess:
+    """A `Writer` in another process, which is started again when it dies.
 
     Args:
-        command: starts a process that answers its input by `attend`.
-        setting: the first thing that it is told.
+        opening: opens the writer, there: a function of a module, or a `functools.partial` of one.
     """
 
-    def __init__(self, command: Sequence[str], setting: object) -> None:
-        self._command, self._setting = command, setting
+    def __init__(self, opening: Callable[[], Writer]) -> None:
+        self._command, self._opening = running("takeup.store.writer_process"), opening
         self._process: subprocess.Popen[bytes] | None = None
         self._start()
 
@@ -43,25 +45,21 @@ class Apart:
         """The process's number, while there is one."""
         return None if self._process is None else self._process.pid
 
-    def run(self, jobs: Sequence[Job]) -> None:
-        """Have the commands run, and pass on what became of them."""
+    def run(self, tasks: Sequence[Task]) -> list[Reply]:
+        """Have the commands run."""
         try:
-            replies = self._ask("run", [(job.trial, job.command) for job in jobs])
+            replies: list[Reply] = self._ask("run", tasks)
         except StoreError as error:
-            replies = [(None, StoreError(str(error))) for _ in jobs]
+            return [(None, StoreError(str(error))) for _ in tasks]  # one each: whoever raises it adds to its traceback
         except Exception as error:  # a command that cannot be pickled, which nobody foresaw
-            replies = [(None, error) for _ in jobs]
-        for job, (reply, failed) in zip(jobs, replies, strict=True):
-            if failed is None:
-                job.promise.set_result(reply)
-            else:
-                job.promise.set_exception(failed)
+            return [(None, error) for _ in tasks]
+        return replies
 
     def change(self, change: Callable[[Connection], Result]) -> Result:
         """Have `change` run; it and what it returns can be pickled."""
-        ((reply, failed),) = self._ask("change", change)
-        if failed is not None:
-            raise failed
+        ((reply, error),) = self._ask("change", change)
+        if error is not None:
+            raise error
         return reply  # type: ignore[no-any-return]  # a pipe cannot say what comes out of it
 
     def rest(self) -> None:
@@ -76,7 +74,7 @@ class Apart:
         if process is None:
             return
         try:
-            process.communicate(timeout=PATIENCE)
+            process.communicate(timeout=CLOSE_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -102,7 +100,7 @@ class Apart:
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for this process
         )
-        failed = self._exchange(self._process, self._setting)
+        failed = self._exchange(self._process, self._opening)
         if failed is not None:
             self.close()
             raise failed
@@ -130,12 +128,11 @@ class Apart:
         LOG.error("the process that writes (%d) ended with %d", process.pid, process.wait())
 
 
-def attend(opening: Callable[[Any], Writer], tasks: IO[bytes], answers: IO[bytes]) -> None:
-    """Write what others ask for, until they ask no more.
+def attend(tasks: IO[bytes], answers: IO[bytes]) -> None:
+    """Open a writer and do what is asked of it, until whoever asks has ended.
 
     Args:
-        opening: makes a writer of the setting.
-        tasks: where requests come from; the end of it is the end of whoever asks.
+        tasks: where requests come from; the first is what opens the writer.
         answers: where answers go.
     """
 
@@ -144,12 +141,14 @@ def attend(opening: Callable[[Any], Writer], tasks: IO[bytes], answers: IO[bytes
         answers.flush()
 
     try:
-        setting = unpacked(tasks)
+        opening = unpacked(tasks)
         try:
-            writer = opening(setting)
+            writer = opening()
         except Exception as error:  # it is told where it was asked for
             answer(_portable(error))
             return
+        gc.collect()
+        gc.freeze()  # what was imported stays for ever, and need not be looked at again
         try:
             answer(None)
             while True:
@@ -161,46 +160,42 @@ def attend(opening: Callable[[Any], Writer], tasks: IO[bytes], answers: IO[bytes
         return  # whoever asked has ended
 
 
-def _done(writer: Writer, what: str, content: Any) -> list[tuple[Any, Exception | None]] | None:
+def _done(writer: Writer, what: str, content: Any) -> list[Reply]:
+    """Do what is asked; the replies, as they can cross a pipe."""
     if what == "rest":
         writer.rest()
-        return None
-    promises = [_Promise() for _ in content] if what == "run" else [_Promise()]
+        return []
     if what == "run":
-        writer.run([Job(trial, command, promise) for (trial, command), promise in zip(content, promises, strict=True)])
-    else:
-        promises[0].keep(lambda: writer.change(content))
-    return [(promise.reply, promise.failed) for promise in promises]
+        return [(reply, _told(error)) for reply, error in writer.run(content)]
+    try:
+        return [(writer.change(content), None)]
+    except Exception as error:
+        return [(None, _told(error))]
 
 
-class _Promise:
-    """Where a reply waits until all of them go out."""
-
-    reply: Any = None
-    failed: Exception | None = None
-
-    def set_running_or_notify_cancel(self) -> bool:
-        return True
-
-    def set_result(self, result: Any, /) -> None:
-        self.reply = result
-
-    def set_exception(self, exception: BaseException, /) -> None:
-        if not isinstance(exception, TakeupError):
-            LOG.error("while writing", exc_info=exception)
-        self.failed = _portable(exception)
-
-    def keep(self, work: Callable[[], Any]) -> None:
-        try:
-            self.set_result(work())
-        except Exception as error:
-            self.set_exception(error)
+def _told(error: Exception | None) -> Exception | None:
+    """An error as it can cross a pipe; one that nobody foresaw is logged here, where its traceback is."""
+    if error is not None and not isinstance(error, TakeupError):
+        LOG.error("while writing", exc_info=error)
+    return None if error is None else _portable(error)
 
 
-def _portable(error: BaseException) -> Exception:
+def _portable(error: Exception) -> Exception:
     """The error, or its words where it cannot cross a pipe."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
-    return error if isinstance(error, Exception) else RuntimeError(repr(error))
+    return error
+
+
+def main() -> None:
+    """Write until the input ends, which it does with whoever asks; signals are for them."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    logs.configure(sys.stderr)
+    attend(*standard())
+
+
+if __name__ == "__main__":
+    main()

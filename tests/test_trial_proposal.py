@@ -8,8 +8,8 @@ from takeup.checks import IntArray
 from takeup.evidence import Evidence
 from takeup.randomness import bits, stream
 from takeup.trial.book import blank
-from takeup.trial.decision import GRAIN, choose
 from takeup.trial.design import Design
+from takeup.trial.proposal import GRAIN, propose
 from takeup.trial.secret import Secret
 
 SECRET = Secret("5eed" * 16, "00" * 16)
@@ -27,21 +27,21 @@ def evidence_of(design: Design, seed: int = 1) -> IntArray:
 @pytest.mark.parametrize("kind", ["Uniform", "TS", "TSCheck", "TSObs", "TSLat"])
 def test_it_is_a_function_of_its_arguments(kind: str) -> None:
     counts = evidence_of(design_of())
-    first, again = (choose(design_of(policy={"kind": kind}), SECRET, counts, 1, 17) for _ in range(2))
+    first, again = (propose(design_of(policy={"kind": kind}), SECRET, counts, 1, 17) for _ in range(2))
     assert first == again
 
 
 def test_another_seed_number_or_evidence_gives_another_stream() -> None:
     design = design_of()
     counts = evidence_of(design)
-    numbers = [choose(design, SECRET, counts, 0, i) for i in range(1, 60)]
-    assert len({choice.proposal for choice in numbers}) == 3
-    assert len({choice.probability for choice in numbers}) == 1
+    numbers = [propose(design, SECRET, counts, 0, i) for i in range(1, 60)]
+    assert len({proposal.index for proposal in numbers}) == 3
+    assert len({proposal.probability for proposal in numbers}) == 1
     other = Secret("0" * 64, "00" * 16)
-    assert choose(design, other, counts, 0, 1).probability != numbers[0].probability
+    assert propose(design, other, counts, 0, 1).probability != numbers[0].probability
     more = counts.copy()
     more[0, 0, 0, 0] += 1
-    assert choose(design, SECRET, more, 0, 1).probability != numbers[0].probability
+    assert propose(design, SECRET, more, 0, 1).probability != numbers[0].probability
 
 
 def test_decisions_of_which_nothing_is_known_yet_change_nothing() -> None:
@@ -51,8 +51,8 @@ def test_decisions_of_which_nothing_is_known_yet_change_nothing() -> None:
     pending[..., -1, -1] += 100
     other = counts.copy()
     other[0] += 3
-    assert choose(design, SECRET, counts, 1, 5) == choose(design, SECRET, pending, 1, 5)
-    assert choose(design, SECRET, counts, 1, 5) == choose(design, SECRET, other, 1, 5)
+    assert propose(design, SECRET, counts, 1, 5) == propose(design, SECRET, pending, 1, 5)
+    assert propose(design, SECRET, counts, 1, 5) == propose(design, SECRET, other, 1, 5)
 
 
 @pytest.mark.parametrize("kind", ["TS", "TSCheck", "TSObs", "TSLat"])
@@ -63,39 +63,39 @@ def test_the_probabilities_are_those_of_the_policy(kind: str) -> None:
     known = counts.copy()
     known[..., -1, -1] = 0
     independent = design.policy.allocation(Evidence(design.space, known), 1, stream(99), 4_000)
-    choice = choose(design, SECRET, counts, 1, 1)
+    proposal = propose(design, SECRET, counts, 1, 1)
     error = np.sqrt(2 * 0.25 / 4_000)
-    assert np.abs(np.array(choice.best) - independent.probability).max() < 4 * error
-    assert choice.probability == choice.best
+    assert np.abs(np.array(proposal.best) - independent.probability).max() < 4 * error
+    assert proposal.probability == proposal.best
 
 
 def test_proposals_come_as_their_probabilities_say() -> None:
     """Pearson's chi-square of 20,000 draws from one vector; fixed seed, false-alarm rate 1e-4."""
     design = design_of(limits={"floor": 0.05})
     counts = evidence_of(design)
-    choices = [choose(design, SECRET, counts, 0, i) for i in range(1, 20_001)]
-    expected = 20_000 * np.array(choices[0].probability)
-    observed = np.bincount([choice.proposal for choice in choices], minlength=3)
+    proposals = [propose(design, SECRET, counts, 0, i) for i in range(1, 20_001)]
+    expected = 20_000 * np.array(proposals[0].probability)
+    observed = np.bincount([proposal.index for proposal in proposals], minlength=3)
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-4, df=2)
 
 
 def test_probabilities_are_whole_grains_that_sum_to_one() -> None:
     for seed in range(30):
         design = design_of(limits={"floor": 0.03, "ceiling": {"1": 0.6}})
-        choice = choose(design, SECRET, evidence_of(design, seed), 0, 1)
-        grains = np.array(choice.probability) * GRAIN
+        proposal = propose(design, SECRET, evidence_of(design, seed), 0, 1)
+        grains = np.array(proposal.probability) * GRAIN
         assert (grains == grains.astype(np.int64)).all()
         assert grains.sum() == GRAIN
-        assert min(choice.probability) >= 0.03 - 3 / GRAIN
-        assert choice.probability[1] <= 0.6 + 3 / GRAIN
+        assert min(proposal.probability) >= 0.03 - 3 / GRAIN
+        assert proposal.probability[1] <= 0.6 + 3 / GRAIN
 
 
 def test_a_burn_in_is_even_within_the_limits() -> None:
     design = design_of(burn_in=2, limits={"ceiling": {"0": 0.2}})
     counts = evidence_of(design)
-    assert choose(design, SECRET, counts, 0, 2).probability == pytest.approx([0.2, 0.4, 0.4])
-    assert choose(design, SECRET, counts, 0, 3).probability != pytest.approx([0.2, 0.4, 0.4])
-    assert choose(design, SECRET, counts, 0, 2).best == choose(design, SECRET, counts, 0, 3).best
+    assert propose(design, SECRET, counts, 0, 2).probability == pytest.approx([0.2, 0.4, 0.4])
+    assert propose(design, SECRET, counts, 0, 3).probability != pytest.approx([0.2, 0.4, 0.4])
+    assert propose(design, SECRET, counts, 0, 2).best == propose(design, SECRET, counts, 0, 3).best
 
 
 def test_bits_are_uniform_and_depend_on_seed_and_path() -> None:

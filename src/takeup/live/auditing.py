@@ -11,10 +11,10 @@ from takeup.live.anchors import Anchor
 from takeup.live.rederive import UnexpectedError, expected
 from takeup.space import UNSEEN
 from takeup.store import reading
+from takeup.store.books import decision_number, head_values, record_values, rollup_values
 from takeup.store.reading import Logged
-from takeup.store.save import decision_number, head_values, record_values, rollup_values
 from takeup.trial.book import Book, Changes
-from takeup.trial.events import Created, Decided, Event, body_of, event_of, kind_of, link
+from takeup.trial.events import Created, Decided, Event, body_of, event_of, link
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
 
@@ -148,7 +148,7 @@ class _Replay:
         try:
             event = event_of(logged.body)
             body = body_of(event)
-            columns = (kind_of(event), event.at, decision_number(event))
+            columns = (event.kind, event.at, decision_number(event))
             again = expected(self.book, self.trial, event, secret)
         except UnexpectedError as error:
             yield Difference(where, str(error), logged.body)

@@ -30,7 +30,7 @@ _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _BATCH = "/batch"
 
 
-class Gate:
+class RequestMiddleware:
     """ASGI middleware around the whole application."""
 
     def __init__(self, app: ASGIApp, *, settings: Settings, metrics: Metrics, log: RequestLog) -> None:
@@ -44,46 +44,46 @@ class Gate:
         return f"{self._prefix}-{next(self._count)}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through."""
+        """Serve a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        await _Passage(self, scope, receive, send).go()
+        await _Exchange(self, scope, receive, send).go()
 
 
-class _Passage:
+class _Exchange:
     """One request on its way."""
 
-    def __init__(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:
-        self.gate, self.scope, self._receive, self._send = gate, scope, receive, send
+    def __init__(self, middleware: RequestMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
+        self.middleware, self.scope, self._receive, self._send = middleware, scope, receive, send
         given = declared = b""
         for name, value in scope["headers"]:
             if name == ID_HEADER:
                 given = value
             elif name == b"content-length":
                 declared = value
-        self.id = given.decode() if _ID.fullmatch(given) else gate.new_id()
+        self.id = given.decode() if _ID.fullmatch(given) else middleware.new_id()
         scope["takeup.request"] = self.id
         batch = scope["path"].endswith(_BATCH)
-        self.limit = gate.settings.batch_limit if batch else gate.settings.body_limit
+        self.limit = middleware.settings.batch_limit if batch else middleware.settings.body_limit
         self.declared = declared
         self.taken = 0
         self.status = 0
 
     async def go(self) -> None:
         began = time.perf_counter()
-        self.gate.metrics.running.inc()
+        self.middleware.metrics.running.inc()
         try:
             await self._answer()
         finally:
-            self.gate.metrics.running.dec()
+            self.middleware.metrics.running.dec()
             self._note(time.perf_counter() - began)
 
     async def _answer(self) -> None:
         try:
             if self.declared.isdigit() and int(self.declared[:20]) > self.limit:
                 raise self._too_large()
-            await self.gate.app(self.scope, self.receive, self.send)
+            await self.middleware.app(self.scope, self.receive, self.send)
         except Exception as error:
             if not isinstance(error, Refused):
                 LOG.exception("request %s failed", self.id)
@@ -105,7 +105,7 @@ class _Passage:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             said = {name for name, _ in message["headers"]}
-            added = [(name, value) for name, value in self.gate.headers if name not in said]
+            added = [(name, value) for name, value in self.middleware.headers if name not in said]
             message = {**message, "headers": [*message["headers"], (ID_HEADER, self.id.encode()), *added]}
         await self._send(message)
 
@@ -115,7 +115,7 @@ class _Passage:
     def _note(self, seconds: float) -> None:
         method, route = self.scope["method"], getattr(self.scope.get("route"), "path", "unmatched")
         known = method if method in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH") else "other"
-        self.gate.metrics.answered(known, route, self.status, seconds)
+        self.middleware.metrics.answered(known, route, self.status, seconds)
         fields: dict[str, Any] = {
             "request": self.id,
             "method": known,
@@ -127,4 +127,4 @@ class _Passage:
             value = self.scope.get(f"takeup.{name}")
             if value is not None:
                 fields[name] = value
-        self.gate.log.write(fields)
+        self.middleware.log.write(fields)

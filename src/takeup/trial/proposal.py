@@ -20,21 +20,21 @@ GRAIN = 2**GRAIN_BITS
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """What is proposed, and why.
+class Proposal:
+    """What is proposed, and with which probability.
 
     Attributes:
-        proposal: z.
+        index: z.
         probability: what z was drawn from; each a multiple of 2^-32, the sum exactly one.
         best: the probability that each proposal is best, before limits and burn-in.
     """
 
-    proposal: int
+    index: int
     probability: tuple[float, ...]
     best: tuple[float, ...]
 
 
-def choose(design: Design, secret: Secret, counts: IntArray, context: int, number: int) -> Choice:
+def propose(design: Design, secret: Secret, counts: IntArray, context: int, number: int) -> Proposal:
     """What to propose to the unit of decision `number`.
 
     Chance takes part twice. The vector of probabilities is a function of the seed, the context and what is known in
@@ -52,10 +52,10 @@ def choose(design: Design, secret: Secret, counts: IntArray, context: int, numbe
     best = _best(design, secret, context, here.tobytes())
     probability, ends = _spread(design, None if number <= design.spec.burn_in else best)
     draw = bits(GRAIN_BITS, secret.number, "decision", number)
-    return Choice(bisect_right(ends, draw), probability, best)
+    return Proposal(bisect_right(ends, draw), probability, best)
 
 
-def expect(design: Design, secret: Secret, counts: IntArray, context: int) -> None:
+def prepare(design: Design, secret: Secret, counts: IntArray, context: int) -> None:
     """Work out now what a decision in this context would need, as long as nothing more becomes known in it."""
     _best(design, secret, context, informative(counts[context]).tobytes())
 

@@ -1,27 +1,69 @@
 """What all requests share: the store, the keys, and the ways to ask them."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fastapi import Request
 
-from takeup.service.answers import Answer, Mailbox
+from takeup.service.drafts import Drafts
+from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.keys import ApiKey
-from takeup.service.limiter import Limiter
 from takeup.service.metrics import Metrics
 from takeup.service.problem import Refused
-from takeup.service.ring import KeyRing
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
-from takeup.service.workbench import Workbench
 from takeup.store import Store
 from takeup.trial import Command
 
 Reply = TypeVar("Reply")
 Result = TypeVar("Result")
+
+
+class Mailbox:
+    """Replies on their way from the thread that writes to the event loop: all of a commit in one wake-up."""
+
+    def __init__(self) -> None:
+        self._arrived: deque[Callable[[], None]] = deque()
+        self._ringing = False
+
+    async def reply(self, future: "Future[Reply]", landed: Callable[[], None] | None = None) -> Reply:
+        """Wait for what the thread that writes replies; `landed` is called then, even if nobody waits any more."""
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[Reply] = loop.create_future()
+
+        def deliver() -> None:
+            if landed is not None:
+                landed()
+            if waiting.done() or future.cancelled():
+                return
+            error = future.exception()
+            if error is None:
+                waiting.set_result(future.result())
+            else:
+                waiting.set_exception(error)
+
+        future.add_done_callback(lambda _: self._put(deliver, loop))
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            future.cancel()  # what nobody waits for need not be written
+            raise
+
+    def _put(self, deliver: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
+        """From any thread; the first to arrive rings."""
+        self._arrived.append(deliver)
+        if not self._ringing and not loop.is_closed():
+            self._ringing = True
+            loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        self._ringing = False  # before looking: what comes from now on rings again
+        while self._arrived:
+            self._arrived.popleft()()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,28 +74,28 @@ class Service:
         settings: how it is set up.
         store: where the trials are.
         readers: the threads that read, so that the one that answers never waits for the disk.
-        ring: the API keys.
+        keys: the API keys.
         sessions: who has signed in to the pages.
         limiter: how often each may ask.
         metrics: how it is doing.
         mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
         long_job: held by what would slow down everything else: one audit or export at a time.
-        workbench: what people try out on the pages.
+        drafts: what people try out on the pages.
         closing: set when the service is about to stop; answers that last end then.
     """
 
     settings: Settings
     store: Store
     readers: ThreadPoolExecutor
-    ring: KeyRing
+    keys: KeyCache
     sessions: Sessions
     limiter: Limiter
     metrics: Metrics
     mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
     long_job: asyncio.Lock = field(default_factory=asyncio.Lock)
-    workbench: Workbench = field(default_factory=Workbench)
+    drafts: Drafts = field(default_factory=Drafts)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def read(self, call: Callable[[], Result]) -> Result:
@@ -75,11 +117,10 @@ class Service:
                 f"a request with the idempotency key {key!r} is on its way; ask again for its answer",
                 headers={"Retry-After": "1"},
             )
-        answer: Answer[Reply] = Answer(self.mailbox, None if place is None else lambda: self.flights.discard(place))
-        self.store.hand_in(trial, command, answer)
+        future = self.store.submit(trial, command)
         if place is not None:
             self.flights.add(place)
-        return await answer.future
+        return await self.mailbox.reply(future, None if place is None else lambda: self.flights.discard(place))
 
 
 def service_of(request: Request) -> Service:

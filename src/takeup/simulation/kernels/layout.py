@@ -1,0 +1,106 @@
+"""A simulation of one policy, laid out in arrays for the kernels: once, for all blocks of its replications."""
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from takeup.checks import IntArray
+from takeup.policies import Policy
+from takeup.simulation.engine import Part, packed_type
+from takeup.simulation.kernels.choice import bound, choose
+from takeup.simulation.kernels.compile import Plain
+from takeup.simulation.kernels.tables import KernelInput, KernelMemory, KernelOutput, Visibility, scenarios
+from takeup.simulation.setup import Setup
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """All that a kernel needs to know, and nothing that an engine decides.
+
+    Attributes:
+        kernel: the policy's kernel, a module.
+        given: what all replications have in common.
+        steps: when regret is recorded.
+        packed: the type of a packed decision.
+        state: rows of counts and of reals that the policy needs.
+        bind: functions that stand in for others.
+        switches: those of the driver, and those of the kernel.
+    """
+
+    kernel: ModuleType
+    given: KernelInput
+    steps: IntArray
+    packed: np.dtype[Any]
+    state: tuple[int, int]
+    bind: dict[Plain, Plain]
+    switches: dict[str, bool]
+
+    @classmethod
+    def of(cls, setup: Setup, policy: Policy[Any], *, recurrence: bool = True) -> "Layout":
+        """Lay out what has been checked.
+
+        Args:
+            setup: what is simulated.
+            policy: one of its policies, which must have a kernel.
+            recurrence: whether the two-arm recurrences may stand in for draws; the same distribution, other numbers.
+        """
+        space, reporting = setup.space, setup.reporting
+        kernel = choose(policy, space, waiting=reporting.waiting, recurrence=recurrence)
+        tables = scenarios(list(setup.environments.values()), setup.seed)
+        seen = Visibility(np.uint64(round(reporting.compliance * 2**32)), reporting.delay, reporting.batch)
+        parameters = kernel.parameters(policy, space)
+        return cls(
+            kernel,
+            KernelInput(setup.horizon, space.shape, tables, seen, parameters),
+            setup.steps,
+            packed_type(space),
+            kernel.size(policy, space),
+            bound(kernel, policy, parameters),
+            {
+                "WAITING": reporting.waiting,
+                "KEEPING": setup.full,
+                "CHANGING": bool((tables.until < setup.horizon).any()),
+                **(kernel.switches(policy, space) if hasattr(kernel, "switches") else {}),
+            },
+        )
+
+    @property
+    def environments(self) -> int:
+        """How many there are."""
+        return int(self.given.scenarios.key.shape[0])
+
+    @property
+    def rows(self) -> tuple[int, int, int]:
+        """Rows of counts, reals and ring of a replication at work; none of them zero, which no engine likes."""
+        counts, real = self.state
+        seen, (contexts, proposals, _, _) = self.given.visibility, self.given.shape
+        ring = min(seen.delay + seen.batch, self.given.horizon) if self.switches["WAITING"] else 1
+        return counts + contexts * proposals, max(real, 1), ring
+
+    def memory(self, columns: int) -> KernelMemory:
+        """Room for this many replications at work."""
+        counts, real, ring = self.rows
+        return KernelMemory(
+            np.zeros((counts, columns), dtype=np.int32),
+            np.zeros((real, columns), dtype=self.kernel.REAL),
+            np.zeros((ring, columns), dtype=np.uint32),
+        )
+
+    def output(self, replications: int) -> KernelOutput:
+        """Room for the results of this many replications of every scenario."""
+        rows, (contexts, proposals, _, _) = (self.environments, replications), self.given.shape
+        kept = (*rows, self.given.horizon) if self.switches["KEEPING"] else (1, 1, 1)
+        return KernelOutput(
+            self.steps,
+            np.zeros((*rows, self.steps.size)),
+            np.zeros((*rows, contexts * proposals), dtype=np.int64),
+            np.zeros(kept, dtype=self.packed),
+        )
+
+    def part(self, output: KernelOutput) -> Part:
+        """The output in its final shape."""
+        rows = output.pulls.shape[:2]
+        decisions = output.decisions if self.switches["KEEPING"] else np.zeros((*rows, 0), dtype=self.packed)
+        return Part(output.regret, output.pulls.reshape(*rows, *self.given.shape[:2]), decisions)

@@ -1,0 +1,286 @@
+"""Books and tables: as much of a trial as the next commands need is loaded, and what they changed is written down."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import cache
+from itertools import chain
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Row, Select, Table, bindparam, insert, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from takeup.errors import StoreError
+from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
+from takeup.trial.book import Book, Entry, Record, StatusCounts, blank
+from takeup.trial.commands import Needs
+from takeup.trial.design import Design
+from takeup.trial.events import Event, KeyedEvent, answered_numbers, event_of
+from takeup.trial.rollup import Row as RollupRow
+from takeup.trial.rollup import first_of
+from takeup.trial.secret import Secret
+
+CHUNK = 400
+"""How many values go into one statement."""
+
+Item = TypeVar("Item")
+
+# Built once: building a statement costs more than running it.
+_HEADS = select(trials).where(trials.c.id.in_(bindparam("some", expanding=True))).order_by(trials.c.id)
+_LOCKED = _HEADS.with_for_update()
+_EVIDENCE = select(evidence).where(evidence.c.trial == bindparam("trial"))
+_ROLLUP = select(rollup).where(rollup.c.trial == bindparam("trial"))
+_BUCKET = _ROLLUP.where(rollup.c.first == bindparam("first"))
+_DECISIONS = select(decisions).where(decisions.c.trial == bindparam("trial"))
+_BY_NUMBER = _DECISIONS.where(decisions.c.number.in_(bindparam("some", expanding=True)))
+# SQLite thinks that a trial has about ten decisions, and would read them all.
+_BY_UNIT = _DECISIONS.where(
+    tuple_(decisions.c.unit, decisions.c.occasion).in_(bindparam("some", expanding=True))
+).with_hint(decisions, "INDEXED BY decisions_by_unit", "sqlite")
+_DUE = _DECISIONS.where(WAITING, decisions.c.due <= bindparam("at"))
+_ANSWERS = (
+    select(keys, events.c.body)
+    .join(events, (events.c.trial == keys.c.trial) & (events.c.sequence == keys.c.sequence))
+    .where(keys.c.trial == bindparam("trial"), keys.c.key.in_(bindparam("some", expanding=True)))
+)
+
+_MOVING = ("implemented", "outcome", "missing_implemented", "missing_outcome", "counted")
+_UPDATE_DECISION = (
+    update(decisions)
+    .where(decisions.c.trial == bindparam("of_trial"), decisions.c.number == bindparam("of_number"))
+    .values({name: bindparam(name) for name in _MOVING})
+)
+
+_UPDATE_HEAD = update(trials).where(trials.c.id == bindparam("of_trial"), trials.c.hash == bindparam("before"))
+
+
+def heads(connection: Connection, wanted: Iterable[str], *, lock: bool) -> dict[str, Row[Any]]:
+    """The heads of these trials; locked one after the other in one order, so that no two wait for each other."""
+    statement = _LOCKED if lock and connection.dialect.name == "postgresql" else _HEADS
+    return {row.id: row for row in connection.execute(statement, {"some": sorted(wanted)})}
+
+
+def load(connection: Connection, head: Row[Any]) -> Book:
+    """A trial's book without its single decisions."""
+    design = Design.of_text(head.spec)
+    counts = blank(design)
+    for row in connection.execute(_EVIDENCE, {"trial": head.id}):
+        counts[row.context, row.proposal, row.implemented, row.outcome] = row.decisions
+    tally = StatusCounts(head.missing_implemented, head.missing_outcome, head.waiting, head.corrections, head.fallbacks)
+    book = Book(
+        head.id,
+        design,
+        Secret.of_text(head.secret),
+        counts,
+        head.state,
+        head.sequence,
+        head.hash,
+        head.at,
+        head.decisions,
+        head.version,
+        tally,
+    )
+    load_rollup(connection, book, first=first_of(book.decisions + 1))
+    return book
+
+
+def load_rollup(connection: Connection, book: Book, first: int | None = None) -> None:
+    """The time series: all of it, or one bucket."""
+    statement = _ROLLUP if first is None else _BUCKET
+    for row in connection.execute(statement, {"trial": book.trial, "first": first}):
+        book.rollup.rows[row.first, row.context] = rollup_row(row)
+
+
+def rollup_row(row: Row[Any]) -> RollupRow:
+    """A row of the time series."""
+    return RollupRow(
+        json.loads(row.proposed), json.loads(row.probability), json.loads(row.variance), json.loads(row.best), row.until
+    )
+
+
+def fill(connection: Connection, book: Book, needs: Sequence[Needs], at: int) -> None:
+    """Put into a book what commands with these needs look at, and what is due by now."""
+    _fill_keys(connection, book, {need.key for need in needs if need.key is not None})
+    numbers = set(chain.from_iterable(need.numbers for need in needs))
+    numbers.update(chain.from_iterable(answered_numbers(event) for event in book.answers.values()))
+    for some in _chunks(numbers):
+        _remember(connection, book, _BY_NUMBER, some=some)
+    for pairs in _chunks(set(chain.from_iterable(need.units for need in needs))):
+        _remember(connection, book, _BY_UNIT, some=pairs)
+    if book.tally.waiting:
+        _remember(connection, book, _DUE, at=at)
+
+
+def record_of(row: Row[Any]) -> Record:
+    """A decision."""
+    return Record(
+        number=row.number,
+        unit=row.unit,
+        occasion=row.occasion,
+        context=row.context,
+        proposal=row.proposal,
+        at=row.at,
+        due=row.due,
+        sequence=row.sequence,
+        implemented=row.implemented,
+        outcome=row.outcome,
+        missing_implemented=bool(row.missing_implemented),
+        missing_outcome=bool(row.missing_outcome),
+        counted=bool(row.counted),
+    )
+
+
+def save(connection: Connection, book: Book, before: str | None) -> None:
+    """Write down what was appended to a book.
+
+    Args:
+        connection: in a transaction that holds the trial's lock.
+        book: with its changes.
+        before: the hash of the head that the book was loaded from; None for a new trial.
+
+    Raises:
+        StoreError: somebody else has appended to the trial in spite of the lock.
+    """
+    if not book.changes.entries:
+        return
+    if before is None:
+        connection.execute(insert(trials), {"id": book.trial, "secret": book.secret.text, **head_values(book)})
+    else:
+        values = {"of_trial": book.trial, "before": before, **head_values(book)}
+        if connection.execute(_UPDATE_HEAD, values).rowcount != 1:
+            raise StoreError(f"trial {book.trial} was changed by somebody who did not hold its lock")
+    connection.execute(insert(events), [event_values(book.trial, entry) for entry in book.changes.entries])
+    _save_decisions(connection, book)
+    if book.changes.cells:
+        cells = [_cell_values(book, cell) for cell in book.changes.cells]
+        connection.execute(_upsert(connection.dialect.name, evidence, ("decisions",)), cells)
+    if book.changes.keys:
+        rows = [
+            {"trial": book.trial, "key": key, "request": request, "sequence": sequence}
+            for key, (request, sequence) in book.changes.keys.items()
+        ]
+        connection.execute(insert(keys), rows)
+    _save_rollup(connection, book)
+
+
+def head_values(book: Book) -> dict[str, Any]:
+    """The head of a trial, but for its identifier and its secret."""
+    return {
+        "spec": book.design.text,
+        "state": book.state,
+        "sequence": book.sequence,
+        "hash": book.hash,
+        "at": book.at,
+        "decisions": book.decisions,
+        "version": book.version,
+        **asdict(book.tally),
+    }
+
+
+def event_values(trial: str, entry: Entry) -> dict[str, Any]:
+    """A row of the log."""
+    return {
+        "trial": trial,
+        "sequence": entry.sequence,
+        "hash": entry.hash,
+        "kind": entry.event.kind,
+        "at": entry.event.at,
+        "decision": decision_number(entry.event),
+        "body": entry.body,
+    }
+
+
+def decision_number(event: Event) -> int | None:
+    """The one decision that an event is about."""
+    return getattr(event, "number", None) or getattr(event, "decision", None)
+
+
+def record_values(trial: str, record: Record) -> dict[str, Any]:
+    """A row of the decisions."""
+    return {
+        "trial": trial,
+        "number": record.number,
+        "unit": record.unit,
+        "occasion": record.occasion,
+        "context": record.context,
+        "proposal": record.proposal,
+        "at": record.at,
+        "due": record.due,
+        "sequence": record.sequence,
+        "implemented": record.implemented,
+        "outcome": record.outcome,
+        "missing_implemented": int(record.missing_implemented),
+        "missing_outcome": int(record.missing_outcome),
+        "counted": int(record.counted),
+    }
+
+
+def rollup_values(trial: str, place: tuple[int, int], row: RollupRow) -> dict[str, Any]:
+    """A row of the time series."""
+    return {
+        "trial": trial,
+        "first": place[0],
+        "context": place[1],
+        "proposed": json.dumps(row.proposed),
+        "probability": json.dumps(row.probability),
+        "variance": json.dumps(row.variance),
+        "best": json.dumps(row.best),
+        "until": row.until,
+    }
+
+
+def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:
+    for some in _chunks(wanted):
+        for row in connection.execute(_ANSWERS, {"trial": book.trial, "some": some}):
+            event = event_of(row.body)
+            if isinstance(event, KeyedEvent):
+                book.keys[row.key] = (row.request, row.sequence)
+                book.answers[row.key] = event
+
+
+def _remember(connection: Connection, book: Book, statement: Select[Any], **values: object) -> None:
+    for row in connection.execute(statement, {"trial": book.trial, **values}):
+        if row.number not in book.records:
+            book.remember(record_of(row))
+
+
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    ordered = list(items)
+    for first in range(0, len(ordered), CHUNK):
+        yield ordered[first : first + CHUNK]
+
+
+def _save_decisions(connection: Connection, book: Book) -> None:
+    created = book.changes.created
+    new = [record_values(book.trial, book.changes.records[number]) for number in sorted(created)]
+    moved = [
+        {"of_trial": book.trial, "of_number": number, **{name: int(getattr(record, name)) for name in _MOVING}}
+        for number, record in book.changes.records.items()
+        if number not in created
+    ]
+    if new:
+        connection.execute(insert(decisions), new)
+    if moved:
+        connection.execute(_UPDATE_DECISION, moved)
+
+
+def _cell_values(book: Book, cell: tuple[int, int, int, int]) -> dict[str, Any]:
+    names = ("context", "proposal", "implemented", "outcome")
+    return {"trial": book.trial, **dict(zip(names, cell, strict=True)), "decisions": int(book.counts[cell])}
+
+
+def _save_rollup(connection: Connection, book: Book) -> None:
+    if book.rollup.changed:
+        rows = [rollup_values(book.trial, place, book.rollup.rows[place]) for place in sorted(book.rollup.changed)]
+        names = ("proposed", "probability", "variance", "best", "until")
+        connection.execute(_upsert(connection.dialect.name, rollup, names), rows)
+
+
+@cache
+def _upsert(dialect: str, table: Table, names: tuple[str, ...]) -> Any:
+    """Insert, or replace what is there."""
+    statement = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    return statement.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns),
+        set_={name: statement.excluded[name] for name in names},
+    )

@@ -1,0 +1,324 @@
+"""The writer: it runs many requests in one transaction, and replies to them after the commit."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from sqlalchemy import Connection, Engine, exc, select
+
+from takeup.errors import ConflictError, NotFoundError, StoreError, TakeupError
+from takeup.store import books, sqlite
+from takeup.store.migrate import migrate
+from takeup.store.opening import said, shown, writing_engine
+from takeup.store.schema import events
+from takeup.trial import proposal
+from takeup.trial.book import Book
+from takeup.trial.commands import Command, Decide, DecideMany, Needs, perform
+from takeup.trial.design import Design
+from takeup.trial.reporting import Report
+from takeup.trial.secret import Secret
+from takeup.trial.steering import created_event
+
+LOG = logging.getLogger("takeup.store")
+
+REST_SECONDS = 0.015
+"""How long a rest lasts: a transaction costs more than the requests in it, and more of them then share the next one."""
+
+MOST_BOOKS = 64
+"""How many trials are kept in memory between transactions."""
+
+Result = TypeVar("Result")
+
+
+class Witness(Protocol):
+    """Who is told of every head that was committed, before anybody gets a reply."""
+
+    def saw(self, book: Book) -> None:
+        """A trial has this head now."""
+
+    def close(self) -> None:
+        """There is nothing more to see."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create:
+    """A new trial, in draft."""
+
+    design: Design
+    secret: Secret
+    by: str | None = None
+    needs: Needs = field(default=Needs(), init=False, repr=False)
+
+
+Task: TypeAlias = tuple[str, Command[Any] | Create]
+"""A trial's identifier, and a command for it."""
+
+Reply: TypeAlias = tuple[Any, Exception | None]
+"""What a command returned, or the error that it ended in."""
+
+
+class Writes(Protocol):
+    """What a store writes with: a `Writer`, here or in another process."""
+
+    def run(self, tasks: Sequence[Task]) -> list[Reply]:
+        """Run these commands in one transaction; the replies, in their order, after its commit."""
+
+    def change(self, change: Callable[[Connection], Result]) -> Result:
+        """Run `change` in a transaction of its own, for tables that are no part of any trial."""
+
+    def rest(self) -> None:
+        """Spend the time until the next transaction, when many requests come."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+
+def now() -> int:
+    """The time in microseconds since 1970, UTC."""
+    return time.time_ns() // 1_000
+
+
+class Writer:
+    """The connection that writes, and the trials that it has in memory.
+
+    Args:
+        url: `sqlite:///file.db`, a file's path, `sqlite://` for a database in memory, or `postgresql://..`.
+        clock: what time it is, in microseconds.
+        witness: who is told of every committed head.
+        synchronous: anything but FULL loses data when the power fails; for tests that show it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        clock: Callable[[], int] = now,
+        witness: Witness | None = None,
+        synchronous: sqlite.Synchronous = "FULL",
+    ) -> None:
+        self.engine: Engine = writing_engine(url, synchronous)
+        self.shown = shown(url)
+        self._clock, self._witness = clock, witness
+        self._books: dict[str, Book] = {}
+        self._expected: list[tuple[Book, int]] = []
+        try:
+            with self.engine.begin() as connection:
+                migrate(connection)
+        except BaseException as error:
+            self.engine.dispose()
+            if isinstance(error, exc.SQLAlchemyError):
+                raise StoreError(f"{self.shown} cannot be opened: {said(error)}") from error
+            raise
+
+    def run(self, tasks: Sequence[Task], attempts: int = 2) -> list[Reply]:
+        """All in one transaction; the replies in the order of the tasks.
+
+        Where the database fails, once more: a lost connection is opened again, and what was committed after all is
+        answered from the log. Where something else fails, one by one, so that nobody pays for another's request.
+        """
+        try:
+            return self._commit(tasks)
+        except Exception as error:
+            self._books.clear()
+            self._expected.clear()
+            broken = isinstance(error, exc.OperationalError | exc.InterfaceError)
+            if broken and attempts > 1:
+                return self.run(tasks, attempts - 1)
+            if broken or len(tasks) == 1:
+                return [(None, _failure(self.shown, error)) for _ in tasks]
+            return [self.run([task], attempts=1)[0] for task in tasks]
+
+    def change(self, change: Callable[[Connection], Result]) -> Result:
+        """Run `change` in a transaction of its own."""
+        return self._transact(change, commit=True)
+
+    def look(self, look: Callable[[Connection], Result]) -> Result:
+        """What `look` finds between two transactions, where nothing else may open the database."""
+        return self._transact(look, commit=False)
+
+    def rest(self) -> None:
+        """Work out what the next decisions will most likely need; what is left of the time, sleep."""
+        until = time.perf_counter() + REST_SECONDS
+        expected, self._expected = self._expected, []
+        try:
+            for book, context in expected:
+                proposal.prepare(book.design, book.secret, book.counts, context)
+        except Exception:
+            LOG.exception("what decisions will need was not worked out")  # those that need it will say why
+        left = until - time.perf_counter()
+        if left > 0:
+            time.sleep(left)
+
+    def close(self) -> None:
+        """Let go of the database; the witness has seen everything."""
+        if self._witness is not None:
+            self._witness.close()
+        self.engine.dispose()
+
+    def _transact(self, work: Callable[[Connection], Result], *, commit: bool) -> Result:
+        try:
+            with self.engine.connect() as connection, connection.begin() as transaction:
+                found = work(connection)
+                if not commit:
+                    transaction.rollback()
+                return found
+        except exc.SQLAlchemyError as error:
+            raise StoreError(f"the database did not take it: {said(error)}") from error
+
+    def _commit(self, tasks: Sequence[Task]) -> list[Reply]:
+        with self.engine.connect() as connection:
+            transaction = connection.begin()
+            try:
+                group = _Group.load(connection, tasks, self._books, self._clock())
+                replies = group.run(tasks)
+                group.save(connection)
+            except BaseException:
+                transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except exc.SQLAlchemyError as error:
+                connection.invalidate(error)
+                if not self._committed(group):
+                    raise
+        self._tell(group)
+        self._keep(group)
+        return replies
+
+    def _tell(self, group: "_Group") -> None:
+        """Tell the witness; what it does wrong must not undo what has been committed."""
+        if self._witness is None:
+            return
+        for book in group.changed:
+            try:
+                self._witness.saw(book)
+            except Exception:
+                LOG.exception("the head of trial %s was not witnessed", book.trial)
+
+    def _committed(self, group: "_Group") -> bool:
+        """Whether a commit that failed took place all the same: its last event is there, or it is not.
+
+        The trial's lock comes first: it is free only when the server has made up its mind about the old transaction.
+        """
+        if not group.changed:
+            return True
+        book = group.changed[0]
+        with self.engine.connect() as connection, connection.begin():
+            books.heads(connection, [book.trial], lock=True)
+            there = (events.c.trial == book.trial, events.c.sequence == book.sequence, events.c.hash == book.hash)
+            return connection.execute(select(events.c.hash).where(*there)).first() is not None
+
+    def _keep(self, group: "_Group") -> None:
+        """Keep the books for the next transaction, those that were used last the longest."""
+        self._expected = list(group.expected())
+        for trial, book in group.books.items():
+            book.forget()
+            self._books.pop(trial, None)
+            self._books[trial] = book
+        while len(self._books) > MOST_BOOKS:
+            del self._books[next(iter(self._books))]
+
+
+@dataclass(slots=True)
+class _Group:
+    """The requests of one transaction.
+
+    Attributes:
+        now: what time it is.
+        books: of the trials that it is about.
+        before: the hash of each head that was loaded; None for a new trial.
+        alone: the trials that nobody else has written to since the last time.
+    """
+
+    now: int
+    books: dict[str, Book] = field(default_factory=dict)
+    before: dict[str, str | None] = field(default_factory=dict)
+    alone: set[str] = field(default_factory=set)
+
+    @classmethod
+    def load(cls, connection: Connection, tasks: Sequence[Task], cache: dict[str, Book], now: int) -> "_Group":
+        """The books that these tasks need; from the cache, where nobody else has written to the trial meanwhile."""
+        group = cls(now)
+        for trial, head in books.heads(connection, {trial for trial, _ in tasks}, lock=True).items():
+            book = cache.get(trial)
+            if book is not None and book.hash == head.hash:
+                group.alone.add(trial)
+            else:
+                book = books.load(connection, head)
+            needs = [command.needs for of_trial, command in tasks if of_trial == trial]
+            books.fill(connection, book, needs, max(now, book.at))
+            group.books[trial], group.before[trial] = book, book.hash
+        return group
+
+    @property
+    def changed(self) -> list[Book]:
+        """The books that something was appended to."""
+        return [book for book in self.books.values() if book.changes.entries]
+
+    def run(self, tasks: Sequence[Task]) -> list[Reply]:
+        """Append to the books; the replies in the order of the tasks.
+
+        A task that is refused changes nothing and gets its error; what is not foreseen propagates, and the transaction
+        must then be rolled back.
+        """
+        replies: list[Reply] = [(None, None)] * len(tasks)
+        for place in _order(tasks):
+            try:
+                replies[place] = self._perform(*tasks[place]), None
+            except TakeupError as error:
+                replies[place] = None, error
+        return replies
+
+    def save(self, connection: Connection) -> None:
+        """Write down what was appended, in the order of the trials."""
+        for trial in sorted(self.books):
+            books.save(connection, self.books[trial], self.before[trial])
+
+    def expected(self) -> Iterator[tuple[Book, int]]:
+        """The contexts in which decisions were made, and most likely will be: where another writes too, none."""
+        for trial in sorted(self.alone):
+            book = self.books[trial]
+            for context in sorted({book.changes.records[number].context for number in book.changes.created}):
+                yield book, context
+
+    def _perform(self, trial: str, command: Command[Any] | Create) -> Any:
+        book = self.books.get(trial)
+        if isinstance(command, Create):
+            if book is not None:
+                raise ConflictError(f"there is a trial {trial!r} already; choose another identifier")
+            event = created_event(trial, command.design, command.secret, self.now, command.by)
+            self.books[trial], self.before[trial] = Book.begin(event, command.secret), None
+            return trial
+        if book is None:
+            raise NotFoundError(f"there is no trial {trial!r} in this database")
+        return perform(command, book, max(self.now, book.at))
+
+
+def _order(tasks: Sequence[Task]) -> list[int]:
+    """Decisions before reports, as far as no other command stands between them.
+
+    Requests that are on their way together may take effect in any order. In this one the decisions of a group know the
+    same, so that their probabilities are computed once, and know it before the group begins: `Writer.rest` has often
+    computed them by then.
+    """
+    ranks, rank = [], 0
+    for _, command in tasks:
+        if isinstance(command, Decide | DecideMany):
+            ranks.append(rank)
+        elif isinstance(command, Report):
+            ranks.append(rank + 1)
+        else:
+            ranks.append(rank + 2)
+            rank += 4
+    return sorted(range(len(tasks)), key=ranks.__getitem__)
+
+
+def _failure(shown: str, error: Exception) -> Exception:
+    """What to tell the caller."""
+    if isinstance(error, exc.SQLAlchemyError):
+        failed = StoreError(f"{shown} did not take it: {said(error)}; ask again under the same idempotency key")
+        failed.__cause__ = error
+        return failed
+    return error

@@ -1,0 +1,277 @@
+"""What every policy must do because it is registered: each is tested in every space that it takes."""
+
+import json
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from takeup import (
+    UNSEEN,
+    CausalTS,
+    Environment,
+    Event,
+    Evidence,
+    InputError,
+    Prior,
+    Space,
+    TSLat,
+    UnsuitableError,
+    World,
+    simulate,
+    stream,
+)
+from takeup.epochs import Epochs
+from takeup.policies import Policy, registered
+from takeup.policies.arms import Tally
+from takeup.policies.base import LivePolicy, Registered, is_live
+from takeup.policies.beliefs import Beliefs, Exact
+from takeup.policies.card import Positive
+from takeup.policies.description import describe
+from takeup.policies.registry import policy_of
+from takeup.randomness import Random
+
+SPACES = [
+    Space(2),
+    Space(["a", "b", "c"], ["b", "a"], contexts=2, outcomes=3, utility=[0, 0.3, 1], intended=["a", "b", "b"]),
+    Space(2, 4, contexts=3, intended=[1, 3]),
+    Space(["a", "b", "c"], contexts=["b", "c", "a"]),
+    Space(["a", "b"], ["b", "a", "neither"], contexts=["a", "b"], outcomes=3, utility=[-1, 0, 4], intended=["a", "b"]),
+]
+
+
+def suits(policy: Policy[Any], space: Space) -> bool:
+    """Whether a policy takes a space; if not, it says so before anything runs."""
+    try:
+        policy.start(space)
+    except UnsuitableError:
+        return False
+    return True
+
+
+def paired(policies: tuple[Registered, ...]) -> list[Any]:
+    return [
+        pytest.param(policy, space, id=f"{policy.name}-{'x'.join(map(str, space.shape))}")
+        for policy in policies
+        for space in SPACES
+        if suits(policy, space)
+    ]
+
+
+MEMBERS = paired(registered())
+LIVE = paired(tuple(policy for policy in registered() if policy.live))
+every_policy = pytest.mark.parametrize("policy", registered(), ids=lambda policy: policy.name)
+
+
+def some_events(space: Space, many: int, rng: Random, batch: tuple[int, ...] = ()) -> list[Event]:
+    """Decisions of which anything may be unseen; in the first context more than in the others."""
+    contexts, proposals, actions, levels = space.shape
+    return [
+        Event(
+            np.minimum(rng.integers(contexts, size=batch), rng.integers(contexts, size=batch)),
+            rng.integers(proposals, size=batch),
+            rng.integers(actions + 1, size=batch) + UNSEEN,
+            rng.integers(levels + 1, size=batch) + UNSEEN,
+        )
+        for _ in range(many)
+    ]
+
+
+def some_evidence(space: Space, seed: int = 5, many: int = 60) -> Evidence:
+    return Evidence.of(space, some_events(space, many, stream(seed, "evidence")))
+
+
+@every_policy
+def test_takes_a_plain_space(policy: Registered) -> None:
+    assert suits(policy, Space(2))
+
+
+@pytest.mark.parametrize(("policy", "space"), MEMBERS)
+class TestContract:
+    """The protocol, on every space, with any mixture of what is seen."""
+
+    def run(self, policy: Policy[Any], space: Space, seed: int, batch: tuple[int, ...] = (5,)) -> np.ndarray:
+        """Twelve decisions; of every third more becomes known, at once of one part and then of the rest."""
+        rng = stream(seed, "policy")
+        state = policy.start(space, batch)
+        proposals = []
+        for i, met in enumerate(some_events(space, 12, stream(seed, "world"), batch)):
+            z = policy.propose(state, met.context, rng)
+            stages = [Event(met.context, z, met.implemented, met.outcome, number=i)]
+            if i % 3 == 0:
+                stages = [Event(met.context, z, number=i), Event(met.context, z, met.implemented, number=i), *stages]
+            state = policy.learn(state, stages[0], rng)
+            for before, after in pairwise(stages):
+                state = policy.report(state, before, after, rng)
+            proposals.append(z)
+        return np.array(proposals)
+
+    def test_follows_the_protocol(self, policy: Registered, space: Space) -> None:
+        assert isinstance(policy, Policy)
+        proposals = self.run(policy, space, seed=1)
+        assert proposals.shape == (12, 5)
+        assert set(np.unique(proposals)) <= set(range(len(space.proposals)))
+
+    def test_is_a_function_of_the_stream(self, policy: Registered, space: Space) -> None:
+        np.testing.assert_array_equal(self.run(policy, space, seed=1), self.run(policy, space, seed=1))
+
+    def test_works_on_a_single_experiment(self, policy: Registered, space: Space) -> None:
+        assert self.run(policy, space, seed=2, batch=()).shape == (12,)
+
+    def test_explores_before_it_knows(self, policy: Registered, space: Space) -> None:
+        """With no evidence every proposal comes up in 500 first decisions; a false alarm is rarer than 1e-60."""
+        state = policy.start(space, (500,))
+        first = policy.propose(state, np.zeros(500, dtype=np.int64), stream(3))
+        assert set(first) == set(range(len(space.proposals)))
+
+    def test_what_is_reported_later_is_learnt_alike(self, policy: Registered, space: Space) -> None:
+        """Learnt as pending and then reported, at once or in two parts, is the same state as learnt in one go.
+
+        Of the others, whose state is random or depends on the path, `run` shows that reports are taken.
+        """
+        start = policy.start(space)
+        if not isinstance(start, Evidence | Tally | Epochs):
+            pytest.skip("its state is drawn at random or fitted, and depends on the path")
+        at_once, later = start, start
+        for i, met in enumerate(some_events(space, 40, stream(4, "world"))):
+            x, z = int(met.context), int(met.proposal)
+            known = Event(x, z, int(met.implemented), int(met.outcome), number=i)
+            stages = [Event(x, z, number=i), Event(x, z, UNSEEN if i % 2 else known.implemented, number=i), known]
+            at_once, later = policy.learn(at_once, known, stream(0)), policy.learn(later, stages[0], stream(0))
+            for before, after in pairwise(stages):
+                later = policy.report(later, before, after, stream(0))
+        table = "table" if isinstance(start, Tally) else "counts"
+        np.testing.assert_array_equal(getattr(at_once, table), getattr(later, table))
+
+
+@pytest.mark.parametrize(("policy", "space"), LIVE)
+class TestLive:
+    """What a live trial rests on: everything is read from the same beliefs."""
+
+    def test_evidence_is_all_it_needs(self, policy: LivePolicy, space: Space) -> None:
+        assert is_live(policy, space)
+
+    def test_proposals_come_up_as_often_as_the_allocation_and_the_values_say(
+        self, policy: LivePolicy, space: Space
+    ) -> None:
+        """Of 10,000 proposals from one table; each share within 4.75 standard errors, a false alarm in 1 of 490,000.
+
+        There are fewer than 500 such comparisons, so that one seed in a thousand would sound one.
+        """
+        many, kinds, context = 10_000, len(space.proposals), len(space.contexts) - 1
+        evidence = some_evidence(space)
+        allocation = policy.allocation(evidence, context, stream(6), draws=many)
+        together = Evidence(space, np.broadcast_to(evidence.counts, (many, *evidence.counts.shape)))
+        proposed = policy.propose(together, np.full(many, context), stream(7))
+        shares = {"proposed": np.bincount(proposed, minlength=kinds) / many}
+        beliefs = policy.beliefs(evidence, context, stream(8))
+        if not isinstance(beliefs, Exact):
+            values = beliefs.values(stream(9), many)
+            assert values.shape == (many, kinds)
+            assert space.reward.min() <= values.min()
+            assert values.max() <= space.reward.max()
+            if type(beliefs).scores is Beliefs.scores:
+                shares["best"] = np.bincount(values.argmax(axis=-1), minlength=kinds) / many
+        for share in shares.values():
+            p = np.maximum(allocation.probability, 1 / many)
+            error = np.sqrt(p * (1 - p) / many * (1 if allocation.exact else 2))
+            assert (abs(share - allocation.probability) <= 4.75 * error).all()
+
+    def test_a_decision_of_which_nothing_is_known_changes_nothing(self, policy: LivePolicy, space: Space) -> None:
+        evidence = some_evidence(space)
+        waiting = evidence
+        for i in range(30):
+            waiting = waiting.record(Event(0, i % (len(space.proposals) - 1)))
+        before, after = (policy.allocation(each, 0, stream(1), draws=500) for each in (evidence, waiting))
+        np.testing.assert_array_equal(before.probability, after.probability)
+
+    def test_its_card_says_what_it_makes_of_compliance(self, policy: LivePolicy, space: Space) -> None:
+        """Needed: it learns nothing from unseen compliance. Not used: it makes no difference what was seen of it.
+
+        Of 80 decisions a proposal three in four complied, and the last proposal did a little better; or of 800, much.
+        """
+        assert space.intended is not None
+        same = []
+        for best, times in ((33, 1), (57, 10)):
+            seen = np.zeros_like(Evidence.empty(space).counts)
+            for z, action in enumerate(space.intended):
+                other = (action + 1) % len(space.implemented)
+                good = best if z + 1 == len(space.proposals) else 30
+                seen[:, z, action, [0, -2]], seen[:, z, other, [0, -2]] = (60 - good, good), (10, 10)
+            seen *= times
+            unseen = np.zeros_like(seen)
+            unseen[..., UNSEEN, :] = seen.sum(axis=-2)
+            seeing, blinded, ignorant = (
+                policy.allocation(Evidence(space, counts), 0, stream(1), draws=2_000).probability
+                for counts in (seen, unseen, np.zeros_like(seen))
+            )
+            same.append((np.array_equal(seeing, blinded), np.array_equal(blinded, ignorant)))
+        alike, unmoved = np.all(same, axis=0)
+        assert (policy.compliance == "not used") == alike
+        assert policy.compliance == "not used" or (policy.compliance == "needed") == unmoved
+
+    def test_a_pilot_of_nobody_changes_nothing(self, policy: Any, space: Space) -> None:
+        evidence, nobody = some_evidence(space), Prior.from_evidence(Evidence.empty(space))
+        try:
+            informed = policy.informed(nobody)
+        except UnsuitableError as refused:
+            assert policy.name in str(refused)  # noqa: PT017  # either is right, and which one is the policy's to say
+            assert isinstance(policy.beliefs(evidence, 0, stream(0)), Exact)
+            return
+        before, after = (each.allocation(evidence, 0, stream(1), draws=500) for each in (policy, informed))
+        np.testing.assert_array_equal(before.probability, after.probability)
+
+    def test_a_pilot_counts_as_its_decisions_would(self, policy: Any, space: Space) -> None:
+        """Told of a pilot whose compliance was seen, it proposes as if it had met the pilot's people itself."""
+        if isinstance(policy, TSLat) and policy.inference == "meanfield":
+            pytest.skip("a fit starts from its prior, and may end in another mode")
+        pilot, evidence = some_evidence(space, seed=6).counts.copy(), some_evidence(space)
+        pilot[..., UNSEEN, :] = 0
+        try:
+            told = policy.informed(Prior.from_evidence(Evidence(space, pilot)))
+        except UnsuitableError:
+            pytest.skip("it does not take a pilot")
+        ours = told.allocation(evidence, 0, stream(1), draws=500).probability
+        met = policy.allocation(evidence + Evidence(space, pilot), 0, stream(1), draws=500).probability
+        np.testing.assert_allclose(ours, met, atol=1e-9)
+
+
+def test_observations_count_once_however_often_a_policy_is_informed() -> None:
+    space = Space(["a", "b"], contexts=["a", "b"])
+    policy = CausalTS(observed=[[30, 10], [5, 25]])
+    nobody = Prior.from_evidence(Evidence.empty(space))
+    again = policy.informed(nobody).informed(nobody)
+    np.testing.assert_array_equal(again.prior(space).outcome, policy.prior(space).outcome)
+
+
+@every_policy
+def test_bad_parameters_are_refused_before_anything_runs(policy: Registered) -> None:
+    """Whatever a policy takes: nonsense, not a number, minus one, a list and what is far too large in its place."""
+    for field in fields(policy):  # type: ignore[arg-type]  # every registered policy is a dataclass
+        value, bound = getattr(policy, field.name), policy.card.parameters.get(field.name)
+        bad: list[object] = ["nonsense", [float("nan")], {"kind": "nonsense"}, [[1, 2], [3]], -1, 1e300, 10**30]
+        if isinstance(value, int | float | str) and not isinstance(bound, Positive):
+            bad += [[value], [], np.array([value, value])]
+        for each in bad:
+            with pytest.raises(InputError, match=field.name):
+                type(policy)(**{field.name: each}).start(Space(2))
+
+
+@every_policy
+def test_every_policy_can_be_written_down(policy: Registered) -> None:
+    """As plain data, and back: policies within policies included."""
+    written = json.loads(json.dumps(describe(policy)))
+    assert describe(policy_of(written)) == describe(policy)
+
+
+@pytest.mark.parametrize(
+    "policy", [p for p in registered() if p.name not in ("Uniform", "TS-TopTwo")], ids=lambda p: p.name
+)
+def test_learns_an_easy_problem(policy: Registered) -> None:
+    """Success rates of 0.95 and 0.05: in the last 100 of 200 decisions at least two thirds propose the better one."""
+    environment = Environment.from_world(World.bernoulli(np.eye(2), [0.05, 0.95]))
+    trace = simulate(environment, policy, 200, 20, engine="reference", record="curve", steps=[100, 200])
+    late = trace.regret[0, 0, :, 1] - trace.regret[0, 0, :, 0]
+    assert late.mean() < 0.9 * 100 / 3

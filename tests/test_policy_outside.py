@@ -1,0 +1,135 @@
+"""A policy from outside the package: the one that CONTRIBUTING shows, in simulations, in a spec file and live."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import pytest
+
+from takeup import TS, Environment, Evidence, InputError, Space, World, simulate, stream
+from takeup.policies import Card, registry
+from takeup.policies.card import Variant
+from takeup.policies.registry import kinds, policy_of, register
+
+PAGE = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text()
+CODE = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL) if "class Softmax" in block)
+WORLD = Environment.from_world(World.bernoulli([[0.9, 0.1], [0.2, 0.8]], [0.2, 0.8]))
+SPEC = """
+name = "a policy of our own"
+seed = 1
+compliance = "always"
+
+[space]
+proposals = ["usual care", "new drug"]
+
+[policy]
+kind = "Softmax"
+temperature = 0.2
+"""
+SIMULATION = """
+horizon = 50
+replications = 20
+
+[environments.easy]
+compliance = [[0.9, 0.1], [0.2, 0.8]]
+success = [0.2, 0.8]
+
+[[policies]]
+kind = "Softmax"
+temperature = 0.2
+"""
+LIVE = """
+import sys
+from takeup import Trial
+with Trial.create(sys.argv[1], sys.argv[2]) as trial:
+    trial.start()
+    for i in range(30):
+        decision = trial.decide(f"unit {i}")
+        trial.report(decision, implemented=decision.proposal, outcome="1" if decision.proposal == "new drug" else "0")
+    print(trial.summary().overall.proposals[1].decisions)
+"""
+
+
+@pytest.fixture
+def softmax(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The class, registered in this process for one test."""
+    monkeypatch.setattr(registry, "_registered", {})
+    module = ModuleType("softmax_policy")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(CODE, vars(module))
+    yield module.Softmax
+    registry.variants.cache_clear()
+
+
+def test_it_is_registered_and_runs(softmax: Any) -> None:
+    policy = policy_of({"kind": "Softmax", "temperature": 0.2})
+    trace = simulate(WORLD, [policy, TS()], 60, 40, engine="reference")
+    assert 0 < trace.summary()["Softmax"].mean < 0.42 * 60
+    chance = softmax(temperature=0.2).allocation(Evidence.empty(Space(3)), 0, stream(0))
+    assert chance.exact
+    assert chance.probability.tolist() == [1 / 3] * 3
+    with pytest.raises(InputError, match="temperature: got 0, expected one number above 0"):
+        policy_of({"kind": "Softmax", "temperature": 0})
+
+
+def test_registering_twice_is_nothing_and_another_of_that_name_is_refused(softmax: Any) -> None:
+    assert register(softmax) is softmax
+    other = type("Softmax", (softmax,), {})
+    other.__module__ = "elsewhere"
+    with pytest.raises(InputError, match=r"there is softmax_policy\.Softmax"):
+        register(other)
+    with pytest.raises(InputError, match="there is takeup"):
+        register(type("TS", (softmax,), {}))
+
+
+def test_what_a_class_lacks_is_told() -> None:
+    @dataclass(frozen=True)
+    class Half:
+        card: ClassVar[Card] = Card(
+            name="Half", family="bandits", source="", compliance="not used", variants=(Variant("Half of one."),)
+        )
+
+    with pytest.raises(InputError, match=r"Half, expected a subclass .* with name, compliance, live, start, propose"):
+        register(Half)
+    assert "Half" not in kinds()
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> dict[str, str]:
+    """An environment in which a package that names the policy as an entry point is installed."""
+    site = tmp_path / "site"
+    metadata = site / "softmax_policy-0.1.dist-info"
+    metadata.mkdir(parents=True)
+    (site / "softmax_policy.py").write_text(CODE)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: softmax-policy\nVersion: 0.1\n")
+    (metadata / "entry_points.txt").write_text(
+        "[takeup.policies]\nSoftmax = softmax_policy:Softmax\nBroken = softmax_policy:Nobody\n"
+    )
+    paths = [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": "ignore"}
+
+
+def run(env: dict[str, str], *arguments: str) -> str:
+    done = subprocess.run([sys.executable, *arguments], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_entry_point_is_known_in_every_process(installed: dict[str, str], tmp_path: Path) -> None:
+    """Listed, simulated from a file, and live: decided in one process, and derived again from the log in another."""
+    listed = json.loads(run(installed, "-m", "takeup", "policies", "--json"))["policies"]
+    assert next(row for row in listed if row["kind"] == "Softmax")["live"]
+    (tmp_path / "simulation.toml").write_text(SIMULATION)
+    told = json.loads(run(installed, "-m", "takeup", "simulate", str(tmp_path / "simulation.toml"), "--json"))
+    assert "Softmax" in json.dumps(told)
+    (tmp_path / "trial.toml").write_text(SPEC)
+    database = str(tmp_path / "trials.db")
+    made = int(run(installed, "-c", LIVE, database, str(tmp_path / "trial.toml")))
+    assert made > 15, "the new drug always works, and 30 decisions at temperature 0.2 find that out"
+    assert "30 decisions, 30 derived again" in run(installed, "-m", "takeup", "audit", database)
