@@ -3,22 +3,30 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
+from scipy import stats
 
-from takeup import TS, Environment, Evidence, InputError, Space, World, simulate, stream
+import takeup
+from takeup import TS, Environment, Evidence, InputError, Reporting, Space, World, simulate, stream
 from takeup.policies import Card, registry
 from takeup.policies.card import Variant
 from takeup.policies.registry import kinds, policy_of, register
 
 PAGE = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text()
-CODE = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL) if "class Softmax" in block)
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+FILES = {
+    "softmax_policy.py": next(block for block in BLOCKS if "class Softmax" in block),
+    "softmax_kernel.py": next(block for block in BLOCKS if "def reveal" in block),
+}
 WORLD = Environment.from_world(World.bernoulli([[0.9, 0.1], [0.2, 0.8]], [0.2, 0.8]))
 SPEC = """
 name = "a policy of our own"
@@ -57,14 +65,24 @@ with Trial.create(sys.argv[1], sys.argv[2]) as trial:
 
 
 @pytest.fixture
-def softmax(monkeypatch: pytest.MonkeyPatch) -> Any:
+def site(tmp_path: Path) -> Path:
+    """A folder with the two files."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def softmax(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The class, registered in this process for one test."""
     monkeypatch.setattr(registry, "_registered", {})
-    module = ModuleType("softmax_policy")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    exec(CODE, vars(module))
-    yield module.Softmax
+    monkeypatch.syspath_prepend(site)
+    yield import_module("softmax_policy").Softmax
     registry.variants.cache_clear()
+    for name in FILES:
+        sys.modules.pop(name.removesuffix(".py"), None)
 
 
 def test_it_is_registered_and_runs(softmax: Any) -> None:
@@ -76,6 +94,17 @@ def test_it_is_registered_and_runs(softmax: Any) -> None:
     assert chance.probability.tolist() == [1 / 3] * 3
     with pytest.raises(InputError, match="temperature: got 0, expected one number above 0"):
         policy_of({"kind": "Softmax", "temperature": 0})
+
+
+def test_its_kernel_agrees_with_the_reference(softmax: Any) -> None:
+    """Kolmogorov-Smirnov on the regret of 2,000 runs each; a false alarm in 1 of 10,000 seeds."""
+    reporting = Reporting(delay=2, batch=3)
+    ours, theirs = (
+        simulate(WORLD, softmax(temperature=0.2), 60, 2_000, engine=engine, reporting=reporting)
+        for engine in ("cpu", "reference")
+    )
+    assert ours.setup.engines == ("cpu",)
+    assert stats.ks_2samp(ours.final("Softmax"), theirs.final("Softmax")).pvalue > 1e-4
 
 
 def test_registering_twice_is_nothing_and_another_of_that_name_is_refused(softmax: Any) -> None:
@@ -101,12 +130,10 @@ def test_what_a_class_lacks_is_told() -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path) -> dict[str, str]:
+def installed(site: Path) -> dict[str, str]:
     """An environment in which a package that names the policy as an entry point is installed."""
-    site = tmp_path / "site"
     metadata = site / "softmax_policy-0.1.dist-info"
-    metadata.mkdir(parents=True)
-    (site / "softmax_policy.py").write_text(CODE)
+    metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: softmax-policy\nVersion: 0.1\n")
     (metadata / "entry_points.txt").write_text(
         "[takeup.policies]\nSoftmax = softmax_policy:Softmax\nBroken = softmax_policy:Nobody\n"
@@ -133,3 +160,13 @@ def test_an_entry_point_is_known_in_every_process(installed: dict[str, str], tmp
     made = int(run(installed, "-c", LIVE, database, str(tmp_path / "trial.toml")))
     assert made > 15, "the new drug always works, and 30 decisions at temperature 0.2 find that out"
     assert "30 decisions, 30 derived again" in run(installed, "-m", "takeup", "audit", database)
+
+
+def test_a_file_in_the_package_is_enough(tmp_path: Path) -> None:
+    """The same text as a module of `takeup.policies`, in a copy of the package: listed, and there by its name."""
+    copy = tmp_path / "src" / "takeup"
+    shutil.copytree(Path(takeup.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    text = FILES["softmax_policy.py"].replace("@register\n", "").replace(", register", "")
+    (copy / "policies" / "softmax.py").write_text(text)
+    code = "import takeup; print(takeup.Softmax().name in [each.name for each in takeup.policies.registered()])"
+    assert run({**os.environ, "PYTHONPATH": str(copy.parent)}, "-c", code).strip() == "True"

@@ -43,6 +43,7 @@ from takeup.policies import (
     Uniform,
     WarmTSLat,
 )
+from takeup.policies.registry import packaged
 from takeup.posterior import Posterior
 from takeup.prior import Prior
 from takeup.randomness import stream
@@ -114,11 +115,13 @@ if find_spec("sqlalchemy") is None:  # `from takeup import *` and `dir` have wha
 
 
 def __getattr__(name: str) -> Any:
-    """What needs an extra is imported when it is asked for."""
+    """What needs an extra is imported when it is asked for; and every policy of the package is there by its name."""
     if name == "Trial":
         from takeup.live import Trial
 
         return Trial
+    if name in packaged():
+        return packaged()[name]
     raise AttributeError(f"module 'takeup' has no attribute {name!r}")
 
 

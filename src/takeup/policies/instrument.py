@@ -61,7 +61,7 @@ class UCBAT(UCB1):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
+class TwoStageEstimate:
     """What two-stage least squares makes of the evidence of one context.
 
     Attributes:
@@ -153,7 +153,7 @@ class TwoStage(FromEvidence):
         other, share = Exact.tied(due).probability, explore[..., np.newaxis]
         return Exact(share * other + (1 - share) * best)
 
-    def estimate(self, evidence: Evidence, context: int = 0) -> Estimate:
+    def estimate(self, evidence: Evidence, context: int = 0) -> TwoStageEstimate:
         """The means of the actions, or why they are withheld."""
         mean, smallest, lower, seen = self._solve(evidence.at(context))
         abstains = bool(np.isnan(mean).any())
@@ -165,7 +165,7 @@ class TwoStage(FromEvidence):
                 f"the smallest singular value of the compliance matrix is {float(smallest):.3g}, and may be"
                 f" {max(float(lower), 0):.3g}: the proposals move people too little to tell the actions apart"
             )
-        return Estimate(mean, float(smallest), float(lower), abstains, reason)
+        return TwoStageEstimate(mean, float(smallest), float(lower), abstains, reason)
 
     def _plan(self, evidence: Evidence, context: Index) -> tuple[IntArray, FloatArray, FloatArray]:
         """How often each proposal was made, what the estimate wants, and the probability to explore.

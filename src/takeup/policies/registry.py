@@ -41,7 +41,7 @@ def register(kind: Kind) -> Kind:
 
 def kinds() -> Mapping[str, type[Registered]]:
     """Every kind of policy by its class's name, which is the `kind` of spec files."""
-    return {**_own(), **_installed(), **_registered}
+    return {**packaged(), **_installed(), **_registered}
 
 
 def registered() -> tuple[Registered, ...]:
@@ -88,7 +88,7 @@ def _within(value: object, default: object) -> object:
 
 
 @cache
-def _own() -> dict[str, type[Registered]]:
+def packaged() -> dict[str, type[Registered]]:
     """The classes of this package's modules that have a card of their own."""
     modules = [import_module(f"{policies.__name__}.{each.name}") for each in iter_modules(policies.__path__)]
     return {

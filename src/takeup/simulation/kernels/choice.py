@@ -7,44 +7,17 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from takeup import policies
 from takeup.errors import UnsuitableError
-from takeup.policies import Policy
+from takeup.policies import Card, Policy
 from takeup.simulation.kernels import host, rows, small, uniform
 from takeup.simulation.kernels.compile import Plain
 from takeup.space import Space
 
-_HERE = "takeup.simulation.kernels."
-_BANDIT, _ROWS = (f"{_HERE}bandits",), (f"{_HERE}two_arm", f"{_HERE}proposed")
-_KERNELS: dict[type, tuple[str, ...]] = {
-    policies.Uniform: (f"{_HERE}uniform",),
-    policies.TS: _ROWS,
-    policies.TSCheck: _ROWS,
-    policies.IntentTS: _ROWS,
-    policies.TSObs: (f"{_HERE}two_by_two", f"{_HERE}observed"),
-    policies.TSLat: (f"{_HERE}latent", f"{_HERE}gibbs"),
-    policies.WarmTSLat: (f"{_HERE}latent",),
-    policies.TSRobust: (f"{_HERE}robust",),
-    policies.Forgetting: (f"{_HERE}forgetting",),
-    policies.Hierarchical: (f"{_HERE}composite",),
-    policies.ThompsonBounded: (f"{_HERE}composite",),
-    policies.TwoStage: (f"{_HERE}two_stage",),
-    policies.EpsilonGreedy: _BANDIT,
-    policies.UCB1: _BANDIT,
-    policies.KLUCB: _BANDIT,
-    policies.BayesUCB: _BANDIT,
-    policies.TopTwo: _BANDIT,
-    policies.EXP3: _BANDIT,
-    policies.Protocol: _BANDIT,
-    policies.CausalTS: _BANDIT,
-    policies.UCBITT: _BANDIT,
-    policies.UCBAT: _BANDIT,
-}
-
 
 def kernels_of(policy: Policy[Any]) -> tuple[str, ...]:
-    """The modules of a policy's kernels, by its exact type: a subclass may decide otherwise than its kernel knows."""
-    return _KERNELS.get(type(policy), ())
+    """The modules on the policy's own card; a subclass may decide otherwise than the kernels of its parent know."""
+    card = vars(type(policy)).get("card")
+    return card.kernels if isinstance(card, Card) else ()
 
 
 def choose(policy: Policy[Any], space: Space, *, waiting: bool = False, recurrence: bool = True) -> ModuleType:

@@ -92,7 +92,9 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
 
 
 def applies(policy: TSRobust, space: Space) -> bool:
-    """Where all gammas are of shapes of at least one."""
+    """Where all gammas are of shapes of at least one, and no pilot counts by halves."""
+    if policy.pilot is not None:
+        return False
     prior = policy.prior(space)
     assert prior.compliance is not None
     return bool(min(prior.outcome.min(), prior.compliance.min()) >= 1)

@@ -175,20 +175,22 @@ def standard_error(state: State, done: Number, left: Number, right: Number, arms
 
 
 def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
-    """One more of a proposal, and of its response where that is seen."""
+    """One more of a proposal and of its response, where that is seen: what nothing is known of does not count."""
     counts, column = state.counts, state.column
     x, z, a = event.x, event.z, event.a
     arms, made = shape[1], table(shape, x)
-    counts[made + z, column] += 1
     if a != UNSEEN:
+        counts[made + z, column] += 1
         counts[made + 2 * arms + z * arms + parameters.column[a], column] += 1
     reveal(state, event, shape, parameters, moment)
 
 
 def reveal(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
-    """One more outcome of a proposal."""
+    """One more outcome of a proposal, which counts from now on if its response was not seen."""
     counts, real, column = state
     x, z, y = event.x, event.z, event.y
     if y != UNSEEN:
+        if event.a == UNSEEN:
+            counts[table(shape, x) + z, column] += 1
         counts[table(shape, x) + shape[1] + z, column] += 1
         real[x * shape[1] + z, column] += parameters.utility[y]
