@@ -63,7 +63,7 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
 
 @cache
 def suited(space: Space) -> Mapping[str, PolicyChoice]:
-    """Those that can work in a space within the patience of people who wait."""
+    """The policies that work in this space, and fast enough for somebody who waits."""
     found = {}
     for name, choice in choices().items():
         try:
@@ -76,5 +76,5 @@ def suited(space: Space) -> Mapping[str, PolicyChoice]:
 
 
 def chosen(description: Mapping[str, Any]) -> PolicyChoice | None:
-    """The choice that a spec's policy is, if it has the defaults of one."""
+    """The choice that a spec's policy equals, with all its defaults; None where there is none."""
     return next((each for each in choices().values() if each.description == dict(description)), None)
