@@ -32,7 +32,7 @@ def serve(
     from takeup import logs
     from takeup.service import Settings, server
     from takeup.service.keys import add_first
-    from takeup.service.logs import RequestLog
+    from takeup.service.middleware import RequestLog
 
     settings = Settings(
         database=database,

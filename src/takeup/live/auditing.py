@@ -21,7 +21,7 @@ from takeup.trial.software import software
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where the database and its log part.
+    """Where the database differs from its log.
 
     Attributes:
         where: an event, or a row of a table.
@@ -100,7 +100,7 @@ def audit(
 
 @dataclass(slots=True)
 class _Replay:
-    """A log on its way into a book."""
+    """A log as it is folded into a book."""
 
     connection: Connection
     trial: str

@@ -3,22 +3,11 @@
 from dataclasses import replace
 
 from takeup.errors import TakeupError
+from takeup.trial import events
 from takeup.trial.book import Book
 from takeup.trial.commands import closed_events, decided_event, fallback_event
 from takeup.trial.design import Design, canonical
-from takeup.trial.events import (
-    Amended,
-    Answered,
-    Closed,
-    Created,
-    Decided,
-    Event,
-    KeyedEvent,
-    Moved,
-    Reported,
-    SetAside,
-    stamp_of,
-)
+from takeup.trial.events import Event, stamp_of
 from takeup.trial.reporting import reported_event
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
@@ -41,19 +30,19 @@ def expected(book: Book | None, trial: str, event: Event, secret: Secret) -> Eve
     if event.at < book.at:
         raise UnexpectedError(f"a time of at least {book.at}")
     due = next(closed_events(book, event.at), None)
-    if isinstance(event, Closed):
+    if isinstance(event, events.Closed):
         if due is None:
             raise UnexpectedError("no windows to close")
         return due
     if due is not None:
         raise UnexpectedError(f"that the windows of decisions {due.decisions} close first")
-    if isinstance(event, KeyedEvent) and event.key is not None and event.key in book.keys:
+    if isinstance(event, events.KeyedEvent) and event.key is not None and event.key in book.keys:
         raise UnexpectedError(f"a new key: {event.key!r} has been answered by event {book.keys[event.key][1]}")
     return _following(book, event)
 
 
 def _first(trial: str, event: Event, secret: Secret) -> Event:
-    if not isinstance(event, Created):
+    if not isinstance(event, events.Created):
         raise UnexpectedError("the trial's creation")
     design = Design.of_text(canonical(event.spec))
     return replace(created_event(trial, design, secret, event.at, event.by), software=event.software)
@@ -61,9 +50,9 @@ def _first(trial: str, event: Event, secret: Secret) -> Event:
 
 def _following(book: Book, event: Event) -> Event:
     match event:
-        case Decided():
+        case events.Decided():
             return _decided(book, event)
-        case Reported():
+        case events.Reported():
             return reported_event(
                 book,
                 event.decision,
@@ -73,23 +62,23 @@ def _following(book: Book, event: Event) -> Event:
                 reason=event.reason,
                 **stamp_of(event),
             )
-        case SetAside():
+        case events.SetAside():
             standing = book.records[event.decision]
             proposal = book.design.index("proposal", event.proposal)
             place = standing.unit, standing.occasion
             return fallback_event(book, place, standing.context, proposal, **stamp_of(event))
-        case Answered():
+        case events.Answered():
             if event.key is None or not all(number in book.records for number in event.decisions):
                 raise UnexpectedError("an answer to a key, of decisions that have been made")
             return event
-        case Moved():
+        case events.Moved():
             return moved_event(book, event.state, event.reason, event.at, event.by)
-        case Amended():
+        case events.Amended():
             return amended_event(book, Design.of_text(canonical(event.spec)), event.at, event.by)
     raise UnexpectedError("no second creation")
 
 
-def _decided(book: Book, event: Decided) -> Event:
+def _decided(book: Book, event: events.Decided) -> Event:
     """The decision, derived again; what another version computed is taken as it is, if it can be true."""
     space, place = book.design.space, (event.unit, event.occasion)
     if place in book.units:

@@ -16,9 +16,8 @@ from takeup.live import trials
 from takeup.service import openapi, pages, problem
 from takeup.service.fast_routes import Application, FastRoute
 from takeup.service.key_cache import KeyCache, Limiter
-from takeup.service.logs import RequestLog
 from takeup.service.metrics import Metrics
-from takeup.service.middleware import RequestMiddleware
+from takeup.service.middleware import RequestLog, RequestMiddleware
 from takeup.service.pages.live_updates import LiveUpdates
 from takeup.service.pages.render.cache import RenderCache
 from takeup.service.routes import routes
@@ -30,7 +29,7 @@ from takeup.trial import Tick
 
 LOG = logging.getLogger("takeup.service")
 READERS = 4
-"""So many threads read; the database has as many connections for them."""
+"""How many threads read; the database has as many connections for them."""
 
 
 def create_app(

@@ -22,14 +22,14 @@ _WITH_BODY = ("malformed", "too-large", "media-type")
 
 
 def needs(*scopes: Scope, problems: tuple[str, ...] = (), body: bool = False, **openapi: Any) -> dict[str, Any]:
-    """What to say about a route: one of these scopes is needed, and these problems can arise."""
+    """Options of a route that needs a key with one of these scopes, and can end in these problems."""
     kinds = (*_WITH_KEY, *problems, *(_WITH_BODY if body else ()))
     extra = {SCOPES: list(scopes), "security": [{"key": []}], **openapi}
     return {"openapi_extra": extra, "responses": documented(*dict.fromkeys(kinds))}
 
 
 def open_to_all(*problems: str) -> dict[str, Any]:
-    """What to say about a route that needs no key."""
+    """Options of a route that needs no key."""
     return {"openapi_extra": {SCOPES: [], "security": []}, "responses": documented(*problems)}
 
 
@@ -52,7 +52,7 @@ class KeyRoute(APIRoute):
         return admitted
 
     def handler(self) -> Handler:
-        """What answers those who are let in."""
+        """The handler of requests that were admitted."""
         return super().get_route_handler()
 
 
@@ -65,7 +65,7 @@ class StrictRequest(Request):
 
 
 def media_type(request: Request) -> str:
-    """What kind of body it says it has."""
+    """The media type that the request states for its body."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 

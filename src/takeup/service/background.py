@@ -15,14 +15,14 @@ SECONDS = 90.0
 """A simulation that takes longer is ended."""
 MOST_WAITING = 8
 MOST_BYTES = 16_000_000
-"""A line of a process has at most so many."""
+"""The longest line that a process may print."""
 
 State = Literal["waiting", "running", "done", "failed"]
 
 
 @dataclass(slots=True, eq=False)
 class BackgroundJob:
-    """A simulation on its way.
+    """A simulation that waits, runs or is over.
 
     Attributes:
         state: how far it is.
@@ -57,7 +57,7 @@ class Background:
         self._jobs: set[BackgroundJob] = set()
 
     def start(self, module: str, content: Mapping[str, Any]) -> BackgroundJob:
-        """Have a module of `takeup.live` do something, after those that were started before.
+        """Run a module of `takeup.live` in a process of its own, after the jobs that were started before.
 
         Raises:
             Refused: too many wait already.
@@ -71,7 +71,7 @@ class Background:
         return job
 
     def _ended(self, job: BackgroundJob) -> None:
-        """Nobody waits any more; a job that was ended before its turn says so too."""
+        """Drop a job that is over; one that was cancelled before its turn has failed."""
         self._jobs.discard(job)
         if not job.over:
             job.state, job.problem = "failed", "the simulation was ended"

@@ -66,7 +66,7 @@ class Sandbox:
 
     @property
     def full(self) -> bool:
-        """Whether nobody more can come."""
+        """Whether it has as many people as it may have."""
         return self.people >= MOST_PEOPLE
 
     @property
@@ -81,7 +81,7 @@ class Sandbox:
         return self.job
 
     def discard(self) -> None:
-        """End what runs, and delete the folder."""
+        """Cancel the run, and delete the folder."""
         if self.job is not None:
             self.job.cancel()
         self.folder.cleanup()

@@ -51,12 +51,12 @@ class KeyCache:
         return list(self._keys.values())
 
     async def add(self, key: ApiKey) -> None:
-        """Keep a new key."""
+        """Store a new key."""
         await self._run(lambda: keys.add(self._store, key))
         self._take(key)
 
     async def revoke(self, id_: str, *, by: str) -> ApiKey:
-        """Let a key work no longer."""
+        """Revoke a key."""
         revoked = await self._run(lambda: keys.revoke(self._store, id_, at=self._store.clock(), by=by))
         self._take(revoked)
         return revoked

@@ -115,7 +115,7 @@ def id_of(token: str) -> str | None:
 
 
 def matches(key: ApiKey, token: str) -> bool:
-    """Whether this is the key's text; takes as long whether or not."""
+    """Whether this is the key's text, compared in constant time."""
     return hmac.compare_digest(key.hash, digest(token))
 
 
@@ -134,7 +134,7 @@ def known(connection: Connection, id_: str) -> ApiKey:
 
 
 def add(store: Store, key: ApiKey) -> None:
-    """Keep a new key."""
+    """Store a new key."""
     store.write(partial(_add, key)).result()
 
 
@@ -145,7 +145,7 @@ def add_first(store: Store) -> str | None:
 
 
 def revoke(store: Store, id_: str, *, at: int, by: str | None = None) -> ApiKey:
-    """Let a key work no longer; a second time changes nothing."""
+    """Revoke a key; a second time changes nothing."""
     return store.write(partial(_revoke, id_, at, by)).result()
 
 

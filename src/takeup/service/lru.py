@@ -1,4 +1,4 @@
-"""Things that pages keep in memory for a while: bounded in number, and gone when nobody asks for them any more."""
+"""A cache of a bounded number of items, which forgets those that nobody has asked for in a while."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,9 +11,9 @@ class LruCache(Generic[Item]):
     """Items by name.
 
     Args:
-        most: so many are kept; the one that was not asked for the longest makes room.
+        most: how many are kept; the one that was not asked for the longest makes room.
         seconds: how long an item is kept that nobody asks for.
-        drop: called with what goes.
+        drop: called with every item that is dropped.
     """
 
     def __init__(self, most: int, seconds: float, drop: Callable[[Item], None] = lambda _: None) -> None:
@@ -36,7 +36,7 @@ class LruCache(Generic[Item]):
         return found[1]
 
     def put(self, name: str, item: Item) -> None:
-        """Keep an item in place of what has its name."""
+        """Keep an item, in place of one with the same name."""
         self.remove(name)
         self._sweep()
         while len(self._items) >= self._most:
@@ -44,13 +44,13 @@ class LruCache(Generic[Item]):
         self._items[name] = (time.monotonic(), item)
 
     def remove(self, name: str) -> None:
-        """Let an item go, if it is there."""
+        """Drop an item, if it is there."""
         found = self._items.pop(name, None)
         if found is not None:
             self._drop(found[1])
 
     def clear(self) -> None:
-        """Let everything go."""
+        """Drop all items."""
         for name in list(self._items):
             self.remove(name)
 

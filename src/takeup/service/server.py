@@ -10,13 +10,13 @@ import uvicorn
 
 from takeup.errors import InputError
 from takeup.service.app import create_app
-from takeup.service.logs import RequestLog
+from takeup.service.middleware import RequestLog
 from takeup.service.settings import Settings
 from takeup.store import Store
 
 BACKLOG = 2_048
 YOUNG = 20_000
-"""So many new objects make the collector of garbage look."""
+"""How many new objects make the garbage collector run."""
 SWITCH_SECONDS = 0.001
 
 
@@ -58,7 +58,7 @@ def serve(settings: Settings, store: Store, listening: socket.socket, log: Reque
 
 
 class _Server(uvicorn.Server):
-    """A server that tells answers without an end of their own, such as live pages, that it is about to stop."""
+    """A server that tells responses that would never end, such as live pages, that it is about to stop."""
 
     def __init__(self, config: uvicorn.Config, closing: asyncio.Event) -> None:
         super().__init__(config)
@@ -71,10 +71,10 @@ class _Server(uvicorn.Server):
 
 
 def _settle() -> None:
-    """Two things that only the slowest requests feel.
+    """Make the slowest requests faster.
 
-    What was imported stays for ever, and a collector of garbage need not look at it again. The thread that answers
-    waits at most so long for others, of which the one that writes is busy where the database allows no other process.
+    The garbage collector no longer looks at what was imported, and runs less often. Where the writer is a thread of
+    this process, the thread that answers requests waits for it no longer than `SWITCH_SECONDS` at a time.
     """
     gc.collect()
     gc.freeze()

@@ -3,9 +3,10 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from fastapi import Request
 
@@ -27,43 +28,63 @@ class Mailbox:
     """Replies on their way from the thread that writes to the event loop: all of a commit in one wake-up."""
 
     def __init__(self) -> None:
-        self._arrived: deque[Callable[[], None]] = deque()
-        self._ringing = False
+        self._arrived: deque[tuple[PendingReply[Any], Any, BaseException | None]] = deque()
+        self._woken = False
 
-    async def reply(self, future: "Future[Reply]", landed: Callable[[], None] | None = None) -> Reply:
-        """Wait for what the thread that writes replies; `landed` is called then, even if nobody waits any more."""
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[Reply] = loop.create_future()
-
-        def deliver() -> None:
-            if landed is not None:
-                landed()
-            if waiting.done() or future.cancelled():
-                return
-            error = future.exception()
-            if error is None:
-                waiting.set_result(future.result())
-            else:
-                waiting.set_exception(error)
-
-        future.add_done_callback(lambda _: self._put(deliver, loop))
-        try:
-            return await waiting
-        except asyncio.CancelledError:
-            future.cancel()  # what nobody waits for need not be written
-            raise
-
-    def _put(self, deliver: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
-        """From any thread; the first to arrive rings."""
-        self._arrived.append(deliver)
-        if not self._ringing and not loop.is_closed():
-            self._ringing = True
-            loop.call_soon_threadsafe(self._deliver)
+    def put(self, pending: "PendingReply[Any]", reply: Any, error: BaseException | None) -> None:
+        """From any thread; the first reply of a commit wakes the event loop."""
+        self._arrived.append((pending, reply, error))
+        loop = pending.future.get_loop()
+        if not self._woken and not loop.is_closed():
+            self._woken = True
+            with suppress(RuntimeError):  # it has just been closed, and nobody waits any more
+                loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
-        self._ringing = False  # before looking: what comes from now on rings again
+        self._woken = False  # before looking: what comes from now on wakes it again
         while self._arrived:
-            self._arrived.popleft()()
+            pending, reply, error = self._arrived.popleft()
+            pending.arrived(reply, error)
+
+
+class PendingReply(Generic[Reply]):
+    """A reply to be awaited in the event loop: what a store's thread writes to in place of a (slower) `Future`.
+
+    Attributes:
+        future: what to await.
+    """
+
+    __slots__ = ("_landed", "_mailbox", "future")
+
+    def __init__(self, mailbox: Mailbox, landed: Callable[[], None] | None) -> None:
+        self._mailbox, self._landed = mailbox, landed
+        self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Whether somebody still waits."""
+        if self.future.cancelled():
+            self._mailbox.put(self, None, None)
+            return False
+        return True
+
+    def set_result(self, reply: Reply, /) -> None:
+        """The reply is there."""
+        self._mailbox.put(self, reply, None)
+
+    def set_exception(self, error: BaseException, /) -> None:
+        """There will be none."""
+        self._mailbox.put(self, None, error)
+
+    def arrived(self, reply: Any, error: BaseException | None) -> None:
+        """In the event loop: tell whoever waits, and that the request has landed even if nobody does."""
+        if self._landed is not None:
+            self._landed()
+        if self.future.done():  # cancelled meanwhile
+            return
+        if error is None:
+            self.future.set_result(reply)
+        else:
+            self.future.set_exception(error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,10 +138,12 @@ class Service:
                 f"a request with the idempotency key {key!r} is on its way; ask again for its answer",
                 headers={"Retry-After": "1"},
             )
-        future = self.store.submit(trial, command)
+        landed = None if place is None else lambda: self.flights.discard(place)
+        pending: PendingReply[Reply] = PendingReply(self.mailbox, landed)
+        self.store.submit_to(pending, trial, command)
         if place is not None:
             self.flights.add(place)
-        return await self.mailbox.reply(future, None if place is None else lambda: self.flights.discard(place))
+        return await pending.future
 
 
 def service_of(request: Request) -> Service:

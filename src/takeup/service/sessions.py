@@ -19,7 +19,7 @@ from takeup.store import Store
 from takeup.store.schema import sessions
 
 MOST_KNOWN = 10_000
-"""So many sessions are kept in memory."""
+"""How many sessions are kept in memory."""
 
 Result = TypeVar("Result")
 
@@ -110,5 +110,5 @@ def form_token(cookie: str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two secrets are equal; takes as long whether or not."""
+    """Whether two secrets are equal, compared in constant time."""
     return hmac.compare_digest(one.encode(errors="replace"), other.encode(errors="replace"))

@@ -57,7 +57,7 @@ class Settings:
     grace_seconds: int = 30
 
     def __post_init__(self) -> None:
-        """Refuse what would be unsafe or cannot be meant."""
+        """Refuse settings that are unsafe or contradict each other."""
         for one, other, names in (
             (self.tls_cert, self.tls_key, "--tls-cert and --tls-key"),
             (self.anchors, self.anchor_key, "--anchors and --anchor-key"),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache
 from itertools import chain
 from typing import Any, TypeVar
@@ -44,7 +44,9 @@ _ANSWERS = (
     .where(keys.c.trial == bindparam("trial"), keys.c.key.in_(bindparam("some", expanding=True)))
 )
 
-_MOVING = ("implemented", "outcome", "missing_implemented", "missing_outcome", "counted")
+_FLAGS = ("missing_implemented", "missing_outcome", "counted")
+_PLAIN = tuple(each.name for each in fields(Record) if each.name not in _FLAGS)
+_MOVING = ("implemented", "outcome", *_FLAGS)
 _UPDATE_DECISION = (
     update(decisions)
     .where(decisions.c.trial == bindparam("of_trial"), decisions.c.number == bindparam("of_number"))
@@ -113,21 +115,8 @@ def fill(connection: Connection, book: Book, needs: Sequence[Needs], at: int) ->
 
 def record_of(row: Row[Any]) -> Record:
     """A decision."""
-    return Record(
-        number=row.number,
-        unit=row.unit,
-        occasion=row.occasion,
-        context=row.context,
-        proposal=row.proposal,
-        at=row.at,
-        due=row.due,
-        sequence=row.sequence,
-        implemented=row.implemented,
-        outcome=row.outcome,
-        missing_implemented=bool(row.missing_implemented),
-        missing_outcome=bool(row.missing_outcome),
-        counted=bool(row.counted),
-    )
+    flags: dict[str, Any] = {name: bool(getattr(row, name)) for name in _FLAGS}
+    return Record(**{name: getattr(row, name) for name in _PLAIN}, **flags)
 
 
 def save(connection: Connection, book: Book, before: str | None) -> None:
@@ -197,22 +186,8 @@ def decision_number(event: Event) -> int | None:
 
 def record_values(trial: str, record: Record) -> dict[str, Any]:
     """A row of the decisions."""
-    return {
-        "trial": trial,
-        "number": record.number,
-        "unit": record.unit,
-        "occasion": record.occasion,
-        "context": record.context,
-        "proposal": record.proposal,
-        "at": record.at,
-        "due": record.due,
-        "sequence": record.sequence,
-        "implemented": record.implemented,
-        "outcome": record.outcome,
-        "missing_implemented": int(record.missing_implemented),
-        "missing_outcome": int(record.missing_outcome),
-        "counted": int(record.counted),
-    }
+    flags = {name: int(getattr(record, name)) for name in _FLAGS}
+    return {"trial": trial, **{name: getattr(record, name) for name in _PLAIN}, **flags}
 
 
 def rollup_values(trial: str, place: tuple[int, int], row: RollupRow) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from takeup.store.migrate import HEAD, revision
 
 
 def writing_engine(url: str, synchronous: sqlite.Synchronous) -> Engine:
-    """What writes."""
+    """The engine that writes."""
     if url.startswith("postgres"):
         return postgres.writer(url)
     if "://" in url and not url.startswith("sqlite://"):
@@ -25,7 +25,7 @@ def writing_engine(url: str, synchronous: sqlite.Synchronous) -> Engine:
 
 
 def reading_engine(url: str) -> Engine | None:
-    """What reads; None where nothing but the writer may open the database."""
+    """The engine that reads; None where only the writer may open the database."""
     if url.startswith("postgres"):
         return postgres.reader(url)
     return sqlite.reader(sqlite.path_of(url)) if shared(url) else None

@@ -12,7 +12,7 @@ from takeup.store.schema import PENDING, TRIGGERS, decisions, events, evidence, 
 from takeup.trial.book import Book, Record
 
 FETCH = 1_000
-"""So many rows are fetched at a time."""
+"""How many rows are fetched at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def log(
 
 
 def of_unit(connection: Connection, trial: str, unit: str, most: int) -> list[int]:
-    """The numbers of a unit's latest decisions, at most so many."""
+    """The numbers of a unit's latest decisions, at most `most` of them."""
     statement = (
         select(decisions.c.number)
         .where(decisions.c.trial == trial, decisions.c.unit == unit)

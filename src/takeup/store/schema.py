@@ -4,27 +4,37 @@ Values are indices into the trial's space, -1 being UNSEEN; yes is 1 and no is 0
 value; times are microseconds since 1970, UTC.
 """
 
+from typing import Any
+
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, Table, Text, text
+from sqlalchemy.types import TypeEngine
 
 metadata = MetaData()
+
+
+def _columns(kind: type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+    """Columns of one kind that always have a value."""
+    return [Column(name, kind, nullable=False) for name in names]
+
 
 trials = Table(
     "trials",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("spec", Text, nullable=False),
-    Column("secret", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("sequence", BigInteger, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("decisions", BigInteger, nullable=False),
-    Column("version", BigInteger, nullable=False),
-    Column("missing_implemented", BigInteger, nullable=False),
-    Column("missing_outcome", BigInteger, nullable=False),
-    Column("waiting", BigInteger, nullable=False),
-    Column("corrections", BigInteger, nullable=False),
-    Column("fallbacks", BigInteger, nullable=False),
+    *_columns(Text, "spec", "secret", "state"),
+    *_columns(BigInteger, "sequence"),
+    *_columns(Text, "hash"),
+    *_columns(
+        BigInteger,
+        "at",
+        "decisions",
+        "version",
+        "missing_implemented",
+        "missing_outcome",
+        "waiting",
+        "corrections",
+        "fallbacks",
+    ),
     sqlite_with_rowid=False,
 )
 """A row a trial: its head. On PostgreSQL its lock is the trial's lock."""
@@ -34,11 +44,10 @@ events = Table(
     metadata,
     Column("trial", Text, primary_key=True),
     Column("sequence", BigInteger, primary_key=True, autoincrement=False),
-    Column("hash", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("at", BigInteger, nullable=False),
+    *_columns(Text, "hash", "kind"),
+    *_columns(BigInteger, "at"),
     Column("decision", BigInteger),
-    Column("body", Text, nullable=False),
+    *_columns(Text, "body"),
     Index("events_by_decision", "trial", "decision", "sequence"),
     sqlite_with_rowid=False,
 )
@@ -49,18 +58,12 @@ decisions = Table(
     metadata,
     Column("trial", Text, primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("unit", Text, nullable=False),
-    Column("occasion", Text, nullable=False),
-    Column("context", Integer, nullable=False),
-    Column("proposal", Integer, nullable=False),
-    Column("at", BigInteger, nullable=False),
+    *_columns(Text, "unit", "occasion"),
+    *_columns(Integer, "context", "proposal"),
+    *_columns(BigInteger, "at"),
     Column("due", BigInteger),
-    Column("sequence", BigInteger, nullable=False),
-    Column("implemented", Integer, nullable=False),
-    Column("outcome", Integer, nullable=False),
-    Column("missing_implemented", Integer, nullable=False),
-    Column("missing_outcome", Integer, nullable=False),
-    Column("counted", Integer, nullable=False),
+    *_columns(BigInteger, "sequence"),
+    *_columns(Integer, "implemented", "outcome", "missing_implemented", "missing_outcome", "counted"),
     Index("decisions_by_unit", "trial", "unit", "occasion", unique=True),
     sqlite_with_rowid=False,
 )
@@ -81,7 +84,7 @@ evidence = Table(
     Column("proposal", Integer, primary_key=True, autoincrement=False),
     Column("implemented", Integer, primary_key=True, autoincrement=False),
     Column("outcome", Integer, primary_key=True, autoincrement=False),
-    Column("decisions", BigInteger, nullable=False),
+    *_columns(BigInteger, "decisions"),
     CheckConstraint("decisions >= 0", name="evidence_counts"),
     sqlite_with_rowid=False,
 )
@@ -92,8 +95,8 @@ keys = Table(
     metadata,
     Column("trial", Text, primary_key=True),
     Column("key", Text, primary_key=True),
-    Column("request", Text, nullable=False),
-    Column("sequence", BigInteger, nullable=False),
+    *_columns(Text, "request"),
+    *_columns(BigInteger, "sequence"),
     sqlite_with_rowid=False,
 )
 """Idempotency keys: what was asked for under each, and which event answered."""
@@ -104,11 +107,8 @@ rollup = Table(
     Column("trial", Text, primary_key=True),
     Column("first", BigInteger, primary_key=True, autoincrement=False),
     Column("context", Integer, primary_key=True, autoincrement=False),
-    Column("proposed", Text, nullable=False),
-    Column("probability", Text, nullable=False),
-    Column("variance", Text, nullable=False),
-    Column("best", Text, nullable=False),
-    Column("until", BigInteger, nullable=False),
+    *_columns(Text, "proposed", "probability", "variance", "best"),
+    *_columns(BigInteger, "until"),
     sqlite_with_rowid=False,
 )
 """Time series; the lists are JSON."""
@@ -117,11 +117,9 @@ api_keys = Table(
     "api_keys",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("scopes", Text, nullable=False),
+    *_columns(Text, "name", "hash", "scopes"),
     Column("trials", Text),
-    Column("created_at", BigInteger, nullable=False),
+    *_columns(BigInteger, "created_at"),
     Column("created_by", Text),
     Column("revoked_at", BigInteger),
     Column("revoked_by", Text),
@@ -133,9 +131,8 @@ sessions = Table(
     "sessions",
     metadata,
     Column("hash", Text, primary_key=True),
-    Column("key", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
+    *_columns(Text, "key"),
+    *_columns(BigInteger, "created_at", "expires_at"),
     sqlite_with_rowid=False,
 )
 """Who has signed in to the pages, and with which API key."""

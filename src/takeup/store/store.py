@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Connection, exc
 
@@ -24,6 +24,19 @@ BUSY_TASKS = 16
 """After a transaction of at least this many requests there is a rest, unless it was full."""
 
 Result = TypeVar("Result")
+
+
+class Promise(Protocol):
+    """Where a reply goes: a `concurrent.futures.Future`, or something that has these methods of it."""
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """The command is about to run; False where nobody waits for it any more."""
+
+    def set_result(self, reply: Any, /) -> None:
+        """The command has returned this."""
+
+    def set_exception(self, error: BaseException, /) -> None:
+        """The command has raised this."""
 
 
 class Store:
@@ -65,7 +78,7 @@ class Store:
 
     @property
     def writing(self) -> bool:
-        """Whether what is handed in will be taken."""
+        """Whether the thread that writes is running."""
         return self._thread.is_alive()
 
     @property
@@ -78,11 +91,19 @@ class Store:
 
         What `add_done_callback` attaches to the future runs on the thread that writes, and must not wait for it.
         """
-        return self._put(_Submitted((trial, command), Future()))
+        future: Future[Result] = Future()
+        self.submit_to(future, trial, command)
+        return future
+
+    def submit_to(self, promise: Promise, trial: str, command: Command[Any] | Create) -> None:
+        """The same, with a promise of the caller's own."""
+        self._put(_Submitted((trial, command), promise))
 
     def create(self, trial: str, design: Design, secret: Secret, by: str | None = None) -> "Future[str]":
         """A new trial, in draft."""
-        return self._put(_Submitted((trial, Create(design=design, secret=secret, by=by)), Future()))
+        future: Future[str] = Future()
+        self.submit_to(future, trial, Create(design=design, secret=secret, by=by))
+        return future
 
     def read(self, look: Callable[[Connection], Result]) -> Result:
         """What `look` finds in one consistent state of the database; it must not write."""
@@ -104,7 +125,7 @@ class Store:
         return self._between(self.writer.change, change)
 
     def close(self) -> None:
-        """Finish what was handed in, then let go of the database.
+        """Finish what was handed in, then close the database.
 
         Readers first: the last connection folds SQLite's write-ahead log into the file, if it may write.
         """
@@ -127,14 +148,15 @@ class Store:
     def _between(
         self, go: Callable[[Callable[[Connection], Result]], Result], work: Callable[[Connection], Result]
     ) -> "Future[Result]":
-        return self._put(_Between(lambda: go(work), Future()))
+        other = _Between(lambda: go(work), Future())
+        self._put(other)
+        return other.future
 
-    def _put(self, item: "_Submitted | _Between") -> "Future[Any]":
-        """Queue something; nothing comes after the end, where nobody would take it."""
+    def _put(self, item: "_Submitted | _Between") -> None:
+        """Queue something, unless the store is closed and nobody would take it."""
         with self._lock:
             self._check_open()
             self._queue.put(item)
-        return item.future
 
     def _check_open(self) -> None:
         if self._closed:
@@ -147,9 +169,9 @@ class Store:
                 replies = self.writer.run([each.task for each in submitted])
                 for each, (reply, error) in zip(submitted, replies, strict=True):
                     if error is None:
-                        each.future.set_result(reply)
+                        each.promise.set_result(reply)
                     else:
-                        each.future.set_exception(error)
+                        each.promise.set_exception(error)
             for other in others:
                 other.run()
             if stop:
@@ -158,7 +180,7 @@ class Store:
                 self.writer.rest()
 
     def _next(self) -> "tuple[list[_Submitted], list[_Between], bool]":
-        """Whatever has been handed in, and whether that is the end; waits where there is nothing."""
+        """All that is queued, at least one item, and whether the store was closed after it."""
         submitted: list[_Submitted] = []
         others: list[_Between] = []
         item = self._queue.get()
@@ -167,7 +189,7 @@ class Store:
                 return submitted, others, True
             if isinstance(item, _Between):
                 others.append(item)
-            elif item.future.set_running_or_notify_cancel():
+            elif item.promise.set_running_or_notify_cancel():
                 submitted.append(item)
             if len(submitted) == MOST_TASKS:
                 return submitted, others, False
@@ -181,7 +203,7 @@ class _Submitted(NamedTuple):
     """A command that waits for a transaction."""
 
     task: Task
-    future: "Future[Any]"
+    promise: Promise
 
 
 class _Between(NamedTuple):

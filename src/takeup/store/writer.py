@@ -24,7 +24,7 @@ from takeup.trial.steering import created_event
 LOG = logging.getLogger("takeup.store")
 
 REST_SECONDS = 0.015
-"""How long a rest lasts: a transaction costs more than the requests in it, and more of them then share the next one."""
+"""How long a rest lasts. A transaction costs more than the requests in it: after a rest more of them share the next."""
 
 MOST_BOOKS = 64
 """How many trials are kept in memory between transactions."""
@@ -33,13 +33,13 @@ Result = TypeVar("Result")
 
 
 class Witness(Protocol):
-    """Who is told of every head that was committed, before anybody gets a reply."""
+    """What is told of every head that was committed, before anybody gets a reply."""
 
     def saw(self, book: Book) -> None:
         """A trial has this head now."""
 
     def close(self) -> None:
-        """There is nothing more to see."""
+        """The writer is closed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +69,10 @@ class Writes(Protocol):
         """Run `change` in a transaction of its own, for tables that are no part of any trial."""
 
     def rest(self) -> None:
-        """Spend the time until the next transaction, when many requests come."""
+        """Pause before the next transaction, so that more requests share it."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
 
 
 def now() -> int:
@@ -139,7 +139,7 @@ class Writer:
         return self._transact(look, commit=False)
 
     def rest(self) -> None:
-        """Work out what the next decisions will most likely need; what is left of the time, sleep."""
+        """Compute what the next decisions will most likely need, and sleep for the rest of the pause."""
         until = time.perf_counter() + REST_SECONDS
         expected, self._expected = self._expected, []
         try:
@@ -152,7 +152,7 @@ class Writer:
             time.sleep(left)
 
     def close(self) -> None:
-        """Let go of the database; the witness has seen everything."""
+        """Close the database and the witness."""
         if self._witness is not None:
             self._witness.close()
         self.engine.dispose()
@@ -277,7 +277,7 @@ class _Group:
             books.save(connection, self.books[trial], self.before[trial])
 
     def expected(self) -> Iterator[tuple[Book, int]]:
-        """The contexts in which decisions were made, and most likely will be: where another writes too, none."""
+        """The contexts of the next decisions, most likely: those of the last, in trials that nobody else writes to."""
         for trial in sorted(self.alone):
             book = self.books[trial]
             for context in sorted({book.changes.records[number].context for number in book.changes.created}):

@@ -46,7 +46,7 @@ class WriterProcess:
         return None if self._process is None else self._process.pid
 
     def run(self, tasks: Sequence[Task]) -> list[Reply]:
-        """Have the commands run."""
+        """Run commands there."""
         try:
             replies: list[Reply] = self._ask("run", tasks)
         except StoreError as error:
@@ -56,20 +56,20 @@ class WriterProcess:
         return replies
 
     def change(self, change: Callable[[Connection], Result]) -> Result:
-        """Have `change` run; it and what it returns can be pickled."""
+        """Run `change` there; it and what it returns can be pickled."""
         ((reply, error),) = self._ask("change", change)
         if error is not None:
             raise error
         return reply  # type: ignore[no-any-return]  # a pipe cannot say what comes out of it
 
     def rest(self) -> None:
-        """Wait until it has rested; one that has died rests."""
+        """Wait until it has rested, if it is alive."""
         if self._process is not None:
             with suppress(StoreError):
                 self._exchange(self._process, ("rest", None))
 
     def close(self) -> None:
-        """Let it finish."""
+        """End the process, after what it is doing."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -82,7 +82,7 @@ class WriterProcess:
             LOG.error("the process that writes (%d) ended with %d", process.pid, process.returncode)
 
     def _ask(self, what: str, content: object) -> Any:
-        """What it answers; where it had died before it was asked, another one is."""
+        """Send a request and return the answer; where the process has died before, start another one first."""
         if self._process is not None and self._process.poll() is not None:
             self._bury(self._process)
         if self._process is None:
@@ -118,7 +118,7 @@ class WriterProcess:
             raise StoreError("the process that writes has ended; ask again under the same idempotency key") from error
 
     def _bury(self, process: subprocess.Popen[bytes]) -> None:
-        """Let go of a process that has died."""
+        """Clean up after a process that has died."""
         self._process = None
         process.kill()
         for pipe in (process.stdin, process.stdout):

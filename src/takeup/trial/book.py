@@ -90,7 +90,7 @@ class Record:
 
 @dataclass(slots=True)
 class StatusCounts:
-    """Counts of decisions that the evidence does not show: a status is not a cell.
+    """Counts that the table of evidence does not show.
 
     Attributes:
         missing_implemented: whose implemented action was declared missing.
@@ -289,6 +289,6 @@ class Book:
 
 
 def blank(design: Design) -> IntArray:
-    """No evidence, and an array that may be written to."""
+    """An empty table of evidence that may be written to."""
     x, z, a, y = design.space.shape
     return np.zeros((x, z, a + 1, y + 1), dtype=np.int64)

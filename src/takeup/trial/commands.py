@@ -109,7 +109,7 @@ class KeyedCommand(Generic[Reply]):
         raise NotImplementedError
 
     def _answer(self, book: Book, event: KeyedEvent, sequence: int) -> Reply:
-        """The reply that an event of the log was the reason for."""
+        """The reply that was given with this event."""
         raise NotImplementedError
 
     def _stamp(self, at: int) -> Stamp:

@@ -17,7 +17,7 @@ STATES: Mapping[str, tuple[str, ...]] = {
     "paused": ("running", "stopped"),
     "stopped": (),
 }
-"""Where each state can lead."""
+"""The states that each state can change to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

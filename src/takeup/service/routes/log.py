@@ -29,7 +29,7 @@ MEDIA: dict[Format, str] = {
     "jsonl": "application/jsonl",
 }
 LONG = 5_000
-"""From so many events on, an long_job gets a process of its own, whose start alone takes a second."""
+"""From this many events on, a long job gets a process of its own, whose start alone takes a second."""
 
 _AUDIT = TypeAdapter(Audit)
 _READERS: dict[str, Any] = needs("read-blinded", "read-unblinded", problems=("not-found",))
@@ -93,7 +93,7 @@ async def export(
 
 
 async def exported(service: Service, trial: str, kind: Format, *, blinded: bool) -> Response:
-    """All decisions as a file that is gone once it was sent; by another process where there are many."""
+    """All decisions as a temporary file; written by another process where there are many."""
     folder = tempfile.TemporaryDirectory(prefix="takeup-export-")
     file = Path(folder.name) / f"{trial}.{kind}"
     long_job = LongJob(
@@ -149,7 +149,7 @@ async def audited(service: Service, trial: str) -> Audit:
 
 
 class _Passing(FileResponse):
-    """A file that is gone once it was sent, or could not be."""
+    """A temporary file, deleted once it was sent or could not be."""
 
     def __init__(self, file: Path, folder: "tempfile.TemporaryDirectory[str]", media: str) -> None:
         super().__init__(file, media_type=media, filename=file.name, headers={"Accept-Ranges": "none"})
@@ -169,7 +169,7 @@ async def _events(service: Service, trial: str) -> int:
 
 
 async def _long(service: Service, trial: str) -> bool:
-    """Whether an long_job in this trial is better done by another process, and can be."""
+    """Whether a long job in this trial is better done by another process, and can be."""
     return await _events(service, trial) >= LONG and shared(service.store.url)
 
 
