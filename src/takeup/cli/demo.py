@@ -67,21 +67,9 @@ def demo(
     typer.echo(ABOUT)
     typer.echo(_live(database, seed))
     typer.echo(BEFORE.format(runs=replications))
-<<<<<<< HEAD
     found = _simulated(replications, seed)
     Console().print(document.rich(table2.table(found)))
     agree, total = found.agreeing()
-    more = command("paper", "table2")
-    typer.echo(
-        f"{agree} of {total} figures agree with the paper (\N{CHECK MARK}): within four standard errors of both sides."
-    )
-    typer.echo(f"With few runs one or two may miss by chance; `{more}` makes 500 of each.\n")
-    typer.echo("To look at the live trial in a browser, run this and open the address that it prints:\n")
-    typer.echo(f"    {command('serve', '--database', database)}")
-=======
-    cells = _simulated(replications, seed)
-    Console().print(document.rich(table2.table(cells)))
-    agree, total = contextual.agreeing(cells)
     typer.echo(f"""\
 {agree} of {total} figures agree with the paper: within four standard errors of both sides.
 With few runs one or two may miss by chance; `{command("paper", "table2")}` makes 500 of each.
@@ -89,7 +77,6 @@ With few runs one or two may miss by chance; `{command("paper", "table2")}` make
 To look at the live trial in a browser, run this and open the address that it prints:
 
     {command("serve", "--database", database)}""")
->>>>>>> repairs
 
 
 def _simulated(replications: int, seed: int) -> contextual.Table2Result:
