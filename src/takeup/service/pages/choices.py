@@ -13,6 +13,7 @@ from takeup.policies.registry import policy_of, registered, variants
 from takeup.space import Space
 
 USUAL = "TS"
+"""What a new form begins with; it comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
         for policy, variant in variants()
         if policy.live
     ]
-    return {each.name: each for each in sorted(found, key=lambda each: not each.common)}
+    return {each.name: each for each in sorted(found, key=lambda each: (not each.common, each.name != USUAL))}
 
 
 @cache
