@@ -7,12 +7,11 @@ from fastapi.responses import StreamingResponse
 from markupsafe import Markup
 
 from takeup.errors import InputError
-from takeup.service.models import AuditShown
 from takeup.service.pages.live_updates import LiveUpdates, news
 from takeup.service.pages.page import CONTENT_POLICY, READERS, Pages, Visit
 from takeup.service.pages.render.cache import Kind, RenderCache
 from takeup.service.pages.render.process import Rendered
-from takeup.service.routes.log import audited
+from takeup.service.routes.log import AuditShown, audited
 from takeup.store import reading
 from takeup.trial import Design, Move
 

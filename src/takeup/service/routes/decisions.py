@@ -1,15 +1,56 @@
 """Asking for decisions."""
 
+from typing import Annotated
+
 from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
 
 from takeup.service.auth import needs
 from takeup.service.fast_routes import FastRoute
-from takeup.service.models import Decisions, FallbackMade, IdempotencyKey, TrialId, UnitAsked, UnitsAsked
+from takeup.service.models import IdempotencyKey, Label, Name, Strict, TrialId
 from takeup.service.service import caller_of, service_of
-from takeup.trial import Decide, DecideMany, Decision, Fallback
+from takeup.trial import Ask, Decide, DecideMany, Decision, Fallback
+from takeup.trial.commands import MOST_BATCH
 
 router = APIRouter(route_class=FastRoute, tags=["decisions"])
 _PROBLEMS = ("not-found", "conflict", "in-flight", "state", "reused-key")
+
+
+class UnitAsked(Strict):
+    """A unit that needs a decision.
+
+    Attributes:
+        unit: who it is for.
+        context: which of the trial's contexts the unit is in; may be left out where there is one.
+        occasion: which of the unit's decisions, where a unit has many.
+    """
+
+    unit: Name
+    context: Label | None = None
+    occasion: Name | None = None
+
+    @property
+    def ask(self) -> Ask:
+        """As a trial takes it."""
+        return Ask(unit=self.unit, context=self.context, occasion=self.occasion)
+
+
+class UnitsAsked(Strict):
+    """Units that need decisions, which all see the same evidence."""
+
+    units: Annotated[list[UnitAsked], Field(min_length=1, max_length=MOST_BATCH)]
+
+
+class Decisions(BaseModel):
+    """Decisions, in the order of the units."""
+
+    decisions: tuple[Decision, ...]
+
+
+class FallbackMade(UnitAsked):
+    """A proposal that a client drew from the trial's fallback probabilities."""
+
+    proposal: Label
 
 
 @router.post("/trials/{trial}/decisions", **needs("decide", problems=_PROBLEMS, body=True))

@@ -1,19 +1,28 @@
 """Is it there, is it ready, how is it doing?"""
 
+from typing import Literal
+
 from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
 from sqlalchemy import literal, select
 
 from takeup.errors import StoreError
 from takeup.service.auth import KeyRoute, needs, open_to_all
 from takeup.service.keys import SCOPES
 from takeup.service.metrics import MEDIA
-from takeup.service.models import Health
 from takeup.service.service import service_of
 from takeup.version import __version__
 
 router = APIRouter(route_class=KeyRoute, tags=["health"])
 _METRICS = needs(*SCOPES)
 _TEXT = {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+
+
+class Health(BaseModel):
+    """That the service is there."""
+
+    status: Literal["ok"] = "ok"
+    version: str
 
 
 @router.get("/health", **open_to_all())

@@ -3,15 +3,60 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
+from pydantic import BaseModel, ConfigDict, Field
 
 from takeup.errors import NotFoundError
 from takeup.service import keys
 from takeup.service.auth import KeyRoute, needs
-from takeup.service.models import KeyAsked, KeyList, KeyMade, KeyShown
+from takeup.service.keys import MOST_NAME, MOST_TRIALS, Scope
+from takeup.service.models import IDENTIFIER, Strict
 from takeup.service.problem import Refused
 from takeup.service.service import caller_of, service_of
 
 router = APIRouter(route_class=KeyRoute, tags=["keys"])
+
+
+class KeyAsked(Strict):
+    """A key to make.
+
+    Attributes:
+        name: whose it is.
+        scopes: what it may do.
+        trials: in which trials; in all where left out.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=MOST_NAME)]
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=6)]
+    trials: (
+        Annotated[list[Annotated[str, Field(pattern=IDENTIFIER)]], Field(min_length=1, max_length=MOST_TRIALS)] | None
+    ) = None
+
+
+class KeyShown(BaseModel):
+    """A key, without its text."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    name: str
+    scopes: tuple[Scope, ...]
+    trials: tuple[str, ...] | None
+    created_at: int
+    created_by: str | None
+    revoked_at: int | None
+    revoked_by: str | None
+
+
+class KeyMade(KeyShown):
+    """A new key; `key` is its text, which is shown this once."""
+
+    key: str
+
+
+class KeyList(BaseModel):
+    """Keys, the revoked ones too."""
+
+    keys: tuple[KeyShown, ...]
 
 
 @router.post("/keys", status_code=201, **needs("admin", body=True))

@@ -2,19 +2,20 @@
 
 import json
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, Response
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from starlette.types import Receive, Scope, Send
 
 from takeup.live import Audit, Trial
 from takeup.live.export import Format
 from takeup.live.long_jobs import LongJob
 from takeup.service.auth import KeyRoute, needs
-from takeup.service.models import AuditShown, EventPage, EventShown, TrialId
+from takeup.service.models import TrialId
 from takeup.service.problem import Refused
 from takeup.service.service import Service, service_of, unblinded
 from takeup.store import shared
@@ -33,6 +34,79 @@ LONG = 5_000
 
 _AUDIT = TypeAdapter(Audit)
 _READERS: dict[str, Any] = needs("read-blinded", "read-unblinded", problems=("not-found",))
+
+
+class EventShown(BaseModel):
+    """An event of the log.
+
+    Attributes:
+        sequence: its place.
+        kind: what kind of event.
+        at: when it happened.
+        decision: the one decision that it is about.
+        hash: covers it and all before it; withheld from blinded readers, who could test guesses against it.
+        event: all that it says; withheld from blinded readers.
+    """
+
+    sequence: int
+    kind: str
+    at: int
+    decision: int | None
+    hash: str | None
+    event: dict[str, Any] | None
+
+
+class EventPage(BaseModel):
+    """A part of the log; `next` is the `after` of the next page, None at the end."""
+
+    events: tuple[EventShown, ...]
+    next: int | None
+
+
+class AuditShown(BaseModel):
+    """What an audit found.
+
+    Attributes:
+        trial: the trial's identifier.
+        passed: whether no difference was found.
+        where: where the first difference is.
+        expected: what follows from the log up to there; withheld from blinded readers.
+        found: what is there; withheld from blinded readers.
+        events: how many events were read.
+        decisions: how many of them are decisions.
+        rederived: decisions that were derived again, with their probabilities, and came out the same.
+        other_software: decisions that another version made, by version: they are checked, but not derived again.
+        fallbacks: decisions that clients drew by themselves.
+        anchors: how many signed anchors were compared; None where there are none.
+        unanchored: how many events follow the last anchor; None where there are none.
+    """
+
+    trial: str
+    passed: bool
+    where: str | None
+    expected: str | None
+    found: str | None
+    events: int
+    decisions: int
+    rederived: int
+    other_software: dict[str, int]
+    fallbacks: int
+    anchors: int | None
+    unanchored: int | None
+
+    @classmethod
+    def of(cls, audit: Audit, *, blinded: bool) -> "AuditShown":
+        """The findings, for a reader."""
+        values, difference = asdict(audit), audit.difference
+        del values["difference"]
+        shown = None if blinded else difference
+        return cls(
+            **values,
+            passed=audit.passed,
+            where=None if difference is None else difference.where,
+            expected=None if shown is None else shown.expected,
+            found=None if shown is None else shown.found,
+        )
 
 
 @router.get("/trials/{trial}/events", **_READERS)

@@ -1,19 +1,64 @@
 """Reporting what became of decisions."""
 
 import asyncio
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field, StrictInt
 
 from takeup.errors import ConflictError, ReusedKeyError, TakeupError
 from takeup.service.auth import needs
 from takeup.service.fast_routes import FastRoute
-from takeup.service.models import IdempotencyKey, ReportMade, ReportResult, ReportResults, ReportsMade, TrialId
-from takeup.service.problem import Refused, refused
+from takeup.service.models import IdempotencyKey, Label, Name, Strict, TrialId
+from takeup.service.problem import Problem, Refused, refused
 from takeup.service.service import caller_of, service_of, unblinded
 from takeup.trial import Receipt, Report
+from takeup.trial.commands import MOST_BATCH, MOST_REASON
+from takeup.trial.reporting import MOST_NUMBER
 
 router = APIRouter(route_class=FastRoute, tags=["reports"])
 _PROBLEMS = ("not-found", "conflict", "in-flight", "reused-key")
+
+
+class ReportMade(Strict):
+    """What became of a decision.
+
+    Attributes:
+        decision: the decision's number; or else `unit` and `occasion` say which.
+        unit: whose decision it is.
+        occasion: which of the unit's.
+        implemented: a, the action.
+        outcome: y, the outcome level.
+        missing: what will never be known.
+        reason: why, where something that was reported before is corrected.
+    """
+
+    decision: Annotated[StrictInt, Field(ge=1, le=MOST_NUMBER)] | None = None
+    unit: Name | None = None
+    occasion: Name | None = None
+    implemented: Label | None = None
+    outcome: Label | None = None
+    missing: Annotated[tuple[Literal["implemented", "outcome"], ...], Field(max_length=2)] = ()
+    reason: Annotated[str, Field(min_length=1, max_length=MOST_REASON)] | None = None
+
+
+class ReportsMade(Strict):
+    """Reports, each of which stands for itself."""
+
+    reports: Annotated[list[ReportMade], Field(min_length=1, max_length=MOST_BATCH)]
+
+
+class ReportResult(BaseModel):
+    """What became of a report: a receipt or a problem."""
+
+    receipt: Receipt | None = None
+    problem: Problem | None = None
+
+
+class ReportResults(BaseModel):
+    """What became of each report, in their order."""
+
+    results: tuple[ReportResult, ...]
 
 
 @router.post("/trials/{trial}/reports", **needs("report", problems=_PROBLEMS, body=True))

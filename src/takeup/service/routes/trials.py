@@ -1,20 +1,22 @@
 """Trials: created, looked at, changed while they are drafts, started, paused and stopped."""
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from takeup.live import Trial
 from takeup.service.auth import KeyRoute, media_type, needs
 from takeup.service.body import parse_json, parse_toml
 from takeup.service.keys import SCOPES
-from takeup.service.models import IDENTIFIER, StateAsked, TrialId, TrialLine, TrialList, TrialShown
+from takeup.service.models import IDENTIFIER, Strict, TrialId
 from takeup.service.problem import Refused
 from takeup.service.service import caller_of, service_of
 from takeup.store import reading
 from takeup.trial import Design, Move
+from takeup.trial.commands import MOST_REASON
 
 router = APIRouter(route_class=KeyRoute, tags=["trials"])
 TOML = "application/toml"
@@ -23,6 +25,42 @@ SPECS: dict[str, Any] = {
     TOML: {"schema": {"type": "string"}},
 }
 _BODY: dict[str, Any] = {"body": True, "requestBody": {"required": True, "content": SPECS}}
+
+
+class StateAsked(Strict):
+    """The state that a trial shall have."""
+
+    state: Literal["running", "paused", "stopped"]
+    reason: Annotated[str, Field(min_length=1, max_length=MOST_REASON)] | None = None
+
+
+class TrialLine(BaseModel):
+    """A trial in a list."""
+
+    trial: str
+    name: str
+    state: str
+
+
+class TrialList(BaseModel):
+    """The trials that a key is valid in."""
+
+    trials: tuple[TrialLine, ...]
+
+
+class TrialShown(TrialLine):
+    """A trial as it was designed.
+
+    Attributes:
+        trial: its identifier.
+        name: what people call it.
+        state: draft, running, paused or stopped.
+        spec: with every default filled in; the seed is never part of it.
+        fallback: the probabilities that a client draws from when the service cannot be reached.
+    """
+
+    spec: dict[str, Any]
+    fallback: dict[str, float]
 
 
 @router.post("/trials", status_code=201, **needs("design", problems=("conflict",), **_BODY))

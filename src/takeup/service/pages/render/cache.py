@@ -9,10 +9,10 @@ from typing import Literal
 
 from takeup.errors import NotFoundError
 from takeup.live import progress_in
-from takeup.service.models import AuditShown
 from takeup.service.pages import sentences
 from takeup.service.pages.render.process import Brief, Rendered, RenderError, RenderProcess, RenderTask
 from takeup.service.pages.templates import render
+from takeup.service.routes.log import AuditShown
 from takeup.service.service import Service
 from takeup.store import reading, shared
 from takeup.trial.secret import Secret
