@@ -62,7 +62,6 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
     return {each.name: each for each in sorted(found, key=lambda each: (not each.common, each.name != USUAL))}
 
 
-@cache
 def suited(space: Space) -> Mapping[str, PolicyChoice]:
     """The policies that work in this space, and fast enough for somebody who waits."""
     found = {}
