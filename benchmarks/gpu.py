@@ -12,9 +12,9 @@ import numpy as np
 from scipy import stats
 
 import workloads
-from takeup import TS, Environment, Reporting, TSCheck, TSLat, TSObs, Uniform, WarmTSLat, World, stream
+from takeup import TS, Environment, Reporting, TSCheck, TSLat, TSObs, Uniform, WarmTSLat, World, simulate, stream
 from takeup.policies import Policy
-from takeup.simulation.kernels import cpu, gpu
+from takeup.simulation.kernels import gpu
 
 
 def agreement(seed: int) -> list[dict[str, Any]]:
@@ -44,12 +44,12 @@ def agreement(seed: int) -> list[dict[str, Any]]:
     ]
     rows = []
     for name, truth, policy, reporting in cases:
-        horizon, runs = (100 if "TS-Lat" in policy.name else 500), range(1000)
-        one = gpu.run([truth], policy, horizon, runs, seed, reporting=reporting)
-        same = cpu.run([truth], policy, horizon, runs, seed, reporting=reporting)
-        other = cpu.run([truth], policy, horizon, runs, seed + 1, reporting=reporting)
-        identical = float((one.pulls == same.pulls).all(axis=(0, 2, 3)).mean())
-        p = float(stats.ks_2samp(one.regret[0, :, -1], other.regret[0, :, -1]).pvalue)
+        horizon = 100 if "TS-Lat" in policy.name else 500
+        one = simulate(truth, policy, horizon, 1000, seed, engine="gpu", reporting=reporting)
+        same = simulate(truth, policy, horizon, 1000, seed, engine="cpu", reporting=reporting)
+        other = simulate(truth, policy, horizon, 1000, seed + 1, engine="cpu", reporting=reporting)
+        identical = float((one.pulls == same.pulls).all(axis=(0, 1, 3, 4)).mean())
+        p = float(stats.ks_2samp(one.regret[0, 0, :, -1], other.regret[0, 0, :, -1]).pvalue)
         rows.append({"case": name, "policy": policy.name, "identical": identical, "ks_p": p})
         print(rows[-1], flush=True)
     return rows
@@ -66,12 +66,12 @@ def speed(replications: int) -> list[dict[str, Any]]:
         ("w2", WarmTSLat(), 2_000, Reporting(compliance=0)),
     ):
         truth = workloads.environment(name)
-        gpu.run([truth], policy, 50, range(256), reporting=reporting)
-        gpu.run([truth], policy, 50, range(replications), reporting=reporting)
+        simulate(truth, policy, 50, 256, engine="gpu", reporting=reporting)
+        simulate(truth, policy, 50, replications, engine="gpu", reporting=reporting)
         times = []
         for seed in range(2):
             began = time.perf_counter()
-            gpu.run([truth], policy, horizon, range(replications), seed, reporting=reporting)
+            simulate(truth, policy, horizon, replications, seed, engine="gpu", reporting=reporting)
             times.append(time.perf_counter() - began)
         rate = replications * horizon / min(times)
         rows.append({"workload": name, "policy": policy.name, "horizon": horizon, "seconds": times, "rate": rate})

@@ -1,12 +1,16 @@
 """What several test files share."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 import servers
 from requirements import absent
+
+if TYPE_CHECKING:
+    import asgi
 
 settings.register_profile("the same for all", derandomize=True, deadline=None)
 settings.load_profile("the same for all")
@@ -30,3 +34,24 @@ def database(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[str]:
         server: servers.Server = request.getfixturevalue("postgres")
         with server.database() as url:
             yield url
+
+
+@pytest.fixture(scope="module")
+def api() -> "Iterator[asgi.Api]":
+    """A service on a database in memory."""
+    import asgi  # the whole service, which few tests need
+
+    with asgi.api() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared_trial(api: "asgi.Api") -> str:
+    """A running trial of this service with one decision."""
+    from asgi import SPEC
+
+    key = api.key("design", "decide")
+    api.request("POST", "/trials?trial=shared", SPEC, key)
+    api.request("PUT", "/trials/shared/state", {"state": "running"}, key)
+    assert api.request("POST", "/trials/shared/decisions", {"unit": "z", "context": "evening"}, key).status == 200
+    return "shared"

@@ -84,7 +84,7 @@ def stored(server: Served, name: str) -> Trial:
 def test_a_trial_at_a_distance(client: Client, server: Served, tmp_path: Path) -> None:
     name = client.create(SPEC, trial="distant")
     assert {"trial": "distant", "name": "Far away", "state": "draft"} in client.trials()
-    trial = RemoteTrial(client, name)
+    trial = RemoteTrial(client, name, deadline=30)
     trial.amend({**SPEC, "burn_in": 1})
     assert trial.show()["spec"]["burn_in"] == 1
     assert trial.start() == "running"
@@ -112,7 +112,7 @@ def test_a_trial_at_a_distance(client: Client, server: Served, tmp_path: Path) -
 
 
 def test_refusals_are_the_errors_that_they_are_without_http(client: Client, name: str, line: Proxy) -> None:
-    trial = RemoteTrial(client, name)
+    trial = RemoteTrial(client, name, deadline=30)
     trial.decide("ann", "old", key="k")
     stranger = Client(line.url, "takeup_x")
     refusals: list[tuple[type[TakeupError], str, Callable[[], object]]] = [
@@ -271,7 +271,7 @@ def test_one_refusal_does_not_keep_the_others_in_the_spool(
     trial.decide("ann", "old")
     trial.decide("bob", "old")
     line.mode = "pass"
-    RemoteTrial(client, name).decide("ann", "young")  # somebody else knew better
+    RemoteTrial(client, name, deadline=30).decide("ann", "young")  # somebody else knew better
     with pytest.raises(ConflictError, match="made in context 'young'"):
         trial.flush()
     assert [each.unit for each in trial.waiting()] == ["ann"]

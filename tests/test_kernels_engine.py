@@ -12,7 +12,6 @@ from kernel_runs import laid_out, run_cpu
 from takeup import (
     TS,
     Environment,
-    InputError,
     Policy,
     Reporting,
     TSObs,
@@ -147,11 +146,6 @@ class Own(Uniform):
 def test_what_has_no_kernel_is_refused() -> None:
     with pytest.raises(UnsuitableError, match="no kernel"):
         simulate(TRUTH, Own(), 10, 3, engine="cpu")
-
-
-def test_what_is_beyond_32_bits_is_refused() -> None:
-    with pytest.raises(InputError, match="at most 2147483647"):
-        simulate(TRUTH, Uniform(), 10, range(2**31 - 4, 2**31), engine="cpu")
 
 
 def test_a_simulation_is_laid_out_once_for_all_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,12 +20,6 @@ from takeup.service.pages.choices import choices
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.trial import Design
 from takeup.trial.spec import TrialSpec
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[asgi.Api]:
-    with asgi.api() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +106,7 @@ def test_errors_speak_as_the_form_does(api: asgi.Api, boss: Visitor) -> None:
         ("/app/new", choose(floor="70"), "2 proposals cannot all have so much: at most 50 %."),
         ("/app/new", choose(ceiling="30"), "2 proposals cannot all have so little: at least 50 %."),
         ("/app/new", choose(probability_best="100"), "Expected: a number above 50 and below 100."),
+        ("/app/new", choose(name="x" * 201), "Expected: at most 200 characters."),
         ("/app/new", {**choose(name="x"), "trial": "No Such", "do": "save"}, "Expected: "),
         (f"/app/trials/{trial.id}/decide", {"unit": "b"}, "Expected: one of morning, evening."),
         (f"/app/trials/{trial.id}/report", {"unit": "a"}, "Expected: what was done, what came of it, or that it will"),
@@ -146,6 +140,9 @@ def test_a_spec_can_be_pasted(api: asgi.Api, boss: Visitor, language: str) -> No
         reply = boss.post("/app/new", {"by": "paste", "text": wrong, "do": "save"})
         assert reply.status == 422
         assert "text-wrong" in harmless(reply).ids
+    unknown = boss.post("/app/new", {"by": "paste", "text": toml.replace("draws", "drews")})
+    assert "one of the keys name, " in harmless(unknown).text
+    assert "did you mean draws?" in harmless(unknown).text
 
 
 def test_a_name_that_is_taken_and_a_key_of_few_trials(api: asgi.Api, boss: Visitor) -> None:

@@ -7,12 +7,11 @@ import pytest
 
 import asgi
 from hostile import FEW, texts
-from page_visitor import Parsed, Visitor, choose, harmless
+from page_visitor import TRY, Parsed, Visitor, choose, harmless
 from takeup.live import Trial
 from takeup.service.keys import SCOPES
 
 TEXTS = texts()
-TRY = {"follow_usual": "90", "follow_new": "60", "well_usual": "40", "well_new": "60", "unlike": "0"}
 SPEC_FIELDS = (
     *("name", "trial", "description", "proposals", "contexts", "implemented", "intended"),
     *("outcome-0", "utility-0", "outcome-2", "utility-2"),

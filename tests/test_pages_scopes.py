@@ -1,18 +1,15 @@
 """Every page with every scope: exactly those that are specified are let in, and no form works without its token."""
 
-from collections.abc import Iterator
-
 import pytest
 
 import asgi
-from page_visitor import Visitor, choose, harmless
+from page_visitor import TRY, Visitor, choose, harmless
 from takeup.service import pages
 from takeup.service.keys import SCOPES
 
 ALL: set[str] = set(SCOPES)
 READ: set[str] = {"read-blinded", "read-unblinded"}
 NOBODY: set[str] = set()
-TRY = {"follow_usual": "90", "follow_new": "60", "well_usual": "40", "well_new": "60", "unlike": "0"}
 PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
     ("GET", "/"): (NOBODY, {}),
     ("GET", "/app"): (ALL, {}),
@@ -43,25 +40,10 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
 """Who may see each page, and what a form of it may send. A new page has its line here."""
 
 STREAM = "/app/trials/{trial}/stream"
-"""Has no end for those who may listen; tests/test_pages_served.py does."""
+"""Has no end for those who may listen; tests/test_pages_render.py does."""
 
 SENT = [place for place in PAGES if place[0] == "POST"]
 OF_A_TRIAL = [place for place in PAGES if "{trial}" in place[1]]
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[asgi.Api]:
-    with asgi.api() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def trial(api: asgi.Api) -> str:
-    key = api.key("design", "decide")
-    api.request("POST", "/trials?trial=shared", asgi.SPEC, key)
-    api.request("PUT", "/trials/shared/state", {"state": "running"}, key)
-    assert api.request("POST", "/trials/shared/decisions", {"unit": "z", "context": "evening"}, key).status == 200
-    return "shared"
 
 
 def place_of(path: str, trial: str = "shared") -> str:
@@ -79,11 +61,11 @@ def test_every_page_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_the_scopes_let_in_whom_they_should(api: asgi.Api, trial: str, scope: str) -> None:
+def test_the_scopes_let_in_whom_they_should(api: asgi.Api, shared_trial: str, scope: str) -> None:
     for (method, path), (scopes, fields) in PAGES.items():
         if path == STREAM and scope in scopes:
             continue
-        visitor, where = Visitor(api, scope), place_of(path, trial)
+        visitor, where = Visitor(api, scope), place_of(path, shared_trial)
         reply = visitor.get(where) if method == "GET" else visitor.post(where, fields)
         if path == "/app/sign-in" and method == "POST":
             assert reply.status == 401
@@ -95,12 +77,12 @@ def test_the_scopes_let_in_whom_they_should(api: asgi.Api, trial: str, scope: st
             assert scope in harmless(reply).text
 
 
-def test_who_has_not_signed_in_is_sent_to_do_so(api: asgi.Api, trial: str) -> None:
+def test_who_has_not_signed_in_is_sent_to_do_so(api: asgi.Api, shared_trial: str) -> None:
     for (method, path), (scopes, _) in PAGES.items():
         if not scopes:
             continue
         for headers in ({}, {"cookie": "takeup="}, {"cookie": "takeup=made-up"}, {"cookie": "takeup=\xff"}):
-            reply = api.request(method, place_of(path, trial), headers=headers)
+            reply = api.request(method, place_of(path, shared_trial), headers=headers)
             if method == "GET":
                 assert reply.status == 303
                 assert reply.headers["location"].startswith("/app/sign-in")
@@ -109,21 +91,21 @@ def test_who_has_not_signed_in_is_sent_to_do_so(api: asgi.Api, trial: str) -> No
 
 
 @pytest.mark.parametrize(("method", "path"), SENT)
-def test_no_form_works_without_its_own_token(api: asgi.Api, trial: str, method: str, path: str) -> None:
+def test_no_form_works_without_its_own_token(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     visitor, other = Visitor(api, *SCOPES), Visitor(api, *SCOPES)
-    before = api.request("GET", f"/trials/{trial}/progress", key=api.key("read-unblinded")).json
+    before = api.request("GET", f"/trials/{shared_trial}/progress", key=api.key("read-unblinded")).json
     stolen = harmless(other.get("/app/try")).value("form_token")
     for token in ("", "x", stolen or "", "é"):
-        assert visitor.post(place_of(path, trial), PAGES[method, path][1], token).status == 403
-    plain = api.request("POST", place_of(path, trial), PAGES[method, path][1], headers=visitor.headers)
+        assert visitor.post(place_of(path, shared_trial), PAGES[method, path][1], token).status == 403
+    plain = api.request("POST", place_of(path, shared_trial), PAGES[method, path][1], headers=visitor.headers)
     assert plain.status == 415
-    assert api.request("GET", f"/trials/{trial}/progress", key=api.key("read-unblinded")).json == before
+    assert api.request("GET", f"/trials/{shared_trial}/progress", key=api.key("read-unblinded")).json == before
 
 
 @pytest.mark.parametrize(("method", "path"), OF_A_TRIAL)
-def test_a_key_of_one_trial_opens_no_page_of_another(api: asgi.Api, trial: str, method: str, path: str) -> None:
+def test_a_key_of_one_trial_opens_no_page_of_another(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     visitor = Visitor(api, *SCOPES, trials=["another"])
-    where = place_of(path, trial)
+    where = place_of(path, shared_trial)
     reply = visitor.get(where) if method == "GET" else visitor.post(where, PAGES[method, path][1])
     assert reply.status == 403
 
@@ -138,7 +120,7 @@ def test_a_trial_that_is_not_there_is_a_page_that_says_so(api: asgi.Api, method:
         harmless(reply)
 
 
-def test_pages_are_whole_labelled_and_strict(api: asgi.Api, trial: str) -> None:
+def test_pages_are_whole_labelled_and_strict(api: asgi.Api, shared_trial: str) -> None:
     for scopes in (SCOPES, ("decide", "report", "read-blinded", "design")):
         visitor = Visitor(api, *scopes)
         for (method, path), _ in PAGES.items():
@@ -149,7 +131,7 @@ def test_pages_are_whole_labelled_and_strict(api: asgi.Api, trial: str) -> None:
                 or path == "/"
             ):
                 continue
-            reply = visitor.get(place_of(path, trial))
+            reply = visitor.get(place_of(path, shared_trial))
             page = harmless(reply)
             assert "default-src 'none'" in reply.headers["content-security-policy"]
             assert "unsafe" not in reply.headers["content-security-policy"]

@@ -4,7 +4,7 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Connection
 
 import asgi
-from page_visitor import Visitor, choose, harmless
+from page_visitor import TRY, Visitor, choose, harmless
 from takeup.errors import InputError
 from takeup.live import Trial, rehearsal, sandbox
 from takeup.live.export import rows_of
@@ -31,13 +31,6 @@ from takeup.store import Store
 
 RATES = [[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]]
 THREE: dict[str, Any] = {"name": "three", "space": {"proposals": ["a", "b", "c"]}, "policy": {"kind": "Uniform"}}
-TRY = {"follow_usual": "90", "follow_new": "60", "well_usual": "40", "well_new": "60", "unlike": "0"}
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[asgi.Api]:
-    with asgi.api() as running:
-        yield running
 
 
 def silent(_: float) -> None:

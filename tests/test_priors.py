@@ -20,7 +20,7 @@ from takeup import (
     stream,
 )
 from takeup.paper import audited, contextual, piloted
-from takeup.paper.regret_curve import ENVIRONMENTS
+from takeup.paper.regret_curve import ENVIRONMENTS, RegretCurve
 from takeup.paper.runner import Runner
 from takeup.policies.description import describe
 from takeup.policies.registry import policy_of
@@ -85,6 +85,12 @@ def test_what_does_not_fit_is_refused() -> None:
         Own().informed(Prior.from_evidence(PILOT))
 
 
+def fall_in_errors(curve: RegretCurve, number: int, policy: str, ends: tuple[float, float]) -> float:
+    """How far the regret of a policy falls from one end to the other, in standard errors."""
+    before, after = (curve.point(number, at, policy) for at in ends)
+    return (before.mean - after.mean) / float(np.hypot(before.mcse, after.mcse))
+
+
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contextual, "HORIZON", 300)
@@ -96,8 +102,7 @@ def test_seeing_more_helps() -> None:
     """Environments 3 and 4 after 300 decisions, 100 runs: with all seen the regret is lower by 5 standard errors."""
     curve = audited.curve(Runner(100, 1, "cpu"), fractions=(0.0, 1.0))
     for number in ENVIRONMENTS:
-        nothing, everything = (curve.point(number, fraction, "TS-Lat-0 Gibbs") for fraction in (0.0, 1.0))
-        assert nothing.mean - everything.mean > 5 * np.hypot(nothing.mcse, everything.mcse)
+        assert fall_in_errors(curve, number, "TS-Lat-0 Gibbs", (0.0, 1.0)) > 5
         all_seen = [curve.point(number, 1.0, policy) for policy in ("TS-Obs", "TS-Lat-0", "TS-Lat-0 Gibbs")]
         for row in all_seen[1:]:  # with all compliance seen all three are one policy
             assert abs(row.mean - all_seen[0].mean) < 4.5 * np.hypot(row.mcse, all_seen[0].mcse)
@@ -109,9 +114,7 @@ def test_seeing_more_helps() -> None:
 def test_pilots_help_and_are_their_own() -> None:
     """40 runs of 300 decisions: 500 patients of a pilot lower the regret of TS-Lat by more than 3 standard errors."""
     found = piloted.worth(Runner(40, 2, "cpu"), patients=(0, 500))
-    for number in ENVIRONMENTS:
-        none, much = (found.point(number, size, "TS-Lat-0") for size in (0, 500))
-        assert none.mean - much.mean > 3 * np.hypot(none.mcse, much.mcse)
+    assert all(fall_in_errors(found, number, "TS-Lat-0", (0, 500)) > 3 for number in ENVIRONMENTS)
     truth = contextual.environment(3)
     one, other = piloted.pilots_of(truth, 50, 2, seed=1)
     assert one.total == other.total == 50

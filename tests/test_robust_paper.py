@@ -9,7 +9,8 @@ import pytest
 
 from takeup import TS, InputError, Policy, TSObs, TSRobust, simulate, stream
 from takeup.paper import drift, robust, robust_stroke
-from takeup.paper.robust import Bar, bars, cell, confounded_worlds, ratio_of_means, sweep, trap
+from takeup.paper.related.compliance_aware import trap
+from takeup.paper.robust import Bar, bars, cell, confounded_worlds, ratio_of_means, sweep
 from takeup.paper.runner import Runner
 
 TINY = 25

@@ -260,7 +260,7 @@ def test_exports(api: Api, key: str, trial: str, monkeypatch: pytest.MonkeyPatch
     assert api.request("GET", f"{trial}/export?format=xls", key=key).status == 422
 
 
-def test_long_errands_are_run_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_jobs_are_run_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_routes, "LONG", 1)
     anchors, anchor_key = tmp_path / "anchors", tmp_path / "key"
     new_key(anchor_key)

@@ -1,6 +1,5 @@
 """Every operation with every scope: exactly those that are specified are let in."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -39,21 +38,6 @@ OPERATIONS: dict[tuple[str, str], tuple[set[str], Any]] = {
 """What each operation needs, as docs/service.md has it."""
 
 
-@pytest.fixture(scope="module")
-def api() -> Iterator[asgi.Api]:
-    with asgi.api() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def trial(api: asgi.Api) -> str:
-    key = api.key("design", "decide")
-    api.request("POST", "/trials?trial=shared", asgi.SPEC, key)
-    api.request("PUT", "/trials/shared/state", {"state": "running"}, key)
-    assert api.request("POST", "/trials/shared/decisions", {"unit": "z", "context": "evening"}, key).status == 200
-    return "shared"
-
-
 def test_every_operation_is_in_the_table() -> None:
     found = {
         (method, route.path): set((route.openapi_extra or {})[DECLARED])
@@ -65,11 +49,13 @@ def test_every_operation_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_the_scopes_let_in_whom_they_should(api: asgi.Api, trial: str, method: str, path: str, scope: str) -> None:
+def test_the_scopes_let_in_whom_they_should(
+    api: asgi.Api, shared_trial: str, method: str, path: str, scope: str
+) -> None:
     scopes, body = OPERATIONS[method, path]
     key = api.key(scope)
     other = key.split("_")[1]
-    reply = api.request(method, path.replace("{trial}", trial).replace("{id}", other), body, key)
+    reply = api.request(method, path.replace("{trial}", shared_trial).replace("{id}", other), body, key)
     if not scopes or scope in scopes:
         assert reply.status not in (401, 403), reply.body
         assert reply.status < 500
@@ -79,8 +65,8 @@ def test_the_scopes_let_in_whom_they_should(api: asgi.Api, trial: str, method: s
 
 
 @pytest.mark.parametrize(("method", "path"), [place for place, (scopes, _) in OPERATIONS.items() if scopes])
-def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, trial: str, method: str, path: str) -> None:
-    place = path.replace("{trial}", trial).replace("{id}", "0" * 12)
+def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
+    place = path.replace("{trial}", shared_trial).replace("{id}", "0" * 12)
     body = OPERATIONS[method, path][1]
     good = api.key(*SCOPES)
     revoked = api.key(*SCOPES)
@@ -102,15 +88,15 @@ def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, trial: str, metho
 
 
 @pytest.mark.parametrize(("method", "path"), [place for place in OPERATIONS if "{trial}" in place[1]])
-def test_a_key_of_one_trial_is_no_key_of_another(api: asgi.Api, trial: str, method: str, path: str) -> None:
+def test_a_key_of_one_trial_is_no_key_of_another(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     body = OPERATIONS[method, path][1]
-    elsewhere, here = api.key(*SCOPES, trials=["another"]), api.key(*SCOPES, trials=["another", trial])
-    place = path.replace("{trial}", trial)
+    elsewhere, here = api.key(*SCOPES, trials=["another"]), api.key(*SCOPES, trials=["another", shared_trial])
+    place = path.replace("{trial}", shared_trial)
     assert api.request(method, place, body, elsewhere).status == 403
     assert api.request(method, place, body, here).status != 403
 
 
-def test_a_key_of_one_trial_lists_and_creates_that_one_alone(api: asgi.Api, trial: str) -> None:
+def test_a_key_of_one_trial_lists_and_creates_that_one_alone(api: asgi.Api, shared_trial: str) -> None:
     key = api.key(*SCOPES, trials=["mine"])
     assert api.request("GET", "/trials", key=key).json == {"trials": []}
     assert api.request("POST", "/trials?trial=yours", asgi.SPEC, key).status == 403

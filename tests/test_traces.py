@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from takeup import TS, Environment, InputError, MismatchError, Reporting, Space, Trace, TSLat, TSObs, World, simulate
+from takeup.checks import IntArray
+from takeup.evidence import Event, Index
 from takeup.policies import Policy, WarmTSLat
+from takeup.randomness import Random
 from takeup.regret import KINDS
 from takeup.simulation import blocks
 from takeup.simulation.run import EngineName, plan
@@ -72,6 +75,32 @@ def test_every_policy_comes_back(tmp_path: Path) -> None:
     trace = simulate(TRUTH, policies, 3, 2, engine="reference")
     trace.write(str(tmp_path / "p.parquet"))
     same(Trace.read(str(tmp_path / "p.parquet")), trace)
+
+
+class Own:
+    """A policy of one's own that is no dataclass, so that no file can say what it is."""
+
+    name, live = "Own", False
+
+    def start(self, space: Space, batch: tuple[int, ...] = ()) -> tuple[int, ...]:
+        return batch
+
+    def propose(self, state: tuple[int, ...], context: Index, rng: Random) -> IntArray:
+        return rng.integers(2, size=state)
+
+    def learn(self, state: tuple[int, ...], event: Event, rng: Random) -> tuple[int, ...]:
+        return state
+
+    def report(self, state: tuple[int, ...], before: Event, after: Event, rng: Random) -> tuple[int, ...]:
+        return state
+
+
+def test_what_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
+    trace = simulate(TRUTH, Own(), 3, 2)
+    assert trace.setup.engines == ("reference",)
+    with pytest.raises(InputError, match="policies: got Own, expected policies that can be written down"):
+        trace.write(str(tmp_path / "own.parquet"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from takeup.cli import document
 from takeup.cli.command import command
-from takeup.cli.progress import staged
+from takeup.cli.progress import watched
 from takeup.errors import InputError
 from takeup.paper import contextual
 from takeup.paper.agreement import REPLICATIONS
@@ -70,18 +70,18 @@ def demo(
     found = _simulated(replications, seed)
     Console().print(document.rich(table2.table(found)))
     agree, total = found.agreeing()
-    more = command("paper", "table2")
-    typer.echo(
-        f"{agree} of {total} figures agree with the paper (\N{CHECK MARK}): within four standard errors of both sides."
-    )
-    typer.echo(f"With few runs one or two may miss by chance; `{more}` makes 500 of each.\n")
-    typer.echo("To look at the live trial in a browser, run this and open the address that it prints:\n")
-    typer.echo(f"    {command('serve', '--database', database)}")
+    typer.echo(f"""\
+{agree} of {total} figures agree with the paper: within four standard errors of both sides.
+With few runs one or two may miss by chance; `{command("paper", "table2")}` makes 500 of each.
+
+To look at the live trial in a browser, run this and open the address that it prints:
+
+    {command("serve", "--database", database)}""")
 
 
 def _simulated(replications: int, seed: int) -> contextual.Table2Result:
     """The cells of the table, under a bar; each policy is compiled before its first decision."""
-    with staged("simulating", contextual.work(replications)) as (progress, stage):
+    with watched("simulating", contextual.work(replications)) as (progress, stage):
 
         def begin(policy: str) -> None:
             stage(f"compiling (once) and simulating {policy}")
@@ -111,7 +111,7 @@ def _live(database: Path, seed: int) -> str:
 
     compliance = np.array([[[0.9, 0.1], [0.4, 0.6]]] * 2)
     outcome = np.array([[[0.3, 0.7], [0.2, 0.8]], [[0.55, 0.45], [0.4, 0.6]]])
-    with Trial.create(database, {**SPEC, "seed": seed}) as trial, staged("treating", PATIENTS) as (progress, _):
+    with Trial.create(database, {**SPEC, "seed": seed}) as trial, watched("treating", PATIENTS) as (progress, _):
         space = trial.design.space
         world = World(compliance, outcome, space.reward)
         environment = Environment.from_world(world, context=[0.6, 0.4], space=space)

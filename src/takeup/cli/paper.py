@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from takeup.cli import document
-from takeup.cli.progress import staged
+from takeup.cli.progress import watched
 from takeup.paper import report
 from takeup.paper.reproduction import LATENT_REPLICATIONS, PARTS, PaperSettings, Reproduction, reproduce, work
 from takeup.simulation.run import EngineName
@@ -63,7 +63,7 @@ def _run(parts: list[str], settings: PaperSettings, folder: Path | None) -> tupl
     """Measures, and writes the report where one is wanted, under one bar."""
     simulating = work(parts, settings)
     drawing = simulating * DRAWING if folder is not None else 0
-    with staged("starting", simulating + drawing) as (progress, stage):
+    with watched("starting", simulating + drawing) as (progress, stage):
         made = reproduce(parts, settings, progress, stage)
         if folder is None:
             return made, None

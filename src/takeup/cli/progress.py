@@ -17,8 +17,6 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from takeup.simulation.engine import Progress as Report
-
 
 class _Speed(ProgressColumn):
     """Decisions a second."""
@@ -29,44 +27,19 @@ class _Speed(ProgressColumn):
 
 
 @contextmanager
-def watched(what: str, decisions: int, done: int = 0) -> Iterator[Report]:
-    """A bar on standard error over so many decisions; yields what reports progress to it."""
-    columns = (TextColumn("{task.description}"), BarColumn(), _Speed(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=decisions, completed=done)
+def watched(
+    what: str, work: float, done: int = 0, *, decisions: bool = False
+) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
+    """A bar on standard error; yields what reports progress to it and what names the stage it is in.
 
-        def report(made: int) -> None:
-            bar.advance(task, made)
-
-        yield report
-
-
-@contextmanager
-def staged(what: str, work: float) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
-    """A bar over work of several kinds; yields what reports progress to it and what names the stage it is in.
-
-    Where standard error is no terminal, each stage is a line.
+    Where standard error is no terminal, each stage is a line. Work that is counted in decisions has a speed.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        said: list[str] = []
-
-        def say(stage: str) -> None:
-            if said != [stage]:
-                console.print(f"{stage} ..", highlight=False, soft_wrap=True)
-            said[:] = [stage]
-
-        say(what)
-        yield (lambda done: None), say
+        yield (lambda made: None), (lambda stage: console.print(f"{stage} ..", highlight=False, soft_wrap=True))
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=work)
-        yield (lambda done: bar.advance(task, done)), (lambda stage: bar.update(task, description=stage))
+    counted = _Speed() if decisions else TaskProgressColumn()
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), counted)
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(what, total=work, completed=done)
+        yield (lambda made: bar.advance(task, made)), (lambda stage: bar.update(task, description=stage))

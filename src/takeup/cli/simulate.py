@@ -75,7 +75,7 @@ def _run(planned: Plan, runs: int, finished: Trace | None) -> tuple[Trace | None
     each = len(setup.environments) * len(setup.policies) * setup.horizon
     done = runs - sum(map(len, blocks.missing(finished, runs)))
     try:
-        with watched("simulating", each * runs, each * done) as report:
+        with watched("simulating", each * runs, each * done, decisions=True) as (report, _):
             for part in blocks.run(planned, runs, finished, report):
                 parts.append(part)
     except KeyboardInterrupt:

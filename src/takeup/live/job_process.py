@@ -1,4 +1,4 @@
-"""Work in a process of its own: what to do comes as JSON on standard input, and progress and result go out as lines."""
+"""Work in a process of its own: the job comes as JSON on standard input, progress and result go out as JSON lines."""
 
 import json
 import os
@@ -17,7 +17,7 @@ CPU_SECONDS = 120
 
 
 def attend(work: Callable[[dict[str, Any], Say], dict[str, Any]]) -> None:
-    """Do what standard input says, after everything else that the machine has to do.
+    """Do the job on standard input, at low priority.
 
     Lines of standard output are `{"progress": 0.5}`, and at the end `{"result": ..}` or `{"problem": ".."}`.
     """

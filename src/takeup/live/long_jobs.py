@@ -1,8 +1,8 @@
 """Long jobs: an audit or an export of a large trial, in a process of its own.
 
 Both read a whole log. In a thread they would compete with decisions for the interpreter; in a process they take the
-other core. What to do comes as JSON on standard input, as a database's URL may hold a password, and nobody lists
-standard input.
+other core. The job comes as JSON on standard input, not as an argument: the URL of a database may hold a password,
+and arguments show in the list of processes.
 """
 
 import asyncio

@@ -191,7 +191,7 @@ class _Tally:
 
 
 def _followed(space: Space, outcome: FloatArray, share: float, name: str) -> Scenario:
-    """Everybody does what was proposed with the same probability, whoever they are."""
+    """Everybody complies with the same probability."""
     contexts, proposals, actions, _ = space.shape
     compliance = np.full((proposals, actions), (1 - share) / (actions - 1))
     compliance[np.arange(proposals), _meant(space)] = share

@@ -176,37 +176,35 @@ class _Readings:
 
     def at(self, context: int) -> GroupSummary:
         """One context."""
-        weights = np.zeros(len(self.design.space.contexts))
-        weights[context] = 1.0
-        return self._group(self.design.space.contexts[context], weights)
+        return self._group(self.design.space.contexts[context], slice(context, context + 1), np.ones(1))
 
     def overall(self) -> GroupSummary:
         """All contexts, each with its share of the decisions."""
         decisions = self.evidence.counts.sum(axis=(1, 2, 3))
         total = decisions.sum()
-        return self._group(None, decisions / total if total else np.full(decisions.size, 1 / decisions.size))
+        weights = decisions / total if total else np.full(decisions.size, 1 / decisions.size)
+        return self._group(None, slice(None), weights)
 
-    def _group(self, context: str | None, weights: FloatArray) -> GroupSummary:
-        inside = weights > 0 if context is not None else np.ones(weights.size, dtype=bool)
-        counts = self.evidence.counts[inside]
-        made = counts.sum(axis=(2, 3))
+    def _group(self, context: str | None, inside: slice, weights: FloatArray) -> GroupSummary:
+        """The contexts inside, with their weights."""
+        made = self.evidence.counts[inside].sum(axis=(2, 3))
         reason = not_identified(self.design, self.evidence)
-        gaps = self.proposed.max(axis=-1, keepdims=True) - self.proposed
-        regret = np.einsum("dxz,xz->d", gaps[:, inside], made)
+        proposed = self.proposed[:, inside]
+        regret = np.einsum("dxz,xz->d", proposed.max(axis=-1, keepdims=True) - proposed, made)
         return GroupSummary(
             context,
             int(made.sum()),
-            self._proposals(counts, weights),
-            self._actions(counts, weights) if reason is None else Withheld(reason),
-            self._compliance(counts) if reason is None else Withheld(reason),
+            self._proposals(inside, weights),
+            self._actions(inside, weights) if reason is None else Withheld(reason),
+            self._compliance(inside) if reason is None else Withheld(reason),
             _estimate(regret, int(made.sum())),
         )
 
-    def _proposals(self, counts: IntArray, weights: FloatArray) -> tuple[ProposalSummary, ...]:
-        space = self.design.space
-        values, best = _weighted(self.proposed, weights)
-        model = None if self.model is None else _weighted(self.model, weights)
-        complied = None if self.complied is None else _weighted(self.complied, weights)[0]
+    def _proposals(self, inside: slice, weights: FloatArray) -> tuple[ProposalSummary, ...]:
+        space, counts = self.design.space, self.evidence.counts[inside]
+        values, best = _weighted(self.proposed[:, inside], weights)
+        model = None if self.model is None else _weighted(self.model[:, inside], weights)
+        complied = None if self.complied is None else _weighted(self.complied[:, inside], weights)[0]
         seen = counts[..., :-1].sum(axis=(0, 2, 3))
         who = np.arange(len(space.proposals)), np.array(space.intended or [0] * len(space.proposals))
         followed = counts[:, who[0], who[1], :-1].sum(axis=(0, 2))
@@ -224,8 +222,9 @@ class _Readings:
             for z, label in enumerate(space.proposals)
         )
 
-    def _actions(self, counts: IntArray, weights: FloatArray) -> tuple[ActionSummary, ...]:
-        values, best = _weighted(self.treated, weights)
+    def _actions(self, inside: slice, weights: FloatArray) -> tuple[ActionSummary, ...]:
+        counts = self.evidence.counts[inside]
+        values, best = _weighted(self.treated[:, inside], weights)
         outcomes = counts[..., :-1, :-1].sum(axis=(0, 1))
         seen = counts[..., :-1, :].sum(axis=(0, 1, 3))
         return tuple(
@@ -239,8 +238,8 @@ class _Readings:
             for a, label in enumerate(self.design.space.implemented)
         )
 
-    def _compliance(self, counts: IntArray) -> tuple[tuple[Estimate, ...], ...]:
-        return tuple(_shares(row) for row in counts[..., :-1, :].sum(axis=(0, 3)))
+    def _compliance(self, inside: slice) -> tuple[tuple[Estimate, ...], ...]:
+        return tuple(_shares(row) for row in self.evidence.counts[inside][..., :-1, :].sum(axis=(0, 3)))
 
 
 def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:

@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def distance(self) -> float:
-        """How many standard errors ours lies above the paper's."""
+        """How far ours is above the paper's, in standard errors."""
         difference = self.measured - self.published
         return (
             difference / self.error if self.error > 0 else float(np.copysign(np.inf, difference) if difference else 0)

@@ -1,4 +1,4 @@
-"""What is said of the policies beyond the paper, and whether the runs bear it out, by rules fixed before any run."""
+"""Claims about the policies beyond the paper, and verdicts by rules that were fixed before any run."""
 
 from collections.abc import Iterator
 

@@ -20,6 +20,14 @@ Entry: TypeAlias = str | Judged
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """Claims under a caption, each with its verdict."""
+
+    caption: str
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReportTable:
     """Rows under a caption; the first `words` columns hold words, the others figures."""
 
@@ -27,14 +35,6 @@ class ReportTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
     words: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """Claims under a caption, each with its verdict."""
-
-    caption: str
-    claims: tuple[Claim, ...]
 
 
 @dataclass(frozen=True, slots=True)

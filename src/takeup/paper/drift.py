@@ -1,7 +1,7 @@
 """What forgetting is worth when compliance changes half-way, and what it costs when nothing does.
 
 Outcomes stay as they are. Before the change nine in ten do what is proposed; after it most do the opposite, so that the
-other proposal is the better one. TS has to learn the values anew, TS-Obs the compliance alone.
+other proposal is the better one. TS has to learn the values again, TS-Obs only the compliance.
 """
 
 from dataclasses import asdict, dataclass, replace

@@ -2,7 +2,7 @@
 
 Three kinds of worlds. The sweep is the regret bound analysis of Stirn & Jebara (2019), section 4.1, where compliance is
 ignorable. In the trap of Della Penna, Reid & Balduzzi (2016) half are always-takers who do well anyway and half are
-compliers whom the treatment harms. The random worlds mix all four compliance types and are confounded in any way.
+compliers whom the treatment harms. The random worlds mix all four compliance types, with any confounding.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.paper import regret
 from takeup.paper.agreement import Mean
+from takeup.paper.related.compliance_aware import trap
 from takeup.paper.runner import Runner
 from takeup.policies import TS, Policy, TSObs, TSRobust
 from takeup.randomness import stream
@@ -135,12 +136,6 @@ class RobustResult:
 def sweep() -> dict[str, Environment]:
     """μ = (0.75, 0.25), and a share p does the opposite of what is proposed."""
     return {f"p = {p:.2f}": regret.environment(p) for p in SWEEP}
-
-
-def trap() -> Environment:
-    """Half are always-takers who do well anyway, half are compliers whom the treatment harms."""
-    outcome = [[[0.25, 0.75], [0.25, 0.75]], [[0.5, 0.5], [0.75, 0.25]]]
-    return Environment.from_types(Space(2), [0.5, 0.5], RESPONSES[1:3], outcome)
 
 
 def confounded_worlds(number: int = WORLDS, seed: int = HELD_OUT) -> dict[str, Environment]:

@@ -20,7 +20,7 @@ FALSE_ALARM = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the paper says, and whether the runs bear it out.
+    """What the paper says, and whether our runs confirm it.
 
     Attributes:
         claim: what is said.

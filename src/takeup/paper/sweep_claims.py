@@ -51,7 +51,7 @@ Make = Callable[[FloatArray, FloatArray], Estimates]
 
 
 def check(runs: Runs) -> list[Claim]:
-    """Every claim, each by the rule that stands beside it."""
+    """Every claim with its rule and verdict."""
     ts, observed, checked = (runs.final[name] for name in ("TS", "TS-Obs", "TS-Check"))
     below, beyond = runs.p < 0.5, runs.p > 0.5
 

@@ -65,11 +65,11 @@ class BoundRow:
     """Regret per ln T at one p of the sweep.
 
     Attributes:
-        p: the probability of doing the other thing.
+        p: the probability that the other arm is implemented.
         ts: Σ f(v*, v_z), TS's constant and the least without seeing compliance.
         ts_obs: the least with observed noncompliance, a lower bound for TS-Obs.
-        known: the slope from the first to the last horizon of a TS-Obs that knows everything but the inferior row; what
-            is asymptotic about the constant. None at p = 0, 0.5 and 1, where it is not defined.
+        known: the slope from the first to the last horizon of a TS-Obs that knows all but the inferior row, which shows
+            how far these horizons are from the limit. None at p = 0, 0.5 and 1, where it is not defined.
         simulated_at: the p of the simulation behind the slopes: p or 1 - p, which give the same by symmetry.
         slopes: measured, by policy and pair of horizons. None at p = 0.5, where there is nothing to regret.
     """

@@ -4,7 +4,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-from takeup.errors import InputError, UnsuitableError
+from takeup.errors import UnsuitableError
 from takeup.policies import Policy
 from takeup.simulation.engine import Part, Progress, silent
 from takeup.simulation.kernels import choice, cpu, gpu
@@ -16,9 +16,6 @@ from takeup.space import Space
 
 GRAIN = LANES
 """Replications that a kernel runs as one."""
-
-MOST = 2**31 - 1
-"""Counts are of 32 bits, and so are the numbers of replications and steps."""
 
 
 def available() -> bool:
@@ -37,18 +34,16 @@ def has_kernel(policy: Policy[Any], space: Space, reporting: Reporting = Reporti
 
 def run_cpu(setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
     """On all cores of this machine."""
-    return cpu.run(_layout(setup, policy, replications), replications, progress=progress)
+    return cpu.run(_layout(setup, policy), replications, progress=progress)
 
 
 def run_gpu(setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
     """On one CUDA device."""
-    return gpu.run(_layout(setup, policy, replications), replications, progress=progress)
+    return gpu.run(_layout(setup, policy), replications, progress=progress)
 
 
-def _layout(setup: Setup, policy: Policy[Any], replications: range) -> Layout:
+def _layout(setup: Setup, policy: Policy[Any]) -> Layout:
     """The arrays of a policy's simulation, made once; a block that came over the network has a setup of its own."""
-    if max(setup.horizon, replications.stop) > MOST:
-        raise InputError("horizon and replications", (setup.horizon, replications), f"at most {MOST} each")
     for name, own in setup.policies.items():
         if own is policy:
             return _kept_layout(setup, name)

@@ -60,6 +60,7 @@ def decisions(trace: Trace) -> pl.DataFrame:
 
 def write(trace: Trace, path: str | Path) -> None:
     """A row a replication with its arrays, and the spec in the file's metadata; replaces the file as a whole."""
+    spec = json.dumps(trace.setup.spec(), default=_refuse)
     rows = len(trace.setup.environments) * len(trace.setup.policies) * trace.replications.size
     frame = _keys(trace)
     for name in ("regret", "pulls", "decisions"):
@@ -68,7 +69,7 @@ def write(trace: Trace, path: str | Path) -> None:
             frame = frame.with_columns(pl.Series(name, flat))
     target = Path(path)
     part = target.with_name(target.name + ".part")
-    frame.write_parquet(part, metadata={METADATA: json.dumps(trace.setup.spec())})
+    frame.write_parquet(part, metadata={METADATA: spec})
     part.replace(target)
 
 
@@ -94,6 +95,12 @@ def read(path: str | Path) -> Trace:
         array("pulls", *setup.space.shape[:2]),
         array("decisions", setup.horizon) if setup.full else none,
     )
+
+
+def _refuse(value: object) -> None:
+    """What a file cannot say: nothing but a policy of one's own has such a part."""
+    allowed = "policies that can be written down: dataclasses of numbers and texts"
+    raise InputError("policies", type(value).__name__, allowed, "make it a frozen dataclass")
 
 
 def _keys(trace: Trace) -> pl.DataFrame:

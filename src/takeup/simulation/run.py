@@ -165,16 +165,17 @@ def _engine(
 
 
 def _environments(given: Environments) -> dict[str, Environment]:
-    """The environments by name; no engine could tell their spaces apart, as all share the first one's."""
+    """The environments by name; engines and policies take the first one's space for that of all."""
     named = dict(given) if isinstance(given, Mapping) else {str(i): each for i, each in enumerate(_listed(given))}
     if not named:
         raise InputError("environment", "none", "at least one environment")
-    spaces = {name: each.space.structure for name, each in named.items()}
-    if len(set(spaces.values())) > 1:
-        raise MismatchError(
-            "environments run together must have one shape, utility and intended actions;"
-            f" simulate these one after the other: {spaces}"
-        )
+    first, space = next((name, each.space.structure) for name, each in named.items())
+    for name, each in named.items():
+        if each.space.structure != space:
+            raise MismatchError(
+                f"environments that run together must have one shape, utility and intended actions: {first!r} has"
+                f" {space}, {name!r} has {each.space.structure}; simulate them one after the other"
+            )
     return named
 
 
@@ -194,9 +195,8 @@ def _policies(given: Policies) -> dict[str, Policy[Any]]:
             )
     names = list(given) if isinstance(given, Mapping) else [policy.name for policy in listed]
     if not listed or len(set(names)) < len(names):
-        raise InputError(
-            "policies", names or "none", "at least one, all with different names", "name them: {'one': .., 'other': ..}"
-        )
+        hint = "name them: {'one': ..} or [policies.one]"
+        raise InputError("policies", names or "none", "at least one, all with different names", hint)
     return dict(zip(names, listed, strict=True))
 
 

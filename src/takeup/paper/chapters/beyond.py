@@ -22,7 +22,7 @@ ROBUST = (
 
 
 def chapter(result: BeyondResult) -> Chapter:
-    """A table a piece, the claims, and the audit curve."""
+    """A table for each experiment, the claims, and the chart of the audits."""
     checked = claims(result)
     drifting = (
         f"Drift: compliance changes after {CHANGE:,} decisions; half-life {HALF_LIFE}, epochs of {EPOCH}. "

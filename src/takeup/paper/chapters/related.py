@@ -31,7 +31,7 @@ RULE = (
 
 
 def chapter(result: RelatedResult) -> Chapter:
-    """A table and its claims for each paper, what lies apart, and how far everything lies."""
+    """A table and the claims for each paper, the figures that disagree, and a chart of all distances."""
     agree, hold = sum(f.agrees for f in result.figures), sum(s.holds for s in result.statements)
     return Chapter(
         title="The papers that it compares itself with (related work)",

@@ -22,7 +22,7 @@ OPEN_PROBLEM = (
 
 
 def chapter(result: TheoryResult) -> Chapter:
-    """What holds of lemma 1 and the theorems, and what lies beyond them."""
+    """Which statements hold, the bounds beside measured slopes, and the conjecture."""
     hold = sum(check.holds for check in result.checks)
     start, stop = result.horizons[0], result.horizons[-1]
     return Chapter(

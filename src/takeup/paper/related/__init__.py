@@ -1,7 +1,7 @@
 """The experiments of the systems that Stirn & Jebara (2019) compare themselves with, run again.
 
-Each figure that their authors printed, drew or left to their code stands beside ours, with a verdict by a rule that was
-fixed before any run: see `takeup.paper.related.figures`.
+Each figure that their authors printed, drew or left to their code is compared with ours, by a rule that was fixed
+before any run: see `takeup.paper.related.figures`.
 """
 
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ class RelatedResult:
 
     Attributes:
         figures: published figures beside ours.
-        statements: what the papers say in words, and whether our runs bear it out.
+        statements: what the papers say in words, and whether our runs confirm it.
         replications: runs of each cell.
         seed: the seed.
         long: whether there were runs of a million decisions.

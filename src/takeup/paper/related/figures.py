@@ -73,7 +73,7 @@ class FigureComparison(Sourced):
 
     @property
     def distance(self) -> float:
-        """How far ours lies above the published one, as a share of what is allowed."""
+        """How far ours is above the published one, as a share of what is allowed."""
         return (self.measured - self.published.value) / self.allowed
 
     @property
@@ -89,7 +89,7 @@ class FigureComparison(Sourced):
 
 @dataclass(frozen=True, slots=True)
 class Statement(Sourced):
-    """What a paper says in words, whether our runs bear it out, the figures that decided, and by which rule."""
+    """What a paper says in words, whether our runs confirm it, the figures that decided, and by which rule."""
 
     claim: str
     holds: bool

@@ -8,7 +8,7 @@ of figure 2, so it is taken for the figures.
 
 Errata. Example 1: the printed means of the arms belong to compliers with means (5, 3, 4), not (1, -1, 0); all regrets
 are the same. Example 2: as printed nobody complies, and the printed means of the proposals come out if the class of
-one eighth complies. FigureComparison 3's regrets are impossible at its horizon of 10,000, and right at a million.
+one eighth complies. Figure 3's regrets are impossible at its horizon of 10,000, and right at a million.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What Della Penna, Reid & Balduzzi (2016) say in words, and whether our runs bear it out."""
+"""What Della Penna, Reid & Balduzzi (2016) say in words, and whether our runs confirm it."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias

@@ -13,6 +13,7 @@ from takeup.policies.registry import policy_of, registered, variants
 from takeup.space import Space
 
 USUAL = "TS"
+"""What a new form begins with; it comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,11 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
         for policy, variant in variants()
         if policy.live
     ]
-    return {each.name: each for each in sorted(found, key=lambda each: not each.common)}
+    return {each.name: each for each in sorted(found, key=lambda each: (not each.common, each.name != USUAL))}
 
 
-@cache
 def suited(space: Space) -> Mapping[str, PolicyChoice]:
-    """Those that can work in a space within the patience of people who wait."""
+    """The policies that work in this space, and fast enough for somebody who waits."""
     found = {}
     for name, choice in choices().items():
         try:
@@ -76,5 +76,5 @@ def suited(space: Space) -> Mapping[str, PolicyChoice]:
 
 
 def chosen(description: Mapping[str, Any]) -> PolicyChoice | None:
-    """The choice that a spec's policy is, if it has the defaults of one."""
+    """The choice that a spec's policy equals, with all its defaults; None where there is none."""
     return next((each for each in choices().values() if each.description == dict(description)), None)

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from fastapi import Response
@@ -16,7 +17,11 @@ from takeup.trial.reporting import MOST_NUMBER
 pages = Pages()
 MISSING = "missing"
 PATIENCE = 100
-"""How often a form that was sent twice looks whether its first sending has been answered."""
+"""How often a form that was sent twice asks whether the first request has been answered."""
+
+SENT_BEFORE = "This form was sent before, with something else in it. Look again, and send it."
+PLACES = ("unit", "occasion", "context", "decision", "implemented", "outcome", "reason")
+"""The fields of both forms."""
 
 Reply = TypeVar("Reply")
 
@@ -24,7 +29,7 @@ Reply = TypeVar("Reply")
 @pages.get("/app/trials/{trial}/decide", "decide")
 async def ask(visit: Visit) -> Response:
     """A form for a unit."""
-    return await _deciding(visit, dict(visit.request.query_params))
+    return await _form(visit, "decide")
 
 
 @pages.post("/app/trials/{trial}/decide", "decide")
@@ -36,20 +41,20 @@ async def decide(visit: Visit) -> Response:
         asked = Ask(unit=form.get("unit", ""), context=context, occasion=form.get("occasion") or None)
         made = await _submit(visit, Decide(ask=asked, key=key, by=visit.key.shown), key)
     except ReusedKeyError:
-        return await _deciding(
-            visit, form, "This form was sent before, for another unit. Look again, and send it.", 409
+        return await _form(
+            visit, "decide", "This form was sent before, for another unit. Look again, and send it.", 409
         )
     except (ConflictError, StateError) as error:
-        return await _deciding(visit, form, sentence(error), 409)
+        return await _form(visit, "decide", sentence(error), 409)
     except InputError as error:
-        return await _deciding(visit, form, sentence(error), 422, error.argument)
+        return await _form(visit, "decide", sentence(error), 422, error.argument)
     return visit.page("decided", trial=visit.trial, made=made)
 
 
 @pages.get("/app/trials/{trial}/report", "report")
 async def tell(visit: Visit) -> Response:
     """A form for what became of a decision."""
-    return await _reporting(visit, dict(visit.request.query_params))
+    return await _form(visit, "report")
 
 
 @pages.post("/app/trials/{trial}/report", "report")
@@ -60,17 +65,16 @@ async def report(visit: Visit) -> Response:
         command = _report(visit, key)
         receipt = await _submit(visit, command, key)
     except ReusedKeyError:
-        wrong = "This form was sent before, with something else in it. Look again, and send it."
-        return await _reporting(visit, form, wrong, 409)
+        return await _form(visit, "report", SENT_BEFORE, 409)
     except ConflictError as error:
         said = f" {sentence(error)}" if visit.unblinded else ""
         wrong = f"This contradicts an earlier report.{said} If it is a correction, say why, and send it again."
-        return await _reporting(visit, form, wrong, 409, "reason")
+        return await _form(visit, "report", wrong, 409, "reason")
     except NotFoundError as error:
-        return await _reporting(visit, form, sentence(error), 404, "unit" if form.get("unit") else "decision")
+        return await _form(visit, "report", sentence(error), 404, "unit" if form.get("unit") else "decision")
     except InputError as error:
-        return await _reporting(visit, form, sentence(error), 422, error.argument)
-    return await _reporting(visit, {}, receipt=receipt, told=command)
+        return await _form(visit, "report", sentence(error), 422, error.argument)
+    return await _form(visit, "report", fields={}, receipt=receipt, told=command)
 
 
 def _report(visit: Visit, key: str | None) -> Report:
@@ -100,7 +104,7 @@ def _report(visit: Visit, key: str | None) -> Report:
 
 
 def _value(told: str) -> int | None:
-    """An index, which no label can be mistaken for."""
+    """The index that was chosen; None where nothing was, or where it is missing."""
     if told in ("", MISSING):
         return None
     if not (told.isascii() and told.isdecimal()):
@@ -109,7 +113,7 @@ def _value(told: str) -> int | None:
 
 
 async def _submit(visit: Visit, command: Command[Reply], key: str | None) -> Reply:
-    """Hand in a command; a double click waits for the answer that its first half gets."""
+    """Submit a command; the second request of a double click waits for the answer to the first."""
     for _ in range(PATIENCE):
         try:
             return await visit.service.submit(visit.trial, command, key)
@@ -120,50 +124,29 @@ async def _submit(visit: Visit, command: Command[Reply], key: str | None) -> Rep
     return await visit.service.submit(visit.trial, command, key)
 
 
-async def _deciding(
-    visit: Visit, fields: Any, wrong: str | None = None, status: int = 200, place: str | None = None
-) -> Response:
-    design, state = await visit.read(lambda: _known(visit))
-    return visit.page(
-        "decide",
-        status,
-        trial=visit.trial,
-        design=design,
-        state=state,
-        fields=fields,
-        wrong=_placed(wrong, place, ("unit", "occasion", "context")),
-        key=secrets.token_urlsafe(16),
-    )
-
-
-async def _reporting(
+async def _form(
     visit: Visit,
-    fields: Any,
+    template: str,
     wrong: str | None = None,
     status: int = 200,
-    place: str | None = None,
+    place: str = "",
+    *,
+    fields: Mapping[str, str] | None = None,
     **values: Any,
 ) -> Response:
-    design, _ = await visit.read(lambda: _known(visit))
-    places = ("unit", "occasion", "decision", "implemented", "outcome", "reason")
+    """A form with what was typed, or with what the address says; what is wrong stands at its field, or at the top."""
+    head = await visit.read(lambda: visit.service.store.read(lambda connection: reading.head(connection, visit.trial)))
+    if fields is None:
+        fields = visit.form or dict(visit.request.query_params)
     return visit.page(
-        "report",
+        template,
         status,
         trial=visit.trial,
-        design=design,
+        design=Design.of_text(head.spec),
+        state=str(head.state),
         fields=fields,
-        wrong=_placed(wrong, place, places),
+        wrong={} if wrong is None else {place if place in PLACES else "": wrong},
         correcting=place == "reason" or bool(fields.get("reason")),
         key=secrets.token_urlsafe(16),
         **{"receipt": None, "told": None, **values},
     )
-
-
-def _placed(wrong: str | None, place: str | None, places: tuple[str, ...]) -> dict[str, str]:
-    """What is wrong, at its field or at the top."""
-    return {} if wrong is None else {place if place in places else "": wrong}
-
-
-def _known(visit: Visit) -> tuple[Design, str]:
-    head = visit.service.store.read(lambda connection: reading.head(connection, visit.trial))
-    return Design.of_text(head.spec), str(head.state)

@@ -16,7 +16,7 @@ EVERY = 1.0
 """How many seconds pass between two looks for something new."""
 
 HEARTBEAT = 15.0
-"""How many seconds without news pass before listeners hear that the connection stands."""
+"""How many seconds without news pass before listeners get a sign of life."""
 
 SPREAD = 1.0
 """How many seconds the news is spread over, as each listener then asks for the new page."""
@@ -126,7 +126,7 @@ class LiveUpdates:
 
 
 async def news(listener: Listener, welcome: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
-    """What a listener hears, as server-sent events; a comment where there is nothing to hear.
+    """The server-sent events of a listener; a comment where there is no news.
 
     Args:
         listener: who listens.

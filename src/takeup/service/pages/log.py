@@ -1,4 +1,4 @@
-"""The log: looked through and exported."""
+"""The log of a trial: pages of it, and its export."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Pages: what a browser gets. They are let in by a session instead of a key, and go through the same service."""
+"""Pages for browsers: visitors are admitted by a session instead of a key, and use the same service."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -62,7 +62,7 @@ class Visit:
     @property
     def key(self) -> ApiKey:
         """The key that the visitor signed in with."""
-        assert self.caller is not None  # the route has seen to it
+        assert self.caller is not None  # checked before the view is called
         return self.caller
 
     @property
@@ -80,7 +80,7 @@ class Visit:
         return self.caller is not None and self.caller.allows(scopes)
 
     async def read(self, call: Callable[[], Result]) -> Result:
-        """Run something that waits, in a thread."""
+        """Run a blocking call in a thread."""
         return await self.service.read(call)
 
     def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -101,13 +101,13 @@ class Page(APIRoute):
     def __init__(self, path: str, view: Endpoint, method: str, scopes: tuple[Scope, ...]) -> None:
         self.view, self.scopes = view, scopes
 
-        async def endpoint(request: Request) -> Response:  # what FastAPI is shown; the handler below goes past it
+        async def endpoint(request: Request) -> Response:  # FastAPI needs one; the handler below is what runs
             raise NotImplementedError
 
         super().__init__(path, endpoint, methods=[method], include_in_schema=False, response_model=None)
 
     def get_route_handler(self) -> Handler:
-        """Let the visitor in or send them to sign in, call the view, and show as a page whatever goes wrong."""
+        """Admit the visitor or send them to sign in, call the view, and show any error as a page."""
 
         async def handle(request: Request) -> Response:
             visit = Visit(request, service_of(request), _cookie(request))
@@ -133,7 +133,7 @@ class Page(APIRoute):
 
 
 class Pages:
-    """The pages of a file."""
+    """Collects the pages of one module."""
 
     def __init__(self) -> None:
         self.routes: list[Page] = []
@@ -155,7 +155,7 @@ class Pages:
 
 
 def sentence(error: Exception) -> str:
-    """An error as a form says it: beside its field, what is allowed there, without the API's name of the field."""
+    """An error as a form shows it beside the field: what is allowed, without the API's name of the field."""
     if isinstance(error, InputError):
         return f"Expected: {error.allowed}{f' ({error.hint})' if error.hint else ''}."
     said = str(error.detail if isinstance(error, Refused) else error)
@@ -163,7 +163,7 @@ def sentence(error: Exception) -> str:
 
 
 def html(content: str, status: int = 200) -> HTMLResponse:
-    """An answer that a browser shows, with a policy under which it runs nothing that is not ours."""
+    """An HTML response whose content policy allows no scripts and styles but our own."""
     return HTMLResponse(content, status, {"Content-Security-Policy": CONTENT_POLICY})
 
 
@@ -195,7 +195,7 @@ def _cookie(request: Request) -> str:
 
 
 async def _known(visit: Visit) -> Visit:
-    """The visit with the key that its session was begun with."""
+    """The visit with the key of its session."""
     request, service = visit.request, visit.service
     key = await service.sessions.find(visit.cookie) if visit.cookie else None
     if key is None:
@@ -204,7 +204,7 @@ async def _known(visit: Visit) -> Visit:
 
 
 async def _sent(visit: Visit) -> Visit:
-    """The form that was sent, if it was one of our pages that sent it."""
+    """The visit with its form; an error where the form does not come from one of our pages."""
     if media_type(visit.request) != FORM:
         raise Refused("media-type", "this takes what a form of these pages sends", allowed=FORM)
     form = parse_form(await visit.request.body())

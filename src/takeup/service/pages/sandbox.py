@@ -42,7 +42,7 @@ async def look(visit: Visit) -> Response:
 
 @pages.post(PATH, *SCOPES)
 async def run(visit: Visit) -> Response:
-    """Let more people come; begin again where anything about them, or the policy, is another."""
+    """Let more people come; start over where the sliders or the policy have changed."""
     form, bench, name = dict(visit.form), visit.service.drafts, digest(visit.cookie)
     sandbox = bench.sandboxes.get(name)
     asked, wrong = _asked(form)
@@ -95,7 +95,7 @@ def _setting(sandbox: Sandbox) -> Setting:
 
 
 def _broken(sandbox: Sandbox) -> bool:
-    """Whether a run broke off in the middle: its two trials may not have met the same people."""
+    """Whether a run failed halfway, so that its two trials may have met different people."""
     return sandbox.job is not None and sandbox.job.state == "failed"
 
 

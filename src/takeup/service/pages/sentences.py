@@ -103,7 +103,7 @@ def checks(found: Findings) -> list[Check]:
 
 
 def warnings(found: Findings) -> list[str]:
-    """What a reader of a list should know before anything else; empty where all is well."""
+    """Warnings for the list of trials; empty where all is well."""
     said = [check.short for check in checks(found) if check.state == "sounds"]
     if any(each.kind != "open" for each in found.disagreements):
         said.append("Readings of the data disagree")
@@ -176,7 +176,7 @@ def _ignorable(found: ModelCheck | Withheld) -> Check:
 
 
 def _early(name: str, what: str, number: int, noun: str, detail: str) -> Check:
-    """Silence means nothing yet."""
+    """A check that does not sound, with too few decisions to mean anything."""
     return Check(name, "unknown", f"{what} not judged yet", f"Too early to say, with {plural(number, noun)}.", detail)
 
 

@@ -61,7 +61,7 @@ async def file(visit: Visit) -> Response:
 
 @pages.get("/app/{path:path}")
 async def nowhere(visit: Visit) -> Response:
-    """Whatever no other page is."""
+    """No such page."""
     raise Refused("not-found", f"there is no page {visit.request.url.path!r}")
 
 

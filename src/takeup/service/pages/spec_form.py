@@ -14,9 +14,9 @@ from takeup.service.pages.choices import USUAL, choices, chosen
 from takeup.service.pages.page import sentence
 from takeup.service.problem import Refused
 from takeup.space import Space
-from takeup.specfile import SpaceTable, SpecError
+from takeup.specfile import SpaceTable, SpecError, allowed
 from takeup.trial import Design, TrialSpec
-from takeup.trial.spec import SECONDS
+from takeup.trial.spec import SECONDS, parse
 
 Fields = Mapping[str, str]
 Wrong = dict[str, str]
@@ -66,17 +66,19 @@ def levels(fields: Fields) -> list[tuple[int, str, str]]:
 
 def read(fields: Fields) -> tuple[Design | None, TrialSpec | None, Wrong]:
     """The design and the spec (which may hold a seed) that were filled in or pasted, or what is wrong."""
+    if fields.get("by") == "paste":
+        return _read_pasted(fields.get("text", ""))
     wrong: Wrong = {}
-    content = _pasted(fields, wrong) if fields.get("by") == "paste" else _content(fields, wrong)
+    content = _content(fields, wrong)
+    spec = None
     try:
-        spec = None if content is None else TrialSpec.model_validate(content)
+        spec = TrialSpec.model_validate(content)
     except ValidationError as error:
         for each in error.errors():
             place = _place(".".join(str(part) for part in each["loc"]))
-            allowed = str(each["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
             needed = each["type"] in ("missing", "string_too_short")
-            wrong.setdefault(place, "This is needed." if needed else f"Expected: {_BOUNDS.get(place, allowed)}.")
-        spec = None
+            expected = _BOUNDS.get(place) or allowed(str(each["msg"]))
+            wrong.setdefault(place, "This is needed." if needed else f"Expected: {expected}.")
     if spec is None or wrong:
         _check_space(content, wrong)
         return None, None, _shown(wrong, fields)
@@ -84,9 +86,9 @@ def read(fields: Fields) -> tuple[Design | None, TrialSpec | None, Wrong]:
         return Design.of(spec, ""), spec, {}
     except SpecError as error:
         key = error.argument.removeprefix(": ")
-        said = error.allowed.removeprefix("something else: ")
         hint = f" ({error.hint})" if error.hint else ""
-        wrong[_place(key)] = f"{_capital(said)}{hint}."
+        much = f"Together they make {error.value}: " if key == "space.size" else ""
+        wrong[_place(key)] = f"{_capital(much + error.allowed)}{hint}."
     except TakeupError as error:
         wrong[""] = sentence(error)
     return None, None, _shown(wrong, fields)
@@ -191,28 +193,27 @@ def _check_limits(fields: Fields, proposals: int, wrong: Wrong) -> None:
         wrong["ceiling"] = f"{proposals} proposals cannot all have so little: at least {100 / proposals:.4g} %."
 
 
-def _check_space(content: Mapping[str, Any] | None, wrong: Wrong) -> None:
-    """What is wrong with a space besides other things, so that all of it is shown at once."""
+def _check_space(content: Mapping[str, Any], wrong: Wrong) -> None:
+    """Errors of the space, so that they are shown together with those of other fields."""
     try:
-        SpaceTable.model_validate((content or {}).get("space")).build()
+        SpaceTable.model_validate(content["space"]).build()
     except ValidationError:
         pass  # it was found with the others
     except InputError as error:
         wrong.setdefault(_place(f"space.{error.argument}"), f"{_capital(error.allowed)}.")
 
 
-def _pasted(fields: Fields, wrong: Wrong) -> dict[str, Any] | None:
-    """A spec in JSON or TOML."""
-    text = fields.get("text", "")
+def _read_pasted(text: str) -> tuple[Design | None, TrialSpec | None, Wrong]:
+    """A spec in JSON or TOML, or what is wrong with it, by the keys that its writer knows."""
     try:
         found = parse_json(text.encode()) if text.startswith("{") else parse_toml(text.encode())
-    except Refused as error:
-        wrong["text"] = f"{_capital(str(error.detail))}."
-        return None
-    if not isinstance(found, dict) or not found:
-        wrong["text"] = "Paste a spec: a table with a name, a space and a policy."
-        return None
-    return found
+        if not isinstance(found, dict) or not found:
+            return None, None, {"text": "Paste a spec: a table with a name, a space and a policy."}
+        spec = parse(found)
+        return Design.of(spec), spec, {}
+    except (Refused, TakeupError) as error:
+        said = error.detail if isinstance(error, Refused) else error
+        return None, None, {"text": f"{_capital(str(said))}."}
 
 
 def _real(fields: Fields, name: str, wrong: Wrong, low: float = -1e12, high: float = 1e12) -> float | None:
@@ -249,10 +250,7 @@ def _place(key: str) -> str:
 
 
 def _shown(wrong: Wrong, fields: Fields) -> Wrong:
-    """Errors at fields that the form does not have are shown at its top, with their name."""
-    if fields.get("by") == "paste":
-        said = "; ".join(f"{place}: {text}" if place not in ("", "text") else text for place, text in wrong.items())
-        return {"text": said}
+    """Errors at fields that the form does not have are shown at its top."""
     known = {*BLANK, *fields, *_LISTS, "name", "window", "maximum", "probability_best"}
     known |= {name for i, *_ in levels(fields) for name in (f"outcome-{i}", f"utility-{i}")}
     return {place if place in known else "": text for place, text in wrong.items()}

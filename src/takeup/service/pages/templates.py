@@ -49,12 +49,12 @@ def decimal(number: float, digits: int = 2) -> str:
 
 
 def probability(number: float) -> str:
-    """0.93, never a 0 or a 1 that is not quite one."""
+    """0.93; values just below 1 or above 0 are never rounded to 1 or 0."""
     return "> 0.99" if 0.99 < number < 1 else "< 0.01" if 0 < number < 0.01 else f"{number:.2f}"
 
 
 def moment(at: int) -> Markup:
-    """Microseconds since 1970 as a time that people and machines read; scripts put it in the reader's own zone."""
+    """A time, from microseconds since 1970, in UTC; a script shows it in the reader's time zone."""
     when = datetime.fromtimestamp(at / 1e6, UTC)
     return Markup('<time datetime="{}">{}</time>').format(
         when.isoformat(timespec="seconds"), when.strftime("%Y-%m-%d %H:%M UTC")
@@ -63,7 +63,7 @@ def moment(at: int) -> Markup:
 
 @cache
 def environment() -> Environment:
-    """All templates. Everything is escaped, and a name that is not there is an error."""
+    """The template environment: all values are escaped, and an undefined name is an error."""
     made = Environment(
         loader=PackageLoader("takeup.service.pages"),
         autoescape=True,

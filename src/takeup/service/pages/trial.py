@@ -1,4 +1,4 @@
-"""A trial: how it stands, why to trust it, and how it goes on."""
+"""The page of a trial: how it stands, live updates, its state, its audit."""
 
 from collections.abc import AsyncIterator
 
@@ -24,7 +24,7 @@ FRAGMENT_WAIT = 10.0
 
 @pages.get("/app/trials/{trial}", *READERS)
 async def trial(visit: Visit) -> Response:
-    """All about a trial."""
+    """The whole page."""
     store, name, cache = visit.service.store, visit.trial, render_cache_of(visit.request)
     head = await visit.read(lambda: store.read(lambda connection: reading.head(connection, name)))
     rendered = await cache.look(name, _kind(visit), head.sequence, WAIT)
@@ -76,7 +76,7 @@ async def stream(visit: Visit) -> Response:
 
 @pages.post("/app/trials/{trial}/state", "design")
 async def move(visit: Visit) -> Response:
-    """Another state. The end needs a reason, and to be asked for twice."""
+    """Change the state; stopping needs a reason and a ticked box."""
     state, reason = visit.form.get("state", ""), visit.form.get("reason") or None
     if state == "stopped" and (reason is None or visit.form.get("sure") != "yes"):
         missing = "Say why the trial is stopped." if reason is None else "Tick the box if you are sure."

@@ -41,7 +41,7 @@ class PageChart:
 
 
 def page_charts(found: Findings) -> list[PageChart]:
-    """All charts that there is something to show in."""
+    """The charts that have something to show."""
     made: list[PageChart] = []
     with charts.unchecked():
         if found.time_series.overall:
@@ -205,7 +205,7 @@ def _compliance(found: Findings) -> PageChart:
 
 
 def _outcomes(found: Findings) -> PageChart:
-    """With two levels the better one says all."""
+    """Outcome shares by action; of two levels only the better one is shown."""
     space, actions = found.space, found.summary.overall.implemented
     assert not isinstance(actions, Withheld)  # the caller has looked
     levels = list(range(len(space.outcomes)))

@@ -23,7 +23,7 @@ MOST_ASKED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class TrialRow:
+class ListedTrial:
     """A trial of the list.
 
     Attributes:
@@ -40,7 +40,7 @@ class TrialRow:
 
     @property
     def warnings(self) -> list[str]:
-        """What to look after."""
+        """What needs attention."""
         late = self.progress.outcomes_late
         said = [f"{plural(late, 'outcome')} late"] if late else []
         if self.brief is not None:
@@ -53,10 +53,10 @@ async def trials(visit: Visit) -> Response:
     """All trials that the visitor's key is valid in."""
     at = visit.service.store.clock()
 
-    def look(connection: Connection) -> list[TrialRow]:
+    def look(connection: Connection) -> list[ListedTrial]:
         names = [name for name in reading.identifiers(connection) if visit.key.covers(name)]
         found = [progress_in(connection, name, at) for name in names]
-        return [TrialRow(each, reading.decided_at(connection, each.trial, each.decisions)) for each in found]
+        return [ListedTrial(each, reading.decided_at(connection, each.trial, each.decisions)) for each in found]
 
     lines = await visit.read(lambda: visit.service.store.read(look))
     if visit.unblinded:
@@ -64,18 +64,18 @@ async def trials(visit: Visit) -> Response:
     return visit.page("trials", lines=lines, readable=visit.may(*READERS))
 
 
-async def _told(visit: Visit, lines: list[TrialRow]) -> list[TrialRow]:
-    """The same with what is known about each; what is not known in time comes with the next look."""
+async def _told(visit: Visit, lines: list[ListedTrial]) -> list[ListedTrial]:
+    """The same with what each has found; what is not ready in time comes when the page is loaded again."""
     cache = render_cache_of(visit.request)
     begun = [each.progress for each in lines if each.progress.decisions]
     newest = sorted(begun, key=lambda each: -each.at)[:MOST_ASKED]
     await asyncio.gather(*(cache.look(each.trial, "brief", each.sequence, WAIT) for each in newest))
     asked = {each.trial for each in newest}
 
-    def line(each: TrialRow) -> TrialRow:
+    def line(each: ListedTrial) -> ListedTrial:
         name = each.progress.trial
         brief = cache.brief(name)
         awaited = brief is None and name in asked and cache.latest(name, "brief") is None
-        return TrialRow(each.progress, each.decided, brief, awaited)
+        return ListedTrial(each.progress, each.decided, brief, awaited)
 
     return [line(each) for each in lines]

@@ -101,11 +101,10 @@ def sources(packages: frozenset[str], takeup: Path = Path(__file__).parents[2]) 
     for folder in ("policies", "inference", "simulation"):
         files += (takeup / folder).rglob("*.py")
     for name in packages - {"takeup"}:
-        folders, file = getattr(sys.modules[name], "__path__", ()), getattr(sys.modules[name], "__file__", None)
-        for folder in folders:
-            files += Path(folder).rglob("*.py")
-        if file and not folders:
-            files.append(Path(file))
+        module = sys.modules[name]
+        folders, own = getattr(module, "__path__", ()), getattr(module, "__file__", None)
+        files += [file for folder in folders for file in Path(folder).rglob("*.py")]
+        files += [Path(own)] if own and not folders else []
     content = hashlib.blake2b(__version__.encode(), digest_size=12)
     for file in sorted(files):
         content.update(file.name.encode() + file.read_bytes())

@@ -36,7 +36,8 @@ def inlined(function: Function) -> Function:
 
 
 MAKERS: set[Callable[..., Any]] = set()
-"""Functions that make arrays, or hand them back; all others borrow them, and their machine code counts no references."""
+"""Functions that make arrays, or hand them back; all others borrow them, and so their machine code counts no references
+to arrays."""
 
 
 def maker(function: Function) -> Function:

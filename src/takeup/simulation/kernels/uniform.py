@@ -12,7 +12,7 @@ a state, which is one column of the arrays `counts` (int32) and `real`:
 `shape` is (X, Kz, Ka, Y), `moment` is (key, key, replication, step), `chance` a random word of the policy's own; more
 come from `streams.words`. An event is (x, z, a, y). `learn` hears of a decision for the first time, with a or y UNSEEN
 where they are; `reveal` brings the outcome of one that was learnt with y UNSEEN. They may call plain functions of
-takeup and of their own package, by their bare names.
+takeup and of their own package, by their bare names, and make no arrays: a GPU could not.
 
 What else a kernel may say:
 

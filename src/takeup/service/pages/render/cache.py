@@ -128,7 +128,7 @@ class RenderCache:
         try:
             entry.rendered = await (self._blinded(trial) if kind == "blinded" else self._unblinded(trial, kind))
         except RenderError as error:
-            LOG.error("trial %s was not rendered: %s", trial, error)  # where it happened says nothing
+            LOG.error("trial %s was not rendered: %s", trial, error)  # its traceback would be that of the pipe
             at = self.service.store.clock()
             html = render("not_rendered", sequence=sequence, at=at, reason=str(error))
             entry.rendered = Rendered.of(html, sequence=sequence, at=at, lasts=False, failed=str(error))

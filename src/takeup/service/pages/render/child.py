@@ -82,7 +82,7 @@ def _read(task: RenderTask) -> tuple[Book, int]:
 
 
 def main() -> None:
-    """Take tasks until the input ends, which it does with whoever asks."""
+    """Take tasks until the input closes, as it does when the service ends."""
     lower_priority()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this process
     tasks, answers = standard()

@@ -79,7 +79,7 @@ class Rendered:
 
     @classmethod
     def of(cls, html: str, **known: Any) -> "Rendered":
-        """With its HTML also packed."""
+        """With its HTML compressed as well."""
         content = html.encode()
         return cls(html=content, packed=gzip.compress(content, 5), **known)
 
@@ -89,7 +89,7 @@ class RenderError(TakeupError):
 
 
 class RenderProcess:
-    """One process, which starts with the first task, is replaced when it dies, and ends when nobody holds its input."""
+    """One child process: it starts with the first task, is replaced when it dies, and ends when its input closes."""
 
     def __init__(self, command: tuple[str, ...] = running(MODULE), patience: float = PATIENCE) -> None:
         self._command, self._patience = command, patience
@@ -155,7 +155,7 @@ async def _exchange(process: asyncio.subprocess.Process, task: RenderTask) -> An
 
 
 def lower_priority() -> None:
-    """Leave the processors to whoever decides."""
+    """Give way to the processes that decide."""
     if hasattr(os, "nice"):
         os.nice(NICE)
     if hasattr(os, "SCHED_BATCH"):
