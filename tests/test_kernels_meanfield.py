@@ -87,7 +87,7 @@ def general(
     proposals, levels, actions = problem.phi.shape
     outcome, compliance = (b.ravel() for b in problem.blocks(problem.phi if start is None else start))
     work = np.full(meanfield.work_size(proposals, actions, levels), np.nan)
-    given = meanfield.Problem(problem.latent.ravel(), problem.alpha.ravel(), problem.beta.ravel(), actions, levels)
+    given = meanfield.FitProblem(problem.latent.ravel(), problem.alpha.ravel(), problem.beta.ravel(), actions, levels)
     ascend = compiled(meanfield.ascend)
     elbo, evaluations, converged = ascend(given, outcome, compliance, tolerance, max_evaluations, work)
     blocks = outcome.reshape(actions, levels), compliance.reshape(proposals, actions)

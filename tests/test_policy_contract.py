@@ -17,7 +17,6 @@ from takeup import (
     InputError,
     Prior,
     Space,
-    TSLat,
     UnsuitableError,
     World,
     simulate,
@@ -51,6 +50,15 @@ def suits(policy: Policy[Any], space: Space) -> bool:
     return True
 
 
+def takes_a_pilot(policy: Any) -> bool:
+    """Whether it does; if not, it says so."""
+    try:
+        policy.informed(Prior.from_evidence(Evidence.empty(Space(2))))
+    except UnsuitableError as refused:
+        return policy.name not in str(refused)
+    return True
+
+
 def paired(policies: tuple[Registered, ...]) -> list[Any]:
     return [
         pytest.param(policy, space, id=f"{policy.name}-{'x'.join(map(str, space.shape))}")
@@ -61,7 +69,12 @@ def paired(policies: tuple[Registered, ...]) -> list[Any]:
 
 
 MEMBERS = paired(registered())
+PLAIN = paired(tuple(p for p in registered() if isinstance(p.start(Space(2)), Evidence | Tally | Epochs)))
+"""Those whose state is neither drawn at random nor fitted, and does not depend on the path."""
 LIVE = paired(tuple(policy for policy in registered() if policy.live))
+PILOTED = paired(tuple(policy for policy in registered() if policy.live and takes_a_pilot(policy)))
+EXACT = [each for each in PILOTED if each.values[0].name not in ("TS-Lat-0", "TS-Lat-40")]
+"""The others fit from their prior, and may end in another mode."""
 every_policy = pytest.mark.parametrize("policy", registered(), ids=lambda policy: policy.name)
 
 
@@ -126,24 +139,20 @@ class TestContract:
         first = policy.propose(state, np.zeros(500, dtype=np.int64), stream(3))
         assert set(first) == set(range(len(space.proposals)))
 
-    def test_what_is_reported_later_is_learnt_alike(self, policy: Registered, space: Space) -> None:
-        """Learnt as pending and then reported, at once or in two parts, is the same state as learnt in one go.
 
-        Of the others, whose state is random or depends on the path, `run` shows that reports are taken.
-        """
-        start = policy.start(space)
-        if not isinstance(start, Evidence | Tally | Epochs):
-            pytest.skip("its state is drawn at random or fitted, and depends on the path")
-        at_once, later = start, start
-        for i, met in enumerate(some_events(space, 40, stream(4, "world"))):
-            x, z = int(met.context), int(met.proposal)
-            known = Event(x, z, int(met.implemented), int(met.outcome), number=i)
-            stages = [Event(x, z, number=i), Event(x, z, UNSEEN if i % 2 else known.implemented, number=i), known]
-            at_once, later = policy.learn(at_once, known, stream(0)), policy.learn(later, stages[0], stream(0))
-            for before, after in pairwise(stages):
-                later = policy.report(later, before, after, stream(0))
-        table = "table" if isinstance(start, Tally) else "counts"
-        np.testing.assert_array_equal(getattr(at_once, table), getattr(later, table))
+@pytest.mark.parametrize(("policy", "space"), PLAIN)
+def test_what_is_reported_later_is_learnt_alike(policy: Registered, space: Space) -> None:
+    """Learnt as pending and then reported, at once or in two parts, is the same state as learnt in one go."""
+    at_once = later = policy.start(space)
+    for i, met in enumerate(some_events(space, 40, stream(4, "world"))):
+        x, z = int(met.context), int(met.proposal)
+        known = Event(x, z, int(met.implemented), int(met.outcome), number=i)
+        stages = [Event(x, z, number=i), Event(x, z, UNSEEN if i % 2 else known.implemented, number=i), known]
+        at_once, later = policy.learn(at_once, known, stream(0)), policy.learn(later, stages[0], stream(0))
+        for before, after in pairwise(stages):
+            later = policy.report(later, before, after, stream(0))
+    table = "table" if isinstance(at_once, Tally) else "counts"
+    np.testing.assert_array_equal(getattr(at_once, table), getattr(later, table))
 
 
 @pytest.mark.parametrize(("policy", "space"), LIVE)
@@ -212,30 +221,31 @@ class TestLive:
         assert (policy.compliance == "not used") == alike
         assert policy.compliance == "not used" or (policy.compliance == "needed") == unmoved
 
-    def test_a_pilot_of_nobody_changes_nothing(self, policy: Any, space: Space) -> None:
-        evidence, nobody = some_evidence(space), Prior.from_evidence(Evidence.empty(space))
-        try:
-            informed = policy.informed(nobody)
-        except UnsuitableError as refused:
-            assert policy.name in str(refused)  # noqa: PT017  # either is right, and which one is the policy's to say
-            assert isinstance(policy.beliefs(evidence, 0, stream(0)), Exact)
-            return
-        before, after = (each.allocation(evidence, 0, stream(1), draws=500) for each in (policy, informed))
-        np.testing.assert_array_equal(before.probability, after.probability)
 
-    def test_a_pilot_counts_as_its_decisions_would(self, policy: Any, space: Space) -> None:
-        """Told of a pilot whose compliance was seen, it proposes as if it had met the pilot's people itself."""
-        if isinstance(policy, TSLat) and policy.inference == "meanfield":
-            pytest.skip("a fit starts from its prior, and may end in another mode")
-        pilot, evidence = some_evidence(space, seed=6).counts.copy(), some_evidence(space)
-        pilot[..., UNSEEN, :] = 0
-        try:
-            told = policy.informed(Prior.from_evidence(Evidence(space, pilot)))
-        except UnsuitableError:
-            pytest.skip("it does not take a pilot")
-        ours = told.allocation(evidence, 0, stream(1), draws=500).probability
-        met = policy.allocation(evidence + Evidence(space, pilot), 0, stream(1), draws=500).probability
-        np.testing.assert_allclose(ours, met, atol=1e-9)
+def test_who_takes_a_pilot() -> None:
+    """Every policy with a model of what proposals are worth; the others have no prior."""
+    for policy in registered():
+        if policy.live:
+            beliefs = policy.beliefs(policy.start(Space(2)), 0, stream(0))  # type: ignore[attr-defined]  # as it is live
+            assert takes_a_pilot(policy) != isinstance(beliefs, Exact)
+
+
+@pytest.mark.parametrize(("policy", "space"), PILOTED)
+def test_a_pilot_of_nobody_changes_nothing(policy: Any, space: Space) -> None:
+    evidence, nobody = some_evidence(space), Prior.from_evidence(Evidence.empty(space))
+    before, after = (each.allocation(evidence, 0, stream(1), draws=500) for each in (policy, policy.informed(nobody)))
+    np.testing.assert_array_equal(before.probability, after.probability)
+
+
+@pytest.mark.parametrize(("policy", "space"), EXACT)
+def test_a_pilot_counts_as_its_decisions_would(policy: Any, space: Space) -> None:
+    """Told of a pilot whose compliance was seen, it proposes as if it had met the pilot's people itself."""
+    pilot, evidence = some_evidence(space, seed=6).counts.copy(), some_evidence(space)
+    pilot[..., UNSEEN, :] = 0
+    told = policy.informed(Prior.from_evidence(Evidence(space, pilot)))
+    ours = told.allocation(evidence, 0, stream(1), draws=500).probability
+    met = policy.allocation(evidence + Evidence(space, pilot), 0, stream(1), draws=500).probability
+    np.testing.assert_allclose(ours, met, atol=1e-9)
 
 
 def test_observations_count_once_however_often_a_policy_is_informed() -> None:

@@ -178,13 +178,18 @@ def test_errors_read_as_sentences(api: Api, key: str, trial: str) -> None:
 
 def test_a_key_in_flight_is_refused(api: Api, key: str, trial: str) -> None:
     """The database is held up, so that the first request is on its way while the second comes."""
-    gate = threading.Event()
-    held = api.store.write(lambda _: gate.wait(300))
+    begun, gate = threading.Event(), threading.Event()
+
+    def hold(_: object) -> None:
+        begun.set()
+        gate.wait(300)
+
+    held = api.store.write(hold)
+    assert begun.wait(300)
     headers = {"Idempotency-Key": "k"}
     body = {"unit": "a", "context": "morning"}
 
     async def both() -> tuple[asgi.Reply, asgi.Reply]:
-
         first = asyncio.ensure_future(api.asked("POST", f"{trial}/decisions", body, key, headers=headers))
         while not api.app.state.service.flights:
             await asyncio.sleep(0.001)

@@ -14,7 +14,7 @@ import numpy as np
 from takeup.policies import TSLat, WarmTSLat
 from takeup.simulation.kernels.dirichlets import log_gamma_draw
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined
-from takeup.simulation.kernels.meanfield import Problem, ascend, work_size
+from takeup.simulation.kernels.meanfield import FitProblem, ascend, work_size
 from takeup.simulation.kernels.meanfield_two import ascend_two
 from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
@@ -234,7 +234,7 @@ def improve(state: State, x: Number, shape: Number, parameters: Number) -> None:
     else:
         prior = real[alpha:beta, column], real[beta:work, column]
         ascend(
-            Problem(real[room:alpha, column], prior[0], prior[1], actions, levels),
+            FitProblem(real[room:alpha, column], prior[0], prior[1], actions, levels),
             real[base:middle, column],
             real[middle : middle + responses, column],
             parameters.tolerance,

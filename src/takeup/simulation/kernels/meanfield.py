@@ -26,7 +26,7 @@ MAX_PRODUCTS = 100
 _HALF_LOG_TAU = 0.9189385332046727
 
 
-class Problem(NamedTuple):
+class FitProblem(NamedTuple):
     """What is fitted.
 
     Attributes:
@@ -118,7 +118,7 @@ def _respond(point: FloatArray, actions: int, levels: int, size: int) -> tuple[f
     return value - math.log(products), whole
 
 
-def _evaluate(problem: Problem, point: FloatArray) -> tuple[float, float]:
+def _evaluate(problem: FitProblem, point: FloatArray) -> tuple[float, float]:
     """The ELBO at the point's θ, and its rounding error; fills in the rest of the point."""
     latent, alpha, beta, actions, levels = problem
     split, size = levels * actions, levels * actions + beta.size
@@ -256,7 +256,7 @@ def _newton(
 
 
 def ascend(
-    problem: Problem,
+    problem: FitProblem,
     outcome: FloatArray,
     compliance: FloatArray,
     tolerance: float,
