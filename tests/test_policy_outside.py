@@ -124,7 +124,7 @@ def test_what_a_class_lacks_is_told() -> None:
             name="Half", family="bandits", source="", compliance="not used", variants=(Variant("Half of one."),)
         )
 
-    with pytest.raises(InputError, match=r"Half, expected a subclass .* with name, compliance, live, start, propose"):
+    with pytest.raises(InputError, match=r"Half, expected a subclass .* with compliance, live, name, start, propose"):
         register(Half)
     assert "Half" not in kinds()
 

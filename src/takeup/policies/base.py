@@ -23,6 +23,9 @@ from takeup.space import Space
 
 State = TypeVar("State")
 
+FUNCTIONS = ("name", "start", "propose", "learn", "report")
+"""What every policy has."""
+
 
 @runtime_checkable
 class Policy(Protocol[State]):

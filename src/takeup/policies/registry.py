@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 from takeup import policies
 from takeup.errors import InputError
-from takeup.policies.base import Registered
+from takeup.policies.base import FUNCTIONS, Registered
 from takeup.policies.card import FAMILIES, Card, Variant
 
 ENTRY_POINTS = "takeup.policies"
 """The group under which other packages name their policies."""
 
-PARTS = ("card", "name", "compliance", "live", "start", "propose", "learn", "report")
+PARTS = ("card", "compliance", "live", *FUNCTIONS)
 """What everybody reads and calls of a policy."""
 
 Kind = TypeVar("Kind", bound=type)

@@ -11,6 +11,7 @@ from takeup.checks import IntArray
 from takeup.environment import Environment
 from takeup.errors import InputError, MismatchError
 from takeup.policies import Policy
+from takeup.policies.base import FUNCTIONS
 from takeup.simulation import reference
 from takeup.simulation.engine import Engine, Progress, silent
 from takeup.simulation.reporting import Reporting
@@ -28,9 +29,6 @@ CURVE = 100
 
 MOST = 2**31 - 1
 """The largest horizon, and the largest number of a replication: kernels count in 32 bits."""
-
-FUNCTIONS = ("name", "start", "propose", "learn", "report")
-"""What a policy must have to be simulated."""
 
 Value = TypeVar("Value")
 
