@@ -18,7 +18,7 @@ from takeup.live import audit
 from takeup.randomness import stream
 from takeup.store import looking, reading
 
-SPEC: dict[str, Any] = {"name": "Torment", "space": {"proposals": 3, "contexts": 2}, "policy": {"kind": "TSObs"}}
+SPEC: dict[str, Any] = {"name": "Load", "space": {"proposals": 3, "contexts": 2}, "policy": {"kind": "TSObs"}}
 IN_FLIGHT = b"urn:takeup:in-flight"
 AGAIN = 0.002
 

@@ -15,7 +15,7 @@ from takeup.trial.secret import Secret
 ARMS = ("zebra", "yak")
 LEVELS = ("lost", "won")
 SPEC: dict[str, Any] = {
-    "name": "hooves",
+    "name": "clinic",
     "space": {"proposals": list(ARMS), "contexts": ["hill", "vale"], "outcomes": list(LEVELS)},
     "policy": {"kind": "TSObs"},
 }
@@ -33,7 +33,7 @@ def book_of(counts: Any, spec: dict[str, Any] = SPEC) -> Book:
         for _ in range(table[x, z, a, y]):
             number += 1
             rollup.add(number, x, z, even, even, number)
-    return Book("hooves", design, Secret("", ""), table, "running", 7, "f" * 64, 7, number, 7, rollup=rollup)
+    return Book("clinic", design, Secret("", ""), table, "running", 7, "f" * 64, 7, number, 7, rollup=rollup)
 
 
 class Strict(HTMLParser):

@@ -47,12 +47,12 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def hooves(database: str = "sqlite://") -> Iterator[tuple[Api, Here, Trial]]:
+def clinic(database: str = "sqlite://") -> Iterator[tuple[Api, Here, Trial]]:
     """A service with a running trial that has some decisions."""
     with api(database) as running:
         worker = Here()
         running.app.state.render_cache.process = worker
-        trial = Trial.create(running.store, SPEC, trial="hooves")
+        trial = Trial.create(running.store, SPEC, trial="clinic")
         trial.start()
         for i in range(30):
             made = trial.decide(f"unit-{i}", "hill" if i % 2 else "vale")
@@ -79,15 +79,15 @@ def patient(running: Api, path: str, headers: dict[str, str]) -> Reply:
 
 def test_blinded_readers_learn_nothing_about_any_arm() -> None:
     """Neither in the list, nor on the page, in the part that is fetched, or in the stream."""
-    with hooves() as (running, worker, trial):
+    with clinic() as (running, worker, trial):
         seen, unseen = cookie(running, "read-unblinded"), cookie(running, "read-blinded")
         secret = [*ARMS, *LEVELS, trial.progress().hash, "probability", "regret"]
-        pages = ("/app", "/app/trials/hooves", "/app/trials/hooves/dashboard")
+        pages = ("/app", "/app/trials/clinic", "/app/trials/clinic/dashboard")
         for path in pages:
             reply = patient(running, path, unseen)
             assert reply.status == 200
             assert not [word for word in secret if word in reply.body.decode()], path
-        assert b"30 decisions" in running.request("GET", "/app/trials/hooves", headers=unseen).body
+        assert b"30 decisions" in running.request("GET", "/app/trials/clinic", headers=unseen).body
         assert not worker.tasks
         said = running.run(heard(running, unseen, lambda: None))
         assert re.fullmatch(r'retry: 3000\n\n(data: \{"sequence": \d+, "rendered": \d+\}\n\n)+', said), said
@@ -98,15 +98,15 @@ def test_blinded_readers_learn_nothing_about_any_arm() -> None:
 
 @pytest.mark.usefixtures("plain")
 def test_the_page_needs_a_reader_and_a_trial() -> None:
-    with hooves() as (running, _, _):
+    with clinic() as (running, _, _):
         for path in (
-            "/app/trials/hooves",
-            "/app/trials/hooves/dashboard",
-            "/app/trials/hooves/stream",
+            "/app/trials/clinic",
+            "/app/trials/clinic/dashboard",
+            "/app/trials/clinic/stream",
         ):
             assert running.request("GET", path).status == 303
             assert running.request("GET", path, headers=cookie(running, "decide")).status == 403
-            there = path.replace("hooves", "claws")
+            there = path.replace("clinic", "claws")
             assert running.request("GET", there, headers=cookie(running, "read-unblinded")).status == 404
 
 
@@ -129,8 +129,8 @@ async def heard(running: Api, headers: dict[str, str], then: Callable[[], None])
         "http_version": "1.1",
         "method": "GET",
         "scheme": "http",
-        "path": "/app/trials/hooves/stream",
-        "raw_path": b"/app/trials/hooves/stream",
+        "path": "/app/trials/clinic/stream",
+        "raw_path": b"/app/trials/clinic/stream",
         "query_string": b"",
         "root_path": "",
         "headers": [(b"cookie", headers["cookie"].encode())],
@@ -155,7 +155,7 @@ def test_the_stream_tells_of_new_events_and_ends_with_the_service(monkeypatch: p
     monkeypatch.setattr(live_updates, "EVERY", 0.02)
     monkeypatch.setattr(cache, "EVERY", 0.02)
     monkeypatch.setattr(cache, "SHARE", 0.0)
-    with hooves() as (running, worker, trial):
+    with clinic() as (running, worker, trial):
 
         def decide() -> None:
             trial.decide("one-more", "hill")
@@ -170,8 +170,8 @@ def test_the_stream_tells_of_new_events_and_ends_with_the_service(monkeypatch: p
 
 def test_there_is_a_limit_to_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_updates, "MOST_LISTENERS", 0)
-    with hooves() as (running, _, _):
-        reply = running.request("GET", "/app/trials/hooves/stream", headers=cookie(running, "read-blinded"))
+    with clinic() as (running, _, _):
+        reply = running.request("GET", "/app/trials/clinic/stream", headers=cookie(running, "read-blinded"))
         assert reply.status == 503
         assert reply.headers["retry-after"] == "30"
 
@@ -192,7 +192,7 @@ def test_a_stream_ends_with_its_session(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.usefixtures("plain")
 def test_a_paused_trial_says_so_in_the_list() -> None:
-    with hooves() as (running, _, trial):
+    with clinic() as (running, _, trial):
         headers = cookie(running, "read-unblinded")
         assert b"Paused: nothing is decided" not in patient(running, "/app", headers).body
         trial.pause(reason="to look closer")
@@ -204,11 +204,11 @@ def test_a_paused_trial_says_so_in_the_list() -> None:
 @pytest.mark.usefixtures("plain")
 def test_a_page_that_lags_behind_says_which_state_the_trial_is_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "EVERY", 1e6)
-    with hooves() as (running, _, trial):
+    with clinic() as (running, _, trial):
         headers = cookie(running, "read-unblinded")
-        assert b"The trial is" not in patient(running, "/app/trials/hooves", headers).body
+        assert b"The trial is" not in patient(running, "/app/trials/clinic", headers).body
         trial.pause(reason="to look closer")
-        page = patient(running, "/app/trials/hooves", headers).body
+        page = patient(running, "/app/trials/clinic", headers).body
         assert b"The trial is paused now" in page
         assert b'<span class="state paused" id="state">paused</span>' in page
 
@@ -216,12 +216,12 @@ def test_a_page_that_lags_behind_says_which_state_the_trial_is_in(monkeypatch: p
 @pytest.mark.usefixtures("plain")
 def test_a_state_is_drawn_once_for_all_and_not_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "EVERY", 1e6)
-    with hooves() as (running, worker, trial):
+    with clinic() as (running, worker, trial):
         found = running.app.state.render_cache
 
         async def many() -> list[Rendered | None]:
-            sequence = await found.sequence("hooves")
-            return list(await asyncio.gather(*(found.look("hooves", "full", sequence, 60) for _ in range(8))))
+            sequence = await found.sequence("clinic")
+            return list(await asyncio.gather(*(found.look("clinic", "full", sequence, 60) for _ in range(8))))
 
         first = running.run(many())
         assert len(worker.tasks) == 1
@@ -243,39 +243,39 @@ def test_a_state_is_drawn_once_for_all_and_not_too_often(monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("plain")
 def test_whoever_has_the_latest_gets_nothing_again() -> None:
-    with hooves() as (running, _, _):
+    with clinic() as (running, _, _):
         headers = {**cookie(running, "read-unblinded"), "accept-encoding": "gzip"}
-        reply = patient(running, "/app/trials/hooves/dashboard", headers)
+        reply = patient(running, "/app/trials/clinic/dashboard", headers)
         assert reply.headers["content-encoding"] == "gzip"
-        at = running.app.state.render_cache.latest("hooves", "full").at
-        assert running.request("GET", f"/app/trials/hooves/dashboard?after={at}", headers=headers).status == 204
-        assert running.request("GET", "/app/trials/hooves/dashboard?after=-1e9", headers=headers).status == 200
+        at = running.app.state.render_cache.latest("clinic", "full").at
+        assert running.request("GET", f"/app/trials/clinic/dashboard?after={at}", headers=headers).status == 204
+        assert running.request("GET", "/app/trials/clinic/dashboard?after=-1e9", headers=headers).status == 200
 
 
 @pytest.mark.usefixtures("plain")
 def test_the_audit_form_runs_the_audit() -> None:
-    with hooves() as (running, _, _):
+    with clinic() as (running, _, _):
         headers = cookie(running, "read-unblinded")
-        page = patient(running, "/app/trials/hooves", headers).body.decode()
+        page = patient(running, "/app/trials/clinic", headers).body.decode()
         assert "No audit has been run here" in page
         assert_strict(page)
         found = re.search(
-            r'action="/app/trials/hooves/audit">\s*<input type="hidden" name="form_token" value="(\w+)"', page
+            r'action="/app/trials/clinic/audit">\s*<input type="hidden" name="form_token" value="(\w+)"', page
         )
         assert found is not None
         form = {**headers, "content-type": "application/x-www-form-urlencoded"}
-        path = "/app/trials/hooves/audit"
+        path = "/app/trials/clinic/audit"
         assert running.request("POST", path, raw=b"form_token=no", headers=form).status == 403
         sent = running.request("POST", path, raw=f"form_token={found[1]}".encode(), headers=form)
-        assert (sent.status, sent.headers["location"]) == (303, "/app/trials/hooves#audit")
-        assert b"30 of 30 decisions derived again" in running.request("GET", "/app/trials/hooves", headers=headers).body
+        assert (sent.status, sent.headers["location"]) == (303, "/app/trials/clinic#audit")
+        assert b"30 of 30 decisions derived again" in running.request("GET", "/app/trials/clinic", headers=headers).body
 
 
 def test_a_worker_that_fails_does_not_take_the_page_with_it() -> None:
-    with hooves() as (running, _, _):
+    with clinic() as (running, _, _):
         running.app.state.render_cache.process = RenderProcess((sys.executable, "-c", "raise SystemExit(3)"))
         headers = cookie(running, "read-unblinded")
-        reply = patient(running, "/app/trials/hooves", headers)
+        reply = patient(running, "/app/trials/clinic", headers)
         assert reply.status == 200
         assert b"could not be drawn: the process that renders has ended" in reply.body
         assert b"Audit now" in reply.body
@@ -286,11 +286,11 @@ def test_the_worker_is_replaced_when_it_dies(tmp_path: Path) -> None:
     """On a file, which the worker opens by itself."""
     file = str(tmp_path / "trials.db")
     with Store(file) as store:
-        trial = Trial.create(store, SPEC, trial="hooves")
+        trial = Trial.create(store, SPEC, trial="clinic")
         trial.start()
         trial.report(trial.decide("unit", "hill"), implemented="yak", outcome="won")
-        expected = store.read(lambda connection: reading.head(connection, "hooves").sequence)
-        task = RenderTask("hooves", store.clock(), False, file)
+        expected = store.read(lambda connection: reading.head(connection, "clinic").sequence)
+        task = RenderTask("clinic", store.clock(), False, file)
 
         async def story() -> None:
             worker = RenderProcess()
@@ -315,7 +315,7 @@ def test_a_worker_that_hangs_is_given_up() -> None:
     async def story() -> None:
         worker = RenderProcess((sys.executable, "-c", "import time; time.sleep(60)"), patience=0.2)
         with pytest.raises(RenderError, match=r"longer than 0\.2 seconds"):
-            await worker.ask(RenderTask("hooves", 0, True, "none"))
+            await worker.ask(RenderTask("clinic", 0, True, "none"))
         assert worker.pid is None
 
     asyncio.run(story())

@@ -3,6 +3,7 @@
 import json
 from dataclasses import fields
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from takeup import (
     stream,
 )
 from takeup.epochs import Epochs
+from takeup.live.summary import values_by_model
 from takeup.policies import Policy, registered
 from takeup.policies.arms import Tally
 from takeup.policies.base import LivePolicy, Registered, is_live
@@ -162,7 +164,7 @@ class TestLive:
     def test_evidence_is_all_it_needs(self, policy: LivePolicy, space: Space) -> None:
         assert is_live(policy, space)
 
-    def test_proposals_come_up_as_often_as_the_allocation_and_the_values_say(
+    def test_proposals_come_up_as_often_as_the_allocation_and_the_summary_say(
         self, policy: LivePolicy, space: Space
     ) -> None:
         """Of 10,000 proposals from one table; each share within 4.75 standard errors, a false alarm in 1 of 490,000.
@@ -174,18 +176,20 @@ class TestLive:
         allocation = policy.allocation(evidence, context, stream(6), draws=many)
         together = Evidence(space, np.broadcast_to(evidence.counts, (many, *evidence.counts.shape)))
         proposed = policy.propose(together, np.full(many, context), stream(7))
-        shares = {"proposed": np.bincount(proposed, minlength=kinds) / many}
-        beliefs = policy.beliefs(evidence, context, stream(8))
-        if not isinstance(beliefs, Exact):
-            values = beliefs.values(stream(9), many)
-            assert values.shape == (many, kinds)
+        found = [proposed]
+        summary = values_by_model(policy, evidence, stream(8), many)
+        assert (summary is None) == isinstance(policy.beliefs(evidence, context, stream(0)), Exact)
+        if summary is not None:
+            values = summary[:, context]
+            assert values.shape[-1] == kinds
             assert space.reward.min() <= values.min()
             assert values.max() <= space.reward.max()
-            if type(beliefs).scores is Beliefs.scores:
-                shares["best"] = np.bincount(values.argmax(axis=-1), minlength=kinds) / many
-        for share in shares.values():
-            p = np.maximum(allocation.probability, 1 / many)
-            error = np.sqrt(p * (1 - p) / many * (1 if allocation.exact else 2))
+            if type(policy.beliefs(evidence, context, stream(0))).scores is Beliefs.scores:
+                found.append(values.argmax(axis=-1))
+        p = np.maximum(allocation.probability, 1 / many)
+        for each in found:
+            share = np.bincount(each, minlength=kinds) / each.size
+            error = np.sqrt(p * (1 - p) * (1 / each.size + (0 if allocation.exact else 1 / many)))
             assert (abs(share - allocation.probability) <= 4.75 * error).all()
 
     def test_a_decision_of_which_nothing_is_known_changes_nothing(self, policy: LivePolicy, space: Space) -> None:
@@ -285,3 +289,20 @@ def test_learns_an_easy_problem(policy: Registered) -> None:
     trace = simulate(environment, policy, 200, 20, engine="reference", record="curve", steps=[100, 200])
     late = trace.regret[0, 0, :, 1] - trace.regret[0, 0, :, 0]
     assert late.mean() < 0.9 * 100 / 3
+
+
+STORED = json.loads((Path(__file__).parent / "stored_0_1.json").read_text())
+"""What 0.1 wrote down of each live policy, and the probabilities that it gave: trials that it began go on."""
+
+
+@pytest.mark.parametrize("stored", STORED, ids=[json.dumps(each["policy"])[10:60] for each in STORED])
+def test_what_was_stored_means_what_it_meant(stored: dict[str, Any]) -> None:
+    """An audit writes a stored policy down again and derives its probabilities, which must be the same."""
+    policy: Any = policy_of(stored["policy"])
+    assert describe(policy) == stored["policy"]
+    for name, space in (("two", SPACES[0]), ("three", SPACES[1])):
+        if name in stored["allocation"]:
+            counts = np.arange(Evidence.empty(space).counts.size).reshape(Evidence.empty(space).counts.shape) * 7 % 5
+            counts[..., UNSEEN, UNSEEN] = 0
+            given = policy.allocation(Evidence(space, counts), 0, stream(5), draws=200).probability
+            np.testing.assert_allclose(given, stored["allocation"][name], atol=2e-9)

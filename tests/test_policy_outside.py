@@ -17,9 +17,12 @@ from scipy import stats
 
 import takeup
 from takeup import TS, Environment, Evidence, InputError, Reporting, Space, World, simulate, stream
+from takeup.live import Trial, trials
 from takeup.policies import Card, registry
 from takeup.policies.card import Variant
 from takeup.policies.registry import kinds, policy_of, register
+from takeup.store import Store
+from takeup.trial.design import _of_text
 
 PAGE = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -160,6 +163,20 @@ def test_an_entry_point_is_known_in_every_process(installed: dict[str, str], tmp
     made = int(run(installed, "-c", LIVE, database, str(tmp_path / "trial.toml")))
     assert made > 15, "the new drug always works, and 30 decisions at temperature 0.2 find that out"
     assert "30 decisions, 30 derived again" in run(installed, "-m", "takeup", "audit", database)
+
+
+def test_a_trial_whose_policy_is_not_installed_takes_no_other_with_it(
+    softmax: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Store(tmp_path / "trials.db") as store:
+        for name, kind in (("ours", "Softmax"), ("theirs", "TS")):
+            spec = {"name": name, "space": {"proposals": 2}, "policy": {"kind": kind}}
+            Trial.create(store, spec, trial=name)
+        assert [each.trial for each in trials(store)] == ["ours", "theirs"]
+        registry._registered.clear()
+        _of_text.cache_clear()
+        assert [each.trial for each in trials(store)] == ["theirs"]
+    assert "trial ours cannot be read: the stored spec: policy.kind: got 'Softmax'" in caplog.text
 
 
 def test_a_file_in_the_package_is_enough(tmp_path: Path) -> None:

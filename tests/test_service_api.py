@@ -434,16 +434,16 @@ def test_keys_are_kept_as_hashes_and_read_once(tmp_path: Path) -> None:
 
         async def use() -> None:
             nonlocal at
-            ring = KeyCache(store, pool, 2.0, clock=lambda: at)
+            cache = KeyCache(store, pool, 2.0, clock=lambda: at)
             for _ in range(100):
-                assert await ring.find(token) == key
-                assert await ring.find(token[:-1]) is None
-                assert await ring.find("takeup_000000000000_x") is None
+                assert await cache.find(token) == key
+                assert await cache.find(token[:-1]) is None
+                assert await cache.find("takeup_000000000000_x") is None
             assert reads == 1
             keys.revoke(store, key.id, at=5)
-            assert await ring.find(token) == key  # another process revoked it: this one learns it within seconds
+            assert await cache.find(token) == key  # another process revoked it: this one learns it within seconds
             at = 2.1
-            assert await ring.find(token) is None
+            assert await cache.find(token) is None
             assert reads == 2
 
         with ThreadPoolExecutor(1) as pool:

@@ -70,6 +70,38 @@ def test_the_model_is_not_read_where_the_data_contradict_it() -> None:
     assert "threshold is not applied: TS-Obs takes those who comply" in dashboard(found, 1)
     robust = summary_of(clinic(SICKER, policy={"kind": "TSRobust"}, stopping=dict(book.design.spec.stopping)), 0)
     assert robust.advice.withheld is None  # it does not assume what fails
+    shared = summary_of(
+        clinic(SICKER, policy={"kind": "TSRobust", "shared": 1.0}, stopping=dict(book.design.spec.stopping)), 0
+    )
+    assert "and they differ" in str(shared.advice.withheld)  # it is TS-Obs by another name
+
+
+def test_the_headline_does_not_speak_by_a_model_that_the_page_calls_broken() -> None:
+    """TS-Obs is sure of the drug; by intention to treat it is likely, P(Beta(147, 155) > Beta(131, 171)) = 0.904."""
+    found = findings_of(clinic([[[[170, 130], [0, 0]], [[84, 21], [70, 125]]]]), 0)
+    assert found.summary.overall.proposals[1].model_probability_best > 0.99  # type: ignore[operator]  # it has a model
+    assert sentences.headline(found).startswith("By intention to treat new drug is best with probability 0.9")
+
+
+def test_nothing_is_advised_for_an_arm_while_few_outcomes_are_known() -> None:
+    """None of 3 against all of 3 are well: P(Beta(4, 1) > Beta(1, 4)) = 0.986, and the page says that it is early."""
+    found = findings_of(clinic([[[[3, 0], [0, 0]], [[0, 0], [0, 3]]]], policy={"kind": "TS"}), 0)
+    assert found.summary.advice.contexts[0].probability > 0.95
+    assert not found.summary.advice.stop
+    assert found.summary.advice.withheld == "6 known outcomes are too few to say which is best"
+    assert "Too early to say which is best" in sentences.headline(found)
+
+
+def test_the_list_names_arms_only_where_the_threshold_is_reached_everywhere() -> None:
+    two = {"proposals": ["usual care", "new drug"], "outcomes": ["relapsed", "well"], "contexts": ["young", "old"]}
+    rule = {"probability_best": 0.95, "maximum": 100}
+    sure, open_ = [[[20, 10], [0, 0]], [[0, 0], [5, 35]]], [[[15, 15], [0, 0]], [[0, 0], [15, 15]]]
+    spec: dict[str, Any] = {"space": two, "policy": {"kind": "TS"}, "stopping": rule}
+    found = findings_of(clinic([sure, open_], **spec), 0)
+    assert "The stopping rule advises an end" in sentences.warnings(found)
+    both = findings_of(clinic([sure, sure], **spec), 0)
+    told = "The stopping rule advises an end: best is new drug in young, new drug in old"
+    assert told in sentences.warnings(both)
 
 
 def test_the_model_is_read_where_the_plan_says_so_and_nothing_speaks_against_it() -> None:

@@ -154,3 +154,12 @@ def test_seeds_are_random_and_commitments_are_salted() -> None:
 def test_a_spec_from_python() -> None:
     spec = TrialSpec.model_validate({"name": "t", "space": {"proposals": ["a", "b"]}, "policy": {"kind": "TS"}})
     assert Design.of(spec).even == (0.5, 0.5)
+
+
+def test_a_trial_that_has_begun_goes_on_though_it_would_not_be_begun_today() -> None:
+    """What is checked when a spec is written is not checked again when it is read."""
+    spec = parse({"name": "t", "space": {"proposals": 2}, "policy": {"kind": "UCBAT"}, "compliance": "always"})
+    stored = Design.of(spec).text.replace('"compliance":"always"', '"compliance":"never"')
+    assert Design.of_text(stored).spec.compliance == "never"
+    with pytest.raises(InputError, match="compliance is never reported"):
+        Design.of(parse(json.loads(stored)))

@@ -235,7 +235,8 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
             raise UnreachableError(
                 f"trial {self.id} was a draft when the service was last reached, so that nothing is agreed to draw from"
             )
-        design = Design.of_text(canonical(self._spool.agreed))
+        uniform = {**self._spool.agreed, "policy": {"kind": "Uniform"}}  # what is drawn from is agreed, whoever decides
+        design = Design.of_text(canonical(uniform))
         context = ask.check(design)
         place = self._draw(_GRAIN) / _GRAIN * sum(design.fallback)
         proposal = next(z for z, edge in enumerate(accumulate(design.fallback)) if place < edge)

@@ -7,7 +7,7 @@ from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.live.progress import Progress
 from takeup.live.summary import Estimate, TrialSummary
 from takeup.live.time_series import SampleRatio, TimePoint, TimeSeries
-from takeup.live.trial import Trial, progress_in, trials
+from takeup.live.trial import Trial, progress_in, progress_of_all, trials
 
 __all__ = [
     "Anchor",
@@ -26,6 +26,7 @@ __all__ = [
     "audit",
     "new_key",
     "progress_in",
+    "progress_of_all",
     "read_anchors",
     "read_key",
     "trials",

@@ -66,9 +66,18 @@ class Findings:
         return self.evidence.space
 
     @property
-    def leader(self) -> ProposalSummary:
-        """The proposal that is most probably best, by the policy's own model where it has one."""
-        return leader_of(self.summary.overall)
+    def by_model(self) -> bool:
+        """Whether the policy has a model of its own against which nothing speaks; else intention to treat is read."""
+        modelled = self.summary.overall.proposals[0].model_probability_best is not None
+        return modelled and self.summary.model_doubt is None
+
+    def probability(self, proposal: ProposalSummary) -> float:
+        """That a proposal is best, by the reading that can be relied on."""
+        return probability_of(proposal) if self.by_model else proposal.probability_best
+
+    def leader(self, group: GroupSummary) -> ProposalSummary:
+        """The proposal of a group that is most probably best."""
+        return max(group.proposals, key=self.probability)
 
     @property
     def split(self) -> Disagreement | None:

@@ -18,7 +18,7 @@ from takeup.posterior import dirichlet
 from takeup.randomness import Random, stream
 from takeup.trial.book import Book
 from takeup.trial.design import Design
-from takeup.trial.stopping import StoppingAdvice, advise, most_probable
+from takeup.trial.stopping import FEW, StoppingAdvice, advise, most_probable
 
 LEVEL = 0.95
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
@@ -111,6 +111,7 @@ class TrialSummary:
         ignorable: whether those who comply are like those who do not: no trace of the proposal in the outcomes of an
             action. `takeup.check_ignorable`.
         exclusion: whether proposals act through actions alone. `takeup.check_exclusion`.
+        model_doubt: why the policy's own model is not to be relied on; None where nothing speaks against it.
         sample_ratio: whether proposals came as their logged probabilities say.
         advice: what the stopping rule says.
     """
@@ -121,6 +122,7 @@ class TrialSummary:
     contexts: tuple[GroupSummary, ...]
     ignorable: ModelCheck | Withheld
     exclusion: ModelCheck | Withheld
+    model_doubt: str | None
     sample_ratio: SampleRatio
     advice: StoppingAdvice
 
@@ -132,6 +134,7 @@ def summary_of(book: Book, late: int) -> TrialSummary:
     readings = _Readings.of(design, evidence, book)
     contexts = tuple(readings.at(x) for x in range(len(design.space.contexts)))
     ignorable, sample_ratio = ignorable_of(design, evidence), sample_ratio_of(book)
+    doubt = _model_doubt(design.policy, ignorable)
     return TrialSummary(
         progress=progress_of(book, late),
         policy=design.policy.name,
@@ -139,8 +142,9 @@ def summary_of(book: Book, late: int) -> TrialSummary:
         contexts=contexts,
         ignorable=ignorable,
         exclusion=exclusion_of(design, evidence),
+        model_doubt=doubt,
         sample_ratio=sample_ratio,
-        advice=_advice(book, contexts, ignorable, sample_ratio),
+        advice=_advice(book, contexts, doubt, sample_ratio),
     )
 
 
@@ -275,10 +279,10 @@ def _shares(counts: IntArray) -> tuple[Estimate, ...]:
 
 
 def _advice(
-    book: Book, contexts: Sequence[GroupSummary], ignorable: ModelCheck | Withheld, sample_ratio: SampleRatio
+    book: Book, contexts: Sequence[GroupSummary], doubt: str | None, sample_ratio: SampleRatio
 ) -> StoppingAdvice:
     """What the spec's stopping rule says; nothing once the trial has stopped."""
-    design, rule = book.design, book.design.spec.stopping
+    rule = book.design.spec.stopping
     if book.state == "stopped":
         return StoppingAdvice()
     if rule.probability_best is None:
@@ -287,16 +291,19 @@ def _advice(
     if sample_ratio.alarm:
         withheld = "proposals did not come as often as the probabilities in the log say"
     elif by_model:
-        withheld = _model_fails(design.policy, ignorable)
+        withheld = doubt
     field, said = "model_probability_best" if by_model else "probability_best", []
     for group in contexts:
         best = {each.label: getattr(each, field) for each in group.proposals}
         context = group.context if len(contexts) > 1 else None
-        said.append(most_probable(best, rule.probability_best, rule.reading, context=context, withheld=withheld))
+        known = sum(each.value.n for each in group.proposals)
+        few = f"{known} known outcomes are too few to say which is best" if known < FEW else None
+        reason = withheld or few
+        said.append(most_probable(best, rule.probability_best, rule.reading, context=context, withheld=reason))
     return advise(book.decisions, rule.maximum, said)
 
 
-def _model_fails(policy: LivePolicy, ignorable: ModelCheck | Withheld) -> str | None:
+def _model_doubt(policy: LivePolicy, ignorable: ModelCheck | Withheld) -> str | None:
     """Why a policy's own model cannot be relied on, where it takes compliance for ignorable and it is not."""
     if not policy.ignorable:
         return None

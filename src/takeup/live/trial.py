@@ -1,7 +1,8 @@
 """A live trial in Python: the same thing that the service offers, without HTTP."""
 
+import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -17,6 +18,7 @@ from takeup.live.auditing import Audit, audit
 from takeup.live.progress import Progress, progress_of
 from takeup.live.summary import TrialSummary, summary_of
 from takeup.live.time_series import TimeSeries, time_series_of
+from takeup.specfile import SpecError
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
 from takeup.trial import spec as specs
@@ -26,6 +28,8 @@ from takeup.trial.reporting import Receipt, Report
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec
 from takeup.trial.steering import Amend, Move, Tick
+
+LOG = logging.getLogger("takeup.live")
 
 Reply = TypeVar("Reply")
 Spec = TrialSpec | Mapping[str, Any] | str | Path
@@ -260,7 +264,7 @@ class Trial:
 
     def evidence(self) -> Evidence:
         """The table of counts that the policy learns from; unblinds."""
-        book = self.store.read(lambda connection: reading.snapshot(connection, self.id, course=False))
+        book = self.store.read(lambda connection: reading.snapshot(connection, self.id, time_series=False))
         return Evidence(book.design.space, book.counts)
 
     def course(self) -> TimeSeries:
@@ -313,15 +317,23 @@ def trials(store: Store) -> list[Progress]:
     """How every trial of a database is getting on."""
     at = store.clock()
 
-    def look(connection: Connection) -> list[Progress]:
-        return [progress_in(connection, trial, at) for trial in reading.identifiers(connection)]
+    return store.read(lambda connection: progress_of_all(connection, reading.identifiers(connection), at))
 
-    return store.read(look)
+
+def progress_of_all(connection: Connection, names: Iterable[str], at: int) -> list[Progress]:
+    """The same of these trials; one that cannot be read, say as its policy is not installed, is logged and left out."""
+    found = []
+    for name in names:
+        try:
+            found.append(progress_in(connection, name, at))
+        except SpecError as error:
+            LOG.error("trial %s cannot be read: %s", name, error)
+    return found
 
 
 def progress_in(connection: Connection, trial: str, at: int) -> Progress:
     """How a trial is getting on, as a connection sees it."""
-    return progress_of(reading.snapshot(connection, trial, course=False), reading.late(connection, trial, at))
+    return progress_of(reading.snapshot(connection, trial, time_series=False), reading.late(connection, trial, at))
 
 
 def _design(spec: Spec) -> tuple[TrialSpec, Design]:

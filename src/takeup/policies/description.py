@@ -10,12 +10,16 @@ from takeup.environment import Environment, Types
 from takeup.policies.registry import kinds
 from takeup.space import Space
 
+NEWER = ("pilot",)
+"""Parameters that came after descriptions were stored: where they are not used they are left out, as they were then."""
+
 
 def describe(value: object) -> Any:
     """A value as JSON would have it: dataclasses as their fields, policies with their kind."""
     if is_dataclass(value):
         kind = {"kind": type(value).__name__} if type(value).__name__ in kinds() else {}
-        return kind | {field.name: describe(getattr(value, field.name)) for field in fields(value)}
+        given = {field.name: getattr(value, field.name) for field in fields(value)}
+        return kind | {name: describe(each) for name, each in given.items() if each is not None or name not in NEWER}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Mapping):

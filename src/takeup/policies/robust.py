@@ -117,6 +117,11 @@ class TSRobust(FromEvidence):
         return f"TS-Robust ({', '.join(changed)})" if changed else "TS-Robust"
 
     @property
+    def ignorable(self) -> bool:
+        """Only where nothing but sharing is in its models, which is TS-Obs."""
+        return self.shared == 1
+
+    @property
     def models(self) -> tuple[int, ...]:
         """The strengths of the models that have a prior probability, SHARED first."""
         return (SHARED,) * (self.shared > 0) + tuple(self.pooled) * (self.shared < 1)

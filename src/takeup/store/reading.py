@@ -41,10 +41,10 @@ def identifiers(connection: Connection) -> list[str]:
     return list(connection.execute(select(trials.c.id).order_by(trials.c.id)).scalars())
 
 
-def snapshot(connection: Connection, trial: str, *, course: bool = True) -> Book:
+def snapshot(connection: Connection, trial: str, *, time_series: bool = True) -> Book:
     """A trial's book, with its whole time series where asked for, without its single decisions."""
     book = books.load(connection, head(connection, trial))
-    if course:
+    if time_series:
         books.load_rollup(connection, book)
     return book
 

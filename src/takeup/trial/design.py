@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from takeup import checks
-from takeup.errors import InputError, UnsuitableError
+from takeup.errors import NOTHING, InputError, UnsuitableError
 from takeup.policies.allocation import Limits
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
@@ -54,8 +54,14 @@ class Design:
     window: int | None
 
     @classmethod
-    def of(cls, spec: TrialSpec | Mapping[str, Any], source: str = "spec") -> "Design":
-        """Check a spec; every error names `source`, the key and the value."""
+    def of(cls, spec: TrialSpec | Mapping[str, Any], source: str = "spec", *, new: bool = True) -> "Design":
+        """Check a spec; every error names `source`, the key and the value.
+
+        Args:
+            spec: what a trial's owner wrote down.
+            source: where.
+            new: whether it is checked, too, that its choices make sense; a trial that has begun goes on with its own.
+        """
         if not isinstance(spec, TrialSpec):
             spec = parse(spec, source)
         with at(source, "space"):
@@ -63,11 +69,11 @@ class Design:
             _check_size(space, spec.draws)
         with at(source, "policy"):
             policy = _policy(spec, space)
+            if new:
+                _check_compliance(spec, policy)
         with at(source, "stopping"):
-            beliefs = policy.beliefs(policy.start(space), 0, stream(0))
-            if spec.stopping.reading == "policy" and isinstance(beliefs, Exact):
-                hint = f"{policy.name} has no model of its own"
-                raise InputError("reading", repr(spec.stopping.reading), "'intention to treat'", hint)
+            if new and spec.stopping.reading == "policy":
+                _check_model(policy, space)
         with at(source, "limits"):
             limits = _limits(spec, space)
             even = limits.project(np.full(len(space.proposals), 1 / len(space.proposals)))
@@ -94,7 +100,7 @@ class Design:
     def index(self, axis: Axis, label: object) -> int:
         """The index of a label."""
         if not isinstance(label, str | int):
-            given = "nothing" if label is None else repr(label)
+            given = NOTHING if label is None else repr(label)
             raise InputError(axis, given, f"one of {', '.join(self.space.names(axis))}")
         return self.space.index(axis, label)
 
@@ -112,7 +118,7 @@ def canonical(value: object) -> str:
 
 @lru_cache(maxsize=64)
 def _of_text(text: str) -> Design:
-    return Design.of(json.loads(text), "the stored spec")
+    return Design.of(json.loads(text), "the stored spec", new=False)
 
 
 def _check_size(space: Space, draws: int) -> None:
@@ -149,12 +155,20 @@ def _policy(spec: TrialSpec, space: Space) -> LivePolicy:
             "a policy that may run a live trial; `takeup policies` lists them",
             "this one depends on its path and runs simulations alone",
         )
+    return policy
+
+
+def _check_compliance(spec: TrialSpec, policy: LivePolicy) -> None:
     if spec.compliance == "never" and policy.compliance == "needed":
         raise UnsuitableError(
             f"{policy.name} learns from decisions whose compliance is seen, and compliance is never reported;"
             " choose TS or TSLat, or report compliance sometimes"
         )
-    return policy
+
+
+def _check_model(policy: LivePolicy, space: Space) -> None:
+    if isinstance(policy.beliefs(policy.start(space), 0, stream(0)), Exact):
+        raise InputError("reading", "'policy'", "'intention to treat'", f"{policy.name} has no model of its own")
 
 
 def _limits(spec: TrialSpec, space: Space) -> Limits:

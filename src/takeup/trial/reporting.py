@@ -96,7 +96,8 @@ class Report(KeyedCommand[Receipt]):
             return self.decision
         number = book.units.get((self.unit or "", self.occasion or ""))
         if number is None:
-            raise NotFoundError(f"trial {book.trial} has no decision for unit {self.unit!r}, occasion {self.occasion}")
+            which = "" if self.occasion is None else f", occasion {self.occasion!r}"
+            raise NotFoundError(f"trial {book.trial} has no decision for unit {self.unit!r}{which}")
         return number
 
     def _answer(self, book: Book, event: KeyedEvent, sequence: int) -> Receipt:

@@ -5,6 +5,12 @@ from dataclasses import dataclass
 
 from takeup.trial.spec import Reading
 
+FEW = 20
+"""With fewer known outcomes no proposal is called the best, and no end is advised for one."""
+
+WORDS: Mapping[Reading, str] = {"intention to treat": "by intention to treat", "policy": "by the policy's own model"}
+"""A reading, in a sentence."""
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:
@@ -35,9 +41,9 @@ class Advice:
     def sentence(self) -> str:
         """The arm, the reading, the probability and the threshold, in words."""
         where = "" if self.context is None else f"in context {self.context} "
-        by = "by intention to treat" if self.reading == "intention to treat" else "by the policy's own model"
         chance = f"{self.probability:.3f}" if self.probability < 0.9995 else "> 0.999"
-        return f"{by} {where}{self.arm} is best with probability {chance}, and the threshold is {self.threshold:g}"
+        best = f"{WORDS[self.reading]} {where}{self.arm} is best with probability {chance}"
+        return f"{best}, and the threshold is {self.threshold:g}"
 
 
 @dataclass(frozen=True, slots=True)

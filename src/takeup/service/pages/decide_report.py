@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from fastapi import Response
 
-from takeup.errors import ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
+from takeup.errors import NOTHING, ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.problem import Refused
 from takeup.store import reading
@@ -86,10 +86,10 @@ def _report(visit: Visit, key: str | None) -> Report:
     if number and form.get("unit"):
         raise InputError("unit", repr(form["unit"])[:60], "either a unit or a decision's number, not both")
     if not number and not form.get("unit"):
-        raise InputError("unit", "nothing", "a unit or a decision's number")
+        raise InputError("unit", NOTHING, "a unit or a decision's number")
     told = {name: form.get(name, "") for name in ("implemented", "outcome")}
     if not any(told.values()):
-        raise InputError("outcome", "nothing", "what was done, what came of it, or that it will never be known")
+        raise InputError("outcome", NOTHING, "what was done, what came of it, or that it will never be known")
     return Report(
         decision=int(number) if number else None,
         unit=form.get("unit") or None,

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from takeup.live import Progress
-from takeup.live.findings import Disagreement, Findings, probability_of
+from takeup.live.findings import Disagreement, Findings
 from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.service.pages.templates import count, percent, plural
+from takeup.trial.stopping import FEW
 
 FAR = 0.1
 """The headline adds the probability by intention to treat where the policy's model is further away from it."""
-
-FEW = 20
-"""With fewer decisions a check that does not sound says nothing, and no proposal is called the best."""
 
 State = Literal["fine", "sounds", "unknown"]
 
@@ -49,15 +47,19 @@ def headline(found: Findings) -> str:
 
 def standing(found: Findings) -> str:
     """Which proposal is best, and how surely; no more than that it is early where few outcomes are known."""
-    known, leader, split = found.summary.progress.outcomes_counted, found.leader, found.split
+    known, split = found.summary.progress.outcomes_counted, found.split
+    leader = found.leader(found.summary.overall)
     if not known:
         return "No outcome is known yet"
     if known < FEW:
         return f"Too early to say which is best, with {plural(known, 'known outcome')}"
     if split is not None:
         return f"By intention to treat {split.proposal} is best with probability {chance(split.probability)}"
-    said, plain = f"{leader.label} is best with probability {chance(probability_of(leader))}", leader.probability_best
-    return f"{said} ({chance(plain)} by intention to treat)" if abs(plain - probability_of(leader)) > FAR else said
+    own, plain = found.probability(leader), leader.probability_best
+    said = f"{leader.label} is best with probability {chance(own)}"
+    if found.summary.model_doubt is not None:
+        return f"By intention to treat {said}"
+    return f"{said} ({chance(plain)} by intention to treat)" if abs(plain - own) > FAR else said
 
 
 def blinded_headline(progress: Progress) -> str:
@@ -84,7 +86,7 @@ def chance(probability: float) -> str:
 
 def _more(found: Findings) -> Iterator[str]:
     """What the policy's model says where that is something else, and how many complied."""
-    leader, split = found.leader, found.split
+    leader, split = found.leader(found.summary.overall), found.split
     if found.summary.progress.outcomes_counted < FEW:
         return
     if split is not None:
@@ -109,8 +111,9 @@ def warnings(found: Findings) -> list[str]:
         said.append("Readings of the data disagree")
     advice = found.summary.advice
     if advice.stop:
-        arms = dict.fromkeys(each.arm for each in advice.contexts if each.reached)
-        said.append("The stopping rule advises an end" + (f": best is {', '.join(arms)}" if arms else ""))
+        reached = advice.contexts if all(each.reached for each in advice.contexts) else ()
+        best = [each.arm if each.context is None else f"{each.arm} in {each.context}" for each in reached]
+        said.append("The stopping rule advises an end" + (f": best is {', '.join(best)}" if best else ""))
     return said
 
 
@@ -190,6 +193,8 @@ def _exclusion(found: ModelCheck | Withheld) -> Check:
             " differently after one proposal than after another."
         )
         return Check(name, "sounds", "A proposal acts past the action taken", words, found.detail)
+    if found.used < FEW:
+        return _early(name, "Direct effects", found.used, "known outcome", found.detail)
     words = "Nothing says that a proposal acts on outcomes past the action that was taken. That is no proof."
     return Check(name, "fine", "No direct effect of proposals seen", words, found.detail)
 

@@ -6,6 +6,7 @@ from takeup.service.pages.choices import chosen
 from takeup.service.pages.spec_form import duration
 from takeup.service.pages.templates import percent
 from takeup.trial import Design
+from takeup.trial.stopping import WORDS
 
 REPORTED = {
     "always": "What was actually done is to be reported for everybody.",
@@ -66,7 +67,7 @@ def _ending(design: Design) -> list[str]:
     if rule.maximum is not None:
         reasons.append(f"after {rule.maximum:,} decisions")
     if rule.probability_best is not None:
-        by = "by intention to treat" if rule.reading == "intention to treat" else "by the policy's own model"
+        by = WORDS[rule.reading]
         reasons.append(f"once one proposal is best with probability {rule.probability_best:g} {by}")
     if not reasons:
         return ["The trial runs until somebody stops it."]

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from takeup import charts
 from takeup.charts.style import Chart
 from takeup.charts.trial import MOST_ARMS
-from takeup.live.findings import Findings, probability_of
+from takeup.live.findings import Findings
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import Estimate, GroupSummary
 from takeup.live.time_series import TimePoint
@@ -65,7 +65,7 @@ def interval(estimate: Estimate, *, share: bool = False) -> str:
 def _shown(found: Findings) -> list[int]:
     """The proposals that are shown: all, or those that are most probably best."""
     proposals = found.summary.overall.proposals
-    order = sorted(range(len(proposals)), key=lambda z: -probability_of(proposals[z]))
+    order = sorted(range(len(proposals)), key=lambda z: -found.probability(proposals[z]))
     return sorted(order[:MOST_ARMS])
 
 
@@ -168,7 +168,7 @@ def _values(found: Findings) -> PageChart:
                 each.label,
                 count(each.value.n),
                 *(interval(getattr(each, field)) for field, _ in kinds),
-                chance(probability_of(each)),
+                chance(found.probability(each)),
             )
             for each in overall.proposals
         ],

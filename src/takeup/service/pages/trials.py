@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fastapi import Response
 from sqlalchemy import Connection
 
-from takeup.live import Progress, progress_in
+from takeup.live import Progress, progress_of_all
 from takeup.service.keys import SCOPES
 from takeup.service.pages.page import HOME, READERS, Pages, Visit
 from takeup.service.pages.render.process import Brief
@@ -55,7 +55,7 @@ async def trials(visit: Visit) -> Response:
 
     def look(connection: Connection) -> list[ListedTrial]:
         names = [name for name in reading.identifiers(connection) if visit.key.covers(name)]
-        found = [progress_in(connection, name, at) for name in names]
+        found = progress_of_all(connection, names, at)
         return [ListedTrial(each, reading.decided_at(connection, each.trial, each.decisions)) for each in found]
 
     lines = await visit.read(lambda: visit.service.store.read(look))

@@ -4,7 +4,7 @@ import signal
 import time
 from contextlib import suppress
 
-from takeup.live.findings import Findings, findings_of, leader_of, probability_of
+from takeup.live.findings import Findings, findings_of
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import Estimate, GroupSummary
 from takeup.pipes import packed, standard, unpacked
@@ -14,6 +14,7 @@ from takeup.service.pages.templates import count, render
 from takeup.service.pages.trial_charts import page_charts, readings, unread
 from takeup.store import looking, reading
 from takeup.trial.book import Book
+from takeup.trial.stopping import FEW
 
 MOST_CONTEXTS = 24
 """How many contexts have a table of their own."""
@@ -58,12 +59,12 @@ def dashboard(found: Findings, at: int) -> str:
 
 
 def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
-    leader, known = leader_of(group), sum(each.value.n for each in group.proposals)
+    leader, known = found.leader(group), sum(each.value.n for each in group.proposals)
     columns, rows = readings(found, group)
     return {
         "label": group.context,
         "decisions": group.decisions,
-        "leader": f"{leader.label}, {sentences.chance(probability_of(leader))}" if known >= sentences.FEW else "",
+        "leader": f"{leader.label}, {sentences.chance(found.probability(leader))}" if known >= FEW else "",
         "regret": _sum(group.regret),
         "columns": ("proposal", "decisions", *columns[1:]),
         "rows": [(row[0], count(each.decisions), *row[1:]) for row, each in zip(rows, group.proposals, strict=True)],
