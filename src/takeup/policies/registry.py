@@ -30,18 +30,14 @@ def register(kind: Kind) -> Kind:
     A process knows what was registered in it. A package that names its policies as entry points of the group
     `takeup.policies` has them known in every process, which `takeup serve` needs.
     """
-    checked(kind)
-    known = kinds().get(kind.__name__)
-    if known is not None and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
-        raise InputError("policy", kind.__name__, f"another name: there is {known.__module__}.{known.__qualname__}")
-    _registered[kind.__name__] = kind
+    _registered[kind.__name__] = checked(kind)
     variants.cache_clear()
     return kind
 
 
 def kinds() -> Mapping[str, type[Registered]]:
     """Every kind of policy by its class's name, which is the `kind` of spec files."""
-    return {**packaged(), **_installed(), **_registered}
+    return {**_installed(), **_registered, **packaged()}
 
 
 def registered() -> tuple[Registered, ...]:
@@ -58,11 +54,14 @@ def variants() -> tuple[tuple[Registered, Variant], ...]:
 
 
 def checked(kind: Kind) -> Kind:
-    """An InputError that says what is missing, unless it is a kind of policy that can be registered."""
+    """A kind of policy that can be registered; an InputError says what it lacks, or that its name is taken."""
     missing = [part for part in PARTS if not hasattr(kind, part)]
     if not isinstance(kind, type) or missing:
         needs = f"a subclass of takeup.policies.FromEvidence, or of Carded, with {', '.join(missing)}"
         raise InputError("policy", getattr(kind, "__name__", repr(kind)), needs)
+    known = {**_registered, **packaged()}.get(kind.__name__)
+    if known is not None and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+        raise InputError("policy", kind.__name__, f"another name: there is {known.__module__}.{known.__qualname__}")
     return kind
 
 
