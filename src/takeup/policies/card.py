@@ -58,8 +58,7 @@ class Whole:
 
     def check(self, name: str, value: Any) -> None:
         """An InputError unless it is such a number."""
-        if checks.whole(name, value, self.least) > self.most:
-            raise InputError(name, value, f"a whole number of at most {self.most}")
+        checks.whole(name, value, self.least, self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +83,20 @@ class Positive:
         """An InputError unless all numbers are above zero; the shape is checked once there is a space."""
         if (checks.positive(name, value) > self.most).any():
             raise InputError(name, value, f"numbers of at most {self.most:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers of at least zero, as of a pilot's decisions; or nothing."""
+
+    most: float = 1e12
+
+    def check(self, name: str, value: Any) -> None:
+        """An InputError unless they are; the shape is checked once there is a space."""
+        if value is not None:
+            given = checks.real(name, value)
+            if not given.size or given.min() < 0 or given.max() > self.most:
+                raise InputError(name, value, f"counts of at least 0 and at most {self.most:g}")
 
 
 SWITCH = OneOf((True, False))

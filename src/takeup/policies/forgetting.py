@@ -15,6 +15,7 @@ from takeup.policies.base import Carded, FromEvidence
 from takeup.policies.beliefs import Beliefs
 from takeup.policies.card import Card, Compliance, Variant, Whole
 from takeup.policies.conjugate import TS
+from takeup.policies.protocol import Protocol
 from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
@@ -53,14 +54,14 @@ class Forgetting(Carded):
         parameters={"half_life": Whole(1, 10**9), "epoch": Whole(1, 10**9)},
         kernels=("takeup.simulation.kernels.forgetting",),
     )
-    base: FromEvidence = _BASE
+    base: FromEvidence | Protocol = _BASE
     half_life: int = 1_000
     epoch: int = 200
 
     def __post_init__(self) -> None:
         Carded.__post_init__(self)
         allowed = "a policy that works from the evidence alone, as TS does"
-        if not isinstance(self.base, FromEvidence):
+        if not isinstance(self.base, Carded) or not self.base.live:
             raise InputError("base", getattr(self.base, "name", repr(self.base)), allowed)
         if not self.base.fractional:
             raise InputError("base", self.base.name, f"{allowed}, and from decisions that count less than one")

@@ -200,8 +200,8 @@ class TwoStage(FromEvidence):
         outcomes, responses = there.proposed_outcomes[..., 0, :, :], there.compliance[..., 0, :, :][..., intended]
         came, done = outcomes.sum(axis=-1), responses.sum(axis=-1)
         seen = ((came > 0) & (done > 0)).all(axis=-1)
-        value = outcomes @ there.space.reward / np.maximum(came, 1)
-        rows = responses / np.maximum(done, 1)[..., np.newaxis]
+        value = outcomes @ there.space.reward / np.where(came > 0, came, 1)
+        rows = responses / np.where(done > 0, done, 1)[..., np.newaxis]
         matrix = np.where(seen[..., None, None], rows, np.eye(came.shape[-1]))
         left, singular, right = np.linalg.svd(matrix)
         smallest = singular[..., -1]
@@ -210,7 +210,7 @@ class TwoStage(FromEvidence):
         lower = smallest - wide * error
         sure = seen & (smallest > SINGULAR) & (lower > 0)
         safe = np.where(sure[..., None, None], matrix, np.eye(came.shape[-1]))
-        mean = np.linalg.solve(safe, value[..., np.newaxis])[..., 0]
+        mean = np.asarray(np.linalg.solve(safe, value[..., np.newaxis])[..., 0], dtype=np.float64)
         mean = np.where(sure[..., np.newaxis], mean, np.nan)
         return mean, np.where(seen, smallest, np.nan), np.where(seen, lower, np.nan), seen
 
@@ -230,4 +230,4 @@ def singular_error(responses: IntArray, left: FloatArray, right: FloatArray) -> 
     p = (responses + 1) / (done + responses.shape[-1])[..., np.newaxis]
     square = np.einsum("...za,...a->...z", p, right**2)
     variance = square - np.einsum("...za,...a->...z", p, right) ** 2
-    return np.asarray(np.sqrt((left**2 * np.maximum(variance, 0) / np.maximum(done, 1)).sum(axis=-1)))
+    return np.asarray(np.sqrt((left**2 * np.maximum(variance, 0) / np.where(done > 0, done, 1)).sum(axis=-1)))

@@ -13,7 +13,7 @@ from takeup.evidence import Evidence, Index
 from takeup.policies.allocation import Allocation
 from takeup.policies.arms import BANDITS, credited, gain, one_hot
 from takeup.policies.beliefs import Beliefs, Blocks
-from takeup.policies.card import Card, Positive, Variant
+from takeup.policies.card import Card, Counts, Positive, Variant
 from takeup.policies.conjugate import TS, TWO_ARMS
 from takeup.posterior import Posterior
 from takeup.randomness import Random
@@ -90,7 +90,7 @@ class CausalTS(IntentTS):
         source=BAREINBOIM,
         compliance="not used",
         variants=(Variant("As TS-Intent, and takes what people do by themselves into account."),),
-        parameters={"alpha": Positive()},
+        parameters={"alpha": Positive(), "observed": Counts()},
         kernels=BANDITS,
     )
     observed: ArrayLike | None = None

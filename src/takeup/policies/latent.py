@@ -1,7 +1,7 @@
 """Thompson sampling when compliance is not, or not always, seen."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias, get_args
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from takeup.policies.beliefs import Beliefs
 from takeup.policies.card import Card, OneOf, Positive, Real, Variant, Whole
 from takeup.policies.conjugate import STIRN, TSObs
 from takeup.posterior import Posterior
+from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
 
@@ -191,6 +192,10 @@ class WarmTSLat(Carded):
     def name(self) -> str:
         """TS-Lat-M warm."""
         return f"{self.latent.name} warm"
+
+    def informed(self, prior: Prior) -> Self:
+        """The TS-Lat that it warms, informed."""
+        return replace(self, latent=self.latent.informed(prior))
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Warm:
         """No evidence yet, and responsibilities that the first fit will replace."""

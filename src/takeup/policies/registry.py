@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -55,35 +56,59 @@ def variants() -> tuple[tuple[Registered, Variant], ...]:
 
 def checked(kind: Kind) -> Kind:
     """A kind of policy that can be registered; an InputError says what it lacks, or that its name is taken."""
-    missing = [part for part in PARTS if not hasattr(kind, part)]
-    if not isinstance(kind, type) or missing:
-        needs = f"a subclass of takeup.policies.FromEvidence, or of Carded, with {', '.join(missing)}"
-        raise InputError("policy", getattr(kind, "__name__", repr(kind)), needs)
-    known = {**_registered, **packaged()}.get(kind.__name__)
+    if not isinstance(kind, type):
+        raise InputError("policy", repr(kind), "a class, as in register(TS)")
+    card = vars(kind).get("card")
+    lacks = [part for part in PARTS if not hasattr(kind, part)] + list(getattr(kind, "__abstractmethods__", ()))
+    if not lacks and (not isinstance(card, Card) or card.family not in FAMILIES):
+        lacks = [f"a card of its own, of one of the families {', '.join(FAMILIES)}"]
+    if lacks:
+        needs = f"a subclass of takeup.policies.FromEvidence, or of Carded, with {', '.join(lacks)}"
+        raise InputError("policy", kind.__name__, needs)
+    assert isinstance(card, Card)  # else it lacked one
+    others = {**_registered, **packaged()}
+    known = others.pop(kind.__name__, None)
     if known is not None and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
         raise InputError("policy", kind.__name__, f"another name: there is {known.__module__}.{known.__qualname__}")
+    taken = {each.card.name for each in others.values()}
+    for variant in card.variants:
+        if _built(kind, variant.parameters, others).name in taken:
+            raise InputError("policy", kind.__name__, f"a card with another name than {card.name}, which there is")
     return kind
 
 
 def policy_of(description: Mapping[str, Any]) -> Registered:
     """The policy that a description is of: `{"kind": "TSObs", "alpha": 2}`; policies within policies likewise."""
+    return _described(description, kinds())
+
+
+def _described(description: Mapping[str, Any], known: Mapping[str, type[Registered]]) -> Registered:
     parameters = dict(description)
     kind = parameters.pop("kind", None)
-    known = kinds()
     if not isinstance(kind, str) or kind not in known:
         raise InputError("kind", repr(kind), f"one of {', '.join(sorted(known))}")
-    allowed = inspect.signature(known[kind]).parameters
+    return _built(known[kind], parameters, known)
+
+
+def _built(
+    kind: type[Any], parameters: Mapping[str, Any], known: Mapping[str, type[Registered]], default: Any = None
+) -> Registered:
+    """A policy with these parameters, and the others as by default, or as another policy has them."""
+    allowed = inspect.signature(kind).parameters
+    given = {}
     for name, value in parameters.items():
         if name not in allowed:
-            raise InputError(name, value, f"a parameter of {kind}: {', '.join(allowed) or 'it has none'}")
-    return known[kind](**{name: _within(value, allowed[name].default) for name, value in parameters.items()})
-
-
-def _within(value: object, default: object) -> object:
-    """A parameter as it is, or the policy that it describes; where that says no kind, of the kind of the default."""
-    if isinstance(value, Mapping) and (hasattr(default, "card") or "kind" in value):
-        return policy_of({"kind": type(default).__name__, **value})
-    return value
+            takes = ", ".join(allowed) or "it has none"
+            raise InputError(name, value, f"a parameter of {kind.__name__}: {takes}")
+        other = allowed[name].default if default is None else getattr(default, name)
+        if isinstance(value, Mapping) and "kind" in value:
+            given[name] = _described(value, known)
+        elif isinstance(value, Mapping) and hasattr(other, "card"):
+            given[name] = _built(type(other), value, known, other)  # without a kind it is the other one, changed
+        else:
+            given[name] = value
+    built: Registered = kind(**given) if default is None else replace(default, **given)
+    return built
 
 
 @cache
@@ -101,11 +126,13 @@ def packaged() -> dict[str, type[Registered]]:
 @cache
 def _installed() -> dict[str, type[Registered]]:
     """Those that installed packages name; one that cannot be used is told of and left out."""
-    found = {}
+    found: dict[str, type[Registered]] = {}
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             kind = checked(entry.load())
-        except (ImportError, AttributeError, InputError) as error:
+            if kind.__name__ in found:
+                raise InputError("policy", kind.__name__, f"another name: {found[kind.__name__].__module__} has one")
+        except Exception as error:  # somebody else's code, which must not take ours down
             warnings.warn(f"the policy {entry.name} of {entry.value} is left out: {error}", stacklevel=2)
         else:
             found[kind.__name__] = kind

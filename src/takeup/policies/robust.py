@@ -14,7 +14,7 @@ from takeup.evidence import Evidence, Index, at_context
 from takeup.inference.pooling import SHARED, Pooled, believe
 from takeup.policies.base import FromEvidence, prior_at
 from takeup.policies.beliefs import Beliefs
-from takeup.policies.card import Card, Positive, Real, Variant
+from takeup.policies.card import Card, Counts, Positive, Real, Variant
 from takeup.policies.conjugate import TSObs
 from takeup.posterior import Posterior
 from takeup.prior import Prior
@@ -89,6 +89,7 @@ class TSRobust(FromEvidence):
             "beta": Positive(),
             "shared": Real(least=0, most=1),
             "sharpness": Real(above=0, most=1_000),
+            "pilot": Counts(),
         },
         kernels=("takeup.simulation.kernels.robust",),
     )
@@ -164,7 +165,7 @@ class TSRobust(FromEvidence):
             return None
         counts = checks.real("pilot", self.pilot)
         x, z, a, y = space.shape
-        if counts.shape != (x, z, a, y + 1) or counts.min() < 0:
+        if counts.shape != (x, z, a, y + 1):
             axes = "context, proposal, implemented, outcome or UNSEEN"
             raise InputError("pilot", f"shape {counts.shape}", f"counts of shape {(x, z, a, y + 1)}, the axes: {axes}")
         return counts

@@ -105,7 +105,7 @@ def _client(scheduler: object) -> Iterator[Any]:
     if isinstance(scheduler, make):
         yield scheduler
         return
-    local = {"processes": False, "dashboard_address": None}
+    local = {"processes": False, "dashboard_address": "127.0.0.1:0"}  # any port: None would mean 8787, taken or not
     try:
         client = make(**local) if scheduler is None else make(scheduler, timeout=10)
     except (OSError, ValueError) as error:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.errors import InputError, MissingExtraError
+from takeup.policies.registry import kinds
 from takeup.simulation.setup import Setup
 from takeup.simulation.trace import QUANTILES, Trace
 from takeup.space import Axis
@@ -60,6 +61,10 @@ def decisions(trace: Trace) -> pl.DataFrame:
 
 def write(trace: Trace, path: str | Path) -> None:
     """A row a replication with its arrays, and the spec in the file's metadata; replaces the file as a whole."""
+    for policy in trace.setup.policies.values():
+        if kinds().get(type(policy).__name__) is not type(policy):
+            allowed = "policies that a file can be read back into"
+            raise InputError("policies", type(policy).__name__, allowed, "takeup.policies.register makes one known")
     spec = json.dumps(trace.setup.spec(), default=_refuse)
     rows = len(trace.setup.environments) * len(trace.setup.policies) * trace.replications.size
     frame = _keys(trace)

@@ -75,7 +75,7 @@ def simulate(
     alone, not on what else runs beside it.
 
     Args:
-        environment: the truth, or several of one shape, utility and intended actions, by name or numbered from 0.
+        environment: the truth, or several that a policy cannot tell apart by their space, by name or numbered from 0.
         policies: one or several, by name (`{"pilot": TS().informed(prior), "plain": TS()}`) or under their own names.
         horizon: T, how many units are met.
         replications: how many runs, or a range of their numbers, to run a part again or to add to one.
@@ -167,14 +167,28 @@ def _environments(given: Environments) -> dict[str, Environment]:
     named = dict(given) if isinstance(given, Mapping) else {str(i): each for i, each in enumerate(_listed(given))}
     if not named:
         raise InputError("environment", "none", "at least one environment")
-    first, space = next((name, each.space.structure) for name, each in named.items())
+    first, parts = next((name, _parts(each.space)) for name, each in named.items())
     for name, each in named.items():
-        if each.space.structure != space:
+        differ = [part for part, value in _parts(each.space).items() if value != parts[part]]
+        if differ:
             raise MismatchError(
-                f"environments that run together must have one shape, utility and intended actions: {first!r} has"
-                f" {space}, {name!r} has {each.space.structure}; simulate them one after the other"
+                f"environments that run together must be alike to a policy: {first!r} and {name!r} differ in"
+                f" {', '.join(differ)}; simulate them one after the other"
             )
     return named
+
+
+def _parts(space: Space) -> dict[str, object]:
+    """What a policy reads of a space: some take contexts for intents by their names."""
+    _, _, actions, levels = space.shape
+    return {
+        "contexts": space.contexts,
+        "proposals": space.proposals,
+        "actions": actions,
+        "outcomes": levels,
+        "utility": space.utility,
+        "intended actions": space.intended,
+    }
 
 
 def _policies(given: Policies) -> dict[str, Policy[Any]]:

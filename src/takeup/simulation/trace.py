@@ -76,9 +76,11 @@ class Trace:
         gaps = np.stack([KINDS[kind](environment) for _, environment in phases])
         if len(gaps) == 1:
             return np.asarray(np.einsum("rxz,xz->r", self.pulls[where], gaps[0]))
-        x, z, _, _ = self.unpacked()
+        if not self.setup.full:
+            raise InputError("trace", "no decisions", "one of a simulation with record='full': the environment changes")
+        x, z, _, _ = np.unravel_index(self.decisions[where].astype(np.int64), self.setup.space.shape)
         phase = np.searchsorted([step for step, _ in phases], np.arange(self.setup.horizon), side="right") - 1
-        return np.asarray(gaps[phase, x[where], z[where]].sum(axis=-1))
+        return np.asarray(gaps[phase, x, z].sum(axis=-1))
 
     def unpacked(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Context, proposal, implemented action and outcome of every decision, as indices.

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from takeup.errors import UnsuitableError
+from takeup.errors import EngineError, UnsuitableError
 from takeup.policies import Card, Policy
 from takeup.simulation.kernels import host, rows, small, uniform
 from takeup.simulation.kernels.compile import Plain
@@ -31,7 +31,10 @@ def choose(policy: Policy[Any], space: Space, *, waiting: bool = False, recurren
     """
     policy.start(space)
     for name in kernels_of(policy):
-        kernel = import_module(name)
+        try:
+            kernel = import_module(name)
+        except ImportError as error:
+            raise EngineError(f"{policy.name} names the kernel {name}, which cannot be imported: {error}") from error
         applies = not hasattr(kernel, "applies") or kernel.applies(policy, space)
         if applies and (recurrence or not getattr(kernel, "RECURRENCE", False)):
             if waiting and getattr(kernel, "AT_ONCE", False):
