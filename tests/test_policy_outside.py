@@ -7,18 +7,19 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from scipy import stats
 
 import takeup
 from takeup import TS, Environment, Evidence, InputError, Reporting, Space, World, simulate, stream
 from takeup.live import Trial, trials
-from takeup.policies import Card, FromEvidence, registry
+from takeup.policies import Card, Exact, FromEvidence, registry
 from takeup.policies.card import Variant
 from takeup.policies.registry import kinds, policy_of, register
 from takeup.store import Store
@@ -200,3 +201,24 @@ def test_a_file_in_the_package_is_enough(tmp_path: Path) -> None:
     (copy / "policies" / "softmax.py").write_text(text)
     code = "import takeup; print(takeup.Softmax().name in [each.name for each in takeup.policies.registered()])"
     assert run({**os.environ, "PYTHONPATH": str(copy.parent)}, "-c", code).strip() == "True"
+
+
+def test_an_audit_asks_the_policy_again_in_the_same_process(softmax: Any, tmp_path: Path) -> None:
+    """A policy whose beliefs are not a function of the evidence is found out, whatever the process remembers."""
+    mood = iter([0.3, *[0.6] * 100])
+
+    @dataclass(frozen=True, kw_only=True, eq=False)
+    class Moody(softmax):  # type: ignore[misc]  # a class that a test made
+        card: ClassVar[Card] = replace(softmax.card, name="Moody", kernels=(), parameters={})
+
+        def beliefs(self, evidence: Any, context: Any, rng: Any) -> Exact:
+            first = next(mood)
+            return Exact(np.array([first, 1 - first]))
+
+    register(Moody)
+    with Trial.create(
+        tmp_path / "trials.db", {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "Moody"}}
+    ) as t:
+        t.start()
+        t.decide("somebody")
+        assert not t.audit().passed

@@ -216,3 +216,34 @@ def test_what_does_not_belong_together_is_refused() -> None:
         Reporting(delay=-1)
     with pytest.raises(InputError, match="batch: got 0"):
         Reporting(batch=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda x: 5, r"own.propose: got int64 of shape \(\), expected whole numbers in the shape of the context"),
+        (lambda x: x + 0.5, "own.propose: got float64"),
+        (lambda x: x - 1, "own.propose: got -1 to -1, expected indices from 0 to 1"),
+        (lambda x: x + 2, "own.propose: got 2 to 2, expected indices from 0 to 1"),
+    ],
+)
+def test_what_a_policy_of_ones_own_proposes_is_checked(given: Any, message: str) -> None:
+    class Own(TS):
+        name = "own"
+
+        def propose(self, state: Any, context: Any, rng: Any) -> Any:
+            return given(context)
+
+    with pytest.raises(InputError, match=message):
+        simulate(HALF, Own(), 5, 3)
+
+
+def test_a_policy_that_forgets_its_state_is_told() -> None:
+    class Own(TS):
+        name = "own"
+
+        def learn(self, state: Any, event: Any, rng: Any) -> Any:
+            return None
+
+    with pytest.raises(InputError, match="own: got no state, expected that start, learn and report return the state"):
+        simulate(HALF, Own(), 5, 3)

@@ -113,7 +113,7 @@ def test_policies_by_name(file: Path, tmp_path: Path) -> None:
     assert not np.array_equal(trace.final("plain", "types"), trace.final("sure", "types"))
     for old, new, message in [
         ("alpha = 50", "warm = true", "trial.toml: policies.sure.warm: got True, expected a parameter of TS"),
-        ('kind = "TS"\nalpha', "alpha", "trial.toml: policies.sure.kind: got None, expected one of "),
+        ('kind = "TS"\nalpha', "alpha", "trial.toml: policies.sure.kind is missing; expected one of "),
     ]:
         assert old in NAMED
         file.write_text(GOOD[: GOOD.index("[[policies]]")] + NAMED.replace(old, new))

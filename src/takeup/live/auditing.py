@@ -15,6 +15,7 @@ from takeup.store.books import decision_number, head_values, record_values, roll
 from takeup.store.reading import Logged
 from takeup.trial.book import Book, Changes
 from takeup.trial.events import Created, Decided, Event, body_of, event_of, link
+from takeup.trial.proposal import forget
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
 
@@ -82,6 +83,7 @@ def audit(
         at_rest: that nothing writes to the log, so that its last event must be anchored: events that somebody added
             without the key are then a difference.
     """
+    forget()
     own = None if anchors is None else [anchor for anchor in anchors if anchor.trial == trial]
     replay = _Replay(connection, trial, own, at_rest)
     difference = next(replay.differences(), None)

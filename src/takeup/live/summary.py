@@ -297,7 +297,8 @@ def _advice(
         best = {each.label: getattr(each, field) for each in group.proposals}
         context = group.context if len(contexts) > 1 else None
         known = sum(each.value.n for each in group.proposals)
-        few = f"{known} known outcomes are too few to say which is best" if known < FEW else None
+        where = "" if context is None else f" in context {context}"
+        few = f"{known} known outcomes{where} are too few to say which is best" if known < FEW else None
         reason = withheld or few
         said.append(most_probable(best, rule.probability_best, rule.reading, context=context, withheld=reason))
     return advise(book.decisions, rule.maximum, said)

@@ -70,6 +70,9 @@ class Exact(Beliefs):
 
     probability: FloatArray
 
+    def __post_init__(self) -> None:
+        checks.probabilities("probability", self.probability)
+
     @classmethod
     def tied(cls, best: NDArray[np.bool_]) -> "Exact":
         """The same probability for each of the best, and none for the others."""

@@ -4,6 +4,7 @@ import inspect
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -11,7 +12,7 @@ from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 from takeup import policies
-from takeup.errors import InputError
+from takeup.errors import NOTHING, InputError
 from takeup.policies.base import FUNCTIONS, Registered
 from takeup.policies.card import FAMILIES, Card, Variant
 
@@ -86,7 +87,9 @@ def _described(description: Mapping[str, Any], known: Mapping[str, type[Register
     parameters = dict(description)
     kind = parameters.pop("kind", None)
     if not isinstance(kind, str) or kind not in known:
-        raise InputError("kind", repr(kind), f"one of {', '.join(sorted(known))}")
+        close = get_close_matches(str(kind).replace("-", ""), known, n=1)
+        hint = f"did you mean {close[0]}?" if close else "those of other packages must be installed here"
+        raise InputError("kind", NOTHING if kind is None else repr(kind), f"one of {', '.join(sorted(known))}", hint)
     return _built(known[kind], parameters, known)
 
 
@@ -133,7 +136,9 @@ def _installed() -> dict[str, type[Registered]]:
             if kind.__name__ in found:
                 raise InputError("policy", kind.__name__, f"another name: {found[kind.__name__].__module__} has one")
         except Exception as error:  # somebody else's code, which must not take ours down
-            warnings.warn(f"the policy {entry.name} of {entry.value} is left out: {error}", stacklevel=2)
+            warnings.warn(
+                f"the policy {entry.name} of {entry.value} is left out: {type(error).__name__}: {error}", stacklevel=2
+            )
         else:
             found[kind.__name__] = kind
     return found

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from takeup.checks import IntArray
 from takeup.environment import Environment
+from takeup.errors import InputError
 from takeup.evidence import Event
 from takeup.policies import Policy
 from takeup.randomness import Streams, stream
@@ -52,6 +54,19 @@ def _overlap(lane: _Lane, replications: range) -> range:
     return range(max(first, replications.start), min(first + BLOCK, replications.stop))
 
 
+def _proposed(policy: Policy[Any], state: Any, x: IntArray, rng: Streams, many: int) -> IntArray:
+    """What a policy proposes, checked: it may be anybody's."""
+    if state is None:
+        raise InputError(policy.name, "no state", "that start, learn and report return the state")
+    z = np.asarray(policy.propose(state, x, rng))
+    if z.shape != x.shape or z.dtype.kind not in "iu":
+        allowed = f"whole numbers in the shape of the context, {x.shape}"
+        raise InputError(f"{policy.name}.propose", f"{z.dtype} of shape {z.shape}", allowed)
+    if z.min() < 0 or z.max() >= many:
+        raise InputError(f"{policy.name}.propose", f"{z.min()} to {z.max()}", f"indices from 0 to {many - 1}")
+    return z
+
+
 def _run(setup: Setup, policy: Policy[Any], lanes: Sequence[_Lane], rows: int, progress: Progress) -> Part:
     """Some lanes side by side, of which so many rows are wanted; the first two axes are (lane, row)."""
 
@@ -81,7 +96,7 @@ def _run(setup: Setup, policy: Policy[Any], lanes: Sequence[_Lane], rows: int, p
             arrived = []
         arrival, response, report = np.moveaxis(patients.random((len(lanes), 3, BLOCK)), 1, 0)
         x = np.stack([each.meet(u) for each, u in zip(truth, arrival, strict=True)])
-        z = policy.propose(state, x, rng)
+        z = _proposed(policy, state, x, rng, len(space.proposals))
         answers = (each.respond(*unit) for each, *unit in zip(truth, x, z, response, strict=True))
         a, y = np.moveaxis(np.array(list(answers)), 1, 0)
         seen = np.where(report < setup.reporting.compliance, a, UNSEEN)

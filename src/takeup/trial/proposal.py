@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
+from takeup.errors import UnsuitableError
 from takeup.evidence import Evidence
 from takeup.randomness import bits, stream
 from takeup.space import UNSEEN
@@ -60,6 +61,12 @@ def prepare(design: Design, secret: Secret, counts: IntArray, context: int) -> N
     _best(design, secret, context, informative(counts[context]).tobytes())
 
 
+def forget() -> None:
+    """Forget what was worked out, so that an audit derives it again."""
+    _best.cache_clear()
+    _spread.cache_clear()
+
+
 def informative(counts: IntArray) -> IntArray:
     """A context's counts without decisions of which nothing is known yet: they inform nothing."""
     known = counts.copy()
@@ -75,6 +82,9 @@ def _best(design: Design, secret: Secret, context: int, counts: bytes) -> tuple[
     table[context] = np.frombuffer(counts, dtype=np.int64).reshape(z, a + 1, y + 1)
     rng = stream(secret.number, "allocation", context, hashlib.sha256(counts).hexdigest())
     allocation = design.policy.allocation(Evidence(design.space, table), context, rng, design.spec.draws)
+    if allocation.probability.shape != (z,):
+        given = allocation.probability.shape
+        raise UnsuitableError(f"{design.policy.name} gives probabilities of shape {given} for {z} proposals")
     return tuple((_grains(allocation.probability) / GRAIN).tolist())
 
 
