@@ -194,10 +194,13 @@ OPPOSITE = Environment.from_world(
     World(HALF.response.sum(axis=3), np.array([[[0.7, 0.3], [0.4, 0.6]]]), np.array([1, 0]))
 )
 MISTAKEN = replace(HALF, space=Space(2, intended=[1, 0]))
+RENAMED = replace(HALF, space=Space(["drug", "usual care"], intended=[0, 1], implemented=2))
 
 
 @pytest.mark.parametrize("engine", ["auto", "reference", "cpu", "gpu", "dask"])
-@pytest.mark.parametrize("other", [contextual.environment(1), OPPOSITE, MISTAKEN], ids=["shape", "utility", "intended"])
+@pytest.mark.parametrize(
+    "other", [contextual.environment(1), OPPOSITE, MISTAKEN, RENAMED], ids=["shape", "utility", "intended", "names"]
+)
 def test_environments_of_several_spaces_do_not_run_together(engine: EngineName, other: Environment) -> None:
     """The policy would be told the utility of the first alone: it sought the worst where success is worth nothing."""
     with pytest.raises(MismatchError, match=r"'half' and 'other' differ in \w+.*; simulate them one after the other"):

@@ -156,8 +156,9 @@ class Environment:
     def switch(self, step: int, other: "Environment") -> "Environment":
         """This environment for the first `step` decisions, and then the other one."""
         step = checks.whole("step", step, least=self.later[-1][0] + 1 if self.later else 1)
-        if self.space.structure != other.space.structure:
-            raise MismatchError(f"an environment cannot change its space: {self.space} became {other.space}")
+        differ = self.space.differences(other.space)
+        if differ:
+            raise MismatchError(f"an environment cannot change its space, and these differ in {', '.join(differ)}")
         if other.later:
             raise InputError("other", "an environment that changes", "one that stays", "add its changes one by one")
         return replace(self, later=(*self.later, (step, other)))

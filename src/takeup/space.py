@@ -73,10 +73,17 @@ class Space:
         """(X, Kz, Ka, Y)."""
         return len(self.contexts), len(self.proposals), len(self.implemented), len(self.outcomes)
 
-    @property
-    def structure(self) -> tuple[tuple[int, ...], tuple[float, ...], tuple[int, ...] | None]:
-        """Shape, utility and intended actions: all but the names."""
-        return self.shape, self.utility, self.intended
+    def differences(self, other: "Space") -> list[str]:
+        """In what another space differs for a policy; some take contexts for intents by their names."""
+        parts = {
+            "contexts": self.contexts == other.contexts,
+            "proposals": self.proposals == other.proposals,
+            "actions": self.shape[2] == other.shape[2],
+            "outcomes": self.shape[3] == other.shape[3],
+            "utility": self.utility == other.utility,
+            "intended actions": self.intended == other.intended,
+        }
+        return [part for part, same in parts.items() if not same]
 
     @property
     def reward(self) -> FloatArray:

@@ -167,28 +167,15 @@ def _environments(given: Environments) -> dict[str, Environment]:
     named = dict(given) if isinstance(given, Mapping) else {str(i): each for i, each in enumerate(_listed(given))}
     if not named:
         raise InputError("environment", "none", "at least one environment")
-    first, parts = next((name, _parts(each.space)) for name, each in named.items())
+    first, space = next((name, each.space) for name, each in named.items())
     for name, each in named.items():
-        differ = [part for part, value in _parts(each.space).items() if value != parts[part]]
+        differ = space.differences(each.space)
         if differ:
             raise MismatchError(
                 f"environments that run together must be alike to a policy: {first!r} and {name!r} differ in"
                 f" {', '.join(differ)}; simulate them one after the other"
             )
     return named
-
-
-def _parts(space: Space) -> dict[str, object]:
-    """What a policy reads of a space: some take contexts for intents by their names."""
-    _, _, actions, levels = space.shape
-    return {
-        "contexts": space.contexts,
-        "proposals": space.proposals,
-        "actions": actions,
-        "outcomes": levels,
-        "utility": space.utility,
-        "intended actions": space.intended,
-    }
 
 
 def _policies(given: Policies) -> dict[str, Policy[Any]]:
