@@ -38,8 +38,8 @@ class SpaceTable(Table):
     implemented: Names | None = None
     contexts: Names = 1
     outcomes: Names = 2
-    utility: list[float] | None = None
-    intended: list[int | str] | dict[str, int | str] | None = None
+    utility: Annotated[list[float], Field(max_length=MOST_NAMES)] | None = None
+    intended: Annotated[list[int | str], Field(max_length=MOST_NAMES)] | dict[str, int | str] | None = None
 
     def build(self) -> Space:
         """The space."""

@@ -24,6 +24,11 @@ def serve(
     anchors: Annotated[Path | None, typer.Option(help="A file to append signed anchors of the logs to.")] = None,
     anchor_key: Annotated[Path | None, typer.Option(help="The file of the key that signs them.")] = None,
     rate: Annotated[float, typer.Option(min=1, help="Requests a second that a key may make.")] = 2_000,
+    keep_alive: Annotated[int, typer.Option(min=1, help="Seconds that a connection stays open between requests.")] = 75,
+    connections: Annotated[int, typer.Option(min=1, help="Connections that may be open at once.")] = 2_000,
+    connections_per_address: Annotated[
+        int, typer.Option(min=1, help="How many of them from one address; does not count behind a proxy.")
+    ] = 500,
 ) -> None:
     """Serve the trials of a database over HTTP until told to stop.
 
@@ -45,6 +50,9 @@ def serve(
         anchor_key=anchor_key,
         rate=rate,
         burst=2 * rate,
+        keep_alive_seconds=keep_alive,
+        connections=connections,
+        connections_per_address=connections_per_address,
     )
     listening = server.listen(settings)
     with listening, settings.store() as store:

@@ -17,7 +17,7 @@ from takeup.service import openapi, pages, problem
 from takeup.service.fast_routes import Application, FastRoute
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.metrics import Metrics
-from takeup.service.middleware import RequestLog, RequestMiddleware
+from takeup.service.middleware import LargeBodies, RequestLog, RequestMiddleware
 from takeup.service.pages.live_updates import LiveUpdates
 from takeup.service.pages.render.cache import RenderCache
 from takeup.service.routes import routes
@@ -84,7 +84,8 @@ def create_app(
     app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     for error in (HTTPException, RequestValidationError, TakeupError):
         app.add_exception_handler(error, problem.handle)
-    middleware = partial(RequestMiddleware, settings=settings, metrics=service.metrics, log=log)
+    bodies = LargeBodies(settings.bodies_limit)
+    middleware = partial(RequestMiddleware, settings=settings, metrics=service.metrics, log=log, bodies=bodies)
     app.add_middleware(middleware)
     # Not include_router: it looks every route up twice, which decisions would pay for.
     app.router.routes.extend([*routes(), *pages.routes()])

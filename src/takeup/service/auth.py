@@ -61,7 +61,7 @@ class StrictRequest(Request):
 
     async def json(self) -> Any:
         """The body."""
-        return parse_json(await self.body())
+        return await service_of(self).bodies.read(parse_json, await self.body())
 
 
 def media_type(request: Request) -> str:

@@ -1,27 +1,61 @@
 """Bodies, read strictly: what two readers could understand differently is refused."""
 
+import asyncio
 import json
 import math
 import re
 import tomllib
 from collections import Counter
-from typing import Any, NoReturn
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl
 
 from takeup.service.problem import Refused
 
 MOST_DEPTH = 32
+MOST_VALUES = 200_000
+"""The most values of a body: twice as many as a batch of 10,000 reports needs."""
+MOST_KEYS = 10_000
+"""The most keys of one object."""
+MOST_PARTS = 8
+"""The most parts of a dotted key in TOML."""
 MOST_FIELDS = 1_000
+MOST_TOML = 256_000
+"""The most bytes of TOML, which takes a hundred times as long to read as JSON."""
 MOST_DIGITS, MOST_BITS = 100, 340
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+SMALL = 16_384
+"""The most bytes of a body that is read at once, which takes milliseconds."""
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_TOML_TEXTS = re.compile(
+    rb'"""(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5})?|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?'
+    rb"|'''(?:[^']|'(?!''))*+(?:'{3,5})?|'[^'\n]*+'?|#[^\n]*+",
+    re.DOTALL,
+)
+"""Strings of all four kinds, and comments."""
+_TOML_PLACES = re.compile(rb"[=\[\]{},\n]")
 _UNTELLABLE = re.compile("[\0\ud800-\udfff]")
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+
+Result = TypeVar("Result")
+
+
+class BodyReader:
+    """Reads bodies: small ones at once, larger ones one after the other in a thread, while others are served."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="takeup-bodies")
+
+    async def read(self, parse: Callable[[bytes], Result], body: bytes) -> Result:
+        """What `parse` makes of a body."""
+        if len(body) <= SMALL:
+            return parse(body)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, parse, body)
 
 
 def parse_json(body: bytes) -> Any:
     """JSON with no key twice in an object, no NaN, no number beyond a float, no NUL and no lone surrogate in a text."""
-    if _depth(body) > MOST_DEPTH:
-        raise _malformed(f"it is nested more than {MOST_DEPTH} deep")
+    _check_size(body, _STRINGS)
     try:
         found = json.loads(
             body.decode(), object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
@@ -37,8 +71,17 @@ def parse_json(body: bytes) -> Any:
 
 def parse_toml(body: bytes) -> dict[str, Any]:
     """TOML with what JSON can say: no dates, no NaN, no infinity."""
-    if _depth(body) > MOST_DEPTH:
-        raise _malformed(f"it is nested more than {MOST_DEPTH} deep")
+    if len(body) > MOST_TOML:
+        raise Refused(
+            "too-large",
+            f"the body has more than {MOST_TOML} bytes of TOML; send JSON",
+            allowed=f"{MOST_TOML} bytes of TOML",
+        )
+    _check_size(body, _TOML_TEXTS)
+    if body.count(b".") >= MOST_PARTS:  # tomllib takes the cube of the parts of a key a.b.c
+        keys = _TOML_PLACES.split(_TOML_TEXTS.sub(b"", body))
+        if max(key.count(b".") for key in keys) >= MOST_PARTS:
+            raise _malformed(f"a key has more than {MOST_PARTS} parts")
     try:
         found = tomllib.loads(body.decode())
     except UnicodeDecodeError as error:
@@ -60,19 +103,27 @@ def parse_form(body: bytes) -> dict[str, str]:
     return {name: value.strip() for name, value in found.items()}
 
 
-def _depth(body: bytes) -> int:
-    """How deep brackets are nested outside of strings; a cheap bound where that suffices."""
-    opened = body.count(b"[") + body.count(b"{")
-    if opened <= MOST_DEPTH:
-        return opened
-    depth = deepest = 0
-    for bracket in _STRINGS.sub(b"", body).translate(None, _OTHERS):
+def _check_size(body: bytes, texts: re.Pattern[bytes]) -> None:
+    """Refuse too many values, and brackets that are nested too deep, outside of texts; cheap where it can be."""
+    opened, many = body.count(b"[") + body.count(b"{"), body.count(b",")
+    if opened <= MOST_DEPTH and opened + many <= MOST_VALUES:
+        return
+    if body.count(b'"') - body.count(b'\\"') > 4 * MOST_VALUES:  # at least two texts a value; finding them takes long
+        raise _too_many()
+    bare = texts.sub(b"", body)
+    brackets = bare.translate(None, _OTHERS)
+    if bare.count(b",") + len(brackets) // 2 > MOST_VALUES:
+        raise _too_many()
+    depth = 0
+    for bracket in brackets:
         depth += 1 if bracket in b"[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+        if depth > MOST_DEPTH:
+            raise _too_deep()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MOST_KEYS:
+        raise _malformed(f"an object has more than {MOST_KEYS} keys")
     found = dict(pairs)
     if len(found) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
@@ -100,7 +151,7 @@ def _int(digits: str) -> int:
 def _check(value: Any, depth: int = 0) -> None:
     """Refuse what JSON does not have, and texts that a database or a reader may not be able to hold."""
     if depth > MOST_DEPTH:
-        raise _malformed(f"it is nested more than {MOST_DEPTH} deep")
+        raise _too_deep()
     match value:
         case str():
             if _UNTELLABLE.search(value):
@@ -126,3 +177,11 @@ def _check(value: Any, depth: int = 0) -> None:
 
 def _malformed(detail: str) -> Refused:
     return Refused("malformed", detail)
+
+
+def _too_deep() -> Refused:
+    return _malformed(f"it is nested more than {MOST_DEPTH} deep")
+
+
+def _too_many() -> Refused:
+    return _malformed(f"it has more than {MOST_VALUES} values")

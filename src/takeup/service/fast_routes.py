@@ -15,6 +15,7 @@ from takeup.service import problem
 from takeup.service.auth import Handler, KeyRoute
 from takeup.service.body import parse_json
 from takeup.service.models import IDENTIFIER, MOST_KEY
+from takeup.service.service import service_of
 
 _IDENTIFIER = re.compile(IDENTIFIER)
 
@@ -33,17 +34,20 @@ class FastRoute(KeyRoute):
         (body,) = (hint for name, hint in hints.items() if name not in ("request", "trial", "idempotency_key"))
         asked: TypeAdapter[Any] = TypeAdapter(body)
 
+        def read(content: bytes) -> Any:
+            found = parse_json(content)
+            try:
+                return asked.validate_python(found)
+            except ValidationError as error:
+                raise RequestValidationError(error.errors(include_url=False)) from None
+
         async def handle(request: Request) -> Response:
             trial, key = request.path_params["trial"], request.headers.get("idempotency-key")
             if not _IDENTIFIER.fullmatch(trial):
                 raise InputError("trial", repr(trial), f"what matches {IDENTIFIER}")
             if key is not None and not 1 <= len(key) <= MOST_KEY:
                 raise InputError("idempotency-key", f"{len(key)} characters", f"from 1 to {MOST_KEY}")
-            content = parse_json(await request.body())
-            try:
-                given = asked.validate_python(content)
-            except ValidationError as error:
-                raise RequestValidationError(error.errors()) from None
+            given = await service_of(request).bodies.read(read, await request.body())
             answer = await endpoint(request, trial, given, key)
             return Response(reply.dump_json(answer), media_type="application/json")
 

@@ -27,6 +27,13 @@ class Metrics:
             registry=self._registry,
         )
         self.running = Gauge("takeup_requests_running", "Requests on their way.", registry=self._registry)
+        self.connections = Gauge("takeup_connections", "Open connections.", registry=self._registry)
+        self._refused = Counter(
+            "takeup_connections_refused",
+            "Connections that were refused or ended, by reason.",
+            ["reason"],
+            registry=self._registry,
+        )
         Gauge("takeup_queued", "What waits for the database.", registry=self._registry).set_function(queued)
         Gauge("takeup_start_time_seconds", "When the process started.", registry=self._registry).set(time.time())
         Gauge("takeup_info", "The version.", ["version"], registry=self._registry).labels(__version__).set(1)
@@ -41,6 +48,10 @@ class Metrics:
             children = self._children[place] = labels
         children[0].inc()
         children[1].observe(seconds)
+
+    def refused(self, reason: str) -> None:
+        """A connection was refused or ended."""
+        self._refused.labels(reason).inc()
 
     def text(self) -> bytes:
         """In Prometheus' text format."""

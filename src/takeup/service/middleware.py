@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from itertools import count
 from typing import IO, Any
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from takeup.logs import line
@@ -25,6 +26,11 @@ HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
 }
 """Headers of every response that does not set them itself."""
+
+GONE = 499
+"""The status in logs and metrics of a request whose client went away before it had sent all of it."""
+SMALL = 65_536
+"""A body of up to so many bytes is always taken: there are never more of them than connections."""
 
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _BATCH = "/batch"
@@ -45,11 +51,35 @@ class RequestLog:
             self._stream.write(line(time.time(), "info", "takeup.requests", "request", fields))
 
 
+class LargeBodies:
+    """How many bytes of large bodies are in memory."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._held = most, 0
+
+    def take(self, size: int) -> None:
+        """Take this many more.
+
+        Raises:
+            Refused: that would be too many.
+        """
+        if self._held + size > self._most:
+            detail = "too many large bodies are being read; try again later, or send smaller ones"
+            raise Refused("unavailable", detail, headers={"Retry-After": "5"})
+        self._held += size
+
+    def release(self, size: int) -> None:
+        """Give back what was taken."""
+        self._held -= size
+
+
 class RequestMiddleware:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, *, settings: Settings, metrics: Metrics, log: RequestLog) -> None:
-        self.app, self.settings, self.metrics, self.log = app, settings, metrics, log
+    def __init__(
+        self, app: ASGIApp, *, settings: Settings, metrics: Metrics, log: RequestLog, bodies: LargeBodies
+    ) -> None:
+        self.app, self.settings, self.metrics, self.log, self.bodies = app, settings, metrics, log, bodies
         self._prefix, self._count = secrets.token_hex(4), count(1)
         transport = {"Strict-Transport-Security": "max-age=31536000"} if settings.encrypted else {}
         self.headers = [(name.lower().encode(), value.encode()) for name, value in {**HEADERS, **transport}.items()]
@@ -82,7 +112,8 @@ class _Exchange:
         batch = scope["path"].endswith(_BATCH)
         self.limit = middleware.settings.batch_limit if batch else middleware.settings.body_limit
         self.declared = declared
-        self.taken = 0
+        self.taken = self.held = 0
+        self.more = True
         self.status = 0
 
     async def go(self) -> None:
@@ -92,6 +123,7 @@ class _Exchange:
             await self._answer()
         finally:
             self.middleware.metrics.running.dec()
+            self.middleware.bodies.release(self.held)
             self._note(time.perf_counter() - began)
 
     async def _answer(self) -> None:
@@ -99,6 +131,8 @@ class _Exchange:
             if self.declared.isdigit() and int(self.declared[:20]) > self.limit:
                 raise self._too_large()
             await self.middleware.app(self.scope, self.receive, self.send)
+        except ClientDisconnect:
+            pass  # nobody is there to be answered
         except Exception as error:
             if not isinstance(error, Refused):
                 LOG.exception("request %s failed", self.id)
@@ -110,13 +144,23 @@ class _Exchange:
     async def receive(self) -> Message:
         """A part of the body, as long as it is not too large."""
         message = await self._receive()
+        if message["type"] != "http.request":
+            if self.more and not self.status:
+                self.status, self.scope["takeup.problem"] = GONE, "gone"
+            return message
+        self.more = message.get("more_body", False)
         self.taken += len(message.get("body", b""))
         if self.taken > self.limit:
             raise self._too_large()
+        if self.taken > SMALL:
+            self.middleware.bodies.take(self.taken - self.held)
+            self.held = self.taken
         return message
 
     async def send(self, message: Message) -> None:
         """A part of the answer; the first gets the headers."""
+        if self.status == GONE:
+            return
         if message["type"] == "http.response.start":
             self.status = message["status"]
             said = {name for name, _ in message["headers"]}

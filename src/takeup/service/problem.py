@@ -1,6 +1,7 @@
 """Errors of one shape: `application/problem+json`, as RFC 9457 has it."""
 
 from collections.abc import Mapping
+from reprlib import Repr
 from typing import Any
 
 from fastapi import Request
@@ -22,18 +23,25 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "forbidden": (403, "The API key does not allow this"),
     "not-found": (404, "There is no such thing"),
     "method": (405, "This cannot be done here"),
+    "timeout": (408, "The request took too long"),
     "conflict": (409, "This contradicts what is on record"),
     "in-flight": (409, "A request with this idempotency key is on its way"),
     "state": (409, "The trial's state does not allow this"),
     "too-large": (413, "The body is too large"),
+    "url-too-long": (414, "The address is too long"),
     "media-type": (415, "The body is of another kind than is expected"),
     "input": (422, "A value is not allowed"),
     "reused-key": (422, "The idempotency key was used for another request"),
     "too-many": (429, "Too many requests"),
+    "headers-too-large": (431, "The headers are too large"),
     "internal": (500, "The service failed"),
     "unavailable": (503, "The database cannot be used now"),
 }
 """What can be wrong: the status and the title of each kind. The type is `urn:takeup:` and the kind."""
+
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = MOST_VALUE
+"""Shows the beginning of a value, however large it is."""
 
 _ERRORS: tuple[tuple[type[TakeupError], str], ...] = (
     (errors.ReusedKeyError, "reused-key"),
@@ -145,7 +153,7 @@ def _invalid(error: RequestValidationError) -> Refused:
     first = error.errors()[0]
     place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
     argument = ".".join(place) or "body"
-    value = repr(first["input"])[:MOST_VALUE]
+    value = _SHORT.repr(first["input"])
     match first["type"]:
         case "missing":
             return refused(InputError(argument, NOTHING, "a value"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import socket
 import sys
 from contextlib import suppress
@@ -10,11 +11,16 @@ import uvicorn
 
 from takeup.errors import InputError
 from takeup.service.app import create_app
+from takeup.service.connections import Connections
 from takeup.service.middleware import RequestLog
+from takeup.service.service import Service
 from takeup.service.settings import Settings
 from takeup.store import Store
 
+LOG = logging.getLogger("takeup.service")
 BACKLOG = 2_048
+DESCRIPTORS = 200
+"""How many files may be open besides connections."""
 YOUNG = 20_000
 """How many new objects make the garbage collector run."""
 SWITCH_SECONDS = 0.001
@@ -42,32 +48,65 @@ def serve(settings: Settings, store: Store, listening: socket.socket, log: Reque
     app = create_app(settings, store, log)
     config = uvicorn.Config(
         app,
+        http="httptools",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=settings.behind_proxy,
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=None if settings.tls_key is None else str(settings.tls_key),
+        timeout_keep_alive=settings.keep_alive_seconds,
         timeout_graceful_shutdown=settings.grace_seconds,
         lifespan="on",
         ws="none",
     )
     _settle()
     with suppress(KeyboardInterrupt):
-        _Server(config, app.state.service.closing).run(sockets=[listening])
+        _Server(config, settings, app.state.service).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):
-    """A server that tells responses that would never end, such as live pages, that it is about to stop."""
+    """A server that limits its connections, and tells answers that would never end that it is about to stop."""
 
-    def __init__(self, config: uvicorn.Config, closing: asyncio.Event) -> None:
+    def __init__(self, config: uvicorn.Config, settings: Settings, service: Service) -> None:
         super().__init__(config)
-        self._closing = closing
+        most = _room(settings.connections)
+        self._connections = Connections(settings, most, service.metrics, config, self.server_state)
+        self._closing = service.closing
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and let clients in."""
+        await super().startup(sockets=[])  # uvicorn would let in everybody
+        state = self.lifespan.state
+        self._accepting = [asyncio.create_task(self._connections.accept(each, state)) for each in sockets or []]
+        self._watching = asyncio.create_task(self._connections.watch())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what was accepted, and stop."""
         self._closing.set()
+        for task in self._accepting:
+            task.cancel()
+        await self._connections.settle()
         await super().shutdown(sockets)
+        self._watching.cancel()
+
+
+def _room(wanted: int) -> int:
+    """How many connections there can be: the limit on open files is raised if it must and may be."""
+    if sys.platform == "win32":
+        return wanted
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + DESCRIPTORS
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    allowed = max(1, soft - DESCRIPTORS)
+    LOG.warning("%d files may be open: no more than %d connections instead of %d", soft, allowed, wanted)
+    return allowed
 
 
 def _settle() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from fastapi import Request
 
+from takeup.service.body import BodyReader
 from takeup.service.drafts import Drafts
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.keys import ApiKey
@@ -102,6 +103,7 @@ class Service:
         mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
         long_job: held by what would slow down everything else: one audit or export at a time.
+        bodies: reads what is sent.
         drafts: what people try out on the pages.
         closing: set when the service is about to stop; answers that last end then.
     """
@@ -116,6 +118,7 @@ class Service:
     mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
     long_job: asyncio.Lock = field(default_factory=asyncio.Lock)
+    bodies: BodyReader = field(default_factory=BodyReader)
     drafts: Drafts = field(default_factory=Drafts)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -29,6 +29,14 @@ class Settings:
         anchor_key: the file of the key that signs them.
         body_limit: the most bytes of a body.
         batch_limit: the most bytes of the body of a batch.
+        bodies_limit: the most bytes that all large bodies may take at once.
+        head_limit: the most bytes of a request's address and headers.
+        connections: how many may be open at once.
+        connections_per_address: how many of them from one address; does not count behind a proxy.
+        head_seconds: how long a client may take to agree on TLS, and to send a request's headers.
+        body_seconds: how long a body may take on top of what its size needs.
+        write_seconds: how long an answer may remain unread on top of what its size needs.
+        keep_alive_seconds: how long a connection stays open between requests.
         rate: how many requests a second a key may make in the long run.
         burst: how many it may make at once.
         key_seconds: how long a key that another process revoked may still work.
@@ -48,6 +56,14 @@ class Settings:
     anchor_key: Path | None = None
     body_limit: int = MEGABYTE
     batch_limit: int = 8 * MEGABYTE
+    bodies_limit: int = 64 * MEGABYTE
+    head_limit: int = 16_384
+    connections: int = 2_000
+    connections_per_address: int = 500
+    head_seconds: float = 20.0
+    body_seconds: float = 30.0
+    write_seconds: float = 30.0
+    keep_alive_seconds: int = 75
     rate: float = 2_000.0
     burst: float = 4_000.0
     key_seconds: float = 2.0

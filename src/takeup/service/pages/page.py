@@ -36,6 +36,8 @@ CONTENT_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+MOST_OPEN = 16_384
+"""The most bytes of a form that needs no key."""
 READERS: tuple[Scope, ...] = ("read-blinded", "read-unblinded")
 
 Result = TypeVar("Result")
@@ -121,7 +123,7 @@ class Page(APIRoute):
             except Exception as error:
                 found = problem.refused(error)
                 if found.kind == "internal":
-                    raise
+                    raise  # our own fault, or the client has gone
                 request.scope["takeup.problem"] = found.kind
                 if found.kind == "unauthenticated" and request.method == "GET":
                     return RedirectResponse(f"{SIGN_IN}?next={quote(request.url.path)}", 303)
@@ -191,7 +193,12 @@ def new_cookie() -> str:
 
 
 def _cookie(request: Request) -> str:
-    return request.cookies.get(cookie_name(service_of(request).settings), "")
+    """The text of our cookie, as it was sent; empty where there is none, or more than one."""
+    name = cookie_name(service_of(request).settings).encode()
+    sent = b";".join(value for header, value in request.scope["headers"] if header == b"cookie")
+    pairs = (pair.strip().partition(b"=") for pair in sent.split(b";"))
+    found = [value for cookie, _, value in pairs if cookie == name]
+    return found[0].decode("latin-1") if len(found) == 1 else ""
 
 
 async def _known(visit: Visit) -> Visit:
@@ -207,8 +214,19 @@ async def _sent(visit: Visit) -> Visit:
     """The visit with its form; an error where the form does not come from one of our pages."""
     if media_type(visit.request) != FORM:
         raise Refused("media-type", "this takes what a form of these pages sends", allowed=FORM)
-    form = parse_form(await visit.request.body())
+    body = await _body(visit.request, None if visit.caller is not None else MOST_OPEN)
+    form = await visit.service.bodies.read(parse_form, body)
     token = form.pop(FORM_TOKEN, "")
     if not visit.cookie or not same(token, form_token(visit.cookie)):
         raise Refused("forbidden", "the form has expired, or came from elsewhere; load the page again and repeat")
     return Visit(visit.request, visit.service, visit.cookie, visit.caller, form)
+
+
+async def _body(request: Request, most: int | None) -> bytes:
+    """The body, which is small where anybody may send it."""
+    found = bytearray()
+    async for part in request.stream():
+        found += part
+        if most is not None and len(found) > most:
+            raise Refused("too-large", f"the form has more than {most} bytes", allowed=f"{most} bytes")
+    return bytes(found)

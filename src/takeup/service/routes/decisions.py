@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, FailFast, Field
 
 from takeup.service.auth import needs
 from takeup.service.fast_routes import FastRoute
@@ -38,7 +38,7 @@ class UnitAsked(Strict):
 class UnitsAsked(Strict):
     """Units that need decisions, which all see the same evidence."""
 
-    units: Annotated[list[UnitAsked], Field(min_length=1, max_length=MOST_BATCH)]
+    units: Annotated[list[UnitAsked], Field(min_length=1, max_length=MOST_BATCH), FailFast()]
 
 
 class Decisions(BaseModel):

@@ -4,7 +4,7 @@ import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field, StrictInt
+from pydantic import BaseModel, FailFast, Field, StrictInt
 
 from takeup.errors import ConflictError, ReusedKeyError, TakeupError
 from takeup.service.auth import needs
@@ -45,7 +45,7 @@ class ReportMade(Strict):
 class ReportsMade(Strict):
     """Reports, each of which stands for itself."""
 
-    reports: Annotated[list[ReportMade], Field(min_length=1, max_length=MOST_BATCH)]
+    reports: Annotated[list[ReportMade], Field(min_length=1, max_length=MOST_BATCH), FailFast()]
 
 
 class ReportResult(BaseModel):

@@ -122,8 +122,8 @@ async def _spec(request: Request) -> dict[str, Any]:
     if given not in SPECS:
         allowed = " or ".join(SPECS)
         raise Refused("media-type", f"the body is {given or 'of no stated type'}, expected {allowed}", allowed=allowed)
-    body = await request.body()
-    content = parse_toml(body) if given == TOML else parse_json(body)
+    parse = parse_toml if given == TOML else parse_json
+    content = await service_of(request).bodies.read(parse, await request.body())
     if not isinstance(content, dict):
         raise Refused("input", "the body is not a table of keys and values", argument="body", allowed="a spec")
     return content

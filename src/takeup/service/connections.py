@@ -1,0 +1,145 @@
+"""All connections of a server: how many there may be, from everywhere and from one address, and who has to go."""
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import uvicorn
+from uvicorn.server import ServerState
+
+from takeup.service.connection import HEAD, IDLE, REFUSED, Connection
+from takeup.service.metrics import Metrics
+from takeup.service.refusals import Refusals, answer
+from takeup.service.settings import Settings
+
+EVERY = 1.0
+"""How many seconds pass between two looks at all connections."""
+LOG_EVERY = 10.0
+
+
+class Connections:
+    """Lets clients in, looks after their connections, and counts whom it refused.
+
+    Args:
+        settings: how many there may be, and how long they may take.
+        most: how many there may be, which is fewer where the machine does not allow as many.
+        metrics: where what is refused is counted.
+        config: uvicorn's.
+        state: uvicorn's; has the connections.
+    """
+
+    def __init__(
+        self, settings: Settings, most: int, metrics: Metrics, config: uvicorn.Config, state: ServerState
+    ) -> None:
+        self._settings, self._most, self._config, self._state = settings, most, config, state
+        self._refusals = Refusals(metrics)
+        self._count = 0
+        self._from: Counter[str] = Counter()
+        self._meeting: set[asyncio.Task[None]] = set()
+        metrics.connections.set_function(lambda: self._count)
+
+    async def accept(self, listening: socket.socket, app_state: dict[str, Any]) -> None:
+        """Let clients in, for ever."""
+        loop = asyncio.get_running_loop()
+        listening.setblocking(False)
+        while True:
+            try:
+                client, address = await loop.sock_accept(listening)
+            except OSError:  # it has gone again, or there are no descriptors left
+                self._refusals.add("full", "elsewhere")
+                await asyncio.sleep(0.1)
+                continue
+            host = str(address[0])
+            reason = self._crowded(host)
+            if reason is not None:
+                self._refusals.add(reason, host)
+                _turn_away(client, None if self._config.ssl is not None else answer(reason))
+                continue
+            self._count += 1
+            self._from[host] += 1
+            task = loop.create_task(self._meet(client, host, app_state))
+            self._meeting.add(task)
+            task.add_done_callback(self._meeting.discard)
+
+    async def settle(self) -> None:
+        """Wait for those who were let in a moment ago."""
+        if self._meeting:
+            await asyncio.wait(self._meeting, timeout=EVERY)
+
+    async def watch(self) -> None:
+        """Look at all connections every second, for ever."""
+        loop = asyncio.get_running_loop()
+        log_at = loop.time()
+        try:
+            while True:
+                await asyncio.sleep(EVERY)
+                now = loop.time()
+                for connection in self._open():
+                    connection.look(now)
+                if now >= log_at and self._refusals.log():
+                    log_at = now + LOG_EVERY
+        finally:
+            self._refusals.log()
+
+    def _open(self) -> list[Connection]:
+        return [each for each in self._state.connections if isinstance(each, Connection)]
+
+    async def _meet(self, client: socket.socket, host: str, app_state: dict[str, Any]) -> None:
+        """Hand a socket to a connection of its own, once TLS is agreed on."""
+        tls = self._config.ssl
+
+        def make() -> Connection:
+            return Connection(
+                host,
+                self._settings,
+                self._refusals,
+                self._left,
+                config=self._config,
+                server_state=self._state,
+                app_state=app_state,
+            )
+
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                make, client, ssl=tls, ssl_handshake_timeout=None if tls is None else self._settings.head_seconds
+            )
+        except OSError:
+            self._left(host)
+            self._refusals.add("handshake", host)
+            _turn_away(client, None)
+
+    def _left(self, host: str) -> None:
+        self._count -= 1
+        self._from[host] -= 1
+        if not self._from[host]:
+            del self._from[host]
+
+    def _crowded(self, host: str) -> str | None:
+        """Why a client cannot be let in; where there is a connection that does nothing, that one has to go."""
+        if self._count >= self._most:
+            return None if self._make_room("full", self._open()) else "full"
+        if not self._settings.behind_proxy and self._from[host] >= self._settings.connections_per_address:
+            same = (each for each in self._open() if each.host == host)
+            return None if self._make_room("address", same) else "address"
+        return None
+
+    def _make_room(self, reason: str, among: Iterable[Connection]) -> bool:
+        """Close the connection that has done nothing for longest; one that is yet to ask for anything goes first."""
+        resting = [each for each in among if not each.busy and each.stage in (IDLE, HEAD)]
+        if not resting:
+            return False
+        gone = min(resting, key=lambda each: (each.stage == IDLE, each.since))
+        self._refusals.add(reason, gone.host)
+        gone.stage = REFUSED
+        gone.transport.abort()
+        return True
+
+
+def _turn_away(client: socket.socket, said: bytes | None) -> None:
+    with suppress(OSError):
+        if said is not None:
+            client.send(said)
+        client.close()
