@@ -23,12 +23,12 @@ from takeup.service.spec_process import SpecProcesses
 from takeup.specfile import SpecError
 from takeup.store import Store
 from takeup.trial import Design
-from takeup.trial.proposal import propose
+from takeup.trial.proposal import informative, propose
 from takeup.trial.secret import Secret
 
 GIBBS = {"kind": "TSLat", "inference": "gibbs"}
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "one number, not two": (
+    "two numbers": (
         {"kind": "UCB1", "exploration": [1, 1]},
         "policy.exploration: got [1, 1], expected one number",
     ),
@@ -45,11 +45,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a slip": ({"kind": "TSObs", "alhpa": 1}, "did you mean alpha?"),
     "for ever": (
         {**GIBBS, "sweeps": 10**9},
-        "policy.sweeps: got 1000000000, expected a whole number of at least 1 and",
+        "policy.sweeps: got 1000000000, expected a whole number",
     ),
     "for long": (
         {**GIBBS, "sweeps": 10_000},
-        "expected at most 0.4 s of computing for a decision; lower sweeps or draws",
+        "at most 0.5 s of computing for a decision; lower sweeps or draws",
     ),
 }
 
@@ -60,7 +60,7 @@ def spec(policy: dict[str, Any], **other: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def api() -> Iterator[asgi.Api]:
-    with asgi.api() as running:
+    with asgi.api(processes=True) as running:
         yield running
 
 
@@ -81,10 +81,10 @@ def test_what_could_not_decide_is_refused_at_creation(
     [
         ({"space": {"proposals": 2, "outcomes": 3, "utility": [-1e308, 0, 1e308]}}, "choose another unit"),
         ({"space": {"proposals": 2, "utility": [0, 5e-324]}}, "choose another unit"),
-        ({"space": {"proposals": 2, "utility": [1e12, 1e12 + 1]}}, "subtract what they have in common"),
+        ({"space": {"proposals": 2, "utility": [1e11, 1e11 + 1]}}, "subtract what they have in common"),
         ({"burn_in": 10**30}, "burn_in"),
         ({"stopping": {"maximum": 10**30}}, "stopping.maximum"),
-        ({"draws": 1_000_000, "space": {"proposals": 4}}, "lower draws"),
+        ({"draws": 1_000_000, "space": {"proposals": 3}}, "lower draws"),
         ({"limits": {"floor": {"1": 0.6}, "ceiling": {"1": 0.5}}}, "'1' has the floor 0.6 above its ceiling 0.5"),
     ],
 )
@@ -211,10 +211,10 @@ def test_a_policy_is_tried_on_evidence_of_every_kind_in_every_context(monkeypatc
     assert {context for _, context, _ in tables} == {0, 1}
     assert {int(counts.max()) for _, _, counts in tables} == {0, *trial_run.MANY}
     whole = TS.beliefs
-    for words, context, counts in tables[2:]:
+    for words, context, counts in tables:
 
         def fails(self: TS, evidence: Any, where: Any, rng: Any, table: Any = counts, at: int = context) -> Any:
-            wrong = where == at and np.array_equal(evidence.counts, table)
+            wrong = where == at and np.array_equal(evidence.counts[at], informative(table[at]))
             return Exact(np.array([np.nan, 0, 0])) if wrong else whole(self, evidence, where, rng)
 
         monkeypatch.setattr(TS, "beliefs", fails)

@@ -20,13 +20,13 @@ from takeup.trial.design import Design
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec, parse
 
-DECISION_SECONDS = 0.4
+DECISION_SECONDS = 0.5
 """How long the processor may compute for a decision, where `limit` was called; in a running trial it may for longer."""
 
 TOGETHER_SECONDS = 1.0
 """After this much computing the rest of the evidence is left out: slow policies are tried on less of it."""
 
-MANY = (1, 10**9)
+MANY = (10**9, 1)
 """How many decisions are in a cell."""
 
 MOST_CONTEXTS = 20
@@ -88,29 +88,30 @@ def limit() -> None:
 def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
     """What to try a policy on: in words, the context, and the counts n[x, z, a, y].
 
-    First nothing, in some contexts; then tables as one-sided and as large as they come, each in one of the contexts.
+    Nothing; then tables as large and as one-sided as they come, each in one of the contexts, those first that take most
+    to explain; then nothing in the other contexts, which may have priors of their own.
     """
     contexts, proposals, actions, levels = space.shape
     empty = np.zeros((contexts, proposals, actions + 1, levels + 1), dtype=np.int64)
-    some = np.unique(np.linspace(0, contexts - 1, MOST_CONTEXTS).astype(int)).tolist()
-    for context in some:
-        yield "no evidence", context, empty
-    every, each = slice(None), np.arange(proposals)
+    first, *others = np.unique(np.linspace(0, contexts - 1, MOST_CONTEXTS).astype(int)).tolist()
+    yield "no evidence", first, empty
+    every, each, turns = slice(None), np.arange(proposals), cycle([*others, first])
     cells: dict[str, tuple[Any, Any, Any]] = {
+        "compliance unseen": (every, UNSEEN, slice(levels)),
+        "everything": (every, every, every),
+        "the first outcome alone, compliance unseen": (every, UNSEEN, 0),
+        "the best outcome alone": (every, slice(actions), int(np.argmax(space.reward))),
+        "one action and one outcome for each proposal": (each, each % actions, each % levels),
+        "outcomes unseen": (every, slice(actions), UNSEEN),
         "one cell alone": (0, 0, 0),
         "another cell alone": (-1, actions - 1, levels - 1),
-        "everything": (every, every, every),
-        "the best outcome alone": (every, slice(actions), int(np.argmax(space.reward))),
-        "compliance unseen": (every, UNSEEN, slice(levels)),
-        "the first outcome alone, compliance unseen": (every, UNSEEN, 0),
-        "outcomes unseen": (every, slice(actions), UNSEEN),
-        "one action and one outcome for each proposal": (each, each % actions, each % levels),
     }
-    turns = cycle(some)
-    for (words, cell), many in product(cells.items(), MANY):
+    for many, (words, cell) in product(MANY, cells.items()):
         context, counts = next(turns), empty.copy()
         counts[context][cell] = many
         yield f"{words}, {many:,} in a cell", context, counts
+    for context in others:
+        yield "no evidence", context, empty
 
 
 def _decide(design: Design, context: int, counts: IntArray) -> None:
