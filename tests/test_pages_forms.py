@@ -160,13 +160,13 @@ def test_a_name_that_is_taken_and_a_key_of_few_trials(api: asgi.Api, boss: Visit
 @pytest.mark.parametrize("name", choices())
 def test_every_policy_has_a_sentence_and_survives_the_form(name: str) -> None:
     contexts = "tea\ncoffee" if name in ("TS-Intent", "TS-Causal") else ""
-    design, spec, wrong = spec_form.read(choose(policy=name, contexts=contexts))
+    checked, wrong = spec_form.read(choose(policy=name, contexts=contexts))
     assert not wrong
-    assert design is not None
-    assert spec is not None
+    assert checked is not None
+    design = checked.design
     assert describe(design.policy) == choices()[name].description
     assert choices()[name].sentence in " ".join(spec_sentences(design))
-    assert spec_form.fields_of(design.spec)["policy"] == name
+    assert spec_form.fields_of(design)["policy"] == name
 
 
 def test_what_a_spec_means_is_said_in_words() -> None:
@@ -182,9 +182,9 @@ def test_what_a_spec_means_is_said_in_words() -> None:
         compliance="sometimes",
         decisions="many",
     )
-    design, _, _ = spec_form.read(form)
-    assert design is not None
-    said = " ".join(spec_sentences(design)).replace("\u00a0", " ")
+    checked, _ = spec_form.read(form)
+    assert checked is not None
+    said = " ".join(spec_sentences(checked.design)).replace("\u00a0", " ")
     for part in (
         "tea or coffee is proposed",
         "tea, coffee or water",
@@ -202,17 +202,17 @@ def test_what_a_spec_means_is_said_in_words() -> None:
 
 def test_forms_and_specs_are_two_ways_to_say_the_same() -> None:
     form = choose(implemented="a\nb\nc", intended="c\na", contexts="x\ny", ceiling="87.5", utility__0="-1.25")
-    design, _, wrong = spec_form.read(form)
-    assert design is not None, wrong
-    back, _, _ = spec_form.read(spec_form.fields_of(design.spec))
+    checked, wrong = spec_form.read(form)
+    assert checked is not None, wrong
+    back, _ = spec_form.read(spec_form.fields_of(checked.design))
     assert back is not None
-    assert back.text == design.text
+    assert back.design.text == checked.design.text
     odd = TrialSpec.model_validate({**asgi.SPEC, "limits": {"floor": {"tea": 0.2}}})
-    fields = spec_form.fields_of(Design.of(odd).spec)
+    fields = spec_form.fields_of(Design.of(odd))
     assert fields["by"] == "paste"
-    pasted, _, wrong = spec_form.read(fields)
+    pasted, wrong = spec_form.read(fields)
     assert pasted is not None, wrong
-    assert pasted.text == Design.of(odd).text
+    assert pasted.design.text == Design.of(odd).text
 
 
 def test_stopping_needs_a_reason_and_a_tick(api: asgi.Api, boss: Visitor) -> None:

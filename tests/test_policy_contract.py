@@ -1,7 +1,7 @@
 """What every policy must do because it is registered: each is tested in every space that it takes."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,12 @@ from takeup import (
 )
 from takeup.epochs import Epochs
 from takeup.live.summary import values_by_model
+from takeup.live.trial_run import evidence
 from takeup.policies import Policy, registered
 from takeup.policies.arms import Tally
 from takeup.policies.base import LivePolicy, Registered, is_live
 from takeup.policies.beliefs import Beliefs, Exact
-from takeup.policies.card import Counts, Positive
+from takeup.policies.card import Bound, Counts, OneOf, Positive, Real, Several, Whole
 from takeup.policies.description import describe
 from takeup.policies.registry import policy_of
 from takeup.randomness import Random
@@ -266,7 +267,7 @@ def test_bad_parameters_are_refused_before_anything_runs(policy: Registered) -> 
     """Whatever a policy takes: nonsense, not a number, minus one, a list and what is far too large in its place."""
     for field in fields(policy):  # type: ignore[arg-type]  # every registered policy is a dataclass
         value, bound = getattr(policy, field.name), policy.card.parameters.get(field.name)
-        assert bound is not None or hasattr(value, "card") or field.name == "pooled", "its bounds are on its card"
+        assert bound is not None or hasattr(value, "card"), "its bounds are on its card"
         bad: list[object] = ["nonsense", [float("nan")], {"kind": "nonsense"}, [[1, 2], [3]], -1, 1e300, 10**30]
         if isinstance(bound, Counts):
             bad += [np.full((1, 2, 2, 3), 1e308), np.full((1, 2), 1e308), np.full((1, 2, 2, 3), -1.0)]
@@ -275,6 +276,65 @@ def test_bad_parameters_are_refused_before_anything_runs(policy: Registered) -> 
         for each in bad:
             with pytest.raises(InputError, match=field.name):
                 type(policy)(**{field.name: each}).start(Space(2))
+
+
+def edges(bound: Bound) -> tuple[list[Any], list[Any]]:
+    """The outermost values that a bound allows, and those next to them that it does not."""
+    match bound:
+        case Real():
+            above, below = np.nextafter(bound.above, np.inf), np.nextafter(bound.below, -np.inf)
+            low = (above, bound.above) if bound.above >= bound.least else (bound.least, np.nextafter(bound.least, -9))
+            high = (below, bound.below) if bound.below <= bound.most else (bound.most, np.nextafter(bound.most, np.inf))
+            return [float(low[0]), float(high[0])], [float(low[1]), float(high[1]), "1", True]
+        case Whole():
+            return [bound.least, bound.most], [bound.least - 1, bound.most + 1, 1.5]
+        case OneOf():
+            return list(bound.values), ["nonsense", None, 2]
+        case Positive():
+            least, most = bound.least, bound.most
+            good = [least, most, [least, 1.0, 1.0], [1.0, 1.0, most], [most, least, most]]
+            return good, [float(np.nextafter(least, 0)), float(np.nextafter(most, np.inf)), 5e-324, "1", True]
+        case Counts():
+            tables = [np.full(shape, n) for shape in ((2, 2, 2, 4), (2, 3)) for n in (5e-324, bound.most)]
+            return [None, *tables], [float(np.nextafter(bound.most, np.inf)), -5e-324]
+        case Several():
+            (least, most), worse = edges(bound.each)
+            longest = list(range(most - bound.most + 1, most + 1))
+            return [[least], [most], longest], [[*longest, least], [least, least], *([each] for each in worse)]
+    raise AssertionError(f"say here what the outermost values of {bound} are")
+
+
+BOUNDED = [
+    pytest.param(policy, name, id=f"{policy.name}-{name}") for policy in registered() for name in policy.card.parameters
+]
+
+
+@pytest.mark.parametrize(("policy", "name"), BOUNDED)
+def test_every_parameter_works_up_to_its_bounds(policy: Any, name: str) -> None:
+    """The outermost values give probabilities from any evidence; those next to them are refused.
+
+    Some are refused together with the other parameters as they are, or do not fit this space.
+    """
+    space = Space(["a", "b"], contexts=["b", "a"], outcomes=3, utility=[-1, 0, 4])
+    bound = policy.card.parameters[name]
+    good, bad = edges(bound)
+    for value in bad:
+        with pytest.raises(InputError, match=name):
+            replace(policy, **{name: value})
+    for value in good:
+        bound.check(name, value)
+        try:
+            other = replace(policy, **{name: value})
+            other.start(space)
+        except InputError:
+            continue
+        for words, context, counts in evidence(space) if other.live else ():
+            with np.errstate(all="ignore"):
+                p = other.allocation(Evidence(space, counts), context, stream(1), draws=10).probability
+            assert (p >= 0).all(), words
+            assert abs(p.sum() - 1) < 1e-9, words
+            if isinstance(bound, Whole) or np.size(value) > 8:
+                break  # it says how much to compute, whatever the evidence
 
 
 @every_policy

@@ -205,7 +205,7 @@ def test_a_file_in_the_package_is_enough(tmp_path: Path) -> None:
 
 def test_an_audit_asks_the_policy_again_in_the_same_process(softmax: Any, tmp_path: Path) -> None:
     """A policy whose beliefs are not a function of the evidence is found out, whatever the process remembers."""
-    mood = iter([0.3, *[0.6] * 100])
+    mood = iter(np.linspace(0.3, 0.6, 1_000).tolist())
 
     @dataclass(frozen=True, kw_only=True, eq=False)
     class Moody(softmax):  # type: ignore[misc]  # a class that a test made

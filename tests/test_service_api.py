@@ -169,7 +169,7 @@ def test_errors_read_as_sentences(api: Api, key: str, trial: str) -> None:
         assert missing.endswith("unit is missing; expected a value")
     assert said(f"{trial}/decisions", {"unit": "b"}) == "context is missing; expected one of morning, evening"
     assert said(f"{trial}/decisions", {"unit": ""}) == "unit: got '', expected at least 1 character"
-    assert said(f"{trial}/decisions", {"unit": 3}) == "unit: got 3, expected a valid string"
+    assert said(f"{trial}/decisions", {"unit": 3}) == "unit: got 3, expected a text"
     mistyped = said(f"{trial}/decisions", {"unit": "b", "contxt": "morning"})
     assert mistyped == "contxt is not a key that this request has; leave it out, or correct its name"
     many = said(f"{trial}/reports", {"decision": 1, "missing": ["outcome"] * 3})

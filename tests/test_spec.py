@@ -121,7 +121,7 @@ def test_policies_by_name(file: Path, tmp_path: Path) -> None:
             load(file)
         assert message in str(error.value)
     file.write_text('policies = "TS"\n' + GOOD[: GOOD.index("[[policies]]")])
-    with pytest.raises(SpecError, match="policies: got 'TS', expected a valid list, or a valid dictionary"):
+    with pytest.raises(SpecError, match="policies: got 'TS', expected a list, or a table of keys and values"):
         load(file)
 
 

@@ -36,8 +36,10 @@ def one_of(argument: str, value: Name, allowed: Iterable[Name]) -> Name:
 def real(argument: str, value: ArrayLike) -> FloatArray:
     """An array of finite real numbers, owned by nobody else."""
     try:
+        if not isinstance(value, np.ndarray) and np.asarray(value).dtype.kind in "bSU":  # numpy would read "1" and True
+            raise InputError(argument, repr(value), "numbers")
         array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             argument,
             repr(value),

@@ -40,3 +40,15 @@ def standard() -> tuple[IO[bytes], IO[bytes]]:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return sys.stdin.buffer, out
+
+
+NICE = 10
+"""The niceness of those that give way. At 19 a busy machine would leave them next to nothing: pages would wait."""
+
+
+def lower_priority() -> None:
+    """Give way to the processes that decide."""
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    if hasattr(os, "SCHED_BATCH"):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # it never interrupts others when it wakes

@@ -47,6 +47,16 @@ class SpaceTable(Table):
 
 
 Model = TypeVar("Model", bound=BaseModel)
+_PLAIN = {
+    "a valid dictionary": "a table of keys and values",
+    "a valid list": "a list",
+    "a valid string": "a text",
+    "a valid number": "a number",
+    "a finite number": "a number that is finite",
+    "a valid integer": "a whole number",
+    "a valid boolean": "true or false",
+}
+"""What pydantic calls by names that only programmers use."""
 _BEGINNINGS = {"be ": "", "have ": "", "match ": "a text that matches "}
 
 
@@ -114,7 +124,8 @@ def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
 def allowed(said: str) -> str:
     """What would have been right, in a sentence of ours, from a sentence of pydantic's."""
     said = re.sub(r" after validation, not \d+$", "", said.removeprefix("Value error, "))
-    return re.sub(r"^[A-Z]\w* should (be |have |match )", lambda begun: _BEGINNINGS[begun[1]], said)
+    said = re.sub(r"^[A-Z]\w* should (be |have |match )", lambda begun: _BEGINNINGS[begun[1]], said)
+    return _PLAIN.get(said.partition(",")[0], said)
 
 
 @contextmanager

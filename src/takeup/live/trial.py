@@ -18,6 +18,7 @@ from takeup.live.auditing import Audit, audit
 from takeup.live.progress import Progress, progress_of
 from takeup.live.summary import TrialSummary, summary_of
 from takeup.live.time_series import TimeSeries, time_series_of
+from takeup.live.trial_run import TriedSpec, tried
 from takeup.specfile import SpecError
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
@@ -32,8 +33,8 @@ from takeup.trial.steering import Amend, Move, Tick
 LOG = logging.getLogger("takeup.live")
 
 Reply = TypeVar("Reply")
-Spec = TrialSpec | Mapping[str, Any] | str | Path
-"""A spec: a value, a mapping, or the path of a TOML or JSON file."""
+Spec = TrialSpec | Mapping[str, Any] | str | Path | TriedSpec
+"""A spec: a value, a mapping, the path of a TOML or JSON file, or one that has passed its trial run already."""
 
 _IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
@@ -71,14 +72,14 @@ class Trial:
             clock: what time it is, in microseconds since 1970, UTC.
             witness: who is told of every committed head, such as `takeup.live.Anchors`.
         """
-        parsed, design = _design(spec)
-        identifier = _slug(parsed.name) if trial is None else trial
+        checked = _tried(spec)
+        identifier = _slug(checked.design.spec.name) if trial is None else trial
         if not _IDENTIFIER.fullmatch(identifier):
             raise InputError("trial", repr(identifier), "up to 64 small letters, digits and hyphens")
         store, owner = _opened(database, clock, witness)
         made = cls(store, identifier, owner=owner)
         try:
-            made.store.create(identifier, design, Secret.new(parsed.seed), by).result()
+            made.store.create(identifier, checked.design, Secret.new(checked.seed), by).result()
         except BaseException:
             made.close()
             raise
@@ -230,10 +231,10 @@ class Trial:
 
     def amend(self, spec: Spec, *, by: str | None = None) -> str:
         """Another spec for a draft; its seed stays."""
-        parsed, design = _design(spec)
-        if parsed.seed is not None:
+        checked = _tried(spec)
+        if checked.seed is not None:
             raise InputError("seed", "one", "none: a trial keeps the seed that it was created with")
-        return self.submit(Amend(design=design, by=by)).result()
+        return self.submit(Amend(design=checked.design, by=by)).result()
 
     def tick(self) -> int:
         """Let outcomes in whose window has closed by now; any other request does so too. The evidence's version."""
@@ -336,12 +337,12 @@ def progress_in(connection: Connection, trial: str, at: int) -> Progress:
     return progress_of(reading.snapshot(connection, trial, time_series=False), reading.late(connection, trial, at))
 
 
-def _design(spec: Spec) -> tuple[TrialSpec, Design]:
-    if isinstance(spec, TrialSpec):
-        return spec, Design.of(spec)
-    source = "spec" if isinstance(spec, Mapping) else Path(spec).name
-    parsed = specs.parse(spec, source) if isinstance(spec, Mapping) else specs.load(spec)
-    return parsed, Design.of(parsed, source)
+def _tried(spec: Spec) -> TriedSpec:
+    if isinstance(spec, TriedSpec):
+        return spec
+    if isinstance(spec, str | Path):
+        return tried(specs.load(spec), Path(spec).name)
+    return tried(spec)
 
 
 def _opened(database: str | Path | Store, clock: Callable[[], int], witness: Witness | None) -> tuple[Store, bool]:

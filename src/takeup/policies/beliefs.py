@@ -32,12 +32,12 @@ class Beliefs(ABC):
 
     def propose(self, rng: Random) -> IntArray:
         """The proposal with the highest score in one draw, in each replication."""
-        return np.asarray(self.scores(rng).argmax(axis=-1))
+        return highest(self.scores(rng))
 
     def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
         """The probability of each proposal in a single experiment: how often it is the highest in this many draws."""
         scores = self.scores(rng, checks.whole("draws", draws, least=1))
-        p = np.bincount(scores.argmax(axis=-1), minlength=scores.shape[-1]) / draws
+        p = np.bincount(highest(scores), minlength=scores.shape[-1]) / draws
         return Allocation(p, np.sqrt(p * (1 - p) / draws), draws)
 
 
@@ -89,6 +89,13 @@ class Exact(Beliefs):
     def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
         """The probabilities as they are."""
         return Allocation(self.probability, np.zeros(self.probability.size), draws=0)
+
+
+def highest(scores: FloatArray) -> IntArray:
+    """The index of the highest score along the last axis; an UnsuitableError where some are not numbers."""
+    if np.isnan(scores).any():
+        raise UnsuitableError("the policy's draws are not numbers; its parameters may be too large or too small")
+    return np.asarray(scores.argmax(axis=-1))
 
 
 def drawn(weight: FloatArray, rng: Random) -> IntArray:

@@ -75,14 +75,21 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Positive:
-    """A number above zero or an array of such, as the parameters of a Dirichlet distribution are."""
+    """A number above zero or an array of such, as the parameters of a Dirichlet distribution are.
 
+    Attributes:
+        least: below it one over the number may overflow, and draws would not be numbers.
+        most: above it counts are lost in rounding.
+    """
+
+    least: float = 1e-100
     most: float = 1e12
 
     def check(self, name: str, value: Any) -> None:
-        """An InputError unless all numbers are above zero; the shape is checked once there is a space."""
-        if (checks.positive(name, value) > self.most).any():
-            raise InputError(name, value, f"numbers of at most {self.most:g}")
+        """An InputError unless all numbers are within the bounds; the shape is checked once there is a space."""
+        given = checks.real(name, value)
+        if given.size and not (given.min() >= self.least and given.max() <= self.most):
+            raise InputError(name, value, f"numbers of at least {self.least:g} and at most {self.most:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,28 @@ class Counts:
             given = checks.real(name, value)
             if not given.size or given.min() < 0 or given.max() > self.most:
                 raise InputError(name, value, f"counts of at least 0 and at most {self.most:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A list of values, no two of them the same.
+
+    Attributes:
+        each: what each may be.
+        most: how many there may be.
+    """
+
+    each: Bound
+    most: int
+
+    def check(self, name: str, value: Any) -> None:
+        """An InputError unless it is such a list."""
+        if not isinstance(value, list | tuple | np.ndarray) or len(value) > self.most:
+            raise InputError(name, repr(value), f"a list of at most {self.most} values")
+        for one in value:
+            self.each.check(name, one)
+        if len(set(value)) < len(value):
+            raise InputError(name, repr(value), "values of which no two are the same")
 
 
 SWITCH = OneOf((True, False))

@@ -91,7 +91,7 @@ class TSLat(TSObs):
             "alpha": Positive(),
             "beta": Positive(),
             "inference": OneOf(get_args(Inference)),
-            "sweeps": Whole(1, 100_000),
+            "sweeps": Whole(1, 10_000),
             "soft_start": Whole(0, 10**9),
             "restarts": Whole(1, 1_000),
             "tolerance": Real(above=0),

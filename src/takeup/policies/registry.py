@@ -80,7 +80,10 @@ def checked(kind: Kind) -> Kind:
 
 def policy_of(description: Mapping[str, Any]) -> Registered:
     """The policy that a description is of: `{"kind": "TSObs", "alpha": 2}`; policies within policies likewise."""
-    return _described(description, kinds())
+    try:
+        return _described(description, kinds())
+    except RecursionError:
+        raise InputError("policy", "policies within policies without end", "a policy within a policy") from None
 
 
 def _described(description: Mapping[str, Any], known: Mapping[str, type[Registered]]) -> Registered:
@@ -102,7 +105,9 @@ def _built(
     for name, value in parameters.items():
         if name not in allowed:
             takes = ", ".join(allowed) or "it has none"
-            raise InputError(name, value, f"a parameter of {kind.__name__}: {takes}")
+            close = get_close_matches(name, allowed, n=1)
+            hint = f"did you mean {close[0]}?" if close else ""
+            raise InputError(name, repr(value), f"a parameter of {kind.__name__}: {takes}", hint)
         other = allowed[name].default if default is None else getattr(default, name)
         if isinstance(value, Mapping) and "kind" in value:
             given[name] = _described(value, known)

@@ -14,7 +14,7 @@ from takeup.evidence import Evidence, Index, at_context
 from takeup.inference.pooling import SHARED, Pooled, believe
 from takeup.policies.base import FromEvidence, prior_at
 from takeup.policies.beliefs import Beliefs
-from takeup.policies.card import Card, Counts, Positive, Real, Variant
+from takeup.policies.card import Card, Counts, Positive, Real, Several, Variant, Whole
 from takeup.policies.conjugate import TSObs
 from takeup.posterior import Posterior
 from takeup.prior import Prior
@@ -88,6 +88,7 @@ class TSRobust(FromEvidence):
             "alpha": Positive(),
             "beta": Positive(),
             "shared": Real(least=0, most=1),
+            "pooled": Several(Whole(0, MOST_POOLED), most=32),
             "sharpness": Real(above=0, most=1_000),
             "pilot": Counts(),
         },
@@ -102,13 +103,9 @@ class TSRobust(FromEvidence):
 
     def __post_init__(self) -> None:
         FromEvidence.__post_init__(self)
-        if isinstance(self.pooled, str) or not isinstance(self.pooled, Sequence | np.ndarray):
-            raise InputError("pooled", repr(self.pooled), "a list of strengths")
-        pooled = tuple(checks.whole("pooled", strength, least=0) for strength in self.pooled)
-        if len(set(pooled)) < len(pooled) or (self.shared < 1 and not pooled) or max(pooled, default=0) > MOST_POOLED:
-            allowed = f"different strengths of at most {MOST_POOLED}, at least one unless shared is 1"
-            raise InputError("pooled", list(pooled), allowed)
-        object.__setattr__(self, "pooled", pooled)
+        object.__setattr__(self, "pooled", tuple(int(strength) for strength in self.pooled))
+        if self.shared < 1 and not self.pooled:
+            raise InputError("pooled", "an empty list", "at least one strength unless shared is 1")
 
     @property
     def name(self) -> str:

@@ -1,14 +1,17 @@
-"""What people try out on the pages before it is a trial: sketches of specs, and sandboxes."""
+"""What comes before a trial: specs that are checked, sketches of specs that are rehearsed, and sandboxes."""
 
 import secrets
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from takeup.live.sandbox import MOST_PEOPLE, Truth
+from takeup.live.trial_run import TriedSpec, tried
 from takeup.service.background import Background, BackgroundJob
 from takeup.service.lru import LruCache
+from takeup.service.spec_process import SpecProcesses
 from takeup.trial import Design
 
 HOUR = 3_600.0
@@ -88,12 +91,17 @@ class Sandbox:
 
 
 class Drafts:
-    """The sketches and sandboxes of one process of the service, and the simulations that they need."""
+    """The sketches and sandboxes of one process of the service, and the processes that check and simulate."""
 
     def __init__(self) -> None:
+        self.checking = SpecProcesses()
         self.background = Background()
         self.sketches: LruCache[Sketch] = LruCache(MOST_SKETCHES, 12 * HOUR, lambda sketch: sketch.job.cancel())
         self.sandboxes: LruCache[Sandbox] = LruCache(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
+
+    async def tried(self, spec: Mapping[str, Any], source: str = "spec") -> TriedSpec:
+        """A spec that was checked and has passed its trial run, in a process of its own."""
+        return await self.checking.run(partial(tried, spec, source))
 
     def rehearse(self, content: Mapping[str, Any], owner: str) -> BackgroundJob:
         """Start a rehearsal; an earlier one of the same owner ends."""
@@ -104,6 +112,7 @@ class Drafts:
 
     async def close(self) -> None:
         """End everything, and leave nothing behind."""
+        await self.checking.close()
         await self.background.close()
         self.sandboxes.clear()
         self.sketches.clear()

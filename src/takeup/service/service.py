@@ -1,6 +1,7 @@
 """What all requests share: the store, the keys, and the ways to ask them."""
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +19,8 @@ from takeup.service.metrics import Metrics
 from takeup.service.problem import Refused
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
-from takeup.store import Store
-from takeup.trial import Command
+from takeup.store import Store, reading
+from takeup.trial import Command, Move
 
 Reply = TypeVar("Reply")
 Result = TypeVar("Result")
@@ -147,6 +148,14 @@ class Service:
         if place is not None:
             self.flights.add(place)
         return await pending.future
+
+    async def move(self, trial: str, command: Move) -> None:
+        """Hand in another state; a draft that shall start is tried first, as another version may have written it."""
+        if command.state == "running":
+            head = await self.read(lambda: self.store.read(lambda connection: reading.head(connection, trial)))
+            if head.state == "draft":
+                await self.drafts.tried(json.loads(head.spec), "the stored spec")
+        await self.submit(trial, command)
 
 
 def service_of(request: Request) -> Service:

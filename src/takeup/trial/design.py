@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from takeup import checks
-from takeup.errors import NOTHING, InputError, UnsuitableError
+from takeup.errors import NOTHING, InputError, LimitsError, UnsuitableError
 from takeup.policies.allocation import Limits
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
@@ -26,6 +26,9 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 MOST_CELLS = 100_000
 MOST_DRAWN = 20_000_000
 MOST_LABEL = 200
+MOST_UTILITY = 1e12
+LEAST_SPREAD = 1e-9
+"""How far utilities must be apart, of the largest: closer ones are lost in rounding."""
 _UNTELLABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -67,6 +70,8 @@ class Design:
         with at(source, "space"):
             space = spec.space.build()
             _check_size(space, spec.draws)
+            if new:
+                _check_utility(space)
         with at(source, "policy"):
             policy = _policy(spec, space)
             if new:
@@ -135,6 +140,17 @@ def _check_size(space: Space, draws: int) -> None:
             text(name, label, MOST_LABEL)
 
 
+def _check_utility(space: Space) -> None:
+    low, high = min(space.utility), max(space.utility)
+    largest = max(abs(low), abs(high))
+    if not 1 / MOST_UTILITY <= largest <= MOST_UTILITY:
+        allowed = f"numbers of which the largest is from {1 / MOST_UTILITY:g} to {MOST_UTILITY:g}"
+        raise InputError("utility", f"{largest:g}", allowed, "choose another unit")
+    if high - low < LEAST_SPREAD * largest:
+        allowed = f"numbers that differ by at least {LEAST_SPREAD:g} of the largest"
+        raise InputError("utility", f"{low!r} to {high!r}", allowed, "subtract what they have in common")
+
+
 def text(argument: str, value: object, most: int) -> str:
     """A text that every database and every reader can hold: not blank, not too long, no control characters."""
     if not isinstance(value, str) or not value.strip():
@@ -176,6 +192,10 @@ def _limits(spec: TrialSpec, space: Space) -> Limits:
         value if isinstance(value, float) else _by_label(name, value, space, "limits", default)
         for name, value, default in (("floor", spec.limits.floor, 0.0), ("ceiling", spec.limits.ceiling, 1.0))
     )
+    limits = np.broadcast_to(floor, len(space.proposals)), np.broadcast_to(ceiling, len(space.proposals))
+    for label, low, high in zip(space.proposals, *limits, strict=True):
+        if low > high:
+            raise LimitsError(f"{label!r} has the floor {low:g} above its ceiling {high:g}; lower the floor")
     return Limits(floor, ceiling)
 
 

@@ -50,7 +50,10 @@ def propose(design: Design, secret: Secret, counts: IntArray, context: int, numb
         number: i, counted from 1.
     """
     here = informative(counts[context])
-    best = _best(design, secret, context, here.tobytes())
+    try:
+        best = _best(design, secret, context, here.tobytes())
+    except UnsuitableError as error:
+        raise UnsuitableError(f"{design.policy.name} in the trial {design.spec.name!r}: {error}") from error
     probability, ends = _spread(design, None if number <= design.spec.burn_in else best)
     draw = bits(GRAIN_BITS, secret.number, "decision", number)
     return Proposal(bisect_right(ends, draw), probability, best)
@@ -95,9 +98,16 @@ def _spread(design: Design, best: tuple[float, ...] | None) -> tuple[tuple[float
     return tuple((grains / GRAIN).tolist()), tuple(np.cumsum(grains).tolist())
 
 
+NEARLY = 1e-6
+"""How far from probabilities the numbers of a policy may be: rounding."""
+
+
 def _grains(probability: FloatArray | tuple[float, ...]) -> IntArray:
     """Whole numbers that sum to GRAIN, in proportion; what rounding leaves over goes to the largest fractions."""
     given = np.asarray(probability, dtype=np.float64)
+    if not ((given >= -NEARLY).all() and abs(given.sum() - 1) <= NEARLY):
+        raise UnsuitableError(f"{given[:8]} are no probabilities; they must be at least 0 and sum to 1")
+    given = np.maximum(given, 0.0)
     exact = given / given.sum() * GRAIN
     whole: IntArray = np.floor(exact).astype(np.int64)
     left = GRAIN - int(whole.sum())

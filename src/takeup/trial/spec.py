@@ -13,6 +13,7 @@ from takeup.specfile import SpaceTable, Table
 SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 LONGEST = 100 * 366 * SECONDS["day"]
 SEED_BITS = 256
+MOST_DECISIONS = 10**12
 
 
 def seconds(value: object) -> object:
@@ -55,7 +56,7 @@ class StoppingTable(Table):
     """`[stopping]`: when to advise an end, and by which reading of the data; nothing ends by itself."""
 
     probability_best: Annotated[float, Field(gt=0.5, lt=1)] | None = None
-    maximum: Annotated[int, Field(ge=1)] | None = None
+    maximum: Annotated[int, Field(ge=1, le=MOST_DECISIONS)] | None = None
     reading: Reading = "intention to treat"
 
     @model_serializer(mode="wrap")
@@ -91,7 +92,7 @@ class TrialSpec(Table):
     policy: dict[str, Any]
     draws: Annotated[int, Field(ge=100, le=1_000_000)] = 1_000
     limits: LimitsTable = LimitsTable()
-    burn_in: Annotated[int, Field(ge=0)] = 0
+    burn_in: Annotated[int, Field(ge=0, le=MOST_DECISIONS)] = 0
     window: Duration | None = None
     stopping: StoppingTable = StoppingTable()
     compliance: Literal["always", "sometimes", "never"] = "always"

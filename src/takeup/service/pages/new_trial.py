@@ -1,6 +1,7 @@
 """A new trial: a form, what it means, and a rehearsal in the background before it is started."""
 
 import secrets
+from functools import partial
 from typing import Any
 
 from fastapi import Response
@@ -8,6 +9,7 @@ from fastapi import Response
 from takeup.errors import ConflictError, InputError, StateError
 from takeup.live import Trial
 from takeup.live.rehearsal import Rehearsal
+from takeup.live.trial_run import TriedSpec
 from takeup.service.drafts import Sketch
 from takeup.service.pages import spec_form
 from takeup.service.pages.choices import choices
@@ -15,7 +17,7 @@ from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.service.problem import Refused
 from takeup.store import reading
-from takeup.trial import Design, TrialSpec
+from takeup.trial import Design
 
 pages = Pages()
 
@@ -42,7 +44,8 @@ async def look(visit: Visit) -> Response:
 @pages.get("/app/trials/{trial}/edit", "design")
 async def edit(visit: Visit) -> Response:
     """The form of a draft."""
-    return _form(visit, spec_form.fields_of(await _draft(visit)), trial=visit.trial)
+    design = await _draft(visit)
+    return _form(visit, await visit.read(lambda: spec_form.fields_of(design)), trial=visit.trial)
 
 
 @pages.post("/app/trials/{trial}/edit", "design")
@@ -58,15 +61,19 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
     saving = fields.pop("do", "") == "save"
     if saving and sketch is not None and sketch.saved is not None and sketch.owner == visit.key.id:
         return visit.see(f"/app/trials/{sketch.saved}")
-    design, spec, wrong = spec_form.read(fields)
-    if design is None or spec is None:
+    top = "text" if fields.get("by") == "paste" else ""
+    try:
+        checked, wrong = await visit.service.drafts.checking.run(partial(spec_form.read, fields))
+    except InputError as error:
+        checked, wrong = None, {top: sentence(error)}
+    if checked is None:
         return _form(visit, fields, trial=trial, wrong=wrong, status=422)
     if not saving:
-        return _rehearsed(visit, fields, design, trial)
+        return _rehearsed(visit, fields, checked.design, trial)
     try:
-        saved = await _saved(visit, fields, spec, trial)
+        saved = await _saved(visit, fields, checked, trial)
     except (ConflictError, InputError, Refused) as error:
-        place = "" if fields.get("by") == "paste" else "trial"
+        place = "" if top else "trial"
         return _form(visit, fields, trial=trial, wrong={place: sentence(error)}, status=409)
     if sketch is not None:
         sketch.saved = saved
@@ -88,7 +95,7 @@ def _rehearsed(visit: Visit, fields: dict[str, str], design: Design, trial: str 
     return visit.see(f"/app/new/{name}")
 
 
-async def _saved(visit: Visit, fields: dict[str, str], spec: TrialSpec, trial: str | None) -> str:
+async def _saved(visit: Visit, fields: dict[str, str], spec: TriedSpec, trial: str | None) -> str:
     service, key = visit.service, visit.key
     if trial is not None:
         await visit.read(lambda: Trial(service.store, trial).amend(spec, by=key.shown))
@@ -141,10 +148,10 @@ def _sketch(visit: Visit, name: str) -> Sketch:
     return found
 
 
-async def _draft(visit: Visit) -> TrialSpec:
-    """The spec of the trial, which must be a draft."""
+async def _draft(visit: Visit) -> Design:
+    """The design of the trial, which must be a draft."""
     store = visit.service.store
     head = await visit.read(lambda: store.read(lambda connection: reading.head(connection, visit.trial)))
     if head.state != "draft":
         raise StateError(f"trial {visit.trial} is {head.state}; only a draft can change")
-    return Design.of_text(head.spec).spec
+    return await visit.read(lambda: Design.of_text(head.spec))

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from takeup.errors import InputError, TakeupError
 from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed
+from takeup.live.trial_run import TriedSpec, tried
 from takeup.service.body import parse_json, parse_toml
 from takeup.service.pages.choices import USUAL, choices, chosen
-from takeup.service.pages.page import sentence
 from takeup.service.problem import Refused
 from takeup.space import Space
 from takeup.specfile import SpaceTable, SpecError, allowed
@@ -64,13 +64,27 @@ def levels(fields: Fields) -> list[tuple[int, str, str]]:
     return [(i, fields.get(f"outcome-{i}", ""), fields.get(f"utility-{i}", "")) for i in range(many)]
 
 
-def read(fields: Fields) -> tuple[Design | None, TrialSpec | None, Wrong]:
-    """The design and the spec (which may hold a seed) that were filled in or pasted, or what is wrong."""
-    if fields.get("by") == "paste":
-        return _read_pasted(fields.get("text", ""))
+def read(fields: Fields) -> tuple[TriedSpec | None, Wrong]:
+    """The spec that was filled in or pasted, after its trial run; or what is wrong. Not for the event loop."""
+    pasted = fields.get("by") == "paste"
+    spec, wrong = _pasted(fields.get("text", "")) if pasted else _filled(fields)
+    if spec is None:
+        return None, wrong
+    try:
+        return tried(spec, "spec" if pasted else ""), {}
+    except SpecError as error:
+        if pasted:
+            return None, {"text": f"{_capital(str(error))}."}
+        key = error.argument.removeprefix(": ")
+        hint = f" ({error.hint})" if error.hint else ""
+        much = f"Together they make {error.value}: " if key == "space.size" else ""
+        return None, _shown({_place(key): f"{_capital(much + error.allowed)}{hint}."}, fields)
+
+
+def _filled(fields: Fields) -> tuple[TrialSpec | None, Wrong]:
+    """The spec that was filled in, as far as it can be told without its design."""
     wrong: Wrong = {}
     content = _content(fields, wrong)
-    spec = None
     try:
         spec = TrialSpec.model_validate(content)
     except ValidationError as error:
@@ -79,26 +93,18 @@ def read(fields: Fields) -> tuple[Design | None, TrialSpec | None, Wrong]:
             needed = each["type"] in ("missing", "string_too_short")
             expected = _BOUNDS.get(place) or allowed(str(each["msg"]))
             wrong.setdefault(place, "This is needed." if needed else f"Expected: {expected}.")
-    if spec is None or wrong:
-        _check_space(content, wrong)
-        return None, None, _shown(wrong, fields)
-    try:
-        return Design.of(spec, ""), spec, {}
-    except SpecError as error:
-        key = error.argument.removeprefix(": ")
-        hint = f" ({error.hint})" if error.hint else ""
-        much = f"Together they make {error.value}: " if key == "space.size" else ""
-        wrong[_place(key)] = f"{_capital(much + error.allowed)}{hint}."
-    except TakeupError as error:
-        wrong[""] = sentence(error)
-    return None, None, _shown(wrong, fields)
+    if not wrong:
+        return spec, {}
+    _check_space(content, wrong)
+    return None, _shown(wrong, fields)
 
 
-def fields_of(spec: TrialSpec) -> dict[str, str]:
+def fields_of(design: Design) -> dict[str, str]:
     """The form that a spec would be filled in with; as text to paste where the form does not have all of it."""
+    spec, space = design.spec, design.space
     text = spec.model_dump_json(indent=2, exclude={"seed"}, exclude_none=True)
     choice = chosen(spec.policy)
-    space, limits = spec.space.build(), spec.limits
+    limits = spec.limits
     if choice is None or not isinstance(limits.floor, float) or not isinstance(limits.ceiling, float):
         return {"by": "paste", "text": text}
     fields = {
@@ -123,8 +129,9 @@ def fields_of(spec: TrialSpec) -> dict[str, str]:
         fields |= {f"outcome-{i}": label, f"utility-{i}": _number(utility)}
     if space.intended is not None and space.implemented != space.proposals:
         fields["intended"] = "\n".join(space.implemented[a] for a in space.intended)
-    again, _, _ = read(fields)
-    return fields if again is not None and again.text == Design.of(spec).text else {"by": "paste", "text": text}
+    again, _ = _filled(fields)
+    same = again is not None and Design.of(again, new=False).text == design.text
+    return fields if same else {"by": "paste", "text": text}
 
 
 def assumptions(fields: Fields, space: Space) -> tuple[dict[str, Any], Wrong]:
@@ -203,17 +210,16 @@ def _check_space(content: Mapping[str, Any], wrong: Wrong) -> None:
         wrong.setdefault(_place(f"space.{error.argument}"), f"{_capital(error.allowed)}.")
 
 
-def _read_pasted(text: str) -> tuple[Design | None, TrialSpec | None, Wrong]:
+def _pasted(text: str) -> tuple[TrialSpec | None, Wrong]:
     """A spec in JSON or TOML, or what is wrong with it, by the keys that its writer knows."""
     try:
         found = parse_json(text.encode()) if text.startswith("{") else parse_toml(text.encode())
         if not isinstance(found, dict) or not found:
-            return None, None, {"text": "Paste a spec: a table with a name, a space and a policy."}
-        spec = parse(found)
-        return Design.of(spec), spec, {}
+            return None, {"text": "Paste a spec: a table with a name, a space and a policy."}
+        return parse(found), {}
     except (Refused, TakeupError) as error:
         said = error.detail if isinstance(error, Refused) else error
-        return None, None, {"text": f"{_capital(str(said))}."}
+        return None, {"text": f"{_capital(str(said))}."}
 
 
 def _real(fields: Fields, name: str, wrong: Wrong, low: float = -1e12, high: float = 1e12) -> float | None:

@@ -83,7 +83,7 @@ async def move(visit: Visit) -> Response:
         return visit.page("stopping", 422, trial=visit.trial, wrong=missing, reason=reason or "")
     if state not in ("running", "paused", "stopped"):
         raise InputError("state", repr(state)[:100], "running, paused or stopped")
-    await visit.service.submit(visit.trial, Move(state=state, reason=reason, by=visit.key.shown))
+    await visit.service.move(visit.trial, Move(state=state, reason=reason, by=visit.key.shown))
     return visit.see(f"/app/trials/{visit.trial}")
 
 

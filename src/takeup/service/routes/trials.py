@@ -76,7 +76,8 @@ async def create(
         raise Refused("forbidden", "the key is valid in some trials alone: say which one to create with ?trial=")
     if trial is not None and not caller.covers(trial):
         raise Refused("forbidden", f"the key is not valid in trial {trial!r}")
-    made = await service.read(lambda: Trial.create(service.store, spec, trial=trial, by=caller.shown))
+    checked = await service.drafts.tried(spec)
+    made = await service.read(lambda: Trial.create(service.store, checked, trial=trial, by=caller.shown))
     return await _shown(request, made.id)
 
 
@@ -103,7 +104,8 @@ async def show(request: Request, trial: TrialId) -> TrialShown:
 async def amend(request: Request, trial: TrialId) -> TrialShown:
     """Another spec for a draft, in JSON or TOML; its seed stays."""
     service, caller, spec = service_of(request), caller_of(request), await _spec(request)
-    await service.read(lambda: Trial(service.store, trial).amend(spec, by=caller.shown))
+    checked = await service.drafts.tried(spec)
+    await service.read(lambda: Trial(service.store, trial).amend(checked, by=caller.shown))
     return await _shown(request, trial)
 
 
@@ -111,7 +113,7 @@ async def amend(request: Request, trial: TrialId) -> TrialShown:
 async def move(request: Request, trial: TrialId, asked: StateAsked) -> TrialLine:
     """Start a trial, pause it, let it go on, or stop it for good; asked for the state that it has, nothing changes."""
     command = Move(state=asked.state, reason=asked.reason, by=caller_of(request).shown)
-    await service_of(request).submit(trial, command)
+    await service_of(request).move(trial, command)
     shown = await _shown(request, trial)
     return TrialLine(trial=shown.trial, name=shown.name, state=shown.state)
 

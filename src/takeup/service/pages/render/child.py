@@ -7,9 +7,9 @@ from contextlib import suppress
 from takeup.live.findings import Findings, findings_of
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import Estimate, GroupSummary
-from takeup.pipes import packed, standard, unpacked
+from takeup.pipes import lower_priority, packed, standard, unpacked
 from takeup.service.pages import sentences
-from takeup.service.pages.render.process import Brief, Rendered, RenderTask, lower_priority
+from takeup.service.pages.render.process import Brief, Rendered, RenderTask
 from takeup.service.pages.templates import count, render
 from takeup.service.pages.trial_charts import page_charts, readings, unread
 from takeup.store import looking, reading

@@ -1,22 +1,17 @@
 """The process that renders pages, so that the one that decides need not: how it is asked, and what it answers."""
 
-import asyncio
 import gzip
-import os
-import pickle
 from dataclasses import dataclass
 from typing import Any
 
 from takeup.errors import TakeupError
-from takeup.pipes import HEAD, packed, running
+from takeup.pipes import running
+from takeup.service.child_process import ChildError, ChildProcess
 from takeup.trial.book import Book
 
 MODULE = "takeup.service.pages.render.child"
 PATIENCE = 60.0
 """How many seconds a rendering may take."""
-
-NICE = 10
-"""Its niceness. At 19 a busy machine would leave it next to nothing, and pages would wait for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +83,11 @@ class RenderError(TakeupError):
     """A trial was not rendered."""
 
 
-class RenderProcess:
-    """One child process: it starts with the first task, is replaced when it dies, and ends when its input closes."""
+class RenderProcess(ChildProcess):
+    """The one process that renders."""
 
     def __init__(self, command: tuple[str, ...] = running(MODULE), patience: float = PATIENCE) -> None:
-        self._command, self._patience = command, patience
-        self._process: asyncio.subprocess.Process | None = None
-        self._turn = asyncio.Lock()
-
-    @property
-    def pid(self) -> int | None:
-        """Its number, while it runs."""
-        return None if self._process is None or self._process.returncode is not None else self._process.pid
+        super().__init__("rendering", command, patience)
 
     async def ask(self, task: RenderTask) -> Rendered:
         """Have a task done; one at a time.
@@ -107,56 +95,10 @@ class RenderProcess:
         Raises:
             RenderError: it was not done.
         """
-        async with self._turn:
-            try:
-                process = await self._started()
-                answer = await asyncio.wait_for(_exchange(process, task), self._patience)
-            except TimeoutError:
-                await self._end()
-                raise RenderError(f"rendering took longer than {self._patience:g} seconds") from None
-            except (OSError, EOFError) as error:
-                await self._end()
-                raise RenderError(f"the process that renders has ended ({error or type(error).__name__})") from error
-            except BaseException:
-                await self._end()  # or it would answer the next task with this one's rendering
-                raise
+        try:
+            answer = await super().ask(task)
+        except ChildError as error:
+            raise RenderError(str(error)) from error
         if isinstance(answer, Rendered):
             return answer
         raise RenderError(str(answer))
-
-    async def close(self) -> None:
-        """End the process."""
-        await self._end()
-
-    async def _started(self) -> asyncio.subprocess.Process:
-        if self.pid is None:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-            )
-        assert self._process is not None
-        return self._process
-
-    async def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-async def _exchange(process: asyncio.subprocess.Process, task: RenderTask) -> Any:
-    assert process.stdin is not None  # both are pipes
-    assert process.stdout is not None
-    process.stdin.write(packed(task))
-    await process.stdin.drain()
-    (size,) = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
-    return pickle.loads(await process.stdout.readexactly(size))  # our own process wrote it
-
-
-def lower_priority() -> None:
-    """Give way to the processes that decide."""
-    if hasattr(os, "nice"):
-        os.nice(NICE)
-    if hasattr(os, "SCHED_BATCH"):
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # it never interrupts others when it wakes

@@ -1,0 +1,142 @@
+"""A trial run: whether a policy comes to probabilities from evidence of every kind, before people depend on it."""
+
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import cycle, product
+from typing import Any
+
+import numpy as np
+
+from takeup.checks import IntArray
+from takeup.errors import TakeupError
+from takeup.policies.base import Carded
+from takeup.policies.card import Several, Whole
+from takeup.space import UNSEEN, Space
+from takeup.specfile import SpecError
+from takeup.trial import proposal
+from takeup.trial.design import Design
+from takeup.trial.secret import Secret
+from takeup.trial.spec import TrialSpec, parse
+
+DECISION_SECONDS = 0.5
+"""How long the processor may compute for a decision, where `limit` was called; in a running trial it may for longer."""
+
+TOGETHER_SECONDS = 1.0
+"""After this much computing the rest of the evidence is left out: slow policies are tried on less of it."""
+
+MANY = (10**9, 1)
+"""How many decisions are in a cell."""
+
+MOST_CONTEXTS = 20
+"""How many contexts it is tried in."""
+
+_SECRET = Secret(seed="0" * 64, salt="0" * 32)
+_limited = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TriedSpec:
+    """A spec that was checked and has passed its trial run.
+
+    Attributes:
+        design: what it means.
+        seed: for rehearsals that shall be repeatable; it is no part of the design.
+    """
+
+    design: Design
+    seed: str | None
+
+
+class _TimeIsUp(BaseException):
+    """A decision takes too long. Not an `Exception`: a policy that catches all of those must not catch this."""
+
+
+def tried(spec: TrialSpec | Mapping[str, Any], source: str = "spec") -> TriedSpec:
+    """Check a spec and make its trial run; every error names `source`, the key and the value.
+
+    Raises:
+        SpecError: it is not allowed; or its policy comes to no probabilities, or takes too long or too much memory.
+    """
+    parsed = spec if isinstance(spec, TrialSpec) else parse(spec, source)
+    design = Design.of(parsed, source)
+    began = time.process_time()
+    for words, context, counts in evidence(design.space):
+        try:
+            _decide(design, context, counts)
+        except _TimeIsUp:
+            less = " or ".join([*_costly(design.policy), "draws"])
+            allowed = f"at most {DECISION_SECONDS:g} s of computing for a decision"
+            hint = f"lower {less}, or merge contexts, proposals, actions or outcomes"
+            raise _failed(source, design, f"takes longer with {words}, expected {allowed}; {hint}") from None
+        except Exception as error:  # whatever it is, no decision would come of it
+            told = str(error) if isinstance(error, TakeupError) else f"{type(error).__name__}: {error}"
+            raise _failed(source, design, f"cannot decide with {words}: {told}") from error
+        if time.process_time() - began > TOGETHER_SECONDS:
+            break
+    return TriedSpec(design, parsed.seed)
+
+
+def limit() -> None:
+    """From now on give up on decisions that take too long; in the main thread of a process that does nothing else."""
+    global _limited  # a signal is one for the whole process, too
+    signal.signal(signal.SIGPROF, _strike)
+    _limited = True
+
+
+def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
+    """What to try a policy on: in words, the context, and the counts n[x, z, a, y].
+
+    Nothing; then tables as large and as one-sided as they come, each in one of the contexts, those first that take most
+    to explain; then nothing in the other contexts, which may have priors of their own.
+    """
+    contexts, proposals, actions, levels = space.shape
+    empty = np.zeros((contexts, proposals, actions + 1, levels + 1), dtype=np.int64)
+    first, *others = np.unique(np.linspace(0, contexts - 1, MOST_CONTEXTS).astype(int)).tolist()
+    yield "no evidence", first, empty
+    every, each, turns = slice(None), np.arange(proposals), cycle([*others, first])
+    cells: dict[str, tuple[Any, Any, Any]] = {
+        "compliance unseen": (every, UNSEEN, slice(levels)),
+        "everything": (every, every, every),
+        "the first outcome alone, compliance unseen": (every, UNSEEN, 0),
+        "the best outcome alone": (every, slice(actions), int(np.argmax(space.reward))),
+        "one action and one outcome for each proposal": (each, each % actions, each % levels),
+        "outcomes unseen": (every, slice(actions), UNSEEN),
+        "one cell alone": (0, 0, 0),
+        "another cell alone": (-1, actions - 1, levels - 1),
+    }
+    for many, (words, cell) in product(MANY, cells.items()):
+        context, counts = next(turns), empty.copy()
+        counts[context][cell] = many
+        yield f"{words}, {many:,} in a cell", context, counts
+    for context in others:
+        yield "no evidence", context, empty
+
+
+def _decide(design: Design, context: int, counts: IntArray) -> None:
+    try:
+        if _limited:
+            signal.setitimer(signal.ITIMER_PROF, DECISION_SECONDS)
+        with np.errstate(all="ignore"):
+            proposal.propose(design, _SECRET, counts, context, design.spec.burn_in + 1)
+    finally:
+        if _limited:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _strike(*_: object) -> None:
+    raise _TimeIsUp
+
+
+def _costly(policy: object) -> list[str]:
+    """The parameters that ask for more work than usual."""
+    if not isinstance(policy, Carded) or not is_dataclass(policy):
+        return []
+    usual = {each.name: each.default for each in fields(policy)}
+    costly = [name for name, bound in policy.card.parameters.items() if isinstance(bound, Whole | Several)]
+    return [name for name in costly if getattr(policy, name) != usual[name]]
+
+
+def _failed(source: str, design: Design, why: str) -> SpecError:
+    return SpecError(f"{source}: policy", None, why, words=f"{source}: policy: {design.policy.name} {why}")

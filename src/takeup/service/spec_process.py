@@ -1,0 +1,60 @@
+"""The processes that check specs, each one at a time: whatever somebody writes down, others are served meanwhile."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from takeup.pipes import running
+from takeup.service.child_process import ChildError, ChildProcess
+from takeup.service.problem import Refused
+
+MODULE = "takeup.live.checking"
+PROCESSES = 2
+MOST_WAITING = 32
+PATIENCE = 40.0
+"""How many seconds one may take; a busy machine may need some of them to start the process."""
+
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+Result = TypeVar("Result")
+
+
+class SpecProcesses:
+    """The processes that check specs; others wait for their turn."""
+
+    def __init__(self, command: tuple[str, ...] = running(MODULE)) -> None:
+        self._children = [ChildProcess("checking a spec", command, PATIENCE, ONE_THREAD) for _ in range(PROCESSES)]
+        self._free = list(self._children)
+        self._turn, self._waiting = asyncio.Semaphore(PROCESSES), 0
+
+    async def run(self, check: Callable[[], Result]) -> Result:
+        """What a check comes to: a function of a module with its arguments, which can be pickled.
+
+        Raises:
+            TakeupError: what it raised, or that it takes too much.
+            Refused: too many wait already, or no process can be had.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise Refused("too-many", "too many specs are being checked; try again", headers={"Retry-After": "1"})
+        self._waiting += 1
+        try:
+            async with self._turn:
+                child = self._free.pop()
+                try:
+                    result, error = await child.ask(check)
+                finally:
+                    self._free.append(child)
+        except ChildError as failed:
+            raise Refused(
+                "unavailable", f"the spec was not checked: {failed}", headers={"Retry-After": "1"}
+            ) from failed
+        finally:
+            self._waiting -= 1
+        if error is not None:
+            raise error
+        return result  # type: ignore[no-any-return]  # a pipe cannot say what comes out of it
+
+    async def close(self) -> None:
+        """End the processes."""
+        for child in self._children:
+            await child.close()
