@@ -237,7 +237,7 @@ class Forger:
     def do_drop_trigger(self) -> str:
         name = ("events_no_update", "events_no_delete")[self.rng.integers(2)]
         self.connection.execute(f"DROP TRIGGER {name}")
-        return name
+        return str(name)
 
     def do_change_a_trigger(self) -> str:
         name, statement = self.connection.execute(
@@ -245,7 +245,7 @@ class Forger:
         ).fetchone()
         self.connection.execute(f"DROP TRIGGER {name}")
         self.connection.execute(statement.replace(" BEGIN", " WHEN 0 BEGIN"))
-        return name
+        return str(name)
 
     # Rows that no log leads to.
 

@@ -1,5 +1,6 @@
 """From a URL to a database."""
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,9 @@ from takeup.errors import StoreError
 from takeup.store import postgres, sqlite
 from takeup.store.migrate import HEAD, revision
 
-_BEFORE_HOST = re.compile(r"^((?:[\w+]+:/*)?[^:@/]*):.*@", re.DOTALL)
+LOG = logging.getLogger("takeup.store")
+
+_BEFORE_HOST = re.compile(r"^((?>(?:[\w+]+:/+)?)[^:@]*):.*@", re.DOTALL)
 """All between a user's name and the last @."""
 _NAMED = re.compile(r"(\w*pass\w*\s*=\s*)('[^']*'|[^&\s]*)", re.IGNORECASE)
 
@@ -26,6 +29,9 @@ def writing_engine(url: str, synchronous: sqlite.Synchronous) -> Engine:
     path = sqlite.path_of(url)
     if path and not Path(path).absolute().parent.is_dir():
         raise StoreError(f"{shown(url)} cannot be opened: there is no folder for it")
+    told = sqlite.exposed(path) if path and Path(path).exists() else None
+    if told is not None:
+        LOG.warning(told)
     return sqlite.writer(path, synchronous)
 
 
