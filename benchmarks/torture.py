@@ -21,7 +21,7 @@ import servers
 import tampering
 from load import Requests
 from serving import served
-from takeup.live import Trial, audit, read_anchors, read_key
+from takeup.live import Trial, audit_database, read_anchors, read_key
 from takeup.randomness import stream
 from takeup.store import looking
 from takeup.store.sqlite import Synchronous
@@ -66,7 +66,7 @@ def forgeries(folder: Path, times: int) -> bool:
         done = forger.tamper()
         forger.close()
         with looking(forged) as connection:
-            if audit(connection, "victim", anchors, at_rest=True).passed:
+            if audit_database(connection, anchors, at_rest=True).passed:
                 missed.append(done)
         for leftover in folder.glob("forged.db*"):
             leftover.unlink()

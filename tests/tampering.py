@@ -29,10 +29,15 @@ SPEC: dict[str, Any] = {
 
 def victim(folder: Path, rng: Random, decisions: int = 12) -> Path:
     """A trial with some of everything in its log, its anchors and their key."""
-    now = [0]
     path = folder / "victim.db"
-    witness = Anchors(folder / "anchors", new_key(folder / "key"))
-    with Trial.create(path, SPEC, clock=lambda: now[0], witness=witness) as trial:
+    lived(path, rng, decisions, Anchors(folder / "anchors", new_key(folder / "key")))
+    return path
+
+
+def lived(database: str | Path, rng: Random, decisions: int = 12, witness: Anchors | None = None) -> None:
+    """The same in any database."""
+    now = [0]
+    with Trial.create(database, SPEC, clock=lambda: now[0], witness=witness) as trial:
         trial.start(by="somebody")
         for i in range(decisions):
             now[0] += 17_000_000
@@ -47,7 +52,50 @@ def victim(folder: Path, rng: Random, decisions: int = 12) -> Path:
         trial.fallback("unit 1", "drug", 1)
         trial.decide_many([{"unit": f"batch {i}", "context": 1} for i in range(3)], key="batch")
         trial.pause(reason="a look at safety")
-    return path
+
+
+ADDED = {
+    "sqlite": {
+        "a trigger": "CREATE TRIGGER mine AFTER INSERT ON events BEGIN DELETE FROM evidence; END",
+        "a table": "CREATE TABLE mine (id INTEGER)",
+        "a column": "ALTER TABLE evidence ADD COLUMN mine INTEGER",
+        "a view": "CREATE VIEW mine AS SELECT * FROM evidence",
+        "an index": "CREATE UNIQUE INDEX mine ON keys (request)",
+        "a table replaced": "ALTER TABLE sessions RENAME TO other\nCREATE VIEW sessions AS SELECT * FROM other",
+        "a table without its constraints": "DROP TABLE sessions\n"
+        "CREATE TABLE sessions (hash, key, created_at, expires_at)",
+        "an index gone": "DROP INDEX decisions_waiting",
+        "a trigger of the same name": "DROP TRIGGER events_no_update\n"
+        "CREATE TRIGGER events_no_update BEFORE UPDATE ON evidence BEGIN SELECT RAISE(ABORT, 'no'); END",
+        "a revision": "INSERT INTO alembic_version VALUES ('0000')",
+    },
+    "postgresql": {
+        "a trigger": "CREATE FUNCTION mine() RETURNS trigger LANGUAGE plpgsql"
+        " AS 'BEGIN DELETE FROM evidence; RETURN NEW; END'\n"
+        "CREATE TRIGGER mine AFTER INSERT ON keys FOR EACH ROW EXECUTE FUNCTION mine()",
+        "a trigger that sleeps": "ALTER TABLE events DISABLE TRIGGER events_no_update",
+        "a trigger for nothing": "DROP TRIGGER events_no_update ON events\nCREATE TRIGGER events_no_update"
+        " BEFORE UPDATE ON events FOR EACH ROW WHEN (false) EXECUTE FUNCTION takeup_append_only()",
+        "a function that does nothing": "CREATE OR REPLACE FUNCTION takeup_append_only() RETURNS trigger"
+        " LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$",
+        "a rule": "CREATE RULE mine AS ON INSERT TO keys DO ALSO DELETE FROM evidence",
+        "a table": "CREATE TABLE mine (id INTEGER)",
+        "a column": "ALTER TABLE evidence ADD COLUMN mine INTEGER",
+        "a column of another type": "ALTER TABLE evidence ALTER COLUMN decisions TYPE numeric",
+        "a default": "ALTER TABLE trials ALTER COLUMN state SET DEFAULT 'running'",
+        "a view": "CREATE VIEW mine AS SELECT * FROM evidence",
+        "an index": "CREATE UNIQUE INDEX mine ON keys (request)",
+        "an index gone": "DROP INDEX decisions_waiting",
+        "a constraint gone": "ALTER TABLE evidence DROP CONSTRAINT evidence_counts",
+        "a foreign key": "ALTER TABLE keys ADD FOREIGN KEY (trial) REFERENCES trials (id) ON DELETE CASCADE",
+        "a table that inherits": "CREATE SCHEMA far\nCREATE TABLE far.mine () INHERITS (evidence)",
+        "row security": "ALTER TABLE events ENABLE ROW LEVEL SECURITY",
+        "a table that a crash empties": "ALTER TABLE sessions SET UNLOGGED",
+        "another schema in front": "CREATE SCHEMA takeup\nCREATE TABLE takeup.evidence (LIKE public.evidence)",
+        "a revision": "INSERT INTO alembic_version VALUES ('0000')",
+    },
+}
+"""What somebody may do to a database without touching a row of a trial; a statement a line."""
 
 
 def copied(path: Path, to: Path) -> Path:
@@ -73,7 +121,7 @@ class Forger:
         ways = [name for name in sorted(dir(self)) if name.startswith("do_")]
         name = ways[self.rng.integers(len(ways))]
         way: Callable[[], str] = getattr(self, name)
-        with self.unlocked(name != "do_drop_trigger"):
+        with self.unlocked(name not in ("do_drop_trigger", "do_change_a_trigger", "do_add_something")):
             return f"{name}: {way()}"
 
     # The log itself.
@@ -176,8 +224,7 @@ class Forger:
 
     def do_delete_a_row(self) -> str:
         table = ("evidence", "decisions", "keys", "rollup")[self.rng.integers(4)]
-        only = " WHERE decisions > 0" if table == "evidence" else ""
-        rows = self.connection.execute(f"SELECT * FROM {table}{only}").fetchall()
+        rows = self.connection.execute(f"SELECT * FROM {table}").fetchall()
         row = rows[self.rng.integers(len(rows))]
         where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118  # a row is no mapping
         self.connection.execute(f"DELETE FROM {table} WHERE {where}", tuple(row))
@@ -190,7 +237,63 @@ class Forger:
     def do_drop_trigger(self) -> str:
         name = ("events_no_update", "events_no_delete")[self.rng.integers(2)]
         self.connection.execute(f"DROP TRIGGER {name}")
-        return name
+        return str(name)
+
+    def do_change_a_trigger(self) -> str:
+        name, statement = self.connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchone()
+        self.connection.execute(f"DROP TRIGGER {name}")
+        self.connection.execute(statement.replace(" BEGIN", " WHEN 0 BEGIN"))
+        return str(name)
+
+    # Rows that no log leads to.
+
+    def do_add_a_cell(self) -> str:
+        """One that exists and was never touched, or one that cannot exist; with no decision in it, or some."""
+        known = set(map(tuple, self.connection.execute("SELECT context, proposal, implemented, outcome FROM evidence")))
+        while True:
+            cell = tuple(int(i) for i in self.rng.integers(-2, 5, 4))
+            if cell not in known:
+                break
+        count = int(self.rng.integers(2))
+        self.connection.execute("INSERT INTO evidence VALUES ('victim', ?, ?, ?, ?, ?)", (*cell, count))
+        return f"{cell}: {count}"
+
+    def do_add_a_row(self) -> str:
+        table = ("decisions", "keys", "rollup")[self.rng.integers(3)]
+        row = list(self.connection.execute(f"SELECT * FROM {table}").fetchone())
+        row[1] = {"decisions": 0, "keys": "another", "rollup": 2**40}[table]
+        row[2] = "another" if table == "decisions" else row[2]
+        self.connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+        return table
+
+    def do_change_a_type(self) -> str:
+        """The same to whoever prints it, and not to whoever computes with it."""
+        column = ("trials.spec", "trials.hash", "events.body", "events.hash", "keys.request", "rollup.best")
+        table, _, name = column[self.rng.integers(len(column))].partition(".")
+        self.connection.execute(f"UPDATE {table} SET {name} = CAST({name} AS BLOB)")
+        return f"{table}.{name}"
+
+    def do_add_rows_of_another_trial(self) -> str:
+        table = ("events", "decisions", "evidence", "keys", "rollup")[self.rng.integers(5)]
+        row = ("ghost", *tuple(self.connection.execute(f"SELECT * FROM {table}").fetchone())[1:])
+        self.connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+        return table
+
+    def do_delete_the_trial(self) -> str:
+        for table in ("events", "decisions", "evidence", "keys", "rollup"):
+            self.connection.execute(f"DELETE FROM {table}")
+        self.connection.execute("DELETE FROM trials")
+        return "all of it"
+
+    # What is in the database and not takeup's.
+
+    def do_add_something(self) -> str:
+        what = tuple(ADDED["sqlite"])[self.rng.integers(len(ADDED["sqlite"]))]
+        for statement in ADDED["sqlite"][what].splitlines():
+            self.connection.execute(statement)
+        return what
 
     # How.
 

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -11,11 +10,10 @@ from typer.testing import CliRunner
 import tampering
 from takeup.cli import app
 from takeup.errors import InputError
-from takeup.live import Anchors, Trial, audit, new_key, read_anchors, read_key
+from takeup.live import DatabaseAudit, Trial, audit, audit_database, read_anchors, read_key
 from takeup.randomness import stream
 from takeup.store import looking
 from takeup.trial import Report, commands, perform
-from takeup.trial import software as versions
 from takeup.trial.proposal import propose
 
 runner = CliRunner()
@@ -26,24 +24,25 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tampering.victim(tmp_path_factory.mktemp("victim"), stream(3))
 
 
-def findings(path: Path, folder: Path) -> Any:
+def findings(path: Path, folder: Path) -> DatabaseAudit:
     anchors = read_anchors(folder / "anchors", read_key(folder / "key"))
     with looking(path) as connection:
-        return audit(connection, "victim", anchors, at_rest=True)
+        return audit_database(connection, anchors, at_rest=True)
 
 
 def test_an_honest_log_passes(victim: Path) -> None:
-    found = findings(victim, victim.parent)
-    assert found.passed, found
+    whole = findings(victim, victim.parent)
+    assert whole.passed, whole
+    (found,) = whole.audits
     assert found.decisions == 16
     assert (found.rederived, found.fallbacks, found.other_software) == (15, 1, {})
-    assert found.anchors >= 40
+    assert (found.anchors or 0) >= 40
 
 
 def test_every_tampering_is_found(victim: Path, tmp_path: Path) -> None:
-    """300 of them, of every kind; 10,000 in `make torture`."""
+    """400 of them, of every kind; 10,000 in `make torture`."""
     ways = set()
-    for i in range(300):
+    for i in range(400):
         path = tampering.copied(victim, tmp_path / "forged.db")
         forger = tampering.Forger(path, stream(5, i))
         done = forger.tamper()
@@ -67,7 +66,7 @@ def test_what_only_anchors_show(victim: Path, tmp_path: Path, way: str) -> None:
         assert audit(connection, "victim").passed
     found = findings(path, victim.parent)
     assert not found.passed
-    assert "anchored" in str(found.difference)
+    assert "anchored" in str(found.audits[0].difference)
 
 
 def test_the_first_difference_is_the_one_that_is_told(victim: Path, tmp_path: Path) -> None:
@@ -95,19 +94,20 @@ def test_decisions_of_another_version_are_told_and_are_no_failures(
     with Trial.create(tmp_path / "t.db", spec) as trial:
         trial.start()
         with monkeypatch.context() as patched:
-            patched.setattr(commands, "software", lambda: "takeup 0.0.1")
+            patched.setattr(commands, "software", lambda _: "takeup 0.0.1")
             patched.setattr(
                 commands,
                 "propose",
                 lambda *arguments: replace(propose(*arguments), index=1, probability=(0.25, 0.75)),
             )
             trial.decide("a")
-        trial.decide("b")
+            patched.setattr(commands, "propose", propose)
+            trial.decide("b")
+        trial.decide("c")
         found = trial.audit()
     assert found.passed, found
-    assert found.other_software == {"takeup 0.0.1": 1}
-    assert found.rederived == 1
-    assert "numpy" in versions.software()
+    assert found.other_software == {"takeup 0.0.1": 1}  # the other one of that version comes out the same
+    assert found.rederived == 2
 
 
 def test_the_command_line_says_what_it_found(victim: Path, tmp_path: Path) -> None:
@@ -144,32 +144,8 @@ def test_doctor_says_what_there_is(victim: Path, tmp_path: Path) -> None:
     forger.close()
     shown = runner.invoke(app, ["doctor", str(path)])
     assert shown.exit_code == 1
-    assert "PROBLEM: the log lacks its trigger" in shown.output
-
-
-def test_anchors_are_signed_and_survive_a_torn_last_line(tmp_path: Path) -> None:
-    key = new_key(tmp_path / "key")
-    assert read_key(tmp_path / "key") == key
-    assert (tmp_path / "key").stat().st_mode & 0o077 == 0
-    with pytest.raises(InputError, match="can be created"):
-        new_key(tmp_path / "key")
-    spec = {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
-    file = tmp_path / "anchors"
-    with Trial.create(tmp_path / "t.db", spec, witness=Anchors(file, key, seconds=3_600)) as trial:
-        trial.start()
-        for unit in "abc":
-            trial.decide(unit)
-        assert [anchor.sequence for anchor in read_anchors(file, key)] == [1]
-    signed = read_anchors(file, key)
-    assert [anchor.sequence for anchor in signed] == [1, 5]
-    with pytest.raises(InputError, match="that this key has signed"):
-        read_anchors(file, b"another key that is 32 bytes lon")
-    lines = file.read_text()
-    file.write_text(lines + lines[:40])
-    assert read_anchors(file, key) == signed
-    file.write_text(lines.replace('"sequence":5', '"sequence":4'))
-    with pytest.raises(InputError, match="line 2"):
-        read_anchors(file, key)
+    assert "PROBLEM: trigger events_no_" in shown.output
+    assert "has mode 0644" in shown.output
 
 
 def test_an_event_that_was_added_without_the_key_follows_the_last_anchor(victim: Path, tmp_path: Path) -> None:

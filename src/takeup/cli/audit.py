@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from takeup.cli.serve import DATABASE_VARIABLE
 from takeup.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def audit(
-    database: Annotated[str, typer.Argument(help="A SQLite file or a URL: sqlite:///file.db, postgresql://..")],
+    database: Annotated[
+        str, typer.Argument(envvar=DATABASE_VARIABLE, help="A SQLite file or a URL: sqlite:///file.db, postgresql://..")
+    ],
     trial: Annotated[str | None, typer.Option(help="One trial; all of them where left out.")] = None,
     anchors: Annotated[Path | None, typer.Option(help="The file of signed anchors.")] = None,
     key: Annotated[Path | None, typer.Option(help="The file of the key that signed them.")] = None,
@@ -25,11 +28,13 @@ def audit(
 ) -> None:
     """Replay the log of every trial, derive every decision again, and compare with what the database holds.
 
+    Without --trial the database as a whole too: no anchored trial is gone, and nothing is in it that is not takeup's.
     Nothing is written. The exit code is 1 where there is a difference, and the first one is printed.
     """
+    from takeup.live import DatabaseAudit, audit_database, read_anchors, read_key
     from takeup.live import audit as run
-    from takeup.live import read_anchors, read_key
-    from takeup.store import looking, reading
+    from takeup.store import looking
+    from takeup.store.opening import shown
 
     if (anchors is None) != (key is None):
         raise InputError("anchors and key", "one of them", "both or neither")
@@ -37,16 +42,21 @@ def audit(
         raise InputError("at-rest", "no anchors", "--anchors and --key with --at-rest")
     signed = None if anchors is None or key is None else read_anchors(anchors, read_key(key))
     with looking(database) as connection:
-        names = reading.identifiers(connection) if trial is None else [trial]
-        found = [run(connection, name, signed, at_rest=at_rest) for name in names]
+        if trial is None:
+            found = audit_database(connection, signed, at_rest=at_rest)
+        else:
+            found = DatabaseAudit(None, (run(connection, trial, signed, at_rest=at_rest),))
     if as_json:
-        typer.echo(json.dumps({"audits": [asdict(each) | {"passed": each.passed} for each in found]}))
+        audits = [asdict(each) | {"passed": each.passed} for each in found.audits]
+        typer.echo(json.dumps(asdict(found) | {"passed": found.passed, "audits": audits}))
     else:
-        for each in found:
+        for each in found.audits:
             typer.echo(_said(each))
-        if not found:
-            typer.echo(f"{database} has no trials: there is nothing to audit")
-    if not all(each.passed for each in found):
+        if found.difference is not None:
+            typer.echo(f"the database: DIFFERENCE\n  {found.difference}")
+        elif not found.audits:
+            typer.echo(f"{shown(database)} has no trials: there is nothing to audit")
+    if not found.passed:
         raise typer.Exit(1)
 
 
@@ -54,7 +64,7 @@ def _said(found: "Audit") -> str:
     """A finding in words."""
     verdict = "passed" if found.passed else f"DIFFERENCE\n  {found.difference}"
     parts = [f"{found.events} events", f"{found.decisions} decisions", f"{found.rederived} derived again"]
-    parts += [f"{n} made by {name}" for name, n in found.other_software.items()]
+    parts += [f"{n} made otherwise by {name}" for name, n in found.other_software.items()]
     if found.fallbacks:
         parts.append(f"{found.fallbacks} drawn by clients")
     seen = "no anchors given, so a log that was cut off would not be noticed"

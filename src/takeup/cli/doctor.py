@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from takeup.cli.serve import DATABASE_VARIABLE
 from takeup.errors import TakeupError
 from takeup.version import __version__
 
@@ -19,7 +20,9 @@ EXTRAS = {
 
 
 def doctor(
-    database: Annotated[str | None, typer.Argument(help="A SQLite file or a URL to look at as well.")] = None,
+    database: Annotated[
+        str | None, typer.Argument(envvar=DATABASE_VARIABLE, help="A SQLite file or a URL to look at as well.")
+    ] = None,
 ) -> None:
     """Say which versions and which SQLite there are, and whether a database is in order.
 

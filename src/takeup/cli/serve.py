@@ -8,8 +8,11 @@ import typer
 
 from takeup.cli.command import command
 
-Database = Annotated[str, typer.Option(help="A SQLite file or a URL: sqlite:///file.db, postgresql://..")]
 DATABASE = "takeup.db"
+DATABASE_VARIABLE = "TAKEUP_DATABASE"
+Database = Annotated[
+    str, typer.Option(envvar=DATABASE_VARIABLE, help="A SQLite file or a URL: sqlite:///file.db, postgresql://..")
+]
 
 
 def serve(

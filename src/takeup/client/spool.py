@@ -1,6 +1,5 @@
 """Fallback proposals on this machine's disk, kept until the service has recorded them."""
 
-import errno
 import json
 import os
 import threading
@@ -9,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from takeup import whole_lines
 from takeup.errors import InputError
 
 try:
@@ -67,7 +67,7 @@ class Spool:
         try:
             self._claim()
             self._read()
-            _sync_folder(self.path.parent)
+            whole_lines.sync_folder(self.path.parent)
         except BaseException:
             os.close(self._file)
             raise
@@ -141,22 +141,4 @@ class Spool:
             del self._waiting[by_key[line["key"]].place]
 
     def _write(self, kind: str, line: dict[str, Any]) -> None:
-        """Append a line and wait for the disk; a line that is not written in full is taken back."""
-        data, before = json.dumps({"kind": kind, **line}).encode() + b"\n", os.fstat(self._file).st_size
-        try:
-            if os.write(self._file, data) != len(data):
-                raise OSError(errno.ENOSPC, f"{self.path} did not take a whole line")
-            os.fsync(self._file)
-        except OSError:
-            os.ftruncate(self._file, before)
-            raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new file's name must be on the disk too."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        whole_lines.append(self._file, json.dumps({"kind": kind, **line}).encode() + b"\n")

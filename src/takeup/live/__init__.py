@@ -2,7 +2,7 @@
 
 import takeup.store  # noqa: F401  # says which extra is missing, before anything else needs it
 from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
-from takeup.live.auditing import Audit, Difference, audit
+from takeup.live.auditing import Audit, DatabaseAudit, Difference, audit, audit_database
 from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.live.progress import Progress
 from takeup.live.summary import Estimate, TrialSummary
@@ -13,6 +13,7 @@ __all__ = [
     "Anchor",
     "Anchors",
     "Audit",
+    "DatabaseAudit",
     "Difference",
     "Estimate",
     "ModelCheck",
@@ -24,6 +25,7 @@ __all__ = [
     "TrialSummary",
     "Withheld",
     "audit",
+    "audit_database",
     "new_key",
     "progress_in",
     "progress_of_all",

@@ -9,19 +9,35 @@ key belongs to those who audit; a signature that outsiders could verify (Ed25519
 import hashlib
 import hmac
 import json
+import logging
 import os
 import secrets
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from takeup import whole_lines
 from takeup.errors import InputError
 from takeup.store import Writer
+from takeup.store.sqlite import exposed
 from takeup.trial.book import Book
 from takeup.trial.design import canonical
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]  # Windows has none
+
+LOG = logging.getLogger("takeup.live")
 MICROSECONDS = 1_000_000
+LOCK_SECONDS = 1.0
+"""How long to wait for another process that appends."""
+
+_BEGINNING = b'{"at":'
+"""How every line begins, as their keys are in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,47 +73,121 @@ class Anchor:
 class Anchors:
     """A file of anchors, a line each, that a store appends to before it answers anybody.
 
+    A line is on the disk before `saw` returns. Several processes may append to one file: each holds its lock while it
+    writes. A line that a crash or a full disk cut off is cut away before the next is written.
+
     Args:
         path: the file, best on another machine's disk.
         key: what signs.
         seconds: the least time between two anchors of a trial that goes on; what comes in between is anchored by the
-            next one, or when the store is closed.
+            next one, or when the store is closed. Trials whose spec says `anchored` do not wait.
     """
 
     def __init__(self, path: str | Path, key: bytes, seconds: float = 0.0) -> None:
         self.path = Path(path)
         self._key = key
         self._pause = int(seconds * MICROSECONDS)
-        self._written: dict[str, int] = {}
+        self._written: dict[str, Anchor] = {}
         self._waiting: dict[str, Anchor] = {}
+        self._problem: str | None = None
         self._lock = threading.Lock()
         try:
-            self._file = self.path.open("a", encoding="utf-8")
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
             raise InputError("anchors", path, f"a file that can be appended to ({error.strerror})") from None
+        try:
+            torn = whole_lines.unfinished(self._file)
+            if not torn.strip(b"\0").startswith(_BEGINNING[: len(torn.strip(b"\0"))]):
+                raise InputError("anchors", path, "a file of anchors, or a new one: this one ends with something else")
+            self._problem = self._append(b"")
+        except BaseException:
+            os.close(self._file)
+            raise
+        whole_lines.sync_folder(self.path.parent)
+        told = exposed(self.path)
+        if told is not None:
+            LOG.warning(told)
 
-    def saw(self, book: Book) -> None:
-        """A trial has this head now."""
-        anchor = Anchor.of(book, self._key)
+    @property
+    def problem(self) -> str | None:
+        """Why anchors wait that should have been written, after another try; None where none do."""
+        with self._lock:
+            if self._problem is not None:
+                self._write(self._waiting.keys())
+            return self._problem
+
+    def saw(self, books: Sequence[Book]) -> None:
+        """These trials have these heads now."""
+        with self._lock:
+            due = set(self._waiting) if self._problem is not None else set()
+            for book in books:
+                last = self._written.get(book.trial)
+                if last is not None and last.hash == book.hash:
+                    continue
+                anchor = Anchor.of(book, self._key)
+                self._waiting.pop(book.trial, None)  # it comes last, and stands for all before it
+                self._waiting[book.trial] = anchor
+                at_once = book.state == "stopped" or book.design.spec.anchored
+                if at_once or last is None or anchor.at - last.at >= self._pause:
+                    due.add(book.trial)
+            self._write(due)
+
+    def holds(self, book: Book) -> bool:
+        """Whether this head of a trial is anchored."""
         with self._lock:
             last = self._written.get(book.trial)
-            if last is None or anchor.at - last >= self._pause or book.state == "stopped":
-                self._write(anchor)
-            else:
-                self._waiting[book.trial] = anchor
+            return last is not None and last.hash == book.hash
 
     def close(self) -> None:
         """Write what waits."""
         with self._lock:
-            for anchor in list(self._waiting.values()):
-                self._write(anchor)
-            self._file.close()
+            self._write(self._waiting.keys())
+            if self._waiting:
+                LOG.error("%s: %s, and are lost: those of %s", self.path, self._problem, ", ".join(self._waiting))
+            os.close(self._file)
 
-    def _write(self, anchor: Anchor) -> None:
-        self._file.write(canonical(asdict(anchor)) + "\n")
-        self._file.flush()
-        self._written[anchor.trial] = anchor.at
-        self._waiting.pop(anchor.trial, None)
+    def _write(self, due: Collection[str]) -> None:
+        """Write the anchors of these trials, in the order in which they came; where that fails they wait."""
+        anchors = [anchor for trial, anchor in self._waiting.items() if trial in due]
+        if not anchors and self._problem is None:
+            return
+        self._problem = self._append("".join(canonical(asdict(anchor)) + "\n" for anchor in anchors).encode())
+        if self._problem is None:
+            for anchor in anchors:
+                self._written[anchor.trial] = self._waiting.pop(anchor.trial)
+
+    def _append(self, lines: bytes) -> str | None:
+        """Append lines, all of them or none; why not, in words."""
+        try:
+            with _locked(self._file):
+                torn = len(whole_lines.unfinished(self._file))
+                if torn:
+                    os.ftruncate(self._file, os.fstat(self._file).st_size - torn)
+                whole_lines.append(self._file, lines)
+        except OSError as error:
+            return f"anchors cannot be written ({error.strerror or error}); they wait"
+        return None
+
+
+@contextmanager
+def _locked(file: int) -> Iterator[None]:
+    """Nobody else appends meanwhile; Windows has no such lock, and there two processes must not share a file."""
+    if fcntl is None:
+        yield
+        return
+    until = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def anchored_writer(database: str, anchors: Path | None, key: Path | None) -> Writer:
@@ -130,7 +220,7 @@ def read_key(path: str | Path) -> bytes:
 
 
 def read_anchors(path: str | Path, key: bytes) -> list[Anchor]:
-    """The anchors in a file; a line that was cut off by a crash is left out if it is the last.
+    """The anchors in a file. A line that a crash cut off is left out, also where another was appended to it.
 
     Raises:
         InputError: the file cannot be read, or a line is not signed with this key.
@@ -148,7 +238,7 @@ def _checked(path: str | Path, lines: Sequence[str], key: bytes) -> list[Anchor]
     anchors = []
     for number, line in enumerate(lines, start=1):
         try:
-            anchor = Anchor(**json.loads(line))
+            anchor = Anchor(**json.loads(line[line.rindex(_BEGINNING.decode()) :]))
             valid = anchor.valid(key)
         except (ValueError, TypeError):
             valid = False

@@ -1,23 +1,30 @@
 """The audit: everything that a database says about a trial, derived again from its log."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from types import NoneType
 from typing import Any
 
 from sqlalchemy import Connection
 
+from takeup.errors import NotFoundError
 from takeup.live.anchors import Anchor
-from takeup.live.rederive import UnexpectedError, expected
-from takeup.space import UNSEEN
+from takeup.live.rederive import UnexpectedError, expected, otherwise
 from takeup.store import reading
-from takeup.store.books import decision_number, head_values, record_values, rollup_values
+from takeup.store.books import cell_values, decision_number, head_values, key_values, record_values, rollup_values
 from takeup.store.reading import Logged
-from takeup.trial.book import Book, Changes
+from takeup.store.shape import ALONE, oddities
+from takeup.trial.book import Book, Cell, Changes
 from takeup.trial.events import Created, Decided, Event, body_of, event_of, link
 from takeup.trial.proposal import forget
 from takeup.trial.secret import Secret
-from takeup.trial.software import software
+
+_COLUMNS = attrgetter(*(each.name for each in fields(Logged)))
+_LOGGED = [(int, str, str, int, decision, str) for decision in (int, NoneType)]
+"""The types of a row of the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,8 @@ class Audit:
         events: how many events were read.
         decisions: how many of them are decisions.
         rederived: decisions that were derived again, with their probabilities, and came out the same.
-        other_software: decisions that another version made, by version: they are checked, but not derived again.
+        other_software: decisions that another version made and this one would have made otherwise, by version: whether
+            they can be true is checked.
         fallbacks: decisions that clients drew by themselves.
         anchors: how many signed anchors were compared; None where none were given, so that a log whose end was cut
             off would not be noticed.
@@ -71,6 +79,24 @@ class Audit:
         return self.difference is None
 
 
+@dataclass(frozen=True, slots=True)
+class DatabaseAudit:
+    """What an audit of a whole database found.
+
+    Attributes:
+        difference: the first that is about no single trial; None where all is as it should be.
+        audits: of every trial.
+    """
+
+    difference: Difference | None
+    audits: tuple[Audit, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no difference was found, in any trial or beside them."""
+        return self.difference is None and all(each.passed for each in self.audits)
+
+
 def audit(
     connection: Connection, trial: str, anchors: Sequence[Anchor] | None = None, *, at_rest: bool = False
 ) -> Audit:
@@ -82,11 +108,15 @@ def audit(
         anchors: signed anchors, of this and of other trials.
         at_rest: that nothing writes to the log, so that its last event must be anchored: events that somebody added
             without the key are then a difference.
+
+    Raises:
+        NotFoundError: there is no such trial, and no anchor says that there was.
     """
     forget()
     own = None if anchors is None else [anchor for anchor in anchors if anchor.trial == trial]
     replay = _Replay(connection, trial, own, at_rest)
-    difference = next(replay.differences(), None)
+    with closing(replay.differences()) as differences:
+        difference = next(differences, None)
     return Audit(
         trial,
         difference,
@@ -100,6 +130,40 @@ def audit(
     )
 
 
+def audit_database(
+    connection: Connection, anchors: Sequence[Anchor] | None = None, *, at_rest: bool = False
+) -> DatabaseAudit:
+    """Audit every trial, and what no trial shows: trials that are gone, and rows and tables that belong to none.
+
+    Args:
+        connection: to the database, in a transaction.
+        anchors: signed anchors of its trials, and of no others: a trial that is anchored must be there.
+        at_rest: as `audit` takes it.
+    """
+    names = reading.identifiers(connection)
+    audits = tuple(audit(connection, name, anchors, at_rest=at_rest) for name in names)
+    return DatabaseAudit(next(_beside(connection, {anchor.trial for anchor in anchors or ()}), None), audits)
+
+
+def _beside(connection: Connection, anchored: set[str]) -> Iterator[Difference]:
+    """What is wrong and is no single trial's."""
+    for differences in _shape(connection):
+        yield from differences
+    for trial in sorted(anchored - set(reading.identifiers(connection))):
+        yield Difference(f"trial {trial}", "a trial, as its events are anchored", "nothing")
+    for table, trial in reading.unknown(connection):
+        yield Difference(f"the table {table}", "no rows of a trial that there is none of", f"rows of {trial!r}")
+
+
+def _shape(connection: Connection) -> tuple[list[Difference], list[Difference]]:
+    """What of takeup's the database lacks or has otherwise, and what it has beside that."""
+    odd = list(oddities(connection))
+    return (
+        [Difference(*each) for each in odd if each.expected != ALONE],
+        [Difference(*each) for each in odd if each.expected == ALONE],
+    )
+
+
 @dataclass(slots=True)
 class _Replay:
     """A log as it is folded into a book."""
@@ -109,18 +173,31 @@ class _Replay:
     anchors: list[Anchor] | None
     at_rest: bool
     book: Book | None = None
+    cells: set[Cell] = field(default_factory=set)
     events: int = 0
     rederived: int = 0
     fallbacks: int = 0
     other: Counter[str] = field(default_factory=Counter)
 
-    def differences(self) -> Iterator[Difference]:
+    def differences(self) -> Generator[Difference, None, None]:
         """All that is wrong, beginning with the first in the log; after that one nothing can be relied on."""
-        head = reading.head(self.connection, self.trial)
-        secret = Secret.of_text(head.secret)
+        ours, extra = _shape(self.connection)
+        yield from ours
         hashes: dict[int, set[str]] = {}
         for anchor in self.anchors or ():
             hashes.setdefault(anchor.sequence, set()).add(anchor.hash)
+        try:
+            head = reading.head(self.connection, self.trial)
+        except NotFoundError:
+            if not hashes:
+                raise
+            yield Difference("the trial", f"event {max(hashes)}, which is anchored", "no such trial")
+            return
+        try:
+            secret = Secret.of_text(head.secret)
+        except Exception as error:  # whatever a forged one leads to is a difference too
+            yield Difference("the trial's secret", "a seed and its salt", repr(error))
+            return
         for logged in reading.log(self.connection, self.trial):
             yield from self._event(logged, secret)
             anchored = hashes.get(logged.sequence, {logged.hash})
@@ -136,12 +213,14 @@ class _Replay:
             yield Difference("the log", f"an end after event {max(hashes, default=0)}", f"event {self.book.sequence}")
         yield from self._head(head._asdict(), self.book)
         yield from self._tables(self.book)
-        for name in reading.missing_triggers(self.connection):
-            yield Difference("the log", f"the trigger {name}, which keeps it append-only", "nothing")
+        yield from extra
 
     def _event(self, logged: Logged, secret: Secret) -> Iterator[Difference]:
         """Check one event, and fold it in."""
         where = f"event {self.events + 1}"
+        if tuple(map(type, _COLUMNS(logged))) not in _LOGGED:
+            yield Difference(where, "whole numbers and texts", str(logged))
+            return
         if logged.sequence != self.events + 1:
             yield Difference(where, f"the number {self.events + 1}", str(logged.sequence))
         before = "0" * 64 if self.book is None else self.book.hash
@@ -152,6 +231,8 @@ class _Replay:
             body = body_of(event)
             columns = (event.kind, event.at, decision_number(event))
             again = expected(self.book, self.trial, event, secret)
+            same = body_of(again) == body
+            possible = same or (self.book is not None and otherwise(self.book, again, event))
         except UnexpectedError as error:
             yield Difference(where, str(error), logged.body)
             return
@@ -162,74 +243,57 @@ class _Replay:
             yield Difference(where, body, logged.body)
         if columns != (logged.kind, logged.at, logged.decision):
             yield Difference(where, f"columns {columns}", str((logged.kind, logged.at, logged.decision)))
-        if body_of(again) != body:
+        if not possible:
             yield Difference(where, body_of(again), body)
-        self._fold(event, secret)
+        self._fold(event, secret, same=same)
 
-    def _fold(self, event: Event, secret: Secret) -> None:
+    def _fold(self, event: Event, secret: Secret, *, same: bool) -> None:
         if self.book is None:
             assert isinstance(event, Created)  # `expected` refuses any other beginning
             self.book = Book.begin(event, secret)
         else:
             self.book.append(event)
+        self.cells |= self.book.changes.cells
         self.book.changes = Changes()
         self.book.answers.clear()
         self.events += 1
         if isinstance(event, Decided):
             if event.software is None:
                 self.fallbacks += 1
-            elif event.software == software():
+            elif same:
                 self.rederived += 1
             else:
                 self.other[event.software] += 1
 
-    def _head(self, found: dict[str, Any], book: Book) -> Iterator[Difference]:
+    def _head(self, found: Mapping[str, Any], book: Book) -> Iterator[Difference]:
         for name, value in head_values(book).items():
-            if found[name] != value:
-                yield Difference(f"the trial's {name}", str(value), str(found[name]))
+            if _exact(found[name]) != _exact(value):
+                yield Difference(f"the trial's {name}", repr(value), repr(found[name]))
 
     def _tables(self, book: Book) -> Iterator[Difference]:
-        """The tables that are folds of the log."""
-        numbers = iter(sorted(book.records))
-        for row in reading.stored(self.connection, self.trial, "decisions"):
-            number = next(numbers, None)
-            if number is None:
-                yield Difference("decisions", "no more rows", str(row))
-                return
-            values = record_values(self.trial, book.records[number])
-            if row != values:
-                yield Difference(f"decision {number}", str(values), str(row))
-        for number in numbers:
-            yield Difference(f"decision {number}", "its row", "nothing")
-        yield from self._compare("evidence", _cells(book), ("context", "proposal", "implemented", "outcome"))
-        yield from self._compare(
-            "keys",
-            {(key,): {"request": request, "sequence": sequence} for key, (request, sequence) in book.keys.items()},
-            ("key",),
-        )
-        rows = {place: rollup_values(self.trial, place, row) for place, row in book.rollup.rows.items()}
-        yield from self._compare("rollup", rows, ("first", "context"))
+        """The tables that are folds of the log: every row that it leads to, as it leads to it, and no other."""
+        cells = dict.fromkeys(self.cells)
+        yield from self._compare("decisions", book.records, lambda _, record: record_values(self.trial, record))
+        yield from self._compare("evidence", cells, lambda cell, _: cell_values(book, cell))
+        yield from self._compare("keys", book.keys, lambda key, answer: key_values(self.trial, key, answer))
+        yield from self._compare("rollup", book.rollup.rows, lambda place, row: rollup_values(self.trial, place, row))
 
-    def _compare(self, table: str, wanted: dict[Any, dict[str, Any]], names: tuple[str, ...]) -> Iterator[Difference]:
-        """A table that stays small, or has small rows, against what it should hold."""
+    def _compare(
+        self, table: str, wanted: Mapping[Any, Any], values_of: Callable[[Any, Any], dict[str, Any]]
+    ) -> Iterator[Difference]:
+        """A table against what its rows are made of, by their places in it."""
         left = dict(wanted)
-        for row in reading.stored(self.connection, self.trial, table):
-            place = tuple(row[name] for name in names)
-            values = left.pop(place, None)
-            if values is None and table == "evidence" and row["decisions"] == 0:
-                continue
-            if values is None or any(row[name] != value for name, value in values.items()):
+        for place, row in reading.stored(self.connection, self.trial, table):
+            if place not in left:
+                yield Difference(f"{table} {place}", "no such row", str(row))
+                return
+            values = values_of(place, left.pop(place))
+            if _exact(*row.values()) != _exact(*(values[name] for name in row)):
                 yield Difference(f"{table} {place}", str(values), str(row))
-        for place, values in left.items():
-            yield Difference(f"{table} {place}", str(values), "nothing")
+        for place, value in left.items():
+            yield Difference(f"{table} {place}", str(values_of(place, value)), "nothing")
 
 
-def _cells(book: Book) -> dict[Any, dict[str, Any]]:
-    """The cells that hold a decision, with UNSEEN as it is stored."""
-    _, _, a, y = book.design.space.shape
-    cells = {}
-    for place in zip(*book.counts.nonzero(), strict=True):
-        x, z, implemented, outcome = (int(i) for i in place)
-        stored = (x, z, UNSEEN if implemented == a else implemented, UNSEEN if outcome == y else outcome)
-        cells[stored] = {"decisions": int(book.counts[place])}
-    return cells
+def _exact(*values: object) -> list[tuple[type, object]]:
+    """Values with their types: SQLite keeps any kind of value in any column, and 1 is 1.0 to Python."""
+    return [(type(value), value) for value in values]

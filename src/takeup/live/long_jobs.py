@@ -8,7 +8,7 @@ and arguments show in the list of processes.
 import asyncio
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from takeup.errors import StoreError
@@ -38,7 +38,7 @@ class LongJob:
     """
 
     kind: Kind
-    database: str
+    database: str = field(repr=False)
     trial: str
     anchors: str | None = None
     anchor_key: str | None = None

@@ -79,7 +79,7 @@ def _following(book: Book, event: Event) -> Event:
 
 
 def _decided(book: Book, event: events.Decided) -> Event:
-    """The decision, derived again; what another version computed is taken as it is, if it can be true."""
+    """The decision, derived again; that of a client, as far as it can be."""
     space, place = book.design.space, (event.unit, event.occasion)
     if place in book.units:
         raise UnexpectedError(f"one decision for unit {event.unit!r}: it has {book.units[place]}")
@@ -87,12 +87,17 @@ def _decided(book: Book, event: events.Decided) -> Event:
     if event.software is None:
         return fallback_event(book, place, context, proposal, **stamp_of(event))
     again = decided_event(book, book.decisions + 1, place, context, **stamp_of(event))
-    if event.software == software():
-        return again
-    if len(event.probability) != len(space.proposals) or abs(sum(event.probability) - 1) > 1e-9:
-        raise UnexpectedError("probabilities that sum to one")
-    if not event.probability[proposal] > 0 or min(event.probability) < 0:
-        raise UnexpectedError("a proposal that can be drawn from its probabilities")
-    return replace(
-        again, proposal=event.proposal, probability=event.probability, best=event.best, software=event.software
-    )
+    return again if again.software == event.software else replace(again, software=event.software)
+
+
+def otherwise(book: Book, again: Event, event: Event) -> bool:
+    """Whether another version made the decision, and what it computed otherwise than this one can be true."""
+    if not isinstance(event, events.Decided) or not isinstance(again, events.Decided):
+        return False
+    if event.software is None or event.software == software(book.design):
+        return False
+    proposals, p = book.design.space.proposals, event.probability
+    possible = len(p) == len(proposals) and abs(sum(p) - 1) <= 1e-9 and min(p) >= 0
+    if not possible or not p[proposals.index(event.proposal)] > 0:
+        return False
+    return replace(again, proposal=event.proposal, probability=p, best=event.best) == event

@@ -1,24 +1,28 @@
 """Books and tables: as much of a trial as the next commands need is loaded, and what they changed is written down."""
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from functools import cache
 from itertools import chain
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Select, Table, bindparam, insert, select, tuple_, update
+from sqlalchemy import BigInteger, Connection, Row, Select, Table, bindparam, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from takeup.errors import StoreError
+from takeup.space import UNSEEN
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
-from takeup.trial.book import Book, Entry, Record, StatusCounts, blank
+from takeup.trial.book import Book, Cell, Entry, Record, StatusCounts, blank
 from takeup.trial.commands import Needs
 from takeup.trial.design import Design
 from takeup.trial.events import Event, KeyedEvent, answered_numbers, event_of
 from takeup.trial.rollup import Row as RollupRow
 from takeup.trial.rollup import first_of
 from takeup.trial.secret import Secret
+from takeup.trial.steering import STATES
 
 CHUNK = 400
 """How many values go into one statement."""
@@ -40,13 +44,16 @@ _BY_UNIT = _DECISIONS.where(
 _DUE = _DECISIONS.where(WAITING, decisions.c.due <= bindparam("at"))
 _ANSWERS = (
     select(keys, events.c.body)
-    .join(events, (events.c.trial == keys.c.trial) & (events.c.sequence == keys.c.sequence))
+    .outerjoin(events, (events.c.trial == keys.c.trial) & (events.c.sequence == keys.c.sequence))
     .where(keys.c.trial == bindparam("trial"), keys.c.key.in_(bindparam("some", expanding=True)))
 )
 
 _FLAGS = ("missing_implemented", "missing_outcome", "counted")
 _PLAIN = tuple(each.name for each in fields(Record) if each.name not in _FLAGS)
 _MOVING = ("implemented", "outcome", *_FLAGS)
+_NUMBERS = tuple(column.name for column in trials.columns if isinstance(column.type, BigInteger))
+_LISTS = ("proposed", "probability", "variance", "best")
+_AUDIT = "run takeup audit, which says what is wrong"
 _UPDATE_DECISION = (
     update(decisions)
     .where(decisions.c.trial == bindparam("of_trial"), decisions.c.number == bindparam("of_number"))
@@ -63,11 +70,19 @@ def heads(connection: Connection, wanted: Iterable[str], *, lock: bool) -> dict[
 
 
 def load(connection: Connection, head: Row[Any]) -> Book:
-    """A trial's book without its single decisions."""
-    design = Design.of_text(head.spec)
+    """A trial's book without its single decisions.
+
+    Raises:
+        StoreError: a table holds what no log can lead to; so do the others that load.
+    """
+    design = _design(head)
     counts = blank(design)
     for row in connection.execute(_EVIDENCE, {"trial": head.id}):
+        if not _in_space(design, row) or not _within(row.decisions, 0, head.decisions):
+            raise _impossible("evidence", head.id)
         counts[row.context, row.proposal, row.implemented, row.outcome] = row.decisions
+    if counts.sum() != head.decisions:
+        raise StoreError(f"the evidence of trial {head.id} has {counts.sum()} of {head.decisions} decisions; {_AUDIT}")
     tally = StatusCounts(head.missing_implemented, head.missing_outcome, head.waiting, head.corrections, head.fallbacks)
     book = Book(
         head.id,
@@ -86,18 +101,34 @@ def load(connection: Connection, head: Row[Any]) -> Book:
     return book
 
 
+def _design(head: Row[Any]) -> Design:
+    """A trial's design, if its head can be that of a log."""
+    if head.state not in STATES or not all(_within(getattr(head, name), 0, sys.maxsize) for name in _NUMBERS):
+        raise _impossible("trials", head.id)
+    return Design.of_text(head.spec)
+
+
 def load_rollup(connection: Connection, book: Book, first: int | None = None) -> None:
     """The time series: all of it, or one bucket."""
     statement = _ROLLUP if first is None else _BUCKET
     for row in connection.execute(statement, {"trial": book.trial, "first": first}):
-        book.rollup.rows[row.first, row.context] = rollup_row(row)
+        book.rollup.rows[row.first, row.context] = _rollup_row(book, row)
 
 
-def rollup_row(row: Row[Any]) -> RollupRow:
+def _rollup_row(book: Book, row: Row[Any]) -> RollupRow:
     """A row of the time series."""
-    return RollupRow(
-        json.loads(row.proposed), json.loads(row.probability), json.loads(row.variance), json.loads(row.best), row.until
-    )
+    contexts, proposals = book.design.space.shape[:2]
+    lists: list[Any] = []
+    with suppress(TypeError, ValueError):
+        lists = [json.loads(getattr(row, name)) for name in _LISTS]
+    if (
+        not (_within(row.first, 1, book.decisions) and row.first == first_of(row.first))
+        or not (_within(row.context, 0, contexts - 1) and _within(row.until, 0, book.at))
+        or [len(each) if isinstance(each, list) else None for each in lists] != [proposals] * len(_LISTS)
+    ):
+        raise _impossible("rollup", row.trial)
+    proposed, probability, variance, best = lists
+    return RollupRow(proposed, probability, variance, best, row.until)
 
 
 def fill(connection: Connection, book: Book, needs: Sequence[Needs], at: int) -> None:
@@ -113,8 +144,11 @@ def fill(connection: Connection, book: Book, needs: Sequence[Needs], at: int) ->
         _remember(connection, book, _DUE, at=at)
 
 
-def record_of(row: Row[Any]) -> Record:
-    """A decision."""
+def record_of(row: Row[Any], design: Design, latest: int) -> Record:
+    """A decision, of a trial whose latest has this number."""
+    known = _within(row.number, 1, latest) and all(_within(getattr(row, name), 0, 1) for name in _FLAGS)
+    if not known or not _in_space(design, row):
+        raise _impossible("decisions", row.trial)
     flags: dict[str, Any] = {name: bool(getattr(row, name)) for name in _FLAGS}
     return Record(**{name: getattr(row, name) for name in _PLAIN}, **flags)
 
@@ -141,14 +175,11 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
     connection.execute(insert(events), [event_values(book.trial, entry) for entry in book.changes.entries])
     _save_decisions(connection, book)
     if book.changes.cells:
-        cells = [_cell_values(book, cell) for cell in book.changes.cells]
+        cells = [cell_values(book, cell) for cell in book.changes.cells]
         connection.execute(_upsert(connection.dialect.name, evidence, ("decisions",)), cells)
     if book.changes.keys:
-        rows = [
-            {"trial": book.trial, "key": key, "request": request, "sequence": sequence}
-            for key, (request, sequence) in book.changes.keys.items()
-        ]
-        connection.execute(insert(keys), rows)
+        answers = book.changes.keys.items()
+        connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
     _save_rollup(connection, book)
 
 
@@ -190,6 +221,17 @@ def record_values(trial: str, record: Record) -> dict[str, Any]:
     return {"trial": trial, **{name: getattr(record, name) for name in _PLAIN}, **flags}
 
 
+def cell_values(book: Book, cell: Cell) -> dict[str, Any]:
+    """A row of the evidence."""
+    names = ("context", "proposal", "implemented", "outcome")
+    return {"trial": book.trial, **dict(zip(names, cell, strict=True)), "decisions": int(book.counts[cell])}
+
+
+def key_values(trial: str, key: str, answer: tuple[str, int]) -> dict[str, Any]:
+    """A row of the idempotency keys."""
+    return {"trial": trial, "key": key, "request": answer[0], "sequence": answer[1]}
+
+
 def rollup_values(trial: str, place: tuple[int, int], row: RollupRow) -> dict[str, Any]:
     """A row of the time series."""
     return {
@@ -207,16 +249,38 @@ def rollup_values(trial: str, place: tuple[int, int], row: RollupRow) -> dict[st
 def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:
     for some in _chunks(wanted):
         for row in connection.execute(_ANSWERS, {"trial": book.trial, "some": some}):
-            event = event_of(row.body)
-            if isinstance(event, KeyedEvent):
-                book.keys[row.key] = (row.request, row.sequence)
-                book.answers[row.key] = event
+            event = None if row.body is None else event_of(row.body)
+            if not isinstance(event, KeyedEvent) or (event.key, event.request or "") != (row.key, row.request):
+                raise _impossible("keys", row.trial)
+            book.keys[row.key] = (row.request, row.sequence)
+            book.answers[row.key] = event
 
 
 def _remember(connection: Connection, book: Book, statement: Select[Any], **values: object) -> None:
     for row in connection.execute(statement, {"trial": book.trial, **values}):
         if row.number not in book.records:
-            book.remember(record_of(row))
+            book.remember(record_of(row, book.design, book.decisions))
+
+
+def _in_space(design: Design, row: Row[Any]) -> bool:
+    """Whether the indices of a row are those of its trial's space."""
+    x, z, a, y = design.space.shape
+    return (
+        _within(row.context, 0, x - 1)
+        and _within(row.proposal, 0, z - 1)
+        and _within(row.implemented, UNSEEN, a - 1)
+        and _within(row.outcome, UNSEEN, y - 1)
+    )
+
+
+def _within(value: object, least: int, most: int) -> bool:
+    """Whether it is a whole number in these bounds; SQLite keeps other kinds of values in a column of numbers too."""
+    return type(value) is int and least <= value <= most
+
+
+def _impossible(table: str, trial: str) -> StoreError:
+    """What to say of a row that no log can lead to; not what is in it, which may unblind."""
+    return StoreError(f"the table {table} holds a row of trial {trial} that no log can lead to; {_AUDIT}")
 
 
 def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -239,16 +303,10 @@ def _save_decisions(connection: Connection, book: Book) -> None:
         connection.execute(_UPDATE_DECISION, moved)
 
 
-def _cell_values(book: Book, cell: tuple[int, int, int, int]) -> dict[str, Any]:
-    names = ("context", "proposal", "implemented", "outcome")
-    return {"trial": book.trial, **dict(zip(names, cell, strict=True)), "decisions": int(book.counts[cell])}
-
-
 def _save_rollup(connection: Connection, book: Book) -> None:
     if book.rollup.changed:
         rows = [rollup_values(book.trial, place, book.rollup.rows[place]) for place in sorted(book.rollup.changed)]
-        names = ("proposed", "probability", "variance", "best", "until")
-        connection.execute(_upsert(connection.dialect.name, rollup, names), rows)
+        connection.execute(_upsert(connection.dialect.name, rollup, (*_LISTS, "until")), rows)
 
 
 @cache

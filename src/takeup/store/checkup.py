@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, text
 
-from takeup.store import reading
+from takeup.store import reading, sqlite
 from takeup.store.migrate import revision
+from takeup.store.shape import oddities
 
 
 @dataclass(slots=True)
@@ -25,7 +26,9 @@ def checkup(connection: Connection) -> Checkup:
         _postgresql(connection, found)
     else:
         _sqlite(connection, found)
-    found.problems += [f"the log lacks its trigger {name}" for name in reading.missing_triggers(connection)]
+    found.problems += [
+        f"{where}: expected {expected}, found {there}" for where, expected, there in oddities(connection)
+    ]
     return found
 
 
@@ -39,6 +42,10 @@ def _postgresql(connection: Connection, found: Checkup) -> None:
 
 def _sqlite(connection: Connection, found: Checkup) -> None:
     mode = str(connection.execute(text("PRAGMA journal_mode")).scalar_one())
+    file = str(connection.execute(text("SELECT file FROM pragma_database_list WHERE name = 'main'")).scalar_one())
+    open_to_others = sqlite.exposed(file)
+    if open_to_others is not None:
+        found.problems.append(open_to_others)
     check = str(connection.execute(text("PRAGMA quick_check")).scalar_one())
     found.facts += [f"SQLite journal mode: {mode}", f"SQLite quick check: {check}"]
     if mode != "wal":

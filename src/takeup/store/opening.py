@@ -1,14 +1,22 @@
 """From a URL to a database."""
 
+import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, exc, make_url
+from sqlalchemy import Connection, Engine, exc
 
 from takeup.errors import StoreError
 from takeup.store import postgres, sqlite
 from takeup.store.migrate import HEAD, revision
+
+LOG = logging.getLogger("takeup.store")
+
+_BEFORE_HOST = re.compile(r"^((?>(?:[\w+]+:/+)?)[^:@]*):.*@", re.DOTALL)
+"""All between a user's name and the last @."""
+_NAMED = re.compile(r"(\w*pass\w*\s*=\s*)('[^']*'|[^&\s]*)", re.IGNORECASE)
 
 
 def writing_engine(url: str, synchronous: sqlite.Synchronous) -> Engine:
@@ -20,7 +28,10 @@ def writing_engine(url: str, synchronous: sqlite.Synchronous) -> Engine:
         raise StoreError(f"there is no store for {kind}; a database is sqlite:///file.db, a path or postgresql://..")
     path = sqlite.path_of(url)
     if path and not Path(path).absolute().parent.is_dir():
-        raise StoreError(f"{url} cannot be opened: there is no folder {Path(path).absolute().parent}")
+        raise StoreError(f"{shown(url)} cannot be opened: there is no folder for it")
+    told = sqlite.exposed(path) if path and Path(path).exists() else None
+    if told is not None:
+        LOG.warning(told)
     return sqlite.writer(path, synchronous)
 
 
@@ -37,8 +48,8 @@ def shared(url: str) -> bool:
 
 
 def shown(url: str) -> str:
-    """A URL without its password."""
-    return make_url(url).render_as_string() if url.startswith("postgres") else url
+    """A URL without its passwords, also where it was mistyped and is none."""
+    return _NAMED.sub(r"\1***", _BEFORE_HOST.sub(r"\1:***@", url))
 
 
 @contextmanager
@@ -50,15 +61,15 @@ def looking(url: str | Path) -> Iterator[Connection]:
     else:
         path = sqlite.path_of(url)
         if not Path(path).is_file():
-            raise StoreError(f"there is no database {url}")
+            raise StoreError(f"there is no database {shown(url)}")
         engine = sqlite.reader(path)
     try:
         with engine.connect() as connection, connection.begin():
             if revision(connection) != HEAD:
-                raise StoreError(f"{url} does not hold takeup's tables of schema {HEAD}")
+                raise StoreError(f"{shown(url)} does not hold takeup's tables of schema {HEAD}")
             yield connection
     except exc.SQLAlchemyError as error:
-        raise StoreError(f"{url.partition('@')[2] or url} cannot be read: {said(error)}") from error
+        raise StoreError(f"{shown(url)} cannot be read: {said(error)}") from error
     finally:
         engine.dispose()
 

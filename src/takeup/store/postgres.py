@@ -26,8 +26,11 @@ def _engine(url: str, connections: int, **options: Any) -> Engine:
         raise MissingExtraError("psycopg", "postgres")
     try:
         where = make_url("postgresql" + url[url.index(":") :]).set(drivername="postgresql+psycopg")
+        if "@" in (where.host or ""):  # part of a password with an @ in it, which would show as that of a host
+            raise ValueError
     except (exc.ArgumentError, ValueError):  # their words would show the password
-        raise StoreError("this is no URL of a database; one is postgresql://user:password@host:5432/name") from None
+        words = "one is postgresql://user:password@host:5432/name, with %40 for an @ in the password"
+        raise StoreError(f"this is no URL of a database; {words}") from None
     made = create_engine(
         where,
         pool_size=connections,

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, inspect, select, text
+from sqlalchemy import Connection, Row, Select, func, inspect, select
 
 from takeup.errors import NotFoundError
 from takeup.store import books
-from takeup.store.schema import PENDING, TRIGGERS, decisions, events, evidence, keys, rollup, trials
+from takeup.store.schema import PENDING, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Record
+from takeup.trial.design import Design
 
 FETCH = 1_000
 """How many rows are fetched at a time."""
@@ -114,6 +115,8 @@ def of_unit(connection: Connection, trial: str, unit: str, most: int) -> list[in
 
 def records(connection: Connection, trial: str) -> Iterator[tuple[Record, str]]:
     """Every decision as far as it is known, with the body of its event."""
+    of = head(connection, trial)
+    design = Design.of_text(of.spec)
     statement = (
         select(decisions, events.c.body)
         .join(events, (events.c.trial == decisions.c.trial) & (events.c.sequence == decisions.c.sequence))
@@ -121,25 +124,29 @@ def records(connection: Connection, trial: str) -> Iterator[tuple[Record, str]]:
         .order_by(decisions.c.number)
     )
     for row in _rows(connection, statement):
-        yield books.record_of(row), row.body
+        yield books.record_of(row, design, of.decisions), row.body
 
 
-def stored(connection: Connection, trial: str, name: str) -> Iterator[dict[str, Any]]:
-    """The rows of one of the tables that are folds of the log, as they are stored and in the order of their keys."""
+def stored(connection: Connection, trial: str, name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The rows of one of the tables that are folds of the log, as they are stored, each with its place in the trial."""
     table = {"decisions": decisions, "evidence": evidence, "keys": keys, "rollup": rollup}[name]
+    places = [column.name for column in table.primary_key.columns if column.name != "trial"]
     statement = select(table).where(table.c.trial == trial).order_by(*table.primary_key.columns)
     for row in _rows(connection, statement):
-        yield row._asdict()
+        values = row._asdict()
+        yield values[places[0]] if len(places) == 1 else tuple(values[place] for place in places), values
 
 
-def missing_triggers(connection: Connection) -> list[str]:
-    """The triggers that should keep the log append-only and are not there, or do not fire."""
-    if connection.dialect.name == "postgresql":
-        statement = "SELECT tgname FROM pg_trigger WHERE tgrelid = 'events'::regclass AND tgenabled = 'O'"
-    else:
-        statement = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'"
-    found = set(connection.execute(text(statement)).scalars())
-    return [name for name in TRIGGERS[connection.dialect.name] if name not in found]
+def unknown(connection: Connection) -> Iterator[tuple[str, str]]:
+    """Tables with rows of trials that there are none of, and which trials those are."""
+    known = set(identifiers(connection))
+    for table in (events, decisions, evidence, keys, rollup):
+        column = table.c.trial
+        found = connection.execute(select(func.min(column))).scalar_one()
+        while found is not None:  # from one trial to the next, however many rows each has
+            if found not in known:
+                yield table.name, str(found)
+            found = connection.execute(select(func.min(column)).where(column > found)).scalar_one()
 
 
 def tables(connection: Connection) -> list[str]:
@@ -149,4 +156,5 @@ def tables(connection: Connection) -> list[str]:
 
 def _rows(connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
     """Rows as they come, never all in memory."""
-    yield from connection.execution_options(yield_per=FETCH).execute(statement)
+    with connection.execute(statement, execution_options={"yield_per": FETCH}) as result:
+        yield from result

@@ -137,8 +137,21 @@ sessions = Table(
 )
 """Who has signed in to the pages, and with which API key."""
 
+_REFUSED = "the log is append-only"
+_SCOPES = {"UPDATE": " FOR EACH ROW", "DELETE": " FOR EACH ROW", "TRUNCATE": ""}
+
 TRIGGERS = {
-    "sqlite": ("events_no_update", "events_no_delete"),
-    "postgresql": ("events_no_update", "events_no_delete", "events_no_truncate"),
+    "sqlite": {
+        f"events_no_{verb.lower()}": f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events"
+        f" BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"
+        for verb in ("UPDATE", "DELETE")
+    },
+    "postgresql": {
+        f"events_no_{verb.lower()}": f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events"
+        f"{each or ' FOR EACH STATEMENT'} EXECUTE FUNCTION takeup_append_only()"
+        " CREATE OR REPLACE FUNCTION takeup_append_only() RETURNS trigger LANGUAGE plpgsql"
+        f" AS $function$ BEGIN RAISE EXCEPTION '{_REFUSED}'; END $function$"
+        for verb, each in _SCOPES.items()
+    },
 }
-"""What keeps the log append-only, by dialect; an audit looks whether they are there."""
+"""What keeps the log append-only, by dialect and name, as the database tells it; on PostgreSQL with the function."""

@@ -1,7 +1,9 @@
 """SQLite: a file, write-ahead logging, every commit on the disk before it is answered."""
 
 import importlib
+import os
 import sqlite3
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -68,6 +70,7 @@ def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
     shared = library().shared
 
     def connect() -> Any:
+        _create(path)
         connection = _dbapi().connect(path or ":memory:", timeout=BUSY_SECONDS, check_same_thread=False)
         connection.isolation_level = None
         if not shared:
@@ -92,6 +95,24 @@ def reader(path: str) -> Engine:
         return connection
 
     return _engine(connect, "BEGIN", poolclass=QueuePool, pool_size=4)
+
+
+def exposed(path: str | Path) -> str | None:
+    """What to say of a file that others than its owner may open; None where they may not."""
+    mode = stat.S_IMODE(Path(path).stat().st_mode)
+    if os.name != "posix" or not mode & 0o077:
+        return None
+    return (
+        f"{path} has mode {mode:04o}: others than its owner may open it, and whoever reads a database has the seeds and"
+        f" the hashes of the keys; chmod 600 {path}*"
+    )
+
+
+def _create(path: str) -> None:
+    """A new file that its owner alone may open, whatever the umask; SQLite gives those beside it the same mode."""
+    with suppress(OSError):  # it is there, or SQLite says why not
+        if path:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 class _Compiler(SQLiteCompiler):

@@ -26,6 +26,9 @@ LOG = logging.getLogger("takeup.store")
 REST_SECONDS = 0.015
 """How long a rest lasts. A transaction costs more than the requests in it: after a rest more of them share the next."""
 
+ANCHORING = "give --anchors and --anchor-key, or witness=Anchors(..), or leave `anchored` out of the spec"
+UNANCHORED = "it is written down but not anchored, as this trial asks; ask again under the same idempotency key"
+
 MOST_BOOKS = 64
 """How many trials are kept in memory between transactions."""
 
@@ -35,8 +38,15 @@ Result = TypeVar("Result")
 class Witness(Protocol):
     """What is told of every head that was committed, before anybody gets a reply."""
 
-    def saw(self, book: Book) -> None:
-        """A trial has this head now."""
+    @property
+    def problem(self) -> str | None:
+        """Why it has not written down all that it was told, in words; None where it has."""
+
+    def saw(self, books: Sequence[Book]) -> None:
+        """These trials have these heads now."""
+
+    def holds(self, book: Book) -> bool:
+        """Whether it has this head of a trial, where it will last."""
 
     def close(self) -> None:
         """The writer is closed."""
@@ -153,9 +163,11 @@ class Writer:
 
     def close(self) -> None:
         """Close the database and the witness."""
-        if self._witness is not None:
-            self._witness.close()
-        self.engine.dispose()
+        try:
+            if self._witness is not None:
+                self._witness.close()
+        finally:
+            self.engine.dispose()
 
     def _transact(self, work: Callable[[Connection], Result], *, commit: bool) -> Result:
         try:
@@ -171,7 +183,7 @@ class Writer:
         with self.engine.connect() as connection:
             transaction = connection.begin()
             try:
-                group = _Group.load(connection, tasks, self._books, self._clock())
+                group = _Group.load(connection, tasks, self._books, self._clock(), witnessed=self._witness is not None)
                 replies = group.run(tasks)
                 group.save(connection)
             except BaseException:
@@ -183,19 +195,28 @@ class Writer:
                 connection.invalidate(error)
                 if not self._committed(group):
                     raise
-        self._tell(group)
+        replies = self._tell(group, tasks, replies)
         self._keep(group)
         return replies
 
-    def _tell(self, group: "_Group") -> None:
-        """Tell the witness; what it does wrong must not undo what has been committed."""
+    def _tell(self, group: "_Group", tasks: Sequence[Task], replies: list[Reply]) -> list[Reply]:
+        """Tell the witness; what it does wrong must not undo what has been committed.
+
+        Where a trial's spec says so, nobody gets a reply that rests on a head which the witness does not hold: what was
+        not anchored then is anchored when somebody asks again.
+        """
         if self._witness is None:
-            return
-        for book in group.changed:
-            try:
-                self._witness.saw(book)
-            except Exception:
-                LOG.exception("the head of trial %s was not witnessed", book.trial)
+            return replies
+        strict = {trial: book for trial, book in group.books.items() if book.design.spec.anchored}
+        try:
+            self._witness.saw([book for book in group.books.values() if book.changes.entries or book.trial in strict])
+        except Exception:
+            LOG.exception("the heads of trials %s were not witnessed", ", ".join(group.books))
+        open_ = {trial for trial, book in strict.items() if not self._witness.holds(book)}
+        return [
+            (None, StoreError(UNANCHORED)) if trial in open_ and error is None else (reply, error)
+            for (trial, _), (reply, error) in zip(tasks, replies, strict=True)
+        ]
 
     def _committed(self, group: "_Group") -> bool:
         """Whether a commit that failed took place all the same: its last event is there, or it is not.
@@ -230,17 +251,21 @@ class _Group:
         books: of the trials that it is about.
         before: the hash of each head that was loaded; None for a new trial.
         alone: the trials that nobody else has written to since the last time.
+        witnessed: whether somebody is told of the heads.
     """
 
     now: int
+    witnessed: bool = False
     books: dict[str, Book] = field(default_factory=dict)
     before: dict[str, str | None] = field(default_factory=dict)
     alone: set[str] = field(default_factory=set)
 
     @classmethod
-    def load(cls, connection: Connection, tasks: Sequence[Task], cache: dict[str, Book], now: int) -> "_Group":
+    def load(
+        cls, connection: Connection, tasks: Sequence[Task], cache: dict[str, Book], now: int, *, witnessed: bool
+    ) -> "_Group":
         """The books that these tasks need; from the cache, where nobody else has written to the trial meanwhile."""
-        group = cls(now)
+        group = cls(now, witnessed)
         for trial, head in books.heads(connection, {trial for trial, _ in tasks}, lock=True).items():
             book = cache.get(trial)
             if book is not None and book.hash == head.hash:
@@ -285,6 +310,9 @@ class _Group:
 
     def _perform(self, trial: str, command: Command[Any] | Create) -> Any:
         book = self.books.get(trial)
+        designs = (getattr(command, "design", None), None if book is None else book.design)
+        if not self.witnessed and any(design is not None and design.spec.anchored for design in designs):
+            raise StoreError(f"trial {trial} is to be anchored, and nothing anchors here; {ANCHORING}")
         if isinstance(command, Create):
             if book is not None:
                 raise ConflictError(f"there is a trial {trial!r} already; choose another identifier")

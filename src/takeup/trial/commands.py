@@ -324,7 +324,7 @@ def decided_event(book: Book, number: int, place: tuple[str, str], context: int,
         best=None if proposal.best == proposal.probability else proposal.best,
         version=book.version,
         due=None if design.window is None else stamp["at"] + design.window,
-        software=software(),
+        software=software(design),
     )
 
 

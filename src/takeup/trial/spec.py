@@ -68,6 +68,10 @@ class StoppingTable(Table):
         return content
 
 
+_NEWER: Mapping[str, object] = {"anchored": False}
+"""Left out of a spec's text where it has its default: specs that were stored before keep their text and its hash."""
+
+
 class TrialSpec(Table):
     """A whole spec.
 
@@ -83,6 +87,7 @@ class TrialSpec(Table):
         compliance: whether the implemented action will be reported.
         decisions: whether a unit gets one decision, or many that are told apart by their occasion.
         fallback: the probabilities a client draws from when the service cannot be reached; even where left out.
+        anchored: that nothing is acknowledged before its anchor is on the disk; a store without anchors then refuses.
         seed: for rehearsals that shall be repeatable. A real trial leaves it out and gets 256 random bits.
     """
 
@@ -98,7 +103,16 @@ class TrialSpec(Table):
     compliance: Literal["always", "sometimes", "never"] = "always"
     decisions: Literal["one", "many"] = "one"
     fallback: dict[Label, Share] | None = None
+    anchored: bool = False
     seed: Annotated[Seed | None, Field(repr=False)] = None
+
+    @model_serializer(mode="wrap")
+    def _without_newer_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = dump(self)
+        for name, default in _NEWER.items():
+            if getattr(self, name) == default:
+                content.pop(name, None)
+        return content
 
 
 def load(path: str | Path) -> TrialSpec:

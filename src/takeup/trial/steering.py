@@ -70,7 +70,7 @@ class Tick:
 def created_event(trial: str, design: Design, secret: Secret, at: int, by: str | None) -> Created:
     """A trial in draft."""
     spec = design.spec.model_dump(mode="json", exclude={"seed"})
-    return Created(at=at, by=by, trial=trial, spec=spec, commitment=secret.commitment, software=software())
+    return Created(at=at, by=by, trial=trial, spec=spec, commitment=secret.commitment, software=software(design))
 
 
 def amended_event(book: Book, design: Design, at: int, by: str | None) -> Amended:

@@ -1,0 +1,94 @@
+"""What a decision says of the code that made it."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from takeup.policies import Beliefs, Exact, FromEvidence, register
+from takeup.policies.card import Card, Variant
+from takeup.trial import software as versions
+from takeup.trial.design import Design
+
+SOURCE = Path(str(resources.files("takeup")))
+SAY = "from takeup.trial.software import CODE; print(CODE)"
+
+
+def hashed(at: Path) -> str:
+    """The hash that takeup says it has, imported from a folder or an archive."""
+    run = [sys.executable, "-P", "-c", SAY]
+    return subprocess.run(run, env={"PYTHONPATH": str(at)}, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_decisions_depend_on_no_code_that_is_not_hashed() -> None:
+    """Whatever the modules of these folders import of takeup is in them too, so that nothing can be forgotten."""
+    for folder in versions.FOLDERS:
+        for file in (SOURCE / folder).glob("*.py"):
+            if file in (SOURCE / "__init__.py", SOURCE / "__main__.py"):  # what people import, and the command line
+                continue
+            for node in ast.walk(ast.parse(file.read_text())):
+                names = [node.module] if isinstance(node, ast.ImportFrom) else []
+                names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+                for name in names:
+                    parts = (name or "").split(".")
+                    if parts[0] == "takeup" and len(parts) > 1:
+                        inside = parts[1] in versions.FOLDERS or (SOURCE / f"{parts[1]}.py").is_file()
+                        assert inside, f"{file} imports {name}"
+
+
+def test_the_code_is_named_by_a_hash_whatever_its_line_ends_and_wherever_it_lies(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(SOURCE, copy / "takeup", ignore=shutil.ignore_patterns("__pycache__"))
+    assert hashed(copy) == versions.CODE
+    file = copy / "takeup" / "posterior.py"
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert hashed(copy) == versions.CODE
+    archive = shutil.make_archive(str(tmp_path / "archive"), "zip", copy)
+    assert hashed(Path(archive)) == versions.CODE
+    file.write_bytes(file.read_bytes() + b"# another thought\n")
+    other = hashed(copy)
+    assert other != versions.CODE
+    (copy / "takeup" / "cli" / "demo.py").write_text("")  # the command line decides nothing
+    assert hashed(copy) == other
+
+
+def test_a_design_names_versions_and_the_packages_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    from takeup.policies import registry
+
+    monkeypatch.setattr(registry, "_registered", {})
+
+    @dataclass(frozen=True, kw_only=True, eq=False)
+    class Ours(FromEvidence):
+        """Always even."""
+
+        card: ClassVar[Card] = Card(
+            name="Ours",
+            family="bandits",
+            source="nobody",
+            compliance="not used",
+            variants=(Variant("Even."),),
+        )
+
+        def beliefs(self, evidence: Any, context: Any, rng: Any) -> Beliefs:
+            """Even."""
+            return Exact(np.array([0.5, 0.5]))
+
+    register(Ours)
+    spec = {"name": "t", "space": {"proposals": 2}}
+    plain = versions.software(Design.of({**spec, "policy": {"kind": "TSObs"}}))
+    assert re.fullmatch(rf"takeup \S+ \({versions.CODE}\), numpy \S+, scipy \S+, \w+", plain)
+    other = versions.software(Design.of({**spec, "policy": {"kind": "Ours"}}))
+    assert other == f"{plain}, {__name__.partition('.')[0]}, which is no package"
+    monkeypatch.setattr(versions, "_distributions", lambda: {__name__: ["numpy"]})
+    versions.software.cache_clear()
+    again = versions.software(Design.of({**spec, "policy": {"kind": "Ours"}}))
+    assert re.fullmatch(rf"{re.escape(plain)}, numpy \S+", again)
+    versions.software.cache_clear()
