@@ -2,9 +2,13 @@
 
 import asyncio
 import gc
+import logging
+import os
 import socket
 import sys
+import threading
 from contextlib import suppress
+from types import FrameType
 
 import uvicorn
 
@@ -18,6 +22,10 @@ BACKLOG = 2_048
 YOUNG = 20_000
 """How many new objects make the garbage collector run."""
 SWITCH_SECONDS = 0.001
+END_SECONDS = 15
+"""How long the service may take to end after its requests have."""
+
+LOG = logging.getLogger("takeup.service")
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -64,10 +72,22 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._closing = closing
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; whatever hangs, the process is gone a little after the time that requests may take."""
+        super().handle_exit(sig, frame)
+        last = threading.Timer((self.config.timeout_graceful_shutdown or 0) + END_SECONDS, _give_up)
+        last.daemon = True
+        last.start()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what was accepted, and stop."""
         self._closing.set()
         await super().shutdown(sockets)
+
+
+def _give_up() -> None:
+    LOG.critical("something hangs, and the service ends without it; nothing that was acknowledged is lost")
+    os._exit(1)
 
 
 def _settle() -> None:
