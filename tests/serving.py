@@ -90,7 +90,7 @@ class Served:
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(FileNotFoundError, ProcessLookupError):  # it ended while it was looked at
                 parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-                if parent == self.process.pid and b"takeup.store.writer_process" in (folder / "cmdline").read_bytes():
+                if parent == self.process.pid and b"takeup.store.writer_child" in (folder / "cmdline").read_bytes():
                     return int(folder.name)
         return None
 

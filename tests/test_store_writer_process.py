@@ -20,7 +20,8 @@ from takeup.errors import ConflictError, InputError, LabelError, NotFoundError, 
 from takeup.live import Trial, new_key
 from takeup.service.settings import Settings
 from takeup.store import Store, Writer, library
-from takeup.store.writer_process import WriterProcess, _done
+from takeup.store.writer_child import _done
+from takeup.store.writer_process import WriterProcess
 from takeup.trial import Book
 from takeup.trial.commands import Needs
 
@@ -139,7 +140,7 @@ def test_changes_cross_over_and_so_do_their_errors(store: Store, monkeypatch: py
     """The process imports this module by the path that it inherits; what it cannot import ends it, and is said."""
     with pytest.raises(StoreError, match="has ended"):
         store.write(partial(_count, "api_keys")).result()
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
     assert store.write(partial(_count, "api_keys")).result() == 0
     with pytest.raises(StoreError, match="no such table"):
         store.write(partial(_count, "no_table")).result()

@@ -2,11 +2,15 @@
 
 import os
 import pickle
+import select
 import struct
 import sys
+from collections.abc import Callable
 from typing import IO, Any
 
 HEAD = struct.Struct(">Q")
+SLICE_SECONDS = 0.5
+"""How long to wait before looking at the time."""
 
 
 def packed(value: object) -> bytes:
@@ -28,6 +32,58 @@ def unpacked(pipe: IO[bytes]) -> Any:
         if len(content) == size:
             return pickle.loads(content)
     raise EOFError("the other process has ended")
+
+
+class Line:
+    """Two pipes to another process of ours, whose answer nobody awaits for ever.
+
+    Args:
+        to: the pipe that goes there.
+        back: the pipe that comes back.
+    """
+
+    def __init__(self, to: IO[bytes], back: IO[bytes]) -> None:
+        self._to, self._back = to, back
+        self._writable, self._readable = select.poll(), select.poll()
+        self._writable.register(to, select.POLLOUT)
+        self._readable.register(back, select.POLLIN)
+        for pipe in (to, back):
+            os.set_blocking(pipe.fileno(), False)
+
+    def ask(self, question: bytes, check: Callable[[], None]) -> Any:
+        """Send what was packed, and return the answer.
+
+        Args:
+            question: what was packed.
+            check: called now and then while there is none; what it raises ends the waiting.
+
+        Raises:
+            EOFError: the other process has ended.
+            OSError: likewise.
+        """
+        left = memoryview(question)
+        while left:
+            _wait(self._writable, check)
+            left = left[os.write(self._to.fileno(), left) :]
+        answer = self._received(HEAD.size, b"", check)
+        size = HEAD.size + HEAD.unpack_from(answer)[0]
+        return pickle.loads(self._received(size, answer, check)[HEAD.size :])
+
+    def _received(self, size: int, before: bytes, check: Callable[[], None]) -> bytes:
+        """At least so many bytes, with those that came before; nothing follows an answer before the next question."""
+        parts, count = [before], len(before)
+        while count < size:
+            _wait(self._readable, check)
+            parts.append(os.read(self._back.fileno(), 1 << 20))
+            if not parts[-1]:
+                raise EOFError("the other process has ended")
+            count += len(parts[-1])
+        return b"".join(parts)
+
+
+def _wait(pipe: select.poll, check: Callable[[], None]) -> None:
+    while not pipe.poll(SLICE_SECONDS * 1_000):
+        check()
 
 
 def running(module: str) -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
 from fastapi import FastAPI
@@ -12,7 +12,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from takeup.errors import TakeupError
-from takeup.live import trials
 from takeup.service import openapi, pages, problem
 from takeup.service.fast_routes import Application, FastRoute
 from takeup.service.key_cache import KeyCache, Limiter
@@ -20,16 +19,19 @@ from takeup.service.metrics import Metrics
 from takeup.service.middleware import LargeBodies, RequestLog, RequestMiddleware
 from takeup.service.pages.live_updates import LiveUpdates
 from takeup.service.pages.render.cache import RenderCache
+from takeup.service.readiness import Readiness
 from takeup.service.routes import routes
 from takeup.service.service import Service
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
-from takeup.store import Store
+from takeup.store import Store, reading
 from takeup.trial import Tick
 
 LOG = logging.getLogger("takeup.service")
 READERS = 4
 """How many threads read; the database has as many connections for them."""
+CLOSE_SECONDS = 5.0
+"""How long requests that nobody waits for any more may still take when the service ends."""
 
 
 def create_app(
@@ -44,6 +46,7 @@ def create_app(
     """
     opened = store or settings.store()
     readers = ThreadPoolExecutor(READERS, thread_name_prefix="takeup-reader")
+    readiness = Readiness(opened, readers, settings.queue_limit)
     keys = KeyCache(opened, readers, settings.key_seconds)
     service = Service(
         settings,
@@ -52,7 +55,8 @@ def create_app(
         keys,
         Sessions(opened, readers, keys, settings.session_seconds, settings.key_seconds),
         Limiter(settings.rate, settings.burst),
-        Metrics(lambda: opened.queued),
+        Metrics(lambda: opened.queued, lambda: opened.oldest, lambda: readiness.ready),
+        readiness,
     )
     cache = RenderCache(service)
     updates = LiveUpdates(cache)
@@ -64,13 +68,12 @@ def create_app(
             yield
         finally:
             ticking.cancel()
-            with suppress(asyncio.CancelledError):
-                await ticking
-            await updates.close()
-            await cache.close()
-            await service.drafts.close()
-            await asyncio.to_thread(opened.close)
-            readers.shutdown()
+            await asyncio.wait({ticking})
+            for close in (updates.close, cache.close, service.drafts.close):
+                with _logged("not everything could be closed"):
+                    await close()
+            await asyncio.to_thread(opened.close, CLOSE_SECONDS)
+            readers.shutdown(wait=False, cancel_futures=True)
 
     app = Application(
         title=openapi.TITLE,
@@ -94,12 +97,23 @@ def create_app(
 
 
 async def _tick(service: Service) -> None:
-    """Close outcome windows in trials that nobody asks anything of."""
+    """Close outcome windows in trials that nobody asks anything of, and look whether the service is ready."""
     while True:
         await asyncio.sleep(service.settings.tick_seconds)
-        try:
-            for each in await service.read(lambda: trials(service.store)):
-                if each.outcomes_waiting:
-                    await service.submit(each.trial, Tick())
-        except TakeupError:
-            LOG.exception("outcome windows were not looked after; trying again later")
+        with _logged("outcome windows were not looked after; trying again later"):
+            due = partial(reading.due, at=service.store.clock())
+            for trial in await service.read(partial(service.store.read, due)):
+                with _logged(f"the outcome windows of trial {trial} were not looked after; trying again later"):
+                    await service.submit(trial, Tick())
+        with _logged("whether the service is ready is not known"):
+            for problem in await service.readiness.problems():
+                LOG.error("not ready: %s", problem)
+
+
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Log an exception, whatever it is, and go on."""
+    try:
+        yield
+    except Exception:
+        LOG.exception(what)

@@ -12,9 +12,15 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metrics:
-    """Counters of one process, in a registry of its own."""
+    """Counters of one process, in a registry of its own.
 
-    def __init__(self, queued: Callable[[], int]) -> None:
+    Args:
+        queued: how many requests wait for the database.
+        oldest: for how many seconds the oldest of them has waited.
+        ready: whether the last look found that the service can do its work.
+    """
+
+    def __init__(self, queued: Callable[[], int], oldest: Callable[[], float], ready: Callable[[], bool]) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "takeup_requests", "Requests that were answered.", ["method", "route", "status"], registry=self._registry
@@ -35,6 +41,12 @@ class Metrics:
             registry=self._registry,
         )
         Gauge("takeup_queued", "What waits for the database.", registry=self._registry).set_function(queued)
+        Gauge(
+            "takeup_oldest_seconds", "How long the oldest request has waited for the database.", registry=self._registry
+        ).set_function(oldest)
+        Gauge(
+            "takeup_ready", "Whether the last look found that it can do its work.", registry=self._registry
+        ).set_function(ready)
         Gauge("takeup_start_time_seconds", "When the process started.", registry=self._registry).set(time.time())
         Gauge("takeup_info", "The version.", ["version"], registry=self._registry).labels(__version__).set(1)
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}

@@ -3,9 +3,12 @@
 import asyncio
 import gc
 import logging
+import os
 import socket
 import sys
+import threading
 from contextlib import suppress
+from types import FrameType
 
 import uvicorn
 
@@ -24,6 +27,10 @@ DESCRIPTORS = 200
 YOUNG = 20_000
 """How many new objects make the garbage collector run."""
 SWITCH_SECONDS = 0.001
+END_SECONDS = 15
+"""How long the service may take to end after its requests have."""
+
+LOG = logging.getLogger("takeup.service")
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -81,6 +88,13 @@ class _Server(uvicorn.Server):
         self._accepting = [asyncio.create_task(self._connections.accept(each, state)) for each in sockets or []]
         self._watching = asyncio.create_task(self._connections.watch())
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop; whatever hangs, the process is gone a little after the time that requests may take."""
+        super().handle_exit(sig, frame)
+        last = threading.Timer((self.config.timeout_graceful_shutdown or 0) + END_SECONDS, _give_up)
+        last.daemon = True
+        last.start()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what was accepted, and stop."""
         self._closing.set()
@@ -107,6 +121,11 @@ def _room(wanted: int) -> int:
     allowed = max(1, soft - DESCRIPTORS)
     LOG.warning("%d files may be open: no more than %d connections instead of %d", soft, allowed, wanted)
     return allowed
+
+
+def _give_up() -> None:
+    LOG.critical("something hangs, and the service ends without it; nothing that was acknowledged is lost")
+    os._exit(1)
 
 
 def _settle() -> None:

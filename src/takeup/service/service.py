@@ -17,6 +17,7 @@ from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.keys import ApiKey
 from takeup.service.metrics import Metrics
 from takeup.service.problem import Refused
+from takeup.service.readiness import Readiness
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
 from takeup.store import Store, reading
@@ -101,6 +102,7 @@ class Service:
         sessions: who has signed in to the pages.
         limiter: how often each may ask.
         metrics: how it is doing.
+        readiness: whether it can do its work.
         mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
         long_job: held by what would slow down everything else: one audit or export at a time.
@@ -116,6 +118,7 @@ class Service:
     sessions: Sessions
     limiter: Limiter
     metrics: Metrics
+    readiness: Readiness
     mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
     long_job: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from takeup.errors import InputError
 from takeup.live.anchors import anchored_writer
-from takeup.store import Store, shared
+from takeup.store import Store, open_file, shared
 from takeup.store.writer_process import WriterProcess
 
 DATABASE = "takeup.db"
@@ -95,7 +95,8 @@ class Settings:
     def store(self) -> Store:
         """The database, with a writer in a process of its own; in this one where nobody else may open it."""
         opening = partial(anchored_writer, self.database, self.anchors, self.anchor_key)
-        return Store(self.database, writer=WriterProcess(opening) if shared(self.database) else opening())
+        alone = not shared(self.database)
+        return Store(self.database, writer=opening() if alone else WriterProcess(opening, open_file(self.database)))
 
     @property
     def loopback(self) -> bool:

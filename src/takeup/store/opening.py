@@ -42,6 +42,12 @@ def reading_engine(url: str) -> Engine | None:
     return sqlite.reader(sqlite.path_of(url)) if shared(url) else None
 
 
+def open_file(url: str) -> sqlite.OpenFile | None:
+    """The file of a database, to see that nobody replaces it; None where it is not in a file of its own."""
+    path = "" if url.startswith("postgres") else sqlite.path_of(url)
+    return sqlite.OpenFile(path, log=False) if path else None
+
+
 def shared(url: str) -> bool:
     """Whether a database may be opened more than once, by this process or by others."""
     return url.startswith("postgres") or bool(sqlite.path_of(url) and sqlite.library().shared)

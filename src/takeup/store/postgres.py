@@ -1,26 +1,36 @@
 """PostgreSQL: any number of processes, a lock for each trial."""
 
 import importlib.util
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, exc, make_url
 
 from takeup.errors import MissingExtraError, StoreError
 
-LOCK_SECONDS = 30
+LOCK_SECONDS = 10
+IDLE_SECONDS = 60
+"""How long a writer may hold a trial's lock without a word; one that was stopped would hold it for ever."""
+
+_ALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
+"""A server whose machine is gone is noticed within half a minute."""
 
 
 def writer(url: str) -> Engine:
     """Connections that see what others have committed as soon as they hold the trial's lock."""
-    return _engine(url, 2, isolation_level="READ COMMITTED")
+    return _engine(url, 2, IDLE_SECONDS, isolation_level="READ COMMITTED")
 
 
 def reader(url: str) -> Engine:
-    """Connections that read one consistent state, and nothing else."""
-    return _engine(url, 4, isolation_level="REPEATABLE READ", execution_options={"postgresql_readonly": True})
+    """Connections that read one consistent state, and nothing else.
+
+    They may be idle for as long as they like: nobody waits for them, and an audit of a slow policy computes for long
+    between two rows.
+    """
+    return _engine(url, 4, 0, isolation_level="REPEATABLE READ", execution_options={"postgresql_readonly": True})
 
 
-def _engine(url: str, connections: int, **options: Any) -> Engine:
+def _engine(url: str, connections: int, idle: float, **options: Any) -> Engine:
     """Connections that wait for the disk at every commit, whatever the server's default."""
     if importlib.util.find_spec("psycopg") is None:
         raise MissingExtraError("psycopg", "postgres")
@@ -36,14 +46,14 @@ def _engine(url: str, connections: int, **options: Any) -> Engine:
         pool_size=connections,
         max_overflow=0,
         hide_parameters=True,
-        connect_args={"connect_timeout": 10, "application_name": "takeup"},
+        connect_args={"connect_timeout": 10, "application_name": "takeup", **_ALIVE},
         **options,
     )
-    event.listen(made, "connect", _settings)
+    event.listen(made, "connect", partial(_set, idle))
     return made
 
 
-def _settings(connection: Any, _: object) -> None:
+def _set(idle: float, connection: Any, _: object) -> None:
     """Set for the session; autocommitted, so that a rollback does not take it back."""
     connection.autocommit = True
     with connection.cursor() as cursor:
@@ -51,5 +61,5 @@ def _settings(connection: Any, _: object) -> None:
         if cursor.fetchone()[0] in ("off", "local"):
             cursor.execute("SET synchronous_commit = on")
         cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
-        cursor.execute("SET idle_in_transaction_session_timeout = '60s'")
+        cursor.execute(f"SET idle_in_transaction_session_timeout = {round(1_000 * idle)}")
     connection.autocommit = False

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, Select, func, inspect, select
 
 from takeup.errors import NotFoundError
 from takeup.store import books
-from takeup.store.schema import PENDING, decisions, events, evidence, keys, rollup, trials
+from takeup.store.schema import PENDING, WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Record
 from takeup.trial.design import Design
 
@@ -62,6 +62,25 @@ def late(connection: Connection, trial: str, at: int) -> int:
         )
     )
     return int(connection.execute(statement).scalar_one())
+
+
+def due(connection: Connection, at: int) -> list[str]:
+    """The trials with outcomes whose window has closed by now and which have not entered the evidence yet.
+
+    It jumps from trial to trial in the index of waiting outcomes, so that neither trials that wait for nothing nor
+    outcomes that are not due cost anything.
+    """
+    hint = "INDEXED BY decisions_waiting" if connection.dialect.name == "sqlite" else ""
+    waiting = f"FROM decisions {hint} WHERE {WAITING}"
+    statement = text(f"""
+        WITH RECURSIVE some (trial) AS (
+            SELECT min(trial) {waiting}
+            UNION ALL
+            SELECT (SELECT min(trial) {waiting} AND trial > some.trial) FROM some WHERE some.trial IS NOT NULL
+        )
+        SELECT trial FROM some WHERE EXISTS (SELECT 1 {waiting} AND decisions.trial = some.trial AND due <= :at)
+    """)
+    return list(connection.execute(statement, {"at": at}).scalars())
 
 
 def decided_at(connection: Connection, trial: str, number: int) -> int | None:

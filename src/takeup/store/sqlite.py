@@ -15,6 +15,8 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from takeup.errors import StoreError
+
 FIRST_WITHOUT_BUG = (3, 51, 3)
 """From 3.7.0 to 3.51.2 two connections that write or checkpoint at once can corrupt the file (the WAL-reset bug)."""
 
@@ -68,8 +70,11 @@ def path_of(url: str) -> str:
 def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
     """The one connection that writes; an empty path is a database in memory."""
     shared = library().shared
+    file = OpenFile(path, log=True) if path else None
 
     def connect() -> Any:
+        if file is not None:
+            file.reopen()
         _create(path)
         connection = _dbapi().connect(path or ":memory:", timeout=BUSY_SECONDS, check_same_thread=False)
         connection.isolation_level = None
@@ -81,7 +86,17 @@ def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
         connection.execute("PRAGMA checkpoint_fullfsync = 1")
         return connection
 
-    return _engine(connect, "BEGIN IMMEDIATE", poolclass=StaticPool)
+    engine = _engine(connect, "BEGIN IMMEDIATE", file, poolclass=StaticPool)
+    if file is not None:
+        commit = engine.dialect.do_commit
+
+        def do_commit(connection: Any) -> None:
+            file.check()
+            commit(connection)
+            file.check()  # nobody is answered whose request went elsewhere in between
+
+        engine.dialect.do_commit = do_commit  # type: ignore[method-assign, assignment]  # SQLAlchemy has no event after a commit
+    return engine
 
 
 def reader(path: str) -> Engine:
@@ -94,7 +109,52 @@ def reader(path: str) -> Engine:
         connection.execute("PRAGMA query_only = 1")
         return connection
 
-    return _engine(connect, "BEGIN", poolclass=QueuePool, pool_size=4)
+    return _engine(connect, "BEGIN", OpenFile(path, log=False), poolclass=QueuePool, pool_size=4)
+
+
+class OpenFile:
+    """The files that a path stood for when they were opened.
+
+    Who replaces or deletes one of them does not disturb whoever has it open: what is written from then on is lost.
+
+    Args:
+        path: of the database.
+        log: whether to look at its write-ahead log as well.
+    """
+
+    def __init__(self, path: str, *, log: bool) -> None:
+        self._path, self._log = path, f"{os.path.realpath(path)}-wal" if log else None
+        self._file: tuple[int, int] | None = None
+        self._log_file: tuple[int, int] | None = None
+
+    def reopen(self) -> None:
+        """Before it is opened: it must be the file that it was before, if there was one; its log may be another."""
+        self._log_file = None
+        if self._file is not None:
+            self.check()
+
+    def check(self) -> None:
+        """Look where the names lead now; the first time, remember it.
+
+        Raises:
+            StoreError: one of them leads somewhere else.
+        """
+        file, log = _place(self._path), None if self._log is None else _place(self._log)
+        self._file, self._log_file = self._file or file, self._log_file or log
+        if (self._file, self._log_file) != (file, log):
+            raise StoreError(
+                "the database's file was replaced or deleted under the service, and nothing more is written to it;"
+                " put the right file in its place and start the service again"
+            )
+
+
+def _place(name: str) -> tuple[int, int] | None:
+    """The device and the inode of a file; None where there is none."""
+    try:
+        found = os.stat(name)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def exposed(path: str | Path) -> str | None:
@@ -123,10 +183,10 @@ class _Compiler(SQLiteCompiler):
         return text
 
 
-def _engine(connect: Callable[[], Any], begin: str, **pool: Any) -> Engine:
+def _engine(connect: Callable[[], Any], begin: str, file: OpenFile | None, **pool: Any) -> Engine:
     engine = create_engine("sqlite://", module=_dbapi(), creator=connect, hide_parameters=True, **pool)
     engine.dialect.statement_compiler = _Compiler
-    event.listen(engine, "begin", _begin(begin))
+    event.listen(engine, "begin", _begin(begin, file))
     return engine
 
 
@@ -134,10 +194,12 @@ def _dbapi() -> Any:
     return importlib.import_module(library().module)
 
 
-def _begin(statement: str) -> Callable[[Any], None]:
+def _begin(statement: str, file: OpenFile | None) -> Callable[[Any], None]:
     """Python's driver would begin transactions by itself, and too late."""
 
     def begin(connection: Any) -> None:
         connection.exec_driver_sql(statement)
+        if file is not None:
+            file.check()
 
     return begin

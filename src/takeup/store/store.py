@@ -1,7 +1,9 @@
 """The store: any number of threads submit commands, and one thread has them written."""
 
+import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -16,6 +18,8 @@ from takeup.store.writer import Create, Task, Witness, Writer, Writes, now
 from takeup.trial.commands import Command
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret
+
+LOG = logging.getLogger("takeup.store")
 
 MOST_TASKS = 256
 """The most requests that share a transaction."""
@@ -63,6 +67,7 @@ class Store:
         self._queue: queue.SimpleQueue[_Submitted | _Between | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
+        self._since: float | None = None
         self._thread = threading.Thread(target=self._work, name="takeup-writer", daemon=True)
         self._thread.start()
 
@@ -86,6 +91,12 @@ class Store:
         """How many requests wait for the next transaction."""
         return self._queue.qsize()
 
+    @property
+    def oldest(self) -> float:
+        """For how many seconds the oldest request has waited that was not answered yet."""
+        since = self._since  # another thread may move it
+        return 0.0 if since is None else time.monotonic() - since
+
     def submit(self, trial: str, command: Command[Result]) -> "Future[Result]":
         """Hand in a command; its reply comes after the commit.
 
@@ -97,7 +108,7 @@ class Store:
 
     def submit_to(self, promise: Promise, trial: str, command: Command[Any] | Create) -> None:
         """The same, with a promise of the caller's own."""
-        self._put(_Submitted((trial, command), promise))
+        self._put(_Submitted((trial, command), promise, time.monotonic()))
 
     def create(self, trial: str, design: Design, secret: Secret, by: str | None = None) -> "Future[str]":
         """A new trial, in draft."""
@@ -124,20 +135,32 @@ class Store:
         """
         return self._between(self.writer.change, change)
 
-    def close(self) -> None:
+    def probe(self) -> "Future[list[str]]":
+        """Make a real write that leaves nothing behind; what is wrong besides."""
+        return self._do(self.writer.probe)
+
+    def close(self, seconds: float | None = None) -> None:
         """Finish what was handed in, then close the database.
 
         Readers first: the last connection folds SQLite's write-ahead log into the file, if it may write.
+
+        Args:
+            seconds: how long that may take; what is not finished by then fails. As long as it takes where left out.
         """
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             self._queue.put(None)
-        self._thread.join()
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            LOG.error("what was handed in was not finished within %g seconds, and is given up", seconds)
+            self.writer.kill()
+            self._thread.join(seconds)
         if self._reader is not None:
             self._reader.dispose()
-        self.writer.close()
+        if not self._thread.is_alive():
+            self.writer.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -148,7 +171,10 @@ class Store:
     def _between(
         self, go: Callable[[Callable[[Connection], Result]], Result], work: Callable[[Connection], Result]
     ) -> "Future[Result]":
-        other = _Between(lambda: go(work), Future())
+        return self._do(lambda: go(work))
+
+    def _do(self, go: Callable[[], Result]) -> "Future[Result]":
+        other = _Between(go, Future(), time.monotonic())
         self._put(other)
         return other.future
 
@@ -174,16 +200,20 @@ class Store:
                         each.promise.set_exception(error)
             for other in others:
                 other.run()
+            self._since = None
             if stop:
                 return
             if BUSY_TASKS <= len(submitted) < MOST_TASKS:
+                self._since = time.monotonic()  # whoever comes meanwhile is younger
                 self.writer.rest()
+                self._since = None
 
     def _next(self) -> "tuple[list[_Submitted], list[_Between], bool]":
         """All that is queued, at least one item, and whether the store was closed after it."""
         submitted: list[_Submitted] = []
         others: list[_Between] = []
         item = self._queue.get()
+        self._since = None if item is None else item.at
         while True:
             if item is None:
                 return submitted, others, True
@@ -204,6 +234,7 @@ class _Submitted(NamedTuple):
 
     task: Task
     promise: Promise
+    at: float
 
 
 class _Between(NamedTuple):
@@ -211,8 +242,11 @@ class _Between(NamedTuple):
 
     go: Callable[[], Any]
     future: "Future[Any]"
+    at: float
 
     def run(self) -> None:
+        if not self.future.set_running_or_notify_cancel():
+            return
         try:
             found = self.go()
         except Exception as error:

@@ -1,25 +1,27 @@
 """The writer: it runs many requests in one transaction, and replies to them after the commit."""
 
 import logging
+import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Engine, exc, select
+from sqlalchemy import Connection, Engine, delete, exc, insert, select
 
-from takeup.errors import ConflictError, NotFoundError, StoreError, TakeupError
+from takeup.errors import ConflictError, NotFoundError, StateError, StoreError, TakeupError
 from takeup.store import books, sqlite
 from takeup.store.migrate import migrate
 from takeup.store.opening import said, shown, writing_engine
-from takeup.store.schema import events
+from takeup.store.schema import events, sessions
 from takeup.trial import proposal
 from takeup.trial.book import Book
 from takeup.trial.commands import Command, Decide, DecideMany, Needs, perform
+from takeup.trial.computing import BY, METER, FailedPolicyError
 from takeup.trial.design import Design
 from takeup.trial.reporting import Report
 from takeup.trial.secret import Secret
-from takeup.trial.steering import created_event
+from takeup.trial.steering import created_event, moved_event
 
 LOG = logging.getLogger("takeup.store")
 
@@ -28,6 +30,8 @@ REST_SECONDS = 0.015
 
 ANCHORING = "give --anchors and --anchor-key, or witness=Anchors(..), or leave `anchored` out of the spec"
 UNANCHORED = "it is written down but not anchored, as this trial asks; ask again under the same idempotency key"
+PREPARE_SECONDS = 0.1
+"""How much longer it lasts at most where what the next decisions need takes long."""
 
 MOST_BOOKS = 64
 """How many trials are kept in memory between transactions."""
@@ -81,6 +85,12 @@ class Writes(Protocol):
     def rest(self) -> None:
         """Pause before the next transaction, so that more requests share it."""
 
+    def probe(self) -> list[str]:
+        """Make a real write that leaves nothing behind; what is wrong besides."""
+
+    def kill(self) -> None:
+        """Give up what is being done, where that can be done from outside; nothing more will be written."""
+
     def close(self) -> None:
         """Close the database."""
 
@@ -122,23 +132,14 @@ class Writer:
                 raise StoreError(f"{self.shown} cannot be opened: {said(error)}") from error
             raise
 
-    def run(self, tasks: Sequence[Task], attempts: int = 2) -> list[Reply]:
+    def run(self, tasks: Sequence[Task]) -> list[Reply]:
         """All in one transaction; the replies in the order of the tasks.
 
         Where the database fails, once more: a lost connection is opened again, and what was committed after all is
         answered from the log. Where something else fails, one by one, so that nobody pays for another's request.
         """
-        try:
-            return self._commit(tasks)
-        except Exception as error:
-            self._books.clear()
-            self._expected.clear()
-            broken = isinstance(error, exc.OperationalError | exc.InterfaceError)
-            if broken and attempts > 1:
-                return self.run(tasks, attempts - 1)
-            if broken or len(tasks) == 1:
-                return [(None, _failure(self.shown, error)) for _ in tasks]
-            return [self.run([task], attempts=1)[0] for task in tasks]
+        METER.begin()
+        return self._run(tasks, attempts=2)
 
     def change(self, change: Callable[[Connection], Result]) -> Result:
         """Run `change` in a transaction of its own."""
@@ -152,14 +153,31 @@ class Writer:
         """Compute what the next decisions will most likely need, and sleep for the rest of the pause."""
         until = time.perf_counter() + REST_SECONDS
         expected, self._expected = self._expected, []
+        METER.begin()
         try:
             for book, context in expected:
+                if time.perf_counter() > until + PREPARE_SECONDS:
+                    break
+                METER.turn(book.trial)
                 proposal.prepare(book.design, book.secret, book.counts, context)
         except Exception:
             LOG.exception("what decisions will need was not worked out")  # those that need it will say why
         left = until - time.perf_counter()
         if left > 0:
             time.sleep(left)
+
+    def probe(self) -> list[str]:
+        """Make a real write that leaves nothing behind; what is wrong besides."""
+        self.change(_write_and_erase)
+        return self.problems()
+
+    def problems(self) -> list[str]:
+        """What is wrong although commits succeed."""
+        problem: str | None = getattr(self._witness, "problem", None)
+        return [] if problem is None else [problem]
+
+    def kill(self) -> None:
+        """Nothing: a thread cannot be ended from outside."""
 
     def close(self) -> None:
         """Close the database and the witness."""
@@ -168,6 +186,19 @@ class Writer:
                 self._witness.close()
         finally:
             self.engine.dispose()
+
+    def _run(self, tasks: Sequence[Task], attempts: int) -> list[Reply]:
+        try:
+            return self._commit(tasks)
+        except Exception as error:
+            self._books.clear()
+            self._expected.clear()
+            broken = isinstance(error, exc.OperationalError | exc.InterfaceError)
+            if broken and attempts > 1:
+                return self._run(tasks, attempts - 1)
+            if broken or len(tasks) == 1:
+                return [(None, _failure(self.shown, error)) for _ in tasks]
+            return [self._run([task], attempts=1)[0] for task in tasks]
 
     def _transact(self, work: Callable[[Connection], Result], *, commit: bool) -> Result:
         try:
@@ -289,9 +320,13 @@ class _Group:
         must then be rolled back.
         """
         replies: list[Reply] = [(None, None)] * len(tasks)
-        for place in _order(tasks):
+        for place in _order(tasks, METER.slow):
+            trial, command = tasks[place]
+            METER.turn(trial)
             try:
-                replies[place] = self._perform(*tasks[place]), None
+                replies[place] = self._perform(trial, command), None
+            except FailedPolicyError as error:
+                replies[place] = None, self._pause(trial, error)
             except TakeupError as error:
                 replies[place] = None, error
         return replies
@@ -323,9 +358,16 @@ class _Group:
             raise NotFoundError(f"there is no trial {trial!r} in this database")
         return perform(command, book, max(self.now, book.at))
 
+    def _pause(self, trial: str, error: FailedPolicyError) -> StateError:
+        """Pause a trial whose policy has failed; what to tell the caller."""
+        book = self.books[trial]
+        book.append(moved_event(book, "paused", str(error), max(self.now, book.at), BY))
+        LOG.error("trial %s was paused: %s", trial, error)
+        return StateError(f"trial {trial} has been paused: {error}")
 
-def _order(tasks: Sequence[Task]) -> list[int]:
-    """Decisions before reports, as far as no other command stands between them.
+
+def _order(tasks: Sequence[Task], slow: Container[str]) -> list[int]:
+    """Decisions before reports, as far as no other command stands between them; slow trials after all others.
 
     Requests that are on their way together may take effect in any order. In this one the decisions of a group know the
     same, so that their probabilities are computed once, and know it before the group begins: `Writer.rest` has often
@@ -340,7 +382,14 @@ def _order(tasks: Sequence[Task]) -> list[int]:
         else:
             ranks.append(rank + 2)
             rank += 4
-    return sorted(range(len(tasks)), key=ranks.__getitem__)
+    return sorted(range(len(tasks)), key=lambda place: (tasks[place][0] in slow, ranks[place]))
+
+
+def _write_and_erase(connection: Connection) -> None:
+    """Something for the disk: pages that change are written, also where they change back."""
+    row = {"hash": f"probe {secrets.token_hex(16)}", "key": "", "created_at": 0, "expires_at": 0}
+    connection.execute(insert(sessions), row)
+    connection.execute(delete(sessions).where(sessions.c.hash == row["hash"]))
 
 
 def _failure(shown: str, error: Exception) -> Exception:

@@ -12,12 +12,14 @@ from takeup.errors import UnsuitableError
 from takeup.evidence import Evidence
 from takeup.randomness import bits, stream
 from takeup.space import UNSEEN
+from takeup.trial.computing import METER, FailedPolicyError
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret
 
 GRAIN_BITS = 32
 GRAIN = 2**GRAIN_BITS
 """Probabilities are whole multiples of 1 / GRAIN: they add up exactly, and so does what is drawn from them."""
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,19 @@ def _best(design: Design, secret: Secret, context: int, counts: bytes) -> tuple[
     table = np.zeros((x, z, a + 1, y + 1), dtype=np.int64)
     table[context] = np.frombuffer(counts, dtype=np.int64).reshape(z, a + 1, y + 1)
     rng = stream(secret.number, "allocation", context, hashlib.sha256(counts).hexdigest())
-    allocation = design.policy.allocation(Evidence(design.space, table), context, rng, design.spec.draws)
-    if allocation.probability.shape != (z,):
-        given = allocation.probability.shape
-        raise UnsuitableError(f"{design.policy.name} gives probabilities of shape {given} for {z} proposals")
-    return tuple((_grains(allocation.probability) / GRAIN).tolist())
+    evidence = Evidence(design.space, table)
+    return METER.run(lambda: _allocated(design, evidence, context, rng))
+
+
+def _allocated(design: Design, evidence: Evidence, context: int, rng: np.random.Generator) -> tuple[float, ...]:
+    """What the policy says, if it can be drawn from."""
+    found = design.policy.allocation(evidence, context, rng, design.spec.draws).probability
+    z = len(design.space.proposals)
+    if found.shape != (z,):
+        raise UnsuitableError(f"{design.policy.name} gives probabilities of shape {found.shape} for {z} proposals")
+    if not (np.isfinite(found).all() and found.min() > -ROUNDING and found.sum() > 0):
+        raise FailedPolicyError("its policy gave numbers that are no probabilities")
+    return tuple((_grains(found) / GRAIN).tolist())
 
 
 @lru_cache(maxsize=4096)

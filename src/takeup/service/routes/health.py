@@ -4,7 +4,6 @@ from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
-from sqlalchemy import literal, select
 
 from takeup.errors import StoreError
 from takeup.service.auth import KeyRoute, needs, open_to_all
@@ -25,6 +24,12 @@ class Health(BaseModel):
     version: str
 
 
+class Ready(Health):
+    """That the service can do its work; a write and a read have just shown it."""
+
+    oldest_seconds: float
+
+
 @router.get("/health", **open_to_all())
 async def health() -> Health:
     """The process is there."""
@@ -32,15 +37,13 @@ async def health() -> Health:
 
 
 @router.get("/ready", **open_to_all("unavailable"))
-async def ready(request: Request) -> Health:
-    """The database answers, and not too much waits for it."""
+async def ready(request: Request) -> Ready:
+    """The database can be written and read, and no request has waited for long."""
     service = service_of(request)
-    await service.read(lambda: service.store.read(lambda connection: connection.execute(select(literal(1))).scalar()))
-    if not service.store.writing:
-        raise StoreError("nothing is written any more; start the service again")
-    if service.store.queued >= service.settings.queue_limit:
-        raise StoreError("too many requests are waiting for the database")
-    return Health(version=__version__)
+    problems = await service.readiness.problems()
+    if problems:
+        raise StoreError("; ".join(problems))
+    return Ready(version=__version__, oldest_seconds=round(service.store.oldest, 3))
 
 
 @router.get(

@@ -1,0 +1,137 @@
+"""How long policies may compute: in a process that writes for all trials, no policy holds up the trials of others.
+
+The limits are of processor time, so that a busy machine pauses no trial. They are kept by a signal, which Python
+delivers to the main thread alone: a writer in a thread (`Trial.open`) has none.
+"""
+
+import logging
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from takeup.errors import InputError, StoreError, TakeupError
+
+LOG = logging.getLogger("takeup.trial")
+
+BY = "takeup"
+"""Who pauses a trial whose policy fails. What a log calls the holder of a key ends with the key's id in brackets."""
+
+AGAIN_SECONDS = 0.1
+"""After how much more computing a policy is struck again, if it went on."""
+
+SLOW_SECONDS = 0.1
+"""From here on a trial's requests come after those of all others that share the transaction."""
+
+Result = TypeVar("Result")
+
+
+class FailedPolicyError(TakeupError):
+    """A policy came to no proposal: it computed for too long, or failed as nobody foresaw. Says which."""
+
+
+class _Strike(BaseException):
+    """Time is up. Not an `Exception`: a policy that catches all of those must not catch this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputingLimits:
+    """Seconds of the processor.
+
+    Attributes:
+        decision: for one decision; a trial whose policy takes more is paused.
+        together: for all decisions of one transaction.
+    """
+
+    decision: float = 1.0
+    together: float = 5.0
+
+
+class Meter:
+    """What the policies of this process compute, and how much more of it they may.
+
+    Attributes:
+        clock: how many seconds of the processor this process has used.
+        slow: the trials whose last decision was slow.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
+        self.clock = clock
+        self.slow: set[str] = set()
+        self._limits: ComputingLimits | None = None
+        self._announce: Callable[[str], None] = lambda _: None
+        self._trial, self._spent, self._before, self._armed = "", 0.0, 0.0, False
+
+    def limit(self, limits: ComputingLimits, announce: Callable[[str], None]) -> None:
+        """Keep to these limits, in the main thread.
+
+        Args:
+            limits: seconds of the processor.
+            announce: is told which trial a policy begins to compute for, and an empty text when it ends.
+        """
+        signal.signal(signal.SIGPROF, self._strike)
+        self._limits, self._announce = limits, announce
+
+    def begin(self) -> None:
+        """A transaction begins, and nothing has been computed in it."""
+        self._spent = 0.0
+
+    def turn(self, trial: str) -> None:
+        """From now on policies compute for this trial."""
+        self._trial, self._before = trial, self._spent
+
+    def run(self, compute: Callable[[], Result]) -> Result:
+        """What a policy computes.
+
+        Raises:
+            FailedPolicyError: it took too long, or failed.
+            InputError: one request asks for more computing than a transaction may take.
+            StoreError: other requests have used up what it may take.
+        """
+        if self._limits is not None and self._spent >= self._limits.together:
+            self._refuse(self._limits.together)
+        try:
+            return compute() if self._limits is None else self._timed(compute, self._limits)
+        except FailedPolicyError:
+            raise
+        except Exception as error:  # its words may tell what is blinded: they go to the service's log alone
+            LOG.exception("the policy of trial %s failed", self._trial)
+            raise FailedPolicyError(f"its policy failed ({type(error).__name__})") from error
+
+    def _timed(self, compute: Callable[[], Result], limits: ComputingLimits) -> Result:
+        began = self.clock()
+        self._announce(self._trial)
+        try:
+            try:
+                self._armed = True
+                signal.setitimer(signal.ITIMER_PROF, limits.decision, AGAIN_SECONDS)
+                return compute()
+            finally:
+                self._disarm()
+        except _Strike:
+            raise FailedPolicyError(f"a decision took more than {limits.decision:g} s of computing") from None
+        finally:
+            self._disarm()  # it may have been struck on its way through the first
+            self._announce("")
+            took = self.clock() - began
+            self._spent += took
+            (self.slow.add if took >= SLOW_SECONDS else self.slow.discard)(self._trial)
+
+    def _disarm(self) -> None:
+        self._armed = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _strike(self, *_: object) -> None:
+        if self._armed:
+            raise _Strike
+
+    def _refuse(self, together: float) -> None:
+        if self._spent - self._before >= together / 2:
+            words = f"these units need more than {together:g} s of computing; send fewer at a time, by context"
+            raise InputError("units", "too many contexts", f"at most {together:g} s of computing", words=words)
+        raise StoreError("other trials need much computing at the moment; ask again under the same idempotency key")
+
+
+METER = Meter()
+"""Of this process: a signal is one for all that it does."""

@@ -1,0 +1,193 @@
+"""A policy that goes wrong costs its own trial a pause; a writer that hangs is killed and replaced."""
+
+import itertools
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import troubled
+from takeup.errors import InputError, StateError, StoreError
+from takeup.live import Trial
+from takeup.store import Store, library
+from takeup.store.writer import Task, _order
+from takeup.store.writer_process import MOST_DEATHS, Deadlines
+from takeup.trial import Ask, Decide
+from takeup.trial.computing import BY, ComputingLimits, Meter
+from takeup.trial.steering import Tick
+
+pytestmark = pytest.mark.skipif(not library().shared, reason="this SQLite lets nobody else open the file")
+HASTY = Deadlines(computing=0.2, exchange=2.0)
+
+
+def _pair(store: Store) -> tuple[Trial, Trial]:
+    """A trial that can go wrong, and one beside it."""
+    other = {**troubled.SPEC, "name": "Other", "policy": {"kind": "TSObs"}}
+    pair = Trial.create(store, troubled.SPEC), Trial.create(store, other)
+    for trial in pair:
+        trial.start()
+        trial.decide("first", 0)
+    return pair
+
+
+def _paused(trial: Trial) -> dict[str, Any]:
+    """How a trial was paused, as its log says."""
+    assert trial.progress().state == "paused"
+    moved: dict[str, Any] = json.loads(trial.log(kind="moved")[-1].body)
+    assert moved["by"] == BY
+    return moved
+
+
+@pytest.mark.parametrize(
+    ("trouble", "why"),
+    [
+        ("computes", "a decision took more than 0.5 s of computing"),
+        ("catches everything", "a decision took more than 0.5 s of computing"),
+        ("fails", r"its policy failed \(ZeroDivisionError\)"),
+        ("wants memory", r"its policy failed \(.*MemoryError\)"),
+        ("is not a number", "its policy gave numbers that are no probabilities"),
+        ("refuses", r"its policy failed \(InputError\)"),
+    ],
+)
+def test_a_policy_that_goes_wrong_pauses_its_trial_and_no_other(
+    database: str, trouble: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with troubled.process(database, monkeypatch, tmp_path) as (writer, file), Store(database, writer=writer) as store:
+        trial, other = _pair(store)
+        pid = writer.pid
+        file.write_text(trouble)
+        futures = [each.submit(Decide(ask=Ask(unit=f"u{i}", context=1))) for i in range(20) for each in (trial, other)]
+        for i, future in enumerate(futures):
+            if i % 2:
+                assert future.result().unit == f"u{i // 2}"
+            else:
+                with pytest.raises(StateError, match=rf"has been paused: {why}" if i == 0 else "paused"):
+                    future.result()
+        assert writer.pid == pid
+        assert "17 outcomes" not in _paused(trial)["reason"]
+        file.unlink()
+        assert trial.audit().passed
+        trial.start()
+        assert trial.decide("u0", 1).number == 2
+
+
+def test_a_policy_that_cannot_be_interrupted_is_killed_and_its_trial_paused(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = troubled.process(database, monkeypatch, tmp_path, HASTY)
+    with running as (writer, file), Store(database, writer=writer) as store:
+        trial, other = _pair(store)
+        pid = writer.pid
+        file.write_text("hangs")
+        with pytest.raises(StoreError, match=r"hung in the policy of a trial.*ask again under the same"):
+            trial.decide("u", 1, key="k")
+        with pytest.raises(StateError, match="is paused"):
+            trial.decide("u", 1, key="k")
+        assert writer.pid != pid
+        assert other.decide("u", 1).number == 2
+        assert _paused(trial)["reason"] == "a decision took more than 0.2 s, and could not be interrupted"
+        file.unlink()
+        assert trial.audit().passed
+
+
+def test_a_policy_that_ends_the_process_again_and_again_pauses_its_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = str(tmp_path / "t.db")
+    with troubled.process(database, monkeypatch, tmp_path) as (writer, file), Store(database, writer=writer) as store:
+        trial, other = _pair(store)
+        file.write_text("dies")
+        for _ in range(MOST_DEATHS):
+            with pytest.raises(StoreError, match="has ended; ask again"):
+                trial.decide("u", 1)
+        assert other.decide("u", 1).number == 2
+        assert _paused(trial)["reason"] == f"the process that decides ended {MOST_DEATHS} times in its policy"
+
+
+def test_a_writer_that_hangs_is_killed_and_replaced(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped, as a debugger or a disk that hangs would: whoever asked is told, and the next request goes through."""
+    with (
+        troubled.process(database, monkeypatch, tmp_path, HASTY) as (writer, _),
+        Store(database, writer=writer) as store,
+    ):
+        trial, _ = _pair(store)
+        for ask in (lambda: trial.decide("u", 1, key="k"), lambda: store.probe().result()):
+            pid = writer.pid
+            assert pid is not None
+            os.kill(pid, signal.SIGSTOP)
+            with pytest.raises(StoreError, match=r"did not answer in time.*ask again under the same"):
+                ask()
+            assert trial.decide("u", 1, key="k").number == 2
+            assert writer.pid != pid
+        assert trial.progress().state == "running"
+        assert trial.audit().passed
+
+
+def test_a_store_whose_writer_hangs_can_be_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No deadline here: closing has its own."""
+    database = str(tmp_path / "t.db")
+    with troubled.process(database, monkeypatch, tmp_path, Deadlines(exchange=1e6)) as (writer, _):
+        store = Store(database, writer=writer)
+        trial, _ = _pair(store)
+        pid = writer.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        futures = [trial.submit(Decide(ask=Ask(unit=f"u{i}", context=1))) for i in range(3)]
+        store.close(0.2)
+        assert not store.writing
+        for future in futures:
+            assert isinstance(future.exception(), StoreError)
+        with Store(database) as again:
+            assert Trial.open(again, trial.id).progress().decisions == 1
+
+
+def test_a_batch_that_needs_too_much_computing_is_told_to_be_smaller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, limits = str(tmp_path / "t.db"), ComputingLimits(together=1)
+    running = troubled.process(database, monkeypatch, tmp_path, limits=limits, ticking=True)
+    with running as (writer, _), Store(database, writer=writer) as store:
+        trial, _ = _pair(store)
+        trial.report(1, outcome=1)
+        units = [{"unit": f"u{i}", "context": i} for i in range(2)]
+        with pytest.raises(InputError, match="send fewer at a time"):
+            trial.decide_many(units)
+        assert trial.progress().state == "running"
+        assert [trial.decide(f"u{i}", i).number for i in range(2)] == [2, 3]
+
+
+@pytest.fixture
+def meter() -> Iterator[Meter]:
+    """One that sees a second go by in each computation, of which a transaction may have one."""
+    before = signal.getsignal(signal.SIGPROF)
+    made = Meter(itertools.count().__next__)
+    made.limit(ComputingLimits(decision=60, together=1), lambda _: None)
+    yield made
+    signal.signal(signal.SIGPROF, before)
+
+
+def test_what_a_transaction_may_compute_is_shared(meter: Meter) -> None:
+    meter.begin()
+    meter.turn("one")
+    assert meter.run(lambda: sum(range(1_000))) == 499_500
+    with pytest.raises(InputError, match="send fewer at a time"):
+        meter.run(lambda: 1)
+    meter.turn("other")
+    with pytest.raises(StoreError, match="ask again"):
+        meter.run(lambda: 1)
+    meter.begin()
+    meter.turn("other")
+    assert meter.run(lambda: 1) == 1
+
+
+def test_slow_trials_wait_for_the_others_and_keep_their_own_order() -> None:
+    decide, tick = Decide(ask=Ask(unit="u")), Tick()
+    tasks: list[Task] = [("slow", tick), ("quick", tick), ("slow", decide), ("quick", decide)]
+    assert _order(tasks, {"slow"}) == [1, 3, 0, 2]
+    assert _order(tasks, set()) == [0, 1, 2, 3]
