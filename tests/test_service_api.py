@@ -41,19 +41,19 @@ def key(api: Api) -> str:
 @pytest.fixture
 def trial(api: Api, key: str) -> str:
     """A trial that is running, at its path."""
-    api.request("POST", "/trials?trial=t", {**SPEC, "name": "A trial", "seed": SEED}, key)
+    api.request("POST", "/trials?trial=t", {**SPEC, "name": "A trial", "rehearsal": True, "seed": SEED}, key)
     assert api.request("PUT", "/trials/t/state", {"state": "running"}, key).json["state"] == "running"
     return "/trials/t"
 
 
 def test_a_trial_from_draft_to_stop(api: Api, key: str) -> None:
-    made = api.request("POST", "/trials", {**SPEC, "seed": 1}, key)
+    made = api.request("POST", "/trials", {**SPEC, "rehearsal": True, "seed": 1}, key)
     assert (made.status, made.json["trial"], made.json["state"]) == (201, "tea-or-coffee", "draft")
     assert made.json["fallback"] == {"tea": 0.5, "coffee": 0.5}
     path = "/trials/tea-or-coffee"
     early = api.request("POST", f"{path}/decisions", {"unit": "a", "context": "morning"}, key)
     assert (early.status, early.json["type"]) == (409, "urn:takeup:state")
-    changed = api.request("PUT", f"{path}/spec", {**SPEC, "burn_in": 7}, key)
+    changed = api.request("PUT", f"{path}/spec", {**SPEC, "rehearsal": True, "burn_in": 7}, key)
     assert changed.json["spec"]["burn_in"] == 7
     assert api.request("PUT", f"{path}/state", {"state": "running"}, key).status == 200
     assert api.request("PUT", f"{path}/spec", SPEC, key).json["type"] == "urn:takeup:state"

@@ -18,7 +18,7 @@ from takeup.store import reading
 
 KEY = "decide", "report", "design", "admin", "read-unblinded"
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
-    ("POST", "/trials"): {**SPEC, "name": "another", "description": "x", "seed": 5},
+    ("POST", "/trials"): {**SPEC, "name": "another", "description": "x", "rehearsal": True, "seed": 5},
     ("PUT", "/trials/draft/spec"): {**SPEC, "limits": {"floor": 0.1}, "fallback": {"tea": 0.5, "coffee": 0.5}},
     ("PUT", "/trials/t/state"): {"state": "paused", "reason": "x"},
     ("POST", "/trials/t/decisions"): {"unit": "new", "context": "morning"},

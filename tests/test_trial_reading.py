@@ -28,6 +28,7 @@ SPEC: dict[str, Any] = {
     "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"], "outcomes": ["died", "lived"]},
     "policy": {"kind": "TSObs"},
     "draws": 100,
+    "rehearsal": True,
     "seed": SEED,
 }
 

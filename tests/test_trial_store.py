@@ -26,6 +26,7 @@ SPEC: dict[str, Any] = {
     "name": "Store",
     "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
     "policy": {"kind": "Uniform"},
+    "rehearsal": True,
     "seed": 11,
 }
 

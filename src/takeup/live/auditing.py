@@ -174,6 +174,7 @@ class _Replay:
             self.book.append(event)
         self.book.changes = Changes()
         self.book.answers.clear()
+        self.book.makers.clear()
         self.events += 1
         if isinstance(event, Decided):
             if event.software is None:

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import literal, select
 
-from takeup.errors import StoreError
 from takeup.service.auth import KeyRoute, needs, open_to_all
 from takeup.service.keys import SCOPES
 from takeup.service.metrics import MEDIA
+from takeup.service.problem import Refused
 from takeup.service.service import service_of
 from takeup.version import __version__
 
@@ -37,9 +37,9 @@ async def ready(request: Request) -> Health:
     service = service_of(request)
     await service.read(lambda: service.store.read(lambda connection: connection.execute(select(literal(1))).scalar()))
     if not service.store.writing:
-        raise StoreError("nothing is written any more; start the service again")
+        raise Refused("unavailable", "nothing is written any more; start the service again")
     if service.store.queued >= service.settings.queue_limit:
-        raise StoreError("too many requests are waiting for the database")
+        raise Refused("unavailable", "too many requests are waiting for the database")
     return Health(version=__version__)
 
 

@@ -1,6 +1,7 @@
 """The log: looked through, exported, audited."""
 
 import json
+import re
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +12,7 @@ from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel, TypeAdapter
 from starlette.types import Receive, Scope, Send
 
+from takeup.errors import InputError, StoreError
 from takeup.live import Audit, Trial
 from takeup.live.export import Format
 from takeup.live.long_jobs import LongJob
@@ -69,7 +71,8 @@ class AuditShown(BaseModel):
     Attributes:
         trial: the trial's identifier.
         passed: whether no difference was found.
-        where: where the first difference is.
+        where: where the first difference is; no more than that it is in the tables for blinded readers, as the name
+            of a row tells what was proposed and came of it.
         expected: what follows from the log up to there; withheld from blinded readers.
         found: what is there; withheld from blinded readers.
         events: how many events were read.
@@ -103,7 +106,7 @@ class AuditShown(BaseModel):
         return cls(
             **values,
             passed=audit.passed,
-            where=None if difference is None else difference.where,
+            where=None if difference is None else _coarse(difference.where) if blinded else difference.where,
             expected=None if shown is None else shown.expected,
             found=None if shown is None else shown.found,
         )
@@ -215,7 +218,11 @@ async def audited(service: Service, trial: str) -> Audit:
     )
 
     def here() -> Audit:
-        return Trial(service.store, trial).audit(long_job.signed())
+        try:
+            anchors = long_job.signed()
+        except InputError as error:  # the anchors are the service's, not the caller's
+            raise StoreError(str(error)) from error
+        return Trial(service.store, trial).audit(anchors)
 
     if await _long(service, trial):
         return _AUDIT.validate_python(await _send(service, long_job))
@@ -235,6 +242,11 @@ class _Passing(FileResponse):
             await super().__call__(whole, receive, send)
         finally:
             self._folder.cleanup()
+
+
+def _coarse(where: str) -> str:
+    """Where a difference is, for a blinded reader."""
+    return where if re.fullmatch(r"event \d+|the log", where) else "the tables"
 
 
 async def _events(service: Service, trial: str) -> int:
