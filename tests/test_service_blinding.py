@@ -198,7 +198,7 @@ def test_nothing_that_a_blinded_key_sees_depends_on_whether_its_guess_was_right(
             if way == "page":
                 form = {**said, "outcome": str(OUTCOMES.index(outcome))}
                 missing = form.pop("missing", ())
-                form |= {name: "missing" for name in missing}
+                form |= dict.fromkeys(missing, "missing")
                 form |= {"implemented": "0"} if "implemented" in guess else {}
                 replies.append(spy.post("/app/trials/t/report", form))
             elif way == "batch":

@@ -205,6 +205,7 @@ def test_a_blinded_export_names_no_arm(trial: Trial) -> None:
         "window_closes_at",
         "source",
         "software",
+        "purpose",
     }
     shown = json.dumps(dataclasses.asdict(trial.progress()))
     for label in ("rest", "drug", "died", "lived"):

@@ -1,7 +1,6 @@
 """Fallbacks: proposals that a client drew from the agreed probabilities, as it could not reach the service."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Unpack
 
 from takeup.errors import InputError, StateError
@@ -10,6 +9,7 @@ from takeup.trial.commands import Decision, ForUnit
 from takeup.trial.design import MICROSECONDS
 from takeup.trial.draws import ClientDraws
 from takeup.trial.events import Decided, SetAside, Stamp, answered_numbers
+from takeup.trial.spec import duration
 
 SKEW = 300 * MICROSECONDS
 """How far a client's clock may be ahead."""
@@ -90,23 +90,21 @@ def check_limits(book: Book, by: str | None, at: int, drawn: int | None) -> None
     """
     limits, trial = book.design.spec.fallback_limits, book.trial
     within = limits.within * MICROSECONDS
-    taken = f"trial {trial} takes fallbacks for {_span(within)} after"
+    taken = f"trial {trial} takes fallbacks for {duration(limits.within)} after"
     if drawn is not None and drawn > at + SKEW:
-        raise InputError("drawn", f"{_span(drawn - at)} from now", "a time that has passed")
+        raise InputError("drawn", f"{(drawn - at) // MICROSECONDS} seconds from now", "a time that has passed")
     if drawn is not None and drawn < at - within:
-        raise StateError(f"it was drawn {_span(at - drawn)} ago; {taken} they were drawn")
+        raise StateError(f"it was drawn {(at - drawn) // MICROSECONDS} seconds ago; {taken} they were drawn")
     if book.state != "running":
         if drawn is not None and drawn > book.moved + SKEW:
             raise StateError(f"it was drawn after trial {trial} was {book.state}")
         if at > book.moved + within:
-            raise StateError(f"the trial was {book.state} {_span(at - book.moved)} ago; {taken} that")
+            raise StateError(
+                f"it comes {(at - book.moved) // MICROSECONDS} seconds after the trial was {book.state}; {taken} that"
+            )
     draws = book.draws.get(by or "", ClientDraws.none(0))
     if draws.today(at) >= limits.a_day:
         raise StateError(
             f"trial {trial} takes {limits.a_day} fallbacks a day from one key; this one has to wait, or whoever looks"
             " after the trial finds out why there are so many"
         )
-
-
-def _span(microseconds: int) -> str:
-    return str(timedelta(seconds=microseconds // MICROSECONDS))

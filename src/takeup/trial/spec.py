@@ -33,6 +33,12 @@ def seconds(value: object) -> object:
     return int(found[1]) * SECONDS[found[2]]
 
 
+def duration(length: int) -> str:
+    """Seconds as a text such as "90 days", in the largest unit that says it exactly."""
+    unit, size = next((u, s) for u, s in sorted(SECONDS.items(), key=lambda pair: -pair[1]) if length % s == 0)
+    return f"{length // size} {unit}{'' if length == size else 's'}"
+
+
 def seed(value: object) -> object:
     """A seed as 64 hexadecimal digits."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**SEED_BITS:
@@ -124,7 +130,7 @@ class TrialSpec(Table):
     decisions: Literal["one", "many"] = "one"
     fallback: dict[Label, Share] | None = None
     fallback_limits: FallbackLimitsTable = FallbackLimitsTable()
-    rehearsal: bool = False
+    rehearsal: Annotated[bool, Field(strict=True)] = False
     seed: Annotated[Seed | None, Field(repr=False)] = None
 
     @field_validator("seed")

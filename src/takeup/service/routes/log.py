@@ -1,6 +1,7 @@
 """The log: looked through, exported, audited."""
 
 import json
+import logging
 import re
 import tempfile
 from dataclasses import asdict
@@ -12,7 +13,7 @@ from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel, TypeAdapter
 from starlette.types import Receive, Scope, Send
 
-from takeup.errors import InputError, StoreError
+from takeup.errors import InputError, StoreError, TakeupError
 from takeup.live import Audit, Trial
 from takeup.live.export import Format
 from takeup.live.long_jobs import LongJob
@@ -25,6 +26,7 @@ from takeup.store.reading import Logged
 from takeup.trial.events import Kind
 from takeup.trial.reporting import MOST_NUMBER
 
+LOG = logging.getLogger("takeup.service")
 router = APIRouter(route_class=KeyRoute, tags=["log"])
 MEDIA: dict[Format, str] = {
     "csv": "text/csv; charset=utf-8",
@@ -82,6 +84,8 @@ class AuditShown(BaseModel):
         fallbacks: decisions that clients drew by themselves.
         anchors: how many signed anchors were compared; None where there are none.
         unanchored: how many events follow the last anchor; None where there are none.
+        fallbacks_by: how many of the fallbacks each of those who recorded them did.
+        seeded: whether somebody chose the seed, so that they could foresee every proposal.
     """
 
     trial: str
@@ -96,6 +100,8 @@ class AuditShown(BaseModel):
     fallbacks: int
     anchors: int | None
     unanchored: int | None
+    fallbacks_by: dict[str, int]
+    seeded: bool
 
     @classmethod
     def of(cls, audit: Audit, *, blinded: bool) -> "AuditShown":
@@ -220,8 +226,8 @@ async def audited(service: Service, trial: str) -> Audit:
     def here() -> Audit:
         try:
             anchors = long_job.signed()
-        except InputError as error:  # the anchors are the service's, not the caller's
-            raise StoreError(str(error)) from error
+        except InputError as error:
+            raise _failed(long_job, error) from error
         return Trial(service.store, trial).audit(anchors)
 
     if await _long(service, trial):
@@ -263,4 +269,13 @@ async def _send(service: Service, long_job: LongJob) -> dict[str, Any]:
     if service.long_job.locked():
         raise Refused("too-many", "another audit or export is running; try again later", headers={"Retry-After": "5"})
     async with service.long_job:
-        return await long_job.send()
+        try:
+            return await long_job.send()
+        except StoreError as error:
+            raise _failed(long_job, error) from error
+
+
+def _failed(long_job: LongJob, error: TakeupError) -> Refused:
+    """What is told of a job that failed: its error names the service's files."""
+    LOG.error("the %s of trial %s failed: %s", long_job.kind, long_job.trial, error)
+    return Refused("unavailable", f"the {long_job.kind} failed; the service's own log says why")
