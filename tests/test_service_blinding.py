@@ -8,10 +8,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 import asgi
 from asgi import SPEC, Api, Reply
 from page_visitor import Visitor
+from store_internals import engine
+from takeup.errors import StoreError
+from takeup.live.findings import findings_of
+from takeup.service.pages import trial as trial_page
+from takeup.service.pages.render import child
+from takeup.store import reading
 
 MANY = 60
 ACTIONS, OUTCOMES = ("tea", "coffee"), ("bad", "good")
@@ -24,6 +31,14 @@ READS = [
     "/trials/t/audit",
     "/trials",
 ]
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages wait for what they show, however busy the machine is; and charts, which take longest, are left out."""
+    monkeypatch.setattr(trial_page, "WAIT", 300.0)
+    monkeypatch.setattr(trial_page, "FRAGMENT_WAIT", 300.0)
+    monkeypatch.setattr(child, "page_charts", lambda _: [])
 
 
 @pytest.fixture
@@ -66,6 +81,12 @@ def filled(api: Api, key: str, many: int = MANY) -> list[tuple[str, str, str]]:
 
 def exported(api: Api, key: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(api.request("GET", "/trials/t/export", key=key).body.decode())))
+
+
+def full_page(api: Api) -> str:
+    """What a page tells those who see all."""
+    book = api.store.read(lambda connection: reading.snapshot(connection, "t"))
+    return child.dashboard(findings_of(book, 0), api.store.clock())
 
 
 def kinds(api: Api, key: str) -> list[str]:
@@ -177,6 +198,7 @@ GUESSES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("guess", GUESSES)
 @pytest.mark.parametrize("window", [None, "10 days"])
 @pytest.mark.parametrize("way", ["single", "batch", "a key of others", "page"])
@@ -218,6 +240,7 @@ def test_nothing_that_a_blinded_key_sees_depends_on_whether_its_guess_was_right(
     assert [text.replace("Outcome: bad", "Outcome: good") for _, text in wrong] == [text for _, text in right]
 
 
+@pytest.mark.usefixtures("patient")
 def test_those_who_see_all_are_told_of_contradictions(api: Api, key: str) -> None:
     """Whoever reports with them is refused in words; of the blinded, progress, log, page and export speak."""
     filled(api, key, 1)
@@ -231,7 +254,7 @@ def test_those_who_see_all_are_told_of_contradictions(api: Api, key: str) -> Non
     assert (event["kind"], event["event"]["outcome"], event["event"]["stands"]) == ("reported", said, {"outcome": had})
     assert exported(api, key)[0]["outcome"] == had
     boss = Visitor(api, "read-unblinded")
-    assert b"1 report contradicted" in boss.get("/app/trials/t/dashboard").body
+    assert "1 report contradicted" in full_page(api)
     assert b"Disputed." in boss.get("/app/trials/t/log").body
     corrected = report(api, api.key("report"), unit="u0", outcome=said, reason="typing error")
     assert corrected.json["corrected"] == []
@@ -262,3 +285,93 @@ def test_a_key_that_is_valid_nowhere_learns_of_no_trial(api: Api, key: str) -> N
         assert b" t" not in reply.body.partition(b"there is no trial")[2].partition(b"<")[0].replace(b" this", b"")
     assert api.request("GET", "/trials", key=nowhere).json == {"trials": []}
     assert json.loads(api.request("GET", "/trials/t", key=nowhere).body)["status"] == 403
+
+
+def test_an_audit_names_the_cell_to_those_who_may_see_it_alone(api: Api, key: str) -> None:
+    """The name of a cell is a context, a proposal, an action and an outcome."""
+    filled(api, key, 1)
+    with engine(api.store).begin() as connection:
+        connection.execute(text("UPDATE evidence SET decisions = 7 WHERE decisions = 1"))
+    spy, boss = Visitor(api, "read-blinded"), Visitor(api, "read-unblinded")
+    token = api.key("read-blinded")
+    assert api.request("GET", "/trials/t/audit", key=token).json["where"] == "the tables"
+    assert api.request("GET", "/trials/t/audit", key=key).json["where"].startswith("evidence (")
+    spy.post("/app/trials/t/audit", {})
+    assert b"part at the tables." in spy.get("/app/trials/t").body
+    assert b"part at evidence (" in boss.get("/app/trials/t").body
+
+
+def test_an_error_of_the_database_names_no_file(
+    api: Api, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = "/srv/secret/trials.db did not take it: disk I/O error"
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise StoreError(words)
+
+    boss = Visitor(api, "read-unblinded", "decide")
+    monkeypatch.setattr(api.store, "submit_to", fail)
+    replies = [decide(api, key, "u"), boss.post("/app/trials/t/decide", {"unit": "u", "context": "evening"})]
+    monkeypatch.setattr(api.store, "read", fail)
+    replies += [api.request("GET", "/trials/t/progress", key=key), api.request("GET", "/ready")]
+    for reply in replies:
+        assert reply.status == 503
+        assert b"ask again" in reply.body
+        assert b"secret" not in reply.body
+        assert reply.headers["retry-after"] == "1"
+    assert caplog.text.count(words) == len(replies)
+
+
+def test_a_seed_that_somebody_chose_is_refused_or_told_of(api: Api, key: str) -> None:
+    """Thirty of thirty proposals were foreseen by whoever chose the seed, and nothing said so."""
+    seeded = {**SPEC, "name": "foretold", "seed": 1}
+    boss = Visitor(api, "design", "read-unblinded")
+    for reply in (
+        api.request("POST", "/trials", seeded, key),
+        api.request("PUT", "/trials/t/spec", seeded, key),
+        boss.post("/app/new", {"by": "paste", "text": json.dumps(seeded), "do": "save"}),
+    ):
+        assert reply.status == 422
+        assert b"rehearsal = true" in reply.body
+    made = api.request("POST", "/trials", {**seeded, "rehearsal": True}, key).json
+    assert (made["rehearsal"], made["seeded"]) == (True, True)
+    listed = {each["trial"]: each["rehearsal"] for each in api.request("GET", "/trials", key=key).json["trials"]}
+    assert listed == {"t": False, "foretold": True}
+    assert api.request("GET", "/trials/foretold/audit", key=key).json["seeded"] is True
+    boss.post("/app/trials/foretold/audit", {})
+    page = boss.get("/app/trials/foretold").body
+    for words in (
+        b"Rehearsal: not a real trial.",
+        b"Its seed was given: whoever knows it",
+        b"Its seed was given, so that",
+    ):
+        assert words in page
+    assert b"with a seed that was given" in boss.get("/app/trials/foretold/log").body
+    assert boss.get("/app").body.count(b"Rehearsal: not a real trial.") == 1
+    assert b"Rehearsal" not in boss.get("/app/trials/t").body
+
+
+@pytest.mark.usefixtures("patient")
+def test_fallbacks_are_limited_and_shown(api: Api) -> None:
+    """A key that may decide chose as many arms as it liked, also after the end, and nothing showed it."""
+    key = begun(api, {**SPEC, "fallback_limits": {"a_day": 15}})
+    clinic = api.key("decide")
+
+    def draw(unit: str, token: str = clinic, **said: Any) -> Reply:
+        body = {"unit": unit, "context": "evening", "proposal": "tea", **said}
+        return api.request("POST", "/trials/t/fallbacks", body, token)
+
+    taken = [draw(f"u{i}").status for i in range(100)]
+    assert (taken.count(200), taken.count(409)) == (15, 85)
+    blind, shown = Visitor(api, "read-blinded"), full_page(api)
+    assert "Fallbacks did not come as often as agreed" in shown
+    for page in (shown, blind.get("/app/trials/t/dashboard").body.decode()):
+        assert re.search(r"Fallbacks were recorded by decide \(\w+\) \(15\)", page)
+    assert b"at most 15 a day from one key" in blind.get("/app/trials/t").body
+    audit = api.request("GET", "/trials/t/audit", key=key).json
+    assert (audit["fallbacks"], list(audit["fallbacks_by"].values())) == (15, [15])
+    api.request("PUT", "/trials/t/state", {"state": "stopped"}, key)
+    late = draw("after the end", api.key("decide"), drawn=api.store.clock() + 200_000_000)
+    assert late.status == 200  # a clock may be a little ahead
+    refused = draw("later still", api.key("decide"), drawn=api.store.clock() + 10**12)
+    assert (refused.status, refused.json["argument"]) == (422, "drawn")
