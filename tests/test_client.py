@@ -83,7 +83,7 @@ def stored(server: Served, name: str) -> Trial:
 
 def test_a_trial_at_a_distance(client: Client, server: Served, tmp_path: Path) -> None:
     name = client.create(SPEC, trial="distant")
-    assert {"trial": "distant", "name": "Far away", "state": "draft"} in client.trials()
+    assert {"trial": "distant", "name": "Far away", "state": "draft", "rehearsal": False} in client.trials()
     trial = RemoteTrial(client, name, deadline=30)
     trial.amend({**SPEC, "burn_in": 1})
     assert trial.show()["spec"]["burn_in"] == 1

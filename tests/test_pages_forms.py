@@ -304,16 +304,20 @@ def test_reports_missing_ones_and_corrections(api: asgi.Api) -> None:
     assert blind.post(path, first).status == 200  # loaded again
     assert trial.progress().sequence == events
     contrary = {"unit": "a", "outcome": "0"}
-    reply = blind.post(path, contrary)
-    assert reply.status == 409
-    page = harmless(reply)
-    assert "reason-wrong" in page.ids
-    assert "good" not in page.text.partition("contradicts")[2].partition("send it again")[0]
+    reply = harmless(blind.post(path, contrary))
+    assert "Recorded for decision 1" in reply.text
+    assert "that one stands, and those who may see both are told" in reply.text
+    assert (trial.progress().disputes, trial.progress().corrections) == (1, 0)
     seeing = Visitor(api, "report", "read-unblinded")
-    assert "'good'" in harmless(seeing.post(path, contrary)).text
+    refused = seeing.post(path, contrary)
+    assert refused.status == 409
+    assert "reason-wrong" in harmless(refused).ids
+    assert "'good'" in harmless(refused).text
     corrected = harmless(blind.post(path, {**contrary, "reason": "typing error"}))
-    assert "corrected" in corrected.text
+    assert "If there was one, yours replaces it" in corrected.text
+    assert "was corrected" not in corrected.text
     assert trial.progress().corrections == 1
+    assert "was corrected" in harmless(seeing.post(path, {**contrary, "outcome": "1", "reason": "no"})).text
     assert "will never be known" in harmless(blind.post(path, {"unit": "b", "outcome": "missing"})).text
     assert trial.progress().outcomes_missing == 1
     for form, status, place in (

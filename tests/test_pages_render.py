@@ -179,6 +179,7 @@ def test_there_is_a_limit_to_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_stream_ends_with_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the reader may still listen, and then no more."""
     monkeypatch.setattr(live_updates, "HEARTBEAT", 0.01)
+    monkeypatch.setattr(live_updates, "CHECK", 0.02)
     answers = [True, True, False]
 
     async def welcome() -> bool:
@@ -188,6 +189,23 @@ def test_a_stream_ends_with_its_session(monkeypatch: pytest.MonkeyPatch) -> None
         return [part async for part in live_updates.news(live_updates.Listener("blinded", 0), welcome)]
 
     assert asyncio.run(story()) == [live_updates.RETRY, b": still here\n\n", b": still here\n\n"]
+
+
+def test_a_stream_ends_before_it_says_anything_to_a_key_that_was_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether there is news or none; it used to last until the next sign of life, 15 seconds and more."""
+    monkeypatch.setattr(live_updates, "CHECK", 0.01, raising=False)
+
+    async def welcome() -> bool:
+        return False
+
+    async def story(*news: Rendered) -> list[bytes]:
+        listener = live_updates.Listener("blinded", 0)
+        for each in news:
+            listener.tell(each)
+        return [part async for part in live_updates.news(listener, welcome)]
+
+    for news in ((), (Rendered(sequence=1, at=1),)):
+        assert asyncio.run(asyncio.wait_for(story(*news), 10)) == [live_updates.RETRY]
 
 
 @pytest.mark.usefixtures("plain")

@@ -34,6 +34,7 @@ FILES = {
 WORLD = Environment.from_world(World.bernoulli([[0.9, 0.1], [0.2, 0.8]], [0.2, 0.8]))
 SPEC = """
 name = "a policy of our own"
+rehearsal = true
 seed = 1
 compliance = "always"
 

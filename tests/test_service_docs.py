@@ -8,9 +8,11 @@ import pytest
 import typer
 from typer.core import TyperArgument, TyperGroup
 
+import asgi
 from takeup.cli import app
 from takeup.service.auth import SCOPES
 from takeup.service.keys import SCOPES as ALL
+from takeup.service.models import MOST_KEY
 from takeup.service.routes import routes
 
 PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
@@ -31,6 +33,20 @@ def test_every_route_has_its_line() -> None:
         scopes = tuple((route.openapi_extra or {})[SCOPES])
         found["".join(route.methods or ()), route.path] = {(): "none", tuple(ALL): "any"}.get(scopes, ", ".join(scopes))
     assert described == found
+
+
+def test_one_number_says_how_long_an_idempotency_key_may_be() -> None:
+    (said,) = re.findall(r"`Idempotency-Key` with .*: any text of up to (\d+) characters", PAGE)
+    with asgi.api() as running:
+        described = running.request("GET", "/openapi.json").json
+    found = {
+        part["schema"]["maxLength"] if "maxLength" in part["schema"] else part["schema"]["anyOf"][0]["maxLength"]
+        for operation in described["paths"].values()
+        for method in operation.values()
+        for part in method.get("parameters", ())
+        if part["name"] == "idempotency-key"
+    }
+    assert (found, int(said)) == ({MOST_KEY}, MOST_KEY)
 
 
 def test_every_scope_has_its_line() -> None:

@@ -18,14 +18,14 @@ from takeup.store import reading
 
 KEY = "decide", "report", "design", "admin", "read-unblinded"
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
-    ("POST", "/trials"): {**SPEC, "name": "another", "description": "x", "seed": 5},
+    ("POST", "/trials"): {**SPEC, "name": "another", "description": "x", "rehearsal": True, "seed": 5},
     ("PUT", "/trials/draft/spec"): {**SPEC, "limits": {"floor": 0.1}, "fallback": {"tea": 0.5, "coffee": 0.5}},
     ("PUT", "/trials/t/state"): {"state": "paused", "reason": "x"},
     ("POST", "/trials/t/decisions"): {"unit": "new", "context": "morning"},
     ("POST", "/trials/t/decisions/batch"): {"units": [{"unit": "new", "context": "morning"}]},
     ("POST", "/trials/t/fallbacks"): {"unit": "new", "context": "morning", "proposal": "tea"},
     ("POST", "/trials/t/reports"): {"unit": "a", "implemented": "tea", "outcome": "good", "reason": "x"},
-    ("POST", "/keys"): {"name": "new", "scopes": ["decide"], "trials": ["t"]},
+    ("POST", "/keys"): {"name": "new", "scopes": ["decide"], "trials": ["t"], "site": "north"},
 }
 """A body for each operation that takes one; as it stands it would be taken."""
 
@@ -92,7 +92,9 @@ def hostile(body: dict[str, Any]) -> Iterator[bytes]:
         inside[place[-1]] = mark
         whole = json.dumps(broken, ensure_ascii=False)
         for value in (*NUMBERS, *TEXTS, "[" * 40 + "]" * 40, '{"a": {"b": []}}', "[[[]]]", "true"):
-            yield whole.replace(f'"{mark}"', value).encode()
+            raw = whole.replace(f'"{mark}"', value)
+            if raw != json.dumps(body, ensure_ascii=False):
+                yield raw.encode()
         inside.pop(place[-1])
         if isinstance(inside, dict):
             name, value = json.dumps(place[-1]), "1"

@@ -107,9 +107,11 @@ def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
 def test_logs_name_requests_and_tell_no_secret(server: Served) -> None:
     seed = "5eed" * 16
     key, admin = server.key("decide", "design", "read-unblinded"), server.admin
-    server.request("POST", "/trials?trial=t", {**SPEC, "seed": seed}, key, X_Request_ID="log-1")
-    server.request("POST", "/trials?trial=t", {**SPEC, "seed": seed}, key, X_Request_ID="log-2")
-    server.request("POST", "/trials?trial=u", {**SPEC, "seed": seed + "0"}, key, X_Request_ID="log-3")
+    server.request("POST", "/trials?trial=t", {**SPEC, "rehearsal": True, "seed": seed}, key, X_Request_ID="log-1")
+    server.request("POST", "/trials?trial=t", {**SPEC, "rehearsal": True, "seed": seed}, key, X_Request_ID="log-2")
+    server.request(
+        "POST", "/trials?trial=u", {**SPEC, "rehearsal": True, "seed": seed + "0"}, key, X_Request_ID="log-3"
+    )
     server.request("PUT", "/trials/t/state", {"state": "running"}, key)
     server.request("POST", "/trials/t/decisions", {"unit": "Jane Doe", "context": 0}, key, X_Request_ID="mine")
     server.request("GET", "/trials?secret=hunter2", key=key[:-1], X_Request_ID="log-4")

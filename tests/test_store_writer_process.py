@@ -31,6 +31,7 @@ SPEC: dict[str, Any] = {
     "name": "Process",
     "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
     "policy": {"kind": "TSObs"},
+    "rehearsal": True,
     "seed": 11,
 }
 

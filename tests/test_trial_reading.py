@@ -28,6 +28,7 @@ SPEC: dict[str, Any] = {
     "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"], "outcomes": ["died", "lived"]},
     "policy": {"kind": "TSObs"},
     "draws": 100,
+    "rehearsal": True,
     "seed": SEED,
 }
 
@@ -204,6 +205,7 @@ def test_a_blinded_export_names_no_arm(trial: Trial) -> None:
         "window_closes_at",
         "source",
         "software",
+        "purpose",
     }
     shown = json.dumps(dataclasses.asdict(trial.progress()))
     for label in ("rest", "drug", "died", "lived"):

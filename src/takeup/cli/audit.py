@@ -66,7 +66,10 @@ def _said(found: "Audit") -> str:
     parts = [f"{found.events} events", f"{found.decisions} decisions", f"{found.rederived} derived again"]
     parts += [f"{n} made otherwise by {name}" for name, n in found.other_software.items()]
     if found.fallbacks:
-        parts.append(f"{found.fallbacks} drawn by clients")
+        who = ", ".join(f"{by or 'somebody without a name'}: {n}" for by, n in found.fallbacks_by.items())
+        parts.append(f"{found.fallbacks} drawn by clients ({who})")
+    if found.seeded:
+        parts.append("a seed that was given, so that every proposal could be foreseen: a rehearsal")
     seen = "no anchors given, so a log that was cut off would not be noticed"
     parts.append(
         seen if found.anchors is None else f"{found.anchors} anchors, {found.unanchored} events after the last"

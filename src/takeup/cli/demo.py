@@ -111,7 +111,10 @@ def _live(database: Path, seed: int) -> str:
 
     compliance = np.array([[[0.9, 0.1], [0.4, 0.6]]] * 2)
     outcome = np.array([[[0.3, 0.7], [0.2, 0.8]], [[0.55, 0.45], [0.4, 0.6]]])
-    with Trial.create(database, {**SPEC, "seed": seed}) as trial, watched("treating", PATIENTS) as (progress, _):
+    with (
+        Trial.create(database, {**SPEC, "rehearsal": True, "seed": seed}) as trial,
+        watched("treating", PATIENTS) as (progress, _),
+    ):
         space = trial.design.space
         world = World(compliance, outcome, space.reward)
         environment = Environment.from_world(world, context=[0.6, 0.4], space=space)

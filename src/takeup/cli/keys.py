@@ -18,6 +18,9 @@ def create(
         typer.Option(help="What it may do: decide, report, read-blinded, read-unblinded, design, admin; repeatable."),
     ],
     trial: Annotated[list[str] | None, typer.Option(help="Where; in all trials where left out; repeatable.")] = None,
+    site: Annotated[
+        str | None, typer.Option(help="Where its holder works: keys of one site are told of each other's decisions.")
+    ] = None,
     database: Database = DATABASE,
 ) -> None:
     """Make a key and print it, once."""
@@ -29,7 +32,7 @@ def create(
     for each in sorted(set(trial or ()) - set(there)):
         typer.echo(f"note: there is no trial {each} yet; there is {', '.join(there) or 'none at all'}", err=True)
     with Store(database) as store:
-        key, token = new(name, scope, trial or None, at=store.clock(), by="command line")
+        key, token = new(name, scope, trial or None, site=site, at=store.clock(), by="command line")
         add(store, key)
     typer.echo(token)
 
@@ -47,11 +50,12 @@ def list_keys(
     with looking(database) as connection:
         found = list(load(connection).values())
     if as_json:
-        names = ("id", "name", "scopes", "trials", "created_at", "created_by", "revoked_at", "revoked_by")
+        names = ("id", "name", "scopes", "trials", "site", "created_at", "created_by", "revoked_at", "revoked_by")
         typer.echo(json.dumps({"keys": [{name: getattr(key, name) for name in names} for key in found]}))
         return
     for key in found:
         where = "all trials" if key.trials is None else ", ".join(key.trials)
+        where += "" if key.site is None else f", of site {key.site}"
         state = "" if key.revoked_at is None else f"; revoked {moment(key.revoked_at)}"
         typer.echo(f"{key.id}  {key.name}: {', '.join(key.scopes)} in {where}{state}")
 

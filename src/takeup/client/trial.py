@@ -254,7 +254,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
     def _record(self, drawn: Drawn, seconds: float) -> Decision:
         """Tell the service what was drawn; the decision that stands."""
         ask = Ask(unit=drawn.unit, context=drawn.context, occasion=drawn.occasion)
-        body = {**_asked(ask), "proposal": drawn.proposal}
+        body = {**_asked(ask), "proposal": drawn.proposal, "drawn": drawn.at}
         said = self._client.call("POST", f"{self._path}/fallbacks", body, key=drawn.key, timeout=seconds)
         decision = Decision(**said)
         if self._spool is not None:

@@ -61,6 +61,8 @@ class Audit:
         anchors: how many signed anchors were compared; None where none were given, so that a log whose end was cut
             off would not be noticed.
         unanchored: how many events follow the last anchor; None where none were given.
+        fallbacks_by: how many of the fallbacks each of those who recorded them did.
+        seeded: whether somebody chose the seed, so that they could foresee every proposal.
     """
 
     trial: str
@@ -72,6 +74,8 @@ class Audit:
     fallbacks: int
     anchors: int | None
     unanchored: int | None
+    fallbacks_by: dict[str, int] = field(default_factory=dict)
+    seeded: bool = False
 
     @property
     def passed(self) -> bool:
@@ -127,6 +131,8 @@ def audit(
         replay.fallbacks,
         None if own is None else len(own),
         None if own is None else max(0, replay.events - max((anchor.sequence for anchor in own), default=0)),
+        {} if replay.book is None else {by: sum(each.proposals) for by, each in replay.book.draws.items()},
+        replay.seeded,
     )
 
 
@@ -177,6 +183,7 @@ class _Replay:
     events: int = 0
     rederived: int = 0
     fallbacks: int = 0
+    seeded: bool = False
     other: Counter[str] = field(default_factory=Counter)
 
     def differences(self) -> Generator[Difference, None, None]:
@@ -250,12 +257,13 @@ class _Replay:
     def _fold(self, event: Event, secret: Secret, *, same: bool) -> None:
         if self.book is None:
             assert isinstance(event, Created)  # `expected` refuses any other beginning
-            self.book = Book.begin(event, secret)
+            self.book, self.seeded = Book.begin(event, secret), event.seeded
         else:
             self.book.append(event)
         self.cells |= self.book.changes.cells
         self.book.changes = Changes()
         self.book.answers.clear()
+        self.book.makers.clear()
         self.events += 1
         if isinstance(event, Decided):
             if event.software is None:

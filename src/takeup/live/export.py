@@ -36,10 +36,12 @@ COLUMNS = {
     "probability": float,
     "probabilities": list,
     "evidence_version": int,
+    "disputes": int,
     "source": str,
     "software": str,
+    "purpose": str,
 }
-UNBLINDING = {"ARM", "ACTARM", "outcome", "reward", "probability", "probabilities", "evidence_version"}
+UNBLINDING = {"ARM", "ACTARM", "outcome", "reward", "probability", "probabilities", "evidence_version", "disputes"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'")
 """What a spreadsheet may take for the beginning of a formula, in full width too; and what takes that away from it."""
@@ -71,9 +73,20 @@ def write(
 
 def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, Any]]:
     """A row a decision, in their order."""
-    design = Design.of_text(reading.head(connection, trial).spec)
+    head = reading.head(connection, trial)
+    design = Design.of_text(head.spec)
+    disputes = reading.disputes(connection, trial) if head.disputes else {}
+    purpose = purpose_of(design, seeded=reading.seeded(connection, trial))
     for record, body in reading.records(connection, trial):
-        yield _row(trial, design, record, body, at)
+        row = _row(trial, design, record, body, at)
+        yield row | {"disputes": disputes.get(record.number, 0), "purpose": purpose}
+
+
+def purpose_of(design: Design, *, seeded: bool) -> str:
+    """Whether it is a real trial."""
+    if not design.spec.rehearsal:
+        return "trial"
+    return "rehearsal with a given seed" if seeded else "rehearsal"
 
 
 def columns_of(*, blinded: bool) -> list[str]:

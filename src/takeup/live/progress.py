@@ -1,9 +1,11 @@
 """How a trial is getting on, without a word about any arm: what a blinded reader may see."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from takeup.space import UNSEEN
 from takeup.trial.book import Book
+
+WITHHELD = "withheld"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +18,8 @@ class Progress:
         state: draft, running, paused or stopped.
         at: when its last event happened, in microseconds since 1970, UTC.
         sequence: how many events its log has.
-        hash: the last one's.
-        version: the sequence number of the last event that moved the evidence.
+        hash: the last one's; withheld from blinded readers.
+        version: the sequence number of the last event that moved the evidence; withheld from blinded readers.
         decisions: how many there are.
         contexts: how many in each context.
         compliance_seen: decisions whose implemented action is known.
@@ -28,8 +30,11 @@ class Progress:
         outcomes_missing: declared missing.
         outcomes_pending: none of these.
         outcomes_late: those of the pending ones whose window has closed.
-        corrections: reports that corrected an earlier one.
+        corrections: reports that corrected an earlier one; withheld from blinded readers.
+        disputes: reports that contradicted an earlier one without a reason, and changed nothing; likewise.
         fallbacks: decisions that clients drew when they could not reach the service.
+        fallbacks_by: how many each of them recorded.
+        rehearsal: whether it is no real trial.
     """
 
     trial: str
@@ -38,7 +43,7 @@ class Progress:
     at: int
     sequence: int
     hash: str
-    version: int
+    version: int | None
     decisions: int
     contexts: dict[str, int]
     compliance_seen: int
@@ -49,8 +54,16 @@ class Progress:
     outcomes_missing: int
     outcomes_pending: int
     outcomes_late: int
-    corrections: int
+    corrections: int | None
+    disputes: int | None
     fallbacks: int
+    fallbacks_by: dict[str, int]
+    rehearsal: bool
+
+    @property
+    def blinded(self) -> "Progress":
+        """The same for blinded readers: without what would tell them whether a report agreed with an earlier one."""
+        return replace(self, hash=WITHHELD, version=None, corrections=None, disputes=None)
 
 
 def progress_of(book: Book, late: int) -> Progress:
@@ -77,5 +90,8 @@ def progress_of(book: Book, late: int) -> Progress:
         outcomes_pending=uncounted - tally.waiting - tally.missing_outcome,
         outcomes_late=late,
         corrections=tally.corrections,
+        disputes=tally.disputes,
         fallbacks=tally.fallbacks,
+        fallbacks_by={by: sum(each.proposals) for by, each in book.draws.items()},
+        rehearsal=spec.rehearsal,
     )

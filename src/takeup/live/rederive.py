@@ -5,9 +5,10 @@ from dataclasses import replace
 from takeup.errors import TakeupError
 from takeup.trial import events
 from takeup.trial.book import Book
-from takeup.trial.commands import closed_events, decided_event, fallback_event
+from takeup.trial.commands import closed_events, decided_event
 from takeup.trial.design import Design, canonical
 from takeup.trial.events import Event, stamp_of
+from takeup.trial.fallbacks import fallback_event
 from takeup.trial.reporting import reported_event
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
@@ -45,7 +46,10 @@ def _first(trial: str, event: Event, secret: Secret) -> Event:
     if not isinstance(event, events.Created):
         raise UnexpectedError("the trial's creation")
     design = Design.of_text(canonical(event.spec))
-    return replace(created_event(trial, design, secret, event.at, event.by), software=event.software)
+    if event.seeded and not design.spec.rehearsal:
+        raise UnexpectedError("a seed that nobody chose, as the trial is no rehearsal")
+    again = created_event(trial, design, secret, event.at, event.by)
+    return replace(again, software=event.software, seeded=event.seeded)
 
 
 def _following(book: Book, event: Event) -> Event:
@@ -60,16 +64,17 @@ def _following(book: Book, event: Event) -> Event:
                 outcome=event.outcome,
                 missing=event.missing,
                 reason=event.reason,
+                disputing=event.stands is not None,
                 **stamp_of(event),
             )
         case events.SetAside():
             standing = book.records[event.decision]
             proposal = book.design.index("proposal", event.proposal)
             place = standing.unit, standing.occasion
-            return fallback_event(book, place, standing.context, proposal, **stamp_of(event))
-        case events.Answered():
-            if event.key is None or not all(number in book.records for number in event.decisions):
-                raise UnexpectedError("an answer to a key, of decisions that have been made")
+            return fallback_event(book, place, standing.context, proposal, None, **stamp_of(event))
+        case events.Answered() | events.Refused():
+            if not event.decisions or not all(number in book.records for number in event.decisions):
+                raise UnexpectedError("decisions that have been made")
             return event
         case events.Moved():
             return moved_event(book, event.state, event.reason, event.at, event.by)
@@ -85,7 +90,7 @@ def _decided(book: Book, event: events.Decided) -> Event:
         raise UnexpectedError(f"one decision for unit {event.unit!r}: it has {book.units[place]}")
     context, proposal = space.contexts.index(event.context), space.proposals.index(event.proposal)
     if event.software is None:
-        return fallback_event(book, place, context, proposal, **stamp_of(event))
+        return fallback_event(book, place, context, proposal, event.drawn, **stamp_of(event))
     again = decided_event(book, book.decisions + 1, place, context, **stamp_of(event))
     return again if again.software == event.software else replace(again, software=event.software)
 

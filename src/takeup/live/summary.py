@@ -10,7 +10,7 @@ from takeup.checks import FloatArray, IntArray
 from takeup.evidence import Evidence
 from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
 from takeup.live.progress import Progress, progress_of
-from takeup.live.time_series import SampleRatio, sample_ratio_of
+from takeup.live.time_series import SampleRatio, fallback_ratio_of, sample_ratio_of
 from takeup.policies.base import LivePolicy
 from takeup.policies.beliefs import Exact
 from takeup.policies.latent import Chains
@@ -113,6 +113,7 @@ class TrialSummary:
         exclusion: whether proposals act through actions alone. `takeup.check_exclusion`.
         model_doubt: why the policy's own model is not to be relied on; None where nothing speaks against it.
         sample_ratio: whether proposals came as their logged probabilities say.
+        fallback_ratio: the same of what clients drew by themselves; None where they drew nothing.
         advice: what the stopping rule says.
     """
 
@@ -124,6 +125,7 @@ class TrialSummary:
     exclusion: ModelCheck | Withheld
     model_doubt: str | None
     sample_ratio: SampleRatio
+    fallback_ratio: SampleRatio | None
     advice: StoppingAdvice
 
 
@@ -144,6 +146,7 @@ def summary_of(book: Book, late: int) -> TrialSummary:
         exclusion=exclusion_of(design, evidence),
         model_doubt=doubt,
         sample_ratio=sample_ratio,
+        fallback_ratio=fallback_ratio_of(book),
         advice=_advice(book, contexts, doubt, sample_ratio),
     )
 

@@ -1,6 +1,7 @@
 """A trial over time, and whether its proposals came in the proportions that its log promises."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from takeup.trial.book import Book
@@ -88,10 +89,22 @@ def sample_ratio_of(book: Book) -> SampleRatio:
     total = Row.empty(len(proposals))
     for row in book.rollup.rows.values():
         total.merge(row)
-    scores = [
-        (n - p) / math.sqrt(v) if v > 1e-9 else None
-        for n, p, v in zip(total.proposed, total.probability, total.variance, strict=True)
-    ]
+    return _ratio(proposals, total.proposed, total.probability, total.variance)
+
+
+def fallback_ratio_of(book: Book) -> SampleRatio | None:
+    """The same of what clients drew by themselves, against the agreed probabilities; None where they drew nothing."""
+    if not book.draws:
+        return None
+    drawn = [sum(some) for some in zip(*(each.proposals for each in book.draws.values()), strict=True)]
+    share, many = book.design.fallback, sum(drawn)
+    return _ratio(book.design.space.proposals, drawn, [many * p for p in share], [many * p * (1 - p) for p in share])
+
+
+def _ratio(
+    proposals: Sequence[str], made: Sequence[int], probability: Sequence[float], variance: Sequence[float]
+) -> SampleRatio:
+    scores = [(n - p) / math.sqrt(v) if v > 1e-9 else None for n, p, v in zip(made, probability, variance, strict=True)]
     found = [abs(score) for score in scores if score is not None]
     apart = 1 if len(found) == 2 else len(found)
     p_value = min(1.0, apart * math.erfc(max(found) / math.sqrt(2))) if found else 1.0

@@ -23,8 +23,9 @@ from takeup.specfile import SpecError
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
 from takeup.trial import spec as specs
-from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, Fallback, asks
+from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, asks
 from takeup.trial.design import Design
+from takeup.trial.fallbacks import Fallback
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec
@@ -162,12 +163,19 @@ class Trial:
         context: str | int | None = None,
         *,
         occasion: str | None = None,
+        drawn: int | None = None,
         key: str | None = None,
         by: str | None = None,
     ) -> Decision:
-        """Record a proposal that a client drew from the spec's fallback probabilities; a standing decision wins."""
+        """Record a proposal that a client drew from the spec's fallback probabilities; a standing decision wins.
+
+        Takes what `decide` takes, what was drawn, and when, in microseconds since 1970, UTC.
+
+        Raises:
+            StateError: it comes later, or there are more of them, than the spec's `fallback_limits` allow.
+        """
         ask = Ask(unit=unit, context=context, occasion=occasion)
-        return self.submit(Fallback(ask=ask, proposal=proposal, key=key, by=by)).result()
+        return self.submit(Fallback(ask=ask, proposal=proposal, drawn=drawn, key=key, by=by)).result()
 
     def report(
         self,

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from sqlalchemy import Connection, Row, insert, select, update
 
@@ -27,6 +27,14 @@ _ID = slice(len(PREFIX), len(PREFIX) + 12)
 _TRIAL = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
+class Asking(TypedDict):
+    """Who asks, as a command is told."""
+
+    by: str
+    site: str | None
+    blinded: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
     """Who may do what, and in which trials.
@@ -36,6 +44,7 @@ class ApiKey:
         name: whose it is.
         scopes: what it may do.
         trials: where; None is everywhere.
+        site: where its holder works: keys of one site are told of each other's decisions.
         created_at: when it was made, in microseconds since 1970, UTC.
         created_by: by whom.
         revoked_at: when it ceased to work.
@@ -48,6 +57,7 @@ class ApiKey:
     name: str
     scopes: tuple[Scope, ...]
     trials: tuple[str, ...] | None
+    site: str | None = None
     created_at: int
     created_by: str | None = None
     revoked_at: int | None = None
@@ -58,6 +68,11 @@ class ApiKey:
     def shown(self) -> str:
         """What the log of a trial calls its holder."""
         return f"{self.name} ({self.id})"
+
+    @property
+    def asking(self) -> Asking:
+        """What a command is told about its holder."""
+        return {"by": self.shown, "site": self.site, "blinded": "read-unblinded" not in self.scopes}
 
     def covers(self, trial: str) -> bool:
         """Whether it is valid in a trial."""
@@ -77,11 +92,14 @@ def new(
     scopes: Sequence[str],
     trials: Sequence[str] | None = None,
     *,
+    site: str | None = None,
     at: int,
     by: str | None = None,
 ) -> tuple[ApiKey, str]:
     """A new key, and its text: 256 random bits that nobody will see again."""
     text("name", name, MOST_NAME)
+    if site is not None:
+        text("site", site, MOST_NAME)
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown or not scopes:
         raise InputError("scopes", repr(unknown[0]) if unknown else "none", f"some of {', '.join(SCOPES)}")
@@ -97,6 +115,7 @@ def new(
         name=name,
         scopes=tuple(scope for scope in SCOPES if scope in scopes),
         trials=None if trials is None else tuple(sorted(set(trials))),
+        site=site,
         created_at=at,
         created_by=by,
         hash=digest(token),
@@ -177,6 +196,7 @@ def _row(key: ApiKey) -> dict[str, Any]:
         "hash": key.hash,
         "scopes": json.dumps(key.scopes),
         "trials": None if key.trials is None else json.dumps(key.trials),
+        "site": key.site,
         "created_at": key.created_at,
         "created_by": key.created_by,
         "revoked_at": key.revoked_at,

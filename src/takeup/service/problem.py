@@ -1,5 +1,6 @@
 """Errors of one shape: `application/problem+json`, as RFC 9457 has it."""
 
+import logging
 from collections.abc import Mapping
 from reprlib import Repr
 from typing import Any
@@ -14,6 +15,8 @@ from takeup import errors
 from takeup.errors import NOTHING, InputError, TakeupError
 from takeup.specfile import allowed
 
+LOG = logging.getLogger("takeup.service")
+UNAVAILABLE = "the database cannot be used now, or did not take it; ask again under the same idempotency key"
 MEDIA = "application/problem+json"
 MOST_VALUE, MOST_DETAIL = 200, 1_000
 
@@ -48,7 +51,7 @@ _ERRORS: tuple[tuple[type[TakeupError], str], ...] = (
     (errors.ConflictError, "conflict"),
     (errors.StateError, "state"),
     (errors.NotFoundError, "not-found"),
-    (errors.StoreError, "unavailable"),
+    (errors.AccessError, "forbidden"),
     (TakeupError, "input"),
 )
 
@@ -117,9 +120,12 @@ def refused(error: Exception) -> Refused:
         case InputError():
             value = None if error.value is None else str(error.value)
             return Refused("input", str(error), argument=error.argument, value=value, allowed=error.allowed)
+        case errors.StoreError():
+            LOG.error("the database cannot be used: %s", error)  # it names files and hosts
+            return Refused("unavailable", UNAVAILABLE, headers={"Retry-After": "1"})
         case TakeupError():
             kind = next(kind for type_, kind in _ERRORS if isinstance(error, type_))
-            return Refused(kind, str(error), headers={"Retry-After": "1"} if kind == "unavailable" else None)
+            return Refused(kind, str(error))
     return Refused("internal", "the service failed; its log says more under the request's id")
 
 

@@ -17,8 +17,9 @@ from takeup.space import UNSEEN
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Cell, Entry, Record, StatusCounts, blank
 from takeup.trial.commands import Needs
-from takeup.trial.design import Design
-from takeup.trial.events import Event, KeyedEvent, answered_numbers, event_of
+from takeup.trial.design import Design, canonical
+from takeup.trial.draws import ClientDraws
+from takeup.trial.events import Decided, Event, KeyedEvent, answered_numbers, event_of
 from takeup.trial.rollup import Row as RollupRow
 from takeup.trial.rollup import first_of
 from takeup.trial.secret import Secret
@@ -46,6 +47,9 @@ _ANSWERS = (
     select(keys, events.c.body)
     .outerjoin(events, (events.c.trial == keys.c.trial) & (events.c.sequence == keys.c.sequence))
     .where(keys.c.trial == bindparam("trial"), keys.c.key.in_(bindparam("some", expanding=True)))
+)
+_BODIES = select(events.c.body).where(
+    events.c.trial == bindparam("trial"), events.c.sequence.in_(bindparam("some", expanding=True))
 )
 
 _FLAGS = ("missing_implemented", "missing_outcome", "counted")
@@ -83,7 +87,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
         counts[row.context, row.proposal, row.implemented, row.outcome] = row.decisions
     if counts.sum() != head.decisions:
         raise StoreError(f"the evidence of trial {head.id} has {counts.sum()} of {head.decisions} decisions; {_AUDIT}")
-    tally = StatusCounts(head.missing_implemented, head.missing_outcome, head.waiting, head.corrections, head.fallbacks)
+    tally = StatusCounts(**{each.name: getattr(head, each.name) for each in fields(StatusCounts)})
     book = Book(
         head.id,
         design,
@@ -96,6 +100,8 @@ def load(connection: Connection, head: Row[Any]) -> Book:
         head.decisions,
         head.version,
         tally,
+        head.moved,
+        {by: ClientDraws.stored(each) for by, each in json.loads(head.draws).items()},
     )
     load_rollup(connection, book, first=first_of(book.decisions + 1))
     return book
@@ -140,6 +146,7 @@ def fill(connection: Connection, book: Book, needs: Sequence[Needs], at: int) ->
         _remember(connection, book, _BY_NUMBER, some=some)
     for pairs in _chunks(set(chain.from_iterable(need.units for need in needs))):
         _remember(connection, book, _BY_UNIT, some=pairs)
+    _fill_makers(connection, book, [need.units for need in needs if need.makers])
     if book.tally.waiting:
         _remember(connection, book, _DUE, at=at)
 
@@ -193,6 +200,8 @@ def head_values(book: Book) -> dict[str, Any]:
         "at": book.at,
         "decisions": book.decisions,
         "version": book.version,
+        "moved": book.moved,
+        "draws": canonical({by: asdict(each) for by, each in book.draws.items()}),
         **asdict(book.tally),
     }
 
@@ -254,6 +263,16 @@ def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:
                 raise _impossible("keys", row.trial)
             book.keys[row.key] = (row.request, row.sequence)
             book.answers[row.key] = event
+
+
+def _fill_makers(connection: Connection, book: Book, wanted: Iterable[tuple[tuple[str, str], ...]]) -> None:
+    """The events that made the decisions of these units: who asks for a new one pays nothing."""
+    known = {number for place in chain.from_iterable(wanted) if (number := book.units.get(place)) is not None}
+    for some in _chunks(book.records[number].sequence for number in known - book.makers.keys()):
+        for body in connection.execute(_BODIES, {"trial": book.trial, "some": some}).scalars():
+            event = event_of(body)
+            if isinstance(event, Decided):
+                book.makers[event.number] = event
 
 
 def _remember(connection: Connection, book: Book, statement: Select[Any], **values: object) -> None:

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, inspect, text
 
 from takeup.errors import StoreError
 
-HEAD = "0004"
+HEAD = "0005"
 """The revision that this version of takeup works with."""
 
 LOCK = 0x7461_6B65

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, inspect, select
+from sqlalchemy import Connection, Row, Select, func, inspect, select, text
 
 from takeup.errors import NotFoundError
 from takeup.store import books
 from takeup.store.schema import PENDING, WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Record
 from takeup.trial.design import Design
+from takeup.trial.events import Reported, event_of
 
 FETCH = 1_000
 """How many rows are fetched at a time."""
@@ -32,8 +33,7 @@ def head(connection: Connection, trial: str) -> Row[Any]:
     """A trial's head as it is stored."""
     found = books.heads(connection, [trial], lock=False).get(trial)
     if found is None:
-        known = ", ".join(identifiers(connection)) or "none"
-        raise NotFoundError(f"there is no trial {trial!r} in this database; there is {known}")
+        raise NotFoundError(f"there is no trial {trial!r} in this database")
     return found
 
 
@@ -48,6 +48,19 @@ def snapshot(connection: Connection, trial: str, *, time_series: bool = True) ->
     if time_series:
         books.load_rollup(connection, book)
     return book
+
+
+def seeded(connection: Connection, trial: str) -> bool:
+    """Whether somebody chose the trial's seed, as far as its log knows: version 0.1 did not say."""
+    first = next(log(connection, trial, limit=1), None)
+    return first is not None and bool(getattr(event_of(first.body), "seeded", False))
+
+
+def disputes(connection: Connection, trial: str) -> dict[int, int]:
+    """How many reports contradicted an earlier one without a reason, by decision."""
+    where = (events.c.trial == trial, events.c.kind == Reported.kind, events.c.body.like('%"stands":{%'))
+    statement = select(events.c.decision, func.count()).where(*where).group_by(events.c.decision)
+    return {int(decision): int(number) for decision, number in connection.execute(statement)}
 
 
 def late(connection: Connection, trial: str, at: int) -> int:

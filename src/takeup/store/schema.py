@@ -35,9 +35,12 @@ trials = Table(
         "corrections",
         "fallbacks",
     ),
+    Column("disputes", BigInteger, nullable=False, server_default="0"),
+    Column("moved", BigInteger, nullable=False, server_default="0"),
+    Column("draws", Text, nullable=False, server_default="{}"),
     sqlite_with_rowid=False,
 )
-"""A row a trial: its head. On PostgreSQL its lock is the trial's lock."""
+"""A row a trial: its head. On PostgreSQL its lock is the trial's lock. The draws of clients are JSON."""
 
 events = Table(
     "events",
@@ -119,6 +122,7 @@ api_keys = Table(
     Column("id", Text, primary_key=True),
     *_columns(Text, "name", "hash", "scopes"),
     Column("trials", Text),
+    Column("site", Text),
     *_columns(BigInteger, "created_at"),
     Column("created_by", Text),
     Column("revoked_at", BigInteger),

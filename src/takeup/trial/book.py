@@ -13,6 +13,7 @@ import numpy as np
 from takeup.checks import IntArray
 from takeup.space import UNSEEN
 from takeup.trial.design import Design, canonical
+from takeup.trial.draws import ClientDraws
 from takeup.trial.events import (
     GENESIS,
     Amended,
@@ -23,6 +24,7 @@ from takeup.trial.events import (
     Event,
     KeyedEvent,
     Moved,
+    Refused,
     Reported,
     SetAside,
     body_of,
@@ -98,6 +100,7 @@ class StatusCounts:
         waiting: with an outcome whose window is still open.
         corrections: how many reports corrected an earlier one.
         fallbacks: decisions that a client drew when it could not reach the service.
+        disputes: how many reports contradicted an earlier one without a reason.
     """
 
     missing_implemented: int = 0
@@ -105,6 +108,7 @@ class StatusCounts:
     waiting: int = 0
     corrections: int = 0
     fallbacks: int = 0
+    disputes: int = 0
 
 
 @dataclass(slots=True)
@@ -142,11 +146,14 @@ class Book:
         version: the sequence number of the last event that moved a cell of the evidence that informs.
         counts: the evidence, n[x, z, a, y].
         tally: what the evidence does not show.
+        moved: when it came into its state.
+        draws: the fallbacks that clients drew, by who recorded them.
         rollup: the time series.
         records: decisions by number; all, or those that were loaded.
         units: numbers by (unit, occasion), likewise.
         keys: the request and the answer's sequence number of every idempotency key, likewise.
         answers: the events that answer these keys.
+        makers: the events that made decisions, by number, where who asked for them matters.
         open: a heap of (due, number) of outcomes that wait for their window to close.
         changes: what was appended since the last `forget`.
     """
@@ -162,11 +169,14 @@ class Book:
     decisions: int = 0
     version: int = 0
     tally: StatusCounts = field(default_factory=StatusCounts)
+    moved: int = 0
+    draws: dict[str, ClientDraws] = field(default_factory=dict)
     rollup: Rollup = field(default_factory=Rollup)
     records: dict[int, Record] = field(default_factory=dict)
     units: dict[tuple[str, str], int] = field(default_factory=dict)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
     answers: dict[str, KeyedEvent] = field(default_factory=dict)
+    makers: dict[int, Decided] = field(default_factory=dict)
     open: list[tuple[int, int]] = field(default_factory=list)
     changes: Changes = field(default_factory=Changes)
 
@@ -194,11 +204,13 @@ class Book:
             case Closed():
                 self._closed(event)
             case Moved():
-                self.state = event.state
+                self.state, self.moved = event.state, event.at
             case Amended():
                 self.design = Design.of_text(canonical(event.spec))
                 self.counts = blank(self.design)
-            case Created() | Answered() | SetAside():
+            case Created():
+                self.moved = event.at
+            case Answered() | SetAside() | Refused():
                 pass
         if isinstance(event, KeyedEvent) and event.key is not None:
             self.keys[event.key] = self.changes.keys[event.key] = (event.request or "", self.sequence)
@@ -225,7 +237,7 @@ class Book:
 
     def forget(self) -> None:
         """Keep what every decision needs, and drop what belongs to single ones."""
-        for collection in (self.records, self.units, self.keys, self.answers, self.open):
+        for collection in (self.records, self.units, self.keys, self.answers, self.makers, self.open):
             collection.clear()
         self.changes = Changes()
         self.rollup.forget(self.decisions + 1)
@@ -249,23 +261,32 @@ class Book:
         self.records[record.number] = self.changes.records[record.number] = record
         self.counts[record.cell] += 1
         self.changes.cells.add(record.cell)
-        self.tally.fallbacks += event.software is None
+        self.makers[event.number] = event
+        if event.software is None:
+            self.tally.fallbacks += 1
+            who = event.by or ""
+            self.draws[who] = self.draws.get(who, ClientDraws.none(len(space.proposals))).plus(z, event.at)
         best = event.probability if event.best is None else event.best
         self.rollup.add(event.number, x, z, event.probability, best, event.at)
 
     def _reported(self, event: Reported) -> None:
-        before, space = self.records[event.decision], self.design.space
+        before, space, stands = self.records[event.decision], self.design.space, event.stands or {}
         after = before
-        if event.implemented is not None:
+        if "implemented" in stands:
+            pass
+        elif event.implemented is not None:
             after = replace(after, implemented=space.implemented.index(event.implemented), missing_implemented=False)
         elif "implemented" in event.missing:
             after = replace(after, implemented=UNSEEN, missing_implemented=True)
-        if event.outcome is not None:
+        if "outcome" in stands:
+            pass
+        elif event.outcome is not None:
             counted = before.counted or before.due is None or event.at >= before.due
             after = replace(after, outcome=space.outcomes.index(event.outcome), missing_outcome=False, counted=counted)
         elif "outcome" in event.missing:
             after = replace(after, outcome=UNSEEN, missing_outcome=True, counted=False)
         self.tally.corrections += event.before is not None
+        self.tally.disputes += event.stands is not None
         self._move(before, after)
 
     def _closed(self, event: Closed) -> None:

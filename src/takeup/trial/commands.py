@@ -1,6 +1,7 @@
 """What can be asked of a trial: commands, which append events to its book. Here those that ask for decisions.
 
-`takeup.trial.reporting` has the reports, `takeup.trial.steering` what changes a trial itself. The functions that make
+`takeup.trial.fallbacks` has what clients drew by themselves, `takeup.trial.reporting` the reports, and
+`takeup.trial.steering` what changes a trial itself. The functions that make
 events (`decided_event`, ..) are also what an audit derives a log again with.
 """
 
@@ -9,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, Unpack
 
-from takeup.errors import NOTHING, ConflictError, InputError, ReusedKeyError, StateError
+from takeup.errors import NOTHING, AccessError, ConflictError, InputError, ReusedKeyError, StateError
 from takeup.trial.book import Book, Record
 from takeup.trial.design import Design, canonical, text
-from takeup.trial.events import Answered, Closed, Decided, KeyedEvent, SetAside, Stamp, answered_numbers
+from takeup.trial.events import Answered, Closed, Decided, KeyedEvent, Refused, Stamp, answered_numbers
 from takeup.trial.proposal import propose
 from takeup.trial.software import software
 
@@ -34,11 +35,13 @@ class Needs:
         key: an idempotency key.
         units: (unit, occasion) pairs.
         numbers: decision numbers.
+        makers: whether it has to know who asked for the decisions of these units.
     """
 
     key: str | None = None
     units: tuple[tuple[str, str], ...] = ()
     numbers: tuple[int, ...] = ()
+    makers: bool = False
 
 
 class Command(Protocol[ReplyOut]):
@@ -49,7 +52,7 @@ class Command(Protocol[ReplyOut]):
         """What it has to know."""
 
     def run(self, book: Book, at: int) -> ReplyOut:
-        """Append to the book, or raise without having appended anything."""
+        """Append to the book, or raise without having changed anything; a refusal may be logged."""
 
 
 def perform(command: Command[Reply], book: Book, at: int) -> Reply:
@@ -73,16 +76,22 @@ class KeyedCommand(Generic[Reply]):
     Attributes:
         key: any text that the caller never uses for anything else.
         by: who asks.
+        site: where they work; those of one site see each other's decisions.
+        blinded: whether they see no others, and are not told whether a report agrees with an earlier one.
     """
 
     key: str | None = None
     by: str | None = None
+    site: str | None = None
+    blinded: bool = False
 
     def __post_init__(self) -> None:
         if self.key is not None:
             text("key", self.key, MOST_NAME)
         if self.by is not None:
             text("by", self.by, MOST_NAME)
+        if self.site is not None:
+            text("site", self.site, MOST_NAME)
 
     @property
     def asked(self) -> object:
@@ -97,13 +106,22 @@ class KeyedCommand(Generic[Reply]):
         return hashlib.sha256(canonical([type(self).__name__, self.asked]).encode()).hexdigest()[:32]
 
     def run(self, book: Book, at: int) -> Reply:
-        """Answer from the log where the key is known, else act."""
-        if self.key is not None and self.key in book.keys:
-            request, sequence = book.keys[self.key]
-            if request != self.request:
-                raise ReusedKeyError(self.key)
-            return self._answer(book, book.answers[self.key], sequence)
-        return self._act(book, at)
+        """Answer from the log where the key is known, else act.
+
+        A key that others have used is used, whatever was asked under it: an answer would tell the blinded what it was.
+        """
+        if self.key is None or self.key not in book.keys:
+            return self._act(book, at)
+        (request, sequence), event = book.keys[self.key], book.answers[self.key]
+        if not self._owns(event):
+            book.append(Refused(at=at, by=self.by, decisions=answered_numbers(event)))
+            raise ReusedKeyError(self.key)
+        if request != self.request:
+            raise ReusedKeyError(self.key)
+        reply = self._answer(book, event, sequence)
+        if event.by != self.by:
+            book.append(Answered(at=at, by=self.by, site=self.site, decisions=answered_numbers(event)))
+        return reply
 
     def _act(self, book: Book, at: int) -> Reply:
         raise NotImplementedError
@@ -113,7 +131,24 @@ class KeyedCommand(Generic[Reply]):
         raise NotImplementedError
 
     def _stamp(self, at: int) -> Stamp:
-        return {"at": at, "by": self.by, "key": self.key, "request": self.request}
+        return {"at": at, "by": self.by, "site": self.site, "key": self.key, "request": self.request}
+
+    def _owns(self, event: KeyedEvent) -> bool:
+        """Whether they may know what was answered then: they asked themselves, their site did, or they see all."""
+        if not self.blinded:
+            return True
+        return (self.by is not None and self.by == event.by) or (self.site is not None and self.site == event.site)
+
+    def _look(self, book: Book, at: int, numbers: tuple[int, ...]) -> None:
+        """Refuse to show decisions that are not theirs, and log that they asked."""
+        hidden = tuple(number for number in numbers if self.blinded and not self._owns(book.makers[number]))
+        if hidden:
+            book.append(Refused(at=at, by=self.by, decisions=hidden))
+            unit = book.records[hidden[0]].unit
+            raise AccessError(
+                f"unit {unit!r} has a decision that somebody else asked for; a blinded key is told of the decisions"
+                " that it asked for itself, or a key of its site did"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +219,11 @@ class Ask:
             raise InputError("occasion", repr(self.occasion), "nothing: this trial makes one decision for a unit")
         return design.context_index(self.context)
 
-    def standing(self, book: Book, context: int) -> int | None:
-        """The number of the decision that the unit has already; an error where it was asked for otherwise."""
-        number = book.units.get(self.place)
-        if number is not None and book.records[number].context != context:
+    def agree(self, book: Book, number: int, context: int) -> None:
+        """An error where the decision that the unit has was made in another context."""
+        if book.records[number].context != context:
             had = book.design.space.contexts[book.records[number].context]
             raise ConflictError(f"unit {self.unit!r} has decision {number}, made in context {had!r}")
-        return number
 
 
 def asks(units: Sequence[Mapping[str, Any] | Ask | str]) -> tuple[Ask, ...]:
@@ -201,7 +234,7 @@ def asks(units: Sequence[Mapping[str, Any] | Ask | str]) -> tuple[Ask, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ForUnit(KeyedCommand[Decision]):
+class ForUnit(KeyedCommand[Decision]):
     """A command about the decision of one unit."""
 
     ask: Ask
@@ -214,23 +247,30 @@ class _ForUnit(KeyedCommand[Decision]):
     @property
     def needs(self) -> Needs:
         """The key and the unit."""
-        return Needs(self.key, (self.ask.place,))
+        return Needs(self.key, (self.ask.place,), makers=self.blinded)
+
+    def standing(self, book: Book, at: int) -> tuple[int, int | None]:
+        """The context's index, and the number of the decision that the unit has already."""
+        context, number = self.ask.check(book.design), book.units.get(self.ask.place)
+        if number is not None:
+            self._look(book, at, (number,))
+            self.ask.agree(book, number, context)
+        return context, number
 
     def _answer(self, book: Book, event: KeyedEvent, sequence: int) -> Decision:
         return Decision.of(book, book.records[answered_numbers(event)[0]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decide(_ForUnit):
+class Decide(ForUnit):
     """What do we propose to this unit? A unit (and occasion) that is asked for twice gets the same answer."""
 
     def _act(self, book: Book, at: int) -> Decision:
-        context = self.ask.check(book.design)
-        number = self.ask.standing(book, context)
+        context, number = self.standing(book, at)
         if number is None:
             number = book.decisions + 1
             book.append(decided_event(book, number, self.ask.place, context, **self._stamp(at)))
-        elif self.key is not None:
+        else:
             book.append(Answered(**self._stamp(at), decisions=(number,)))
         return Decision.of(book, book.records[number])
 
@@ -249,7 +289,7 @@ class DecideMany(KeyedCommand[tuple[Decision, ...]]):
     @property
     def needs(self) -> Needs:
         """The key and the units."""
-        return Needs(self.key, tuple(ask.place for ask in self.units))
+        return Needs(self.key, tuple(ask.place for ask in self.units), makers=self.blinded)
 
     @property
     def asked(self) -> object:
@@ -257,16 +297,21 @@ class DecideMany(KeyedCommand[tuple[Decision, ...]]):
         return [ask.asked for ask in self.units]
 
     def _act(self, book: Book, at: int) -> tuple[Decision, ...]:
+        places = dict.fromkeys(ask.place for ask in self.units)
+        standing = tuple(book.units[place] for place in places if place in book.units)
+        self._look(book, at, standing)
         new: dict[tuple[str, str], Decided] = {}
         for place, context in self._contexts(book).items():
             if place not in book.units:
                 number = book.decisions + len(new) + 1
-                new[place] = decided_event(book, number, place, context, at=at, by=self.by)
+                new[place] = decided_event(book, number, place, context, at=at, by=self.by, site=self.site)
         for event in new.values():
             book.append(event)
         numbers = tuple(book.units[ask.place] for ask in self.units)
         if self.key is not None:
             book.append(Answered(**self._stamp(at), decisions=numbers))
+        elif standing:
+            book.append(Answered(**self._stamp(at), decisions=standing))
         return tuple(Decision.of(book, book.records[number]) for number in numbers)
 
     def _contexts(self, book: Book) -> dict[tuple[str, str], int]:
@@ -274,37 +319,14 @@ class DecideMany(KeyedCommand[tuple[Decision, ...]]):
         contexts: dict[tuple[str, str], int] = {}
         for ask in self.units:
             context = ask.check(book.design)
-            ask.standing(book, context)
+            if ask.place in book.units:
+                ask.agree(book, book.units[ask.place], context)
             if contexts.setdefault(ask.place, context) != context:
                 raise ConflictError(f"unit {ask.unit!r} is in the batch twice, in two contexts")
         return contexts
 
     def _answer(self, book: Book, event: KeyedEvent, sequence: int) -> tuple[Decision, ...]:
         return tuple(Decision.of(book, book.records[number]) for number in answered_numbers(event))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fallback(_ForUnit):
-    """A client drew this proposal from the agreed probabilities, as it could not reach the service.
-
-    It is recorded once, with those probabilities. Where the unit has its decision already, that one stands and is
-    the answer; the log keeps what the client drew.
-    """
-
-    proposal: str | int
-
-    @property
-    def asked(self) -> object:
-        """The unit and what was drawn for it."""
-        return [*self.ask.asked, self.proposal]
-
-    def _act(self, book: Book, at: int) -> Decision:
-        context = self.ask.check(book.design)
-        self.ask.standing(book, context)
-        proposal = book.design.index("proposal", self.proposal)
-        event = fallback_event(book, self.ask.place, context, proposal, **self._stamp(at))
-        book.append(event)
-        return Decision.of(book, book.records[answered_numbers(event)[0]])
 
 
 def decided_event(book: Book, number: int, place: tuple[str, str], context: int, **stamp: Unpack[Stamp]) -> Decided:
@@ -325,30 +347,4 @@ def decided_event(book: Book, number: int, place: tuple[str, str], context: int,
         version=book.version,
         due=None if design.window is None else stamp["at"] + design.window,
         software=software(design),
-    )
-
-
-def fallback_event(
-    book: Book, place: tuple[str, str], context: int, proposal: int, **stamp: Unpack[Stamp]
-) -> Decided | SetAside:
-    """A decision that a client drew by itself; set aside where the unit has one already."""
-    if book.state == "draft":
-        raise StateError(f"trial {book.trial} is a draft; nothing can have been decided")
-    design = book.design
-    label = design.space.proposals[proposal]
-    standing = book.units.get(place)
-    if standing is not None:
-        return SetAside(**stamp, decision=standing, proposal=label)
-    if design.fallback[proposal] == 0:
-        raise InputError("proposal", repr(label), "a proposal that the fallback can draw")
-    return Decided(
-        **stamp,
-        number=book.decisions + 1,
-        unit=place[0],
-        occasion=place[1],
-        context=design.space.contexts[context],
-        proposal=label,
-        probability=design.fallback,
-        version=book.version,
-        due=None if design.window is None else stamp["at"] + design.window,
     )

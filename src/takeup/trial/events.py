@@ -17,7 +17,7 @@ GENESIS = "0" * 64
 """The hash before the first event."""
 
 
-Kind = Literal["created", "amended", "moved", "decided", "reported", "closed", "answered", "set aside"]
+Kind = Literal["created", "amended", "moved", "decided", "reported", "closed", "answered", "set aside", "refused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class _Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created(_Event):
-    """A trial in draft. `commitment` binds its seed without showing it."""
+    """A trial in draft. `commitment` binds its seed without showing it; `seeded` where somebody chose the seed."""
 
     kind: ClassVar[Kind] = "created"
     plural: ClassVar[str] = "creation"
@@ -49,6 +49,7 @@ class Created(_Event):
     spec: Mapping[str, Any]
     commitment: str
     software: str
+    seeded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +76,15 @@ class Moved(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedEvent(_Event):
-    """What a request with an idempotency key came to.
+    """What a request came to that an idempotency key may protect.
 
     Attributes:
-        key: the key.
+        site: where the one who asked works, as far as is known.
+        key: the idempotency key.
         request: a hash of what was asked for under it.
     """
 
+    site: str | None = None
     key: str | None = None
     request: str | None = None
 
@@ -101,6 +104,7 @@ class Decided(KeyedEvent):
         version: the evidence that was seen: the sequence number of the last event that moved a cell of it.
         due: when the outcome window closes.
         software: what computed it; None for a fallback that a client drew.
+        drawn: when the client says that it drew it.
     """
 
     kind: ClassVar[Kind] = "decided"
@@ -116,6 +120,7 @@ class Decided(KeyedEvent):
     version: int
     due: int | None = None
     software: str | None = None
+    drawn: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +134,8 @@ class Reported(KeyedEvent):
         missing: what will never be known.
         reason: why something that was reported before is corrected.
         before: what a correction replaces: labels, or None for what had been declared missing.
+        stands: what it contradicts without a reason, likewise: that stays as it was. Those who report blinded are not
+            told, as they could find out by guessing what was reported.
     """
 
     kind: ClassVar[Kind] = "reported"
@@ -140,6 +147,7 @@ class Reported(KeyedEvent):
     missing: tuple[str, ...] = ()
     reason: str | None = None
     before: Mapping[str, str | None] | None = None
+    stands: Mapping[str, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +162,7 @@ class Closed(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered(KeyedEvent):
-    """What a key was answered with, where no single event says it: a batch, or a unit that had its decision."""
+    """Decisions that somebody was told of, where no other event says so: a batch, or units that had theirs before."""
 
     kind: ClassVar[Kind] = "answered"
     plural: ClassVar[str] = "repeated requests"
@@ -173,7 +181,17 @@ class SetAside(KeyedEvent):
     proposal: str
 
 
-Event: TypeAlias = Created | Amended | Moved | Decided | Reported | Closed | Answered | SetAside
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused(_Event):
+    """Somebody asked for decisions that neither they nor their site had asked for, and was told nothing."""
+
+    kind: ClassVar[Kind] = "refused"
+    plural: ClassVar[str] = "refused requests"
+
+    decisions: tuple[int, ...]
+
+
+Event: TypeAlias = Created | Amended | Moved | Decided | Reported | Closed | Answered | SetAside | Refused
 
 KINDS: Mapping[str, type[Event]] = {each.kind: each for each in get_args(Event)}
 _FIELDS = {each: tuple((f.name, f.default) for f in fields(each)) for each in KINDS.values()}
@@ -181,27 +199,28 @@ _LISTS = {each: tuple(f.name for f in fields(each) if "tuple" in str(f.type)) fo
 
 
 class Stamp(TypedDict, total=False):
-    """When a request was made, by whom, and under which idempotency key: what its event takes over from it."""
+    """When a request was made, by whom, where, and under which idempotency key: what its event takes over from it."""
 
     at: Required[int]
     by: str | None
+    site: str | None
     key: str | None
     request: str | None
 
 
 def stamp_of(event: KeyedEvent) -> Stamp:
     """The stamp of the request that an event is about."""
-    return {"at": event.at, "by": event.by, "key": event.key, "request": event.request}
+    return {"at": event.at, "by": event.by, "site": event.site, "key": event.key, "request": event.request}
 
 
 def answered_numbers(event: KeyedEvent) -> tuple[int, ...]:
-    """The decisions that an event answers its key with."""
+    """The decisions that an event with a key is about."""
     match event:
         case Decided():
             return (event.number,)
         case Answered():
             return event.decisions
-        case SetAside():
+        case SetAside() | Reported():
             return (event.decision,)
     return ()
 

@@ -21,7 +21,7 @@ class Receipt:
     Attributes:
         sequence: where.
         decision: the decision it is about.
-        corrected: what it replaced.
+        corrected: what it replaced; always empty for those who report blinded.
     """
 
     sequence: int
@@ -40,7 +40,8 @@ class Report(KeyedCommand[Receipt]):
         implemented: a.
         outcome: y.
         missing: "implemented", "outcome" or both: declared missing.
-        reason: why, where it corrects what was reported before.
+        reason: why, where it corrects what was reported before; from the blinded, what contradicts it without a
+            reason is logged and changes nothing.
     """
 
     decision: int | None = None
@@ -86,6 +87,7 @@ class Report(KeyedCommand[Receipt]):
             outcome=self.outcome,
             missing=self.missing,
             reason=self.reason,
+            disputing=self.blinded,
             **self._stamp(at),
         )
         entry = book.append(event)
@@ -103,7 +105,7 @@ class Report(KeyedCommand[Receipt]):
     def _answer(self, book: Book, event: KeyedEvent, sequence: int) -> Receipt:
         if not isinstance(event, Reported):
             raise ReusedKeyError(self.key or "")
-        return Receipt(sequence, event.decision, tuple(event.before or ()))
+        return Receipt(sequence, event.decision, () if self.blinded else tuple(event.before or ()))
 
 
 def reported_event(
@@ -114,16 +116,20 @@ def reported_event(
     outcome: str | int | None,
     missing: tuple[str, ...],
     reason: str | None,
+    disputing: bool,
     **stamp: Unpack[Stamp],
 ) -> Reported:
-    """What became of a decision; what contradicts an earlier report needs a reason."""
+    """What became of a decision; what contradicts an earlier report needs a reason.
+
+    Without one it is refused, or `disputing` is logged: what was known stands, and the rest of the report counts.
+    """
     record = book.records.get(decision)
     if record is None:
         raise NotFoundError(f"trial {book.trial} has no decision {decision}; it has made {book.decisions}")
     labels = _labels(book, implemented, outcome, missing)
-    before = {name: old for name, (old, new) in _known(book, record, labels).items() if old != new}
-    if before and reason is None:
-        name, old = next(iter(before.items()))
+    differing = {name: old for name, (old, new) in _known(book, record, labels).items() if old != new} or None
+    if differing and reason is None and not disputing:
+        name, old = next(iter(differing.items()))
         said = "declared missing" if old is None else f"reported as {old!r}"
         raise ConflictError(f"{name} of decision {decision} was {said}; a correction needs a reason")
     return Reported(
@@ -133,7 +139,8 @@ def reported_event(
         outcome=labels.get("outcome"),
         missing=tuple(sorted(set(missing))),
         reason=reason,
-        before=before or None,
+        before=None if reason is None else differing,
+        stands=differing if reason is None else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 SALT_BYTES = 16
 
@@ -17,15 +17,17 @@ class Secret:
     Attributes:
         seed: 64 hexadecimal digits.
         salt: 32 hexadecimal digits.
+        given: whether somebody chose the seed; what is read from a store does not say so, its log does.
     """
 
     seed: str
     salt: str
+    given: bool = field(default=False, compare=False)
 
     @classmethod
     def new(cls, seed: str | None = None) -> "Secret":
         """A secret with this seed, or with 256 random bits."""
-        return cls(seed or secrets.token_hex(32), secrets.token_hex(SALT_BYTES))
+        return cls(seed or secrets.token_hex(32), secrets.token_hex(SALT_BYTES), given=seed is not None)
 
     @classmethod
     def of_text(cls, text: str) -> "Secret":

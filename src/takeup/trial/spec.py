@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+)
 
 from takeup import specfile
 from takeup.specfile import SpaceTable, Table
@@ -14,6 +21,7 @@ SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_
 LONGEST = 100 * 366 * SECONDS["day"]
 SEED_BITS = 256
 MOST_DECISIONS = 10**12
+SEEDED = "no seed, which would foretell every proposal; say rehearsal = true where it is no real trial"
 
 
 def seconds(value: object) -> object:
@@ -24,6 +32,12 @@ def seconds(value: object) -> object:
     if found is None:
         raise ValueError('a number of seconds, or a text such as "90 days" in seconds, minutes, hours, days or weeks')
     return int(found[1]) * SECONDS[found[2]]
+
+
+def duration(length: int) -> str:
+    """Seconds as a text such as "90 days", in the largest unit that says it exactly."""
+    unit, size = next((u, s) for u, s in sorted(SECONDS.items(), key=lambda pair: -pair[1]) if length % s == 0)
+    return f"{length // size} {unit}{'' if length == size else 's'}"
 
 
 def seed(value: object) -> object:
@@ -68,7 +82,19 @@ class StoppingTable(Table):
         return content
 
 
-_NEWER: Mapping[str, object] = {"anchored": False}
+class FallbackLimitsTable(Table):
+    """`[fallback_limits]`: what clients may have drawn by themselves, as nothing proves what they say.
+
+    Attributes:
+        a_day: how many decisions a key may record as fallbacks within a day.
+        within: how long after it was drawn, and after a pause or the stop, one is still taken, in seconds.
+    """
+
+    a_day: Annotated[int, Field(ge=0)] = 100
+    within: Duration = 7 * SECONDS["day"]
+
+
+_NEWER: Mapping[str, object] = {"anchored": False, "rehearsal": False, "fallback_limits": FallbackLimitsTable()}
 """Left out of a spec's text where it has its default: specs that were stored before keep their text and its hash."""
 
 
@@ -88,6 +114,8 @@ class TrialSpec(Table):
         decisions: whether a unit gets one decision, or many that are told apart by their occasion.
         fallback: the probabilities a client draws from when the service cannot be reached; even where left out.
         anchored: that nothing is acknowledged before its anchor is on the disk; a store without anchors then refuses.
+        fallback_limits: how late and how many of what clients drew are taken.
+        rehearsal: that it is no real trial.
         seed: for rehearsals that shall be repeatable. A real trial leaves it out and gets 256 random bits.
     """
 
@@ -103,8 +131,18 @@ class TrialSpec(Table):
     compliance: Literal["always", "sometimes", "never"] = "always"
     decisions: Literal["one", "many"] = "one"
     fallback: dict[Label, Share] | None = None
-    anchored: bool = False
+    anchored: Annotated[bool, Field(strict=True)] = False
+    fallback_limits: FallbackLimitsTable = FallbackLimitsTable()
+    rehearsal: Annotated[bool, Field(strict=True)] = False
     seed: Annotated[Seed | None, Field(repr=False)] = None
+
+    @field_validator("seed")
+    @classmethod
+    def _real_trials_have_random_seeds(cls, value: str | None, known: ValidationInfo) -> str | None:
+        """Whoever knows the seed can foresee every proposal."""
+        if value is not None and not known.data.get("rehearsal"):
+            raise ValueError(SEEDED)
+        return value
 
     @model_serializer(mode="wrap")
     def _without_newer_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -70,13 +70,23 @@ class Tick:
 def created_event(trial: str, design: Design, secret: Secret, at: int, by: str | None) -> Created:
     """A trial in draft."""
     spec = design.spec.model_dump(mode="json", exclude={"seed"})
-    return Created(at=at, by=by, trial=trial, spec=spec, commitment=secret.commitment, software=software(design))
+    return Created(
+        at=at,
+        by=by,
+        trial=trial,
+        spec=spec,
+        commitment=secret.commitment,
+        software=software(design),
+        seeded=secret.given,
+    )
 
 
 def amended_event(book: Book, design: Design, at: int, by: str | None) -> Amended:
     """Another spec, which only a draft can get."""
     if book.state != "draft":
         raise StateError(f"trial {book.trial} is {book.state}; only a draft can change")
+    if book.design.spec.rehearsal and not design.spec.rehearsal:
+        raise StateError(f"trial {book.trial} is a rehearsal and stays one; make a new trial for real")
     return Amended(at=at, by=by, spec=design.spec.model_dump(mode="json", exclude={"seed"}))
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from fastapi import Response
 
-from takeup.errors import NOTHING, ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
+from takeup.errors import NOTHING, AccessError, ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.problem import Refused
 from takeup.store import reading
@@ -39,11 +39,13 @@ async def decide(visit: Visit) -> Response:
     context = form.get("context") or None
     try:
         asked = Ask(unit=form.get("unit", ""), context=context, occasion=form.get("occasion") or None)
-        made = await _submit(visit, Decide(ask=asked, key=key, by=visit.key.shown), key)
+        made = await _submit(visit, Decide(ask=asked, key=key, **visit.key.asking), key)
     except ReusedKeyError:
         return await _form(
             visit, "decide", "This form was sent before, for another unit. Look again, and send it.", 409
         )
+    except AccessError as error:
+        return await _form(visit, "decide", sentence(error), 403, "unit")
     except (ConflictError, StateError) as error:
         return await _form(visit, "decide", sentence(error), 409)
     except InputError as error:
@@ -59,7 +61,7 @@ async def tell(visit: Visit) -> Response:
 
 @pages.post("/app/trials/{trial}/report", "report")
 async def report(visit: Visit) -> Response:
-    """Take a report, or ask why it contradicts an earlier one."""
+    """Take a report, or ask why it contradicts an earlier one; the blinded are told neither."""
     form, key = visit.form, visit.form.get("key") or None
     try:
         command = _report(visit, key)
@@ -67,8 +69,9 @@ async def report(visit: Visit) -> Response:
     except ReusedKeyError:
         return await _form(visit, "report", SENT_BEFORE, 409)
     except ConflictError as error:
-        said = f" {sentence(error)}" if visit.unblinded else ""
-        wrong = f"This contradicts an earlier report.{said} If it is a correction, say why, and send it again."
+        wrong = (
+            f"This contradicts an earlier report. {sentence(error)} If it is a correction, say why, and send it again."
+        )
         return await _form(visit, "report", wrong, 409, "reason")
     except NotFoundError as error:
         return await _form(visit, "report", sentence(error), 404, "unit" if form.get("unit") else "decision")
@@ -99,7 +102,7 @@ def _report(visit: Visit, key: str | None) -> Report:
         missing=tuple(name for name, value in told.items() if value == MISSING),
         reason=form.get("reason") or None,
         key=key,
-        by=visit.key.shown,
+        **visit.key.asking,
     )
 
 

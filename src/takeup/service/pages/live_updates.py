@@ -18,6 +18,9 @@ EVERY = 1.0
 HEARTBEAT = 15.0
 """How many seconds without news pass before listeners get a sign of life."""
 
+CHECK = 2.0
+"""How many seconds pass at most before it is looked again whether a listener still may."""
+
 SPREAD = 1.0
 """How many seconds the news is spread over, as each listener then asks for the new page."""
 
@@ -130,24 +133,25 @@ async def news(listener: Listener, welcome: Callable[[], Awaitable[bool]]) -> As
 
     Args:
         listener: who listens.
-        welcome: whether it still may; asked now and then.
+        welcome: whether it still may; asked before anything is said, and every `CHECK` seconds.
     """
     yield RETRY
-    asked = time.monotonic()
+    spoke = time.monotonic()
     while True:
-        said = b": still here\n\n"
+        said = b""
         try:
-            rendered = await asyncio.wait_for(listener.news.get(), HEARTBEAT)
+            rendered = await asyncio.wait_for(listener.news.get(), CHECK)
             if rendered is None:
                 return
             said = b"data: " + json.dumps({"sequence": rendered.sequence, "rendered": rendered.at}).encode() + b"\n\n"
         except TimeoutError:
-            pass
-        if time.monotonic() - asked >= HEARTBEAT:
-            asked = time.monotonic()
-            if not await welcome():
-                return
-        yield said
+            if time.monotonic() - spoke >= HEARTBEAT:
+                said = b": still here\n\n"
+        if not await welcome():
+            return
+        if said:
+            spoke = time.monotonic()
+            yield said
 
 
 async def _until(event: asyncio.Event, seconds: float) -> None:

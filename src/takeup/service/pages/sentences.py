@@ -7,6 +7,7 @@ from typing import Literal
 from takeup.live import Progress
 from takeup.live.findings import Disagreement, Findings
 from takeup.live.model_checks import ModelCheck, Withheld
+from takeup.live.time_series import SampleRatio
 from takeup.service.pages.templates import count, percent, plural
 from takeup.trial.stopping import FEW
 
@@ -101,7 +102,9 @@ def _more(found: Findings) -> Iterator[str]:
 def checks(found: Findings) -> list[Check]:
     """Whether to trust it."""
     summary = found.summary
-    return [_ratio(found), _ignorable(summary.ignorable), _exclusion(summary.exclusion), _late(summary.progress)]
+    drawn = [] if summary.fallback_ratio is None else [_fallbacks(summary.fallback_ratio, summary.progress)]
+    checked = [_ratio(found), _ignorable(summary.ignorable), _exclusion(summary.exclusion), _late(summary.progress)]
+    return checked + drawn
 
 
 def warnings(found: Findings) -> list[str]:
@@ -138,10 +141,28 @@ def disagreement(found: Disagreement) -> str:
     )
 
 
+def _scores(ratio: SampleRatio) -> str:
+    scores = ", ".join(f"{label}: {z:.1f}" for label, z in ratio.z.items() if z is not None)
+    return f"Scores {scores or 'none'}; p = {ratio.p_value:.2g}. It sounds below 0.001."
+
+
+def _fallbacks(ratio: SampleRatio, progress: Progress) -> Check:
+    """Nobody sees a client draw: what it says it drew must at least look like it."""
+    name, detail = "Fallbacks", _scores(ratio)
+    if ratio.alarm:
+        words = (
+            "What clients say they drew while they could not reach the service did not come as often as was agreed."
+            " Somebody may have chosen: look at who recorded them before you use the results."
+        )
+        return Check(name, "sounds", "Fallbacks did not come as often as agreed", words, detail)
+    if progress.fallbacks < FEW:
+        return _early(name, "Fallbacks", progress.fallbacks, "fallback", detail)
+    return Check(name, "fine", "Fallbacks came as often as agreed", "Nothing says that somebody chose them.", detail)
+
+
 def _ratio(found: Findings) -> Check:
     ratio, name = found.summary.sample_ratio, "Sample ratio"
-    scores = ", ".join(f"{label}: {z:.1f}" for label, z in ratio.z.items() if z is not None)
-    detail = f"Scores {scores or 'none'}; p = {ratio.p_value:.2g}. It sounds below 0.001."
+    detail = _scores(ratio)
     if not found.summary.progress.decisions:
         return Check(name, "unknown", "No proposal yet", "There is no proposal to count yet.")
     if ratio.alarm:

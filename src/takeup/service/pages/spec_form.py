@@ -16,7 +16,7 @@ from takeup.service.problem import Refused
 from takeup.space import Space
 from takeup.specfile import SpaceTable, SpecError, allowed
 from takeup.trial import Design, TrialSpec
-from takeup.trial.spec import SECONDS, parse
+from takeup.trial.spec import duration, parse
 
 Fields = Mapping[str, str]
 Wrong = dict[str, str]
@@ -149,12 +149,6 @@ def assumptions(fields: Fields, space: Space) -> tuple[dict[str, Any], Wrong]:
     people = _real(fields, "people", wrong, FEWEST, MOST_PEOPLE) if "people" in fields else 300
     per_day = _real(fields, "per_day", wrong, 0.01, 1e6) if fields.get("per_day") else 10
     return {"rates": rates, "people": int(people or FEWEST), "per_day": float(per_day or 1)}, wrong
-
-
-def duration(seconds: int) -> str:
-    """90 days, in the largest unit that says it exactly."""
-    unit, size = next((u, s) for u, s in sorted(SECONDS.items(), key=lambda pair: -pair[1]) if seconds % s == 0)
-    return f"{seconds // size} {unit}{'' if seconds == size else 's'}"
 
 
 def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:

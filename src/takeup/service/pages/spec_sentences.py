@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from takeup.service.pages.choices import chosen
-from takeup.service.pages.spec_form import duration
 from takeup.service.pages.templates import percent
 from takeup.trial import Design
+from takeup.trial.spec import duration
 from takeup.trial.stopping import WORDS
 
 REPORTED = {
@@ -18,7 +18,8 @@ REPORTED = {
 
 def spec_sentences(design: Design) -> list[str]:
     """A sentence or two for each part of a spec."""
-    return [*_space(design), *_policy(design), *_time(design), *_ending(design)]
+    rehearsal = ["This is a rehearsal, not a real trial."] if design.spec.rehearsal else []
+    return [*rehearsal, *_space(design), *_policy(design), *_time(design), *_ending(design)]
 
 
 def _space(design: Design) -> list[str]:

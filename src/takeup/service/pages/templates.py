@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from takeup.trial.spec import duration
 from takeup.version import __version__
 
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -72,7 +73,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(count=count, plural=plural, percent=percent, decimal=decimal)
-    made.filters.update(probability=probability, moment=moment)
+    made.filters.update(probability=probability, moment=moment, duration=duration)
     made.globals.update(asset=asset, version=__version__)
     return made
 

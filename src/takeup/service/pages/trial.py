@@ -26,13 +26,19 @@ FRAGMENT_WAIT = 10.0
 async def trial(visit: Visit) -> Response:
     """The whole page."""
     store, name, cache = visit.service.store, visit.trial, render_cache_of(visit.request)
-    head = await visit.read(lambda: store.read(lambda connection: reading.head(connection, name)))
+    head, seeded = await visit.read(
+        lambda: store.read(lambda connection: (reading.head(connection, name), reading.seeded(connection, name)))
+    )
+    spec = Design.of_text(head.spec).spec
     rendered = await cache.look(name, _kind(visit), head.sequence, WAIT)
     audit = cache.audits.get((name, visit.unblinded))
     return visit.page(
         "trial",
         trial=name,
-        name=Design.of_text(head.spec).spec.name,
+        name=spec.name,
+        rehearsal=spec.rehearsal,
+        seeded=seeded,
+        limits=spec.fallback_limits,
         state=head.state,
         rendered=rendered,
         dashboard=None if rendered is None else Markup(rendered.html.decode()),  # our own template made it

@@ -5,10 +5,10 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from takeup.errors import StoreError
 from takeup.service.auth import KeyRoute, needs, open_to_all
 from takeup.service.keys import SCOPES
 from takeup.service.metrics import MEDIA
+from takeup.service.problem import Refused
 from takeup.service.service import service_of
 from takeup.version import __version__
 
@@ -42,7 +42,7 @@ async def ready(request: Request) -> Ready:
     service = service_of(request)
     problems = await service.readiness.problems()
     if problems:
-        raise StoreError("; ".join(problems))
+        raise Refused("unavailable", "; ".join(problems))
     return Ready(version=__version__, oldest_seconds=round(service.store.oldest, 3))
 
 

@@ -23,6 +23,7 @@ class KeyAsked(Strict):
         name: whose it is.
         scopes: what it may do.
         trials: in which trials; in all where left out.
+        site: where its holder works: keys of one site are told of each other's decisions.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=MOST_NAME)]
@@ -30,6 +31,7 @@ class KeyAsked(Strict):
     trials: (
         Annotated[list[Annotated[str, Field(pattern=IDENTIFIER)]], Field(min_length=1, max_length=MOST_TRIALS)] | None
     ) = None
+    site: Annotated[str, Field(min_length=1, max_length=MOST_NAME)] | None = None
 
 
 class KeyShown(BaseModel):
@@ -41,6 +43,7 @@ class KeyShown(BaseModel):
     name: str
     scopes: tuple[Scope, ...]
     trials: tuple[str, ...] | None
+    site: str | None
     created_at: int
     created_by: str | None
     revoked_at: int | None
@@ -68,7 +71,9 @@ async def create(request: Request, asked: KeyAsked) -> KeyMade:
     service, caller = service_of(request), caller_of(request)
     if not caller.covers_all(asked.trials):
         raise Refused("forbidden", "an admin key makes keys for the trials that it is valid in itself; name them")
-    key, token = keys.new(asked.name, asked.scopes, asked.trials, at=service.store.clock(), by=caller.shown)
+    key, token = keys.new(
+        asked.name, asked.scopes, asked.trials, site=asked.site, at=service.store.clock(), by=caller.shown
+    )
     await service.keys.add(key)
     return KeyMade(key=token, **KeyShown.model_validate(key).model_dump())
 

@@ -1,6 +1,8 @@
 """The log: looked through, exported, audited."""
 
 import json
+import logging
+import re
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +13,7 @@ from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel, TypeAdapter
 from starlette.types import Receive, Scope, Send
 
+from takeup.errors import InputError, StoreError, TakeupError
 from takeup.live import Audit, Trial
 from takeup.live.export import Format
 from takeup.live.long_jobs import LongJob
@@ -23,6 +26,7 @@ from takeup.store.reading import Logged
 from takeup.trial.events import Kind
 from takeup.trial.reporting import MOST_NUMBER
 
+LOG = logging.getLogger("takeup.service")
 router = APIRouter(route_class=KeyRoute, tags=["log"])
 MEDIA: dict[Format, str] = {
     "csv": "text/csv; charset=utf-8",
@@ -69,7 +73,8 @@ class AuditShown(BaseModel):
     Attributes:
         trial: the trial's identifier.
         passed: whether no difference was found.
-        where: where the first difference is.
+        where: where the first difference is; no more than that it is in the tables for blinded readers, as the name
+            of a row tells what was proposed and came of it.
         expected: what follows from the log up to there; withheld from blinded readers.
         found: what is there; withheld from blinded readers.
         events: how many events were read.
@@ -79,6 +84,8 @@ class AuditShown(BaseModel):
         fallbacks: decisions that clients drew by themselves.
         anchors: how many signed anchors were compared; None where there are none.
         unanchored: how many events follow the last anchor; None where there are none.
+        fallbacks_by: how many of the fallbacks each of those who recorded them did.
+        seeded: whether somebody chose the seed, so that they could foresee every proposal.
     """
 
     trial: str
@@ -93,6 +100,8 @@ class AuditShown(BaseModel):
     fallbacks: int
     anchors: int | None
     unanchored: int | None
+    fallbacks_by: dict[str, int]
+    seeded: bool
 
     @classmethod
     def of(cls, audit: Audit, *, blinded: bool) -> "AuditShown":
@@ -103,7 +112,7 @@ class AuditShown(BaseModel):
         return cls(
             **values,
             passed=audit.passed,
-            where=None if difference is None else difference.where,
+            where=None if difference is None else _coarse(difference.where) if blinded else difference.where,
             expected=None if shown is None else shown.expected,
             found=None if shown is None else shown.found,
         )
@@ -215,7 +224,11 @@ async def audited(service: Service, trial: str) -> Audit:
     )
 
     def here() -> Audit:
-        return Trial(service.store, trial).audit(long_job.signed())
+        try:
+            anchors = long_job.signed()
+        except InputError as error:
+            raise _failed(long_job, error) from error
+        return Trial(service.store, trial).audit(anchors)
 
     if await _long(service, trial):
         return _AUDIT.validate_python(await _send(service, long_job))
@@ -237,6 +250,11 @@ class _Passing(FileResponse):
             self._folder.cleanup()
 
 
+def _coarse(where: str) -> str:
+    """Where a difference is, for a blinded reader."""
+    return where if re.fullmatch(r"event \d+|the log", where) else "the tables"
+
+
 async def _events(service: Service, trial: str) -> int:
     """How many events a trial has; an error where there is no such trial."""
     return (await service.read(Trial(service.store, trial).progress)).sequence
@@ -251,4 +269,13 @@ async def _send(service: Service, long_job: LongJob) -> dict[str, Any]:
     if service.long_job.locked():
         raise Refused("too-many", "another audit or export is running; try again later", headers={"Retry-After": "5"})
     async with service.long_job:
-        return await long_job.send()
+        try:
+            return await long_job.send()
+        except StoreError as error:
+            raise _failed(long_job, error) from error
+
+
+def _failed(long_job: LongJob, error: TakeupError) -> Refused:
+    """What is told of a job that failed: its error names the service's files."""
+    LOG.error("the %s of trial %s failed: %s", long_job.kind, long_job.trial, error)
+    return Refused("unavailable", f"the {long_job.kind} failed; the service's own log says why")

@@ -1,7 +1,6 @@
 """Reading what a trial has found."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from fastapi import APIRouter, Request
@@ -12,7 +11,6 @@ from takeup.service.models import TrialId
 from takeup.service.service import service_of, unblinded
 
 router = APIRouter(route_class=KeyRoute, tags=["reading"])
-WITHHELD = "withheld"
 
 Result = TypeVar("Result")
 
@@ -21,10 +19,11 @@ Result = TypeVar("Result")
 async def progress(request: Request, trial: TrialId) -> Progress:
     """Counts of decisions, reports, what is pending and what is late, without a word about any arm.
 
-    Blinded readers do not see the hash of the log's head: they could test guesses about an outcome against it.
+    Blinded readers do not see the hash of the log's head, the version of the evidence, or how many reports contradicted
+    earlier ones: they could test guesses about an outcome against them.
     """
     found = await _trial(request, trial, Trial.progress)
-    return found if unblinded(request) else replace(found, hash=WITHHELD)
+    return found if unblinded(request) else found.blinded
 
 
 @router.get("/trials/{trial}/summary", **needs("read-unblinded", problems=("not-found",)))

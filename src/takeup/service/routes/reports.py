@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, FailFast, Field, StrictInt
 
-from takeup.errors import ConflictError, ReusedKeyError, TakeupError
+from takeup.errors import TakeupError
 from takeup.service.auth import needs
 from takeup.service.fast_routes import FastRoute
 from takeup.service.models import IdempotencyKey, Label, Name, Strict, TrialId
 from takeup.service.problem import Problem, Refused, refused
-from takeup.service.service import caller_of, service_of, unblinded
+from takeup.service.service import caller_of, service_of
 from takeup.trial import Receipt, Report
 from takeup.trial.commands import MOST_BATCH, MOST_REASON
 from takeup.trial.reporting import MOST_NUMBER
@@ -66,6 +66,8 @@ async def report(request: Request, trial: TrialId, made: ReportMade, idempotency
     """Tell what became of a decision: the action, the outcome or both, in any order, at any time.
 
     What contradicts an earlier report needs a reason; the log keeps both. What will never be known is declared missing.
+    A blinded key gets the same receipt whether or not its report agrees with an earlier one: without a reason the
+    earlier one stands, the log keeps what was said, and those who may see it are told.
     """
     return await _submit(request, trial, made, idempotency_key)
 
@@ -91,13 +93,5 @@ async def _result(request: Request, trial: str, made: ReportMade, key: str | Non
 
 
 async def _submit(request: Request, trial: str, made: ReportMade, key: str | None) -> Receipt:
-    command = Report(**dict(made), key=key, by=caller_of(request).shown)
-    try:
-        return await service_of(request).submit(trial, command, key)
-    except ReusedKeyError:
-        raise
-    except ConflictError as error:
-        if unblinded(request):
-            raise
-        detail = "it contradicts an earlier report; a correction needs a reason"
-        raise Refused("conflict", detail) from error  # the error's own words say what was reported
+    command = Report(**dict(made), key=key, **caller_of(request).asking)
+    return await service_of(request).submit(trial, command, key)

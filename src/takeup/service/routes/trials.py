@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from takeup.live import Trial
 from takeup.service.auth import KeyRoute, media_type, needs
@@ -40,6 +40,7 @@ class TrialLine(BaseModel):
     trial: str
     name: str
     state: str
+    rehearsal: bool
 
 
 class TrialList(BaseModel):
@@ -55,10 +56,13 @@ class TrialShown(TrialLine):
         trial: its identifier.
         name: what people call it.
         state: draft, running, paused or stopped.
+        rehearsal: whether it is no real trial.
+        seeded: whether somebody chose the seed, so that they can foresee every proposal.
         spec: with every default filled in; the seed is never part of it.
         fallback: the probabilities that a client draws from when the service cannot be reached.
     """
 
+    seeded: bool
     spec: dict[str, Any]
     fallback: dict[str, float]
 
@@ -89,7 +93,7 @@ async def list_trials(request: Request) -> TrialList:
     def look(connection: Connection) -> list[TrialLine]:
         names = [name for name in reading.identifiers(connection) if caller.covers(name)]
         heads = [reading.head(connection, name) for name in names]
-        return [TrialLine(trial=head.id, name=json.loads(head.spec)["name"], state=head.state) for head in heads]
+        return [_line(head) for head in heads]
 
     return TrialList(trials=tuple(await service.read(lambda: service.store.read(look))))
 
@@ -115,7 +119,12 @@ async def move(request: Request, trial: TrialId, asked: StateAsked) -> TrialLine
     command = Move(state=asked.state, reason=asked.reason, by=caller_of(request).shown)
     await service_of(request).move(trial, command)
     shown = await _shown(request, trial)
-    return TrialLine(trial=shown.trial, name=shown.name, state=shown.state)
+    return TrialLine(**shown.model_dump(include=set(TrialLine.model_fields)))
+
+
+def _line(head: Row[Any]) -> TrialLine:
+    spec = json.loads(head.spec)
+    return TrialLine(trial=head.id, name=spec["name"], state=head.state, rehearsal=spec.get("rehearsal", False))
 
 
 async def _spec(request: Request) -> dict[str, Any]:
@@ -133,12 +142,16 @@ async def _spec(request: Request) -> dict[str, Any]:
 
 async def _shown(request: Request, trial: str) -> TrialShown:
     store = service_of(request).store
-    head = await service_of(request).read(lambda: store.read(lambda connection: reading.head(connection, trial)))
+    head, seeded = await service_of(request).read(
+        lambda: store.read(lambda connection: (reading.head(connection, trial), reading.seeded(connection, trial)))
+    )
     design = Design.of_text(head.spec)
     return TrialShown(
         trial=trial,
         name=design.spec.name,
         state=head.state,
+        rehearsal=design.spec.rehearsal,
+        seeded=seeded,
         spec=design.spec.model_dump(mode="json", exclude={"seed"}),
         fallback=dict(zip(design.space.proposals, design.fallback, strict=True)),
     )

@@ -153,7 +153,7 @@ class RenderCache:
     async def _blinded(self, trial: str) -> Rendered:
         store = self.service.store
         at = store.clock()
-        progress = await self.service.read(lambda: store.read(lambda c: progress_in(c, trial, at)))
+        progress = (await self.service.read(lambda: store.read(lambda c: progress_in(c, trial, at)))).blinded
         headline = sentences.blinded_headline(progress)
         html = render("blinded", progress=progress, at=at, headline=headline)
         return Rendered.of(html, sequence=progress.sequence, at=at, lasts=False, state=progress.state)

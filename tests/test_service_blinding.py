@@ -1,0 +1,377 @@
+"""What a blinded key can find out, whatever it asks: no arm of others, no action, no outcome."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+import asgi
+from asgi import SPEC, Api, Reply
+from page_visitor import Visitor
+from store_internals import engine
+from takeup.errors import StoreError
+from takeup.live.findings import findings_of
+from takeup.service.pages import trial as trial_page
+from takeup.service.pages.render import child
+from takeup.store import reading
+
+MANY = 60
+ACTIONS, OUTCOMES = ("tea", "coffee"), ("bad", "good")
+READS = [
+    "/trials/t/progress",
+    "/trials/t/events?limit=1000",
+    "/trials/t/events?kind=reported&limit=1000",
+    "/trials/t/events?decision=1",
+    "/trials/t/export?format=jsonl",
+    "/trials/t/audit",
+    "/trials",
+]
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages wait for what they show, however busy the machine is; and charts, which take longest, are left out."""
+    monkeypatch.setattr(trial_page, "WAIT", 300.0)
+    monkeypatch.setattr(trial_page, "FRAGMENT_WAIT", 300.0)
+    monkeypatch.setattr(child, "page_charts", lambda _: [])
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    with asgi.api() as running:
+        yield running
+
+
+@pytest.fixture
+def key(api: Api) -> str:
+    return begun(api)
+
+
+def begun(api: Api, spec: dict[str, Any] = SPEC) -> str:
+    """A key that may do everything in the trial t, which runs."""
+    key = api.key("decide", "report", "read-unblinded", "design", "admin")
+    assert api.request("POST", "/trials?trial=t", spec, key).status == 201
+    assert api.request("PUT", "/trials/t/state", {"state": "running"}, key).status == 200
+    return key
+
+
+def decide(api: Api, key: str, unit: str, **headers: str) -> Reply:
+    return api.request("POST", "/trials/t/decisions", {"unit": unit, "context": "evening"}, key, headers=headers)
+
+
+def report(api: Api, key: str, **said: Any) -> Reply:
+    return api.request("POST", "/trials/t/reports", said, key)
+
+
+def filled(api: Api, key: str, many: int = MANY) -> list[tuple[str, str, str]]:
+    """Proposal, action and outcome of every decision; the truth."""
+    truth = []
+    for i in range(many):
+        proposal = decide(api, key, f"u{i}").json["proposal"]
+        action, outcome = ACTIONS[i % 3 == 0], OUTCOMES[i % 7 < 3]
+        assert report(api, key, unit=f"u{i}", implemented=action, outcome=outcome).status == 200
+        truth.append((proposal, action, outcome))
+    return truth
+
+
+def exported(api: Api, key: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(api.request("GET", "/trials/t/export", key=key).body.decode())))
+
+
+def full_page(api: Api) -> str:
+    """What a page tells those who see all."""
+    book = api.store.read(lambda connection: reading.snapshot(connection, "t"))
+    return child.dashboard(findings_of(book, 0), api.store.clock())
+
+
+def kinds(api: Api, key: str) -> list[str]:
+    return [each["kind"] for each in api.request("GET", "/trials/t/events?limit=1000", key=key).json["events"]]
+
+
+def test_asking_again_for_the_units_of_others_tells_no_arm_and_is_logged(api: Api, key: str) -> None:
+    """Sixty of sixty arms before, and no event."""
+    truth = filled(api, key)
+    spy = api.key("decide", "report", "read-blinded")
+    units = [row["unit"] for row in exported(api, spy)]
+    events = len(kinds(api, key))
+    learnt = [decide(api, spy, unit).json.get("proposal") for unit in units]
+    assert sum(proposal == arm for proposal, (arm, _, _) in zip(learnt, truth, strict=True)) == 0
+    logged = api.request("GET", f"/trials/t/events?after={events}&limit=1000", key=key).json["events"]
+    assert [each["kind"] for each in logged] == ["refused"] * MANY
+    assert {each["event"]["by"].split()[0] for each in logged} == {"decide/report/read-blinded"}
+    assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
+
+
+def test_no_other_way_to_ask_tells_either(api: Api, key: str) -> None:
+    """A batch, a guess at somebody's idempotency key, a fallback, the page: refused alike whatever the arm is."""
+    assert decide(api, key, "u0", **{"Idempotency-Key": "patient 0"}).status == 200
+    drawn = {"unit": "u1", "context": "evening", "proposal": "tea"}
+    assert api.request("POST", "/trials/t/fallbacks", drawn, key, headers={"Idempotency-Key": "drawn"}).status == 200
+    spy = api.key("decide", "report", "read-blinded")
+    batch = {"units": [{"unit": "new", "context": "evening"}, {"unit": "u0", "context": "evening"}]}
+    refused = [
+        api.request("POST", "/trials/t/decisions/batch", batch, spy),
+        decide(api, spy, "u0", **{"Idempotency-Key": "mine"}),
+        api.request("POST", "/trials/t/decisions", {"unit": "u0", "context": "morning"}, spy),
+    ]
+    refused += [
+        api.request("POST", "/trials/t/fallbacks", {**drawn, "unit": "u0", "proposal": proposal}, spy)
+        for proposal in ACTIONS
+    ]
+    for reply in refused:
+        assert (reply.status, reply.json["type"]) == (403, "urn:takeup:forbidden")
+    assert len({reply.body for reply in refused}) == 1
+    guesses = [decide(api, spy, "u0", **{"Idempotency-Key": "patient 0"})]
+    guesses += [
+        api.request(
+            "POST", "/trials/t/fallbacks", {**drawn, "proposal": proposal}, spy, headers={"Idempotency-Key": "drawn"}
+        )
+        for proposal in ACTIONS
+    ]
+    assert {reply.json["type"] for reply in guesses} == {"urn:takeup:reused-key"}
+    assert guesses[1].body == guesses[2].body
+    page = Visitor(api, "decide", "read-blinded").post("/app/trials/t/decide", {"unit": "u0", "context": "evening"})
+    assert page.status == 403
+    assert b"somebody else" in page.body
+    assert api.request("GET", "/trials/t/progress", key=key).json["decisions"] == 2
+    assert kinds(api, key).count("refused") == len(refused) + len(guesses) + 1
+    assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
+
+
+def test_a_key_is_told_of_its_own_decisions_and_of_its_sites(api: Api, key: str) -> None:
+    """Every time the log says who asked; a retry under its idempotency key has no event, as before."""
+
+    def made(**asked: Any) -> str:
+        reply = api.request("POST", "/keys", {"name": "nurse", "scopes": ["decide"], **asked}, key)
+        assert reply.json["site"] == asked.get("site")
+        return str(reply.json["key"])
+
+    north, other, south, alone = made(site="north"), made(site="north"), made(site="south"), made()
+    first = decide(api, north, "a", **{"Idempotency-Key": "k"})
+    assert decide(api, north, "a", **{"Idempotency-Key": "k"}).body == first.body
+    assert kinds(api, key) == ["created", "moved", "decided"]
+    assert decide(api, north, "a").body == first.body
+    assert decide(api, other, "a").body == first.body
+    assert decide(api, other, "a", **{"Idempotency-Key": "k"}).body == first.body  # the site has another key now
+    assert decide(api, key, "a").body == first.body  # unblinded
+    assert kinds(api, key)[3:] == ["answered"] * 4
+    for stranger in (south, alone):
+        assert decide(api, stranger, "a").status == 403
+    own = decide(api, alone, "b")
+    assert decide(api, alone, "b").body == own.body
+    assert decide(api, north, "b").status == 403
+    event = api.request("GET", "/trials/t/events?kind=decided", key=key).json["events"][0]["event"]
+    assert (event["site"], event["by"].startswith("nurse (")) == ("north", True)
+    assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
+
+
+def test_guessing_in_reports_tells_neither_action_nor_outcome(api: Api, key: str) -> None:
+    """Sixty of sixty actions and outcomes before: the guess that was not refused was right."""
+    truth = filled(api, key)
+    spy = api.key("decide", "report", "read-blinded")
+    right = 0
+    for i, (_, action, outcome) in enumerate(truth):
+        for name, labels, true in (("implemented", ACTIONS, action), ("outcome", OUTCOMES, outcome)):
+            replies = {label: report(api, spy, unit=f"u{i}", **{name: label}) for label in labels}
+            taken = [label for label, reply in replies.items() if reply.status == 200]
+            right += taken == [true]
+            assert len({re.sub(rb'"sequence":\d+', b"", reply.body) for reply in replies.values()}) == 1
+    assert right == 0
+    progress = api.request("GET", "/trials/t/progress", key=key).json
+    assert (progress["disputes"], progress["corrections"]) == (2 * MANY, 0)
+    rows = exported(api, key)
+    assert [(row["ARM"], row["ACTARM"], row["outcome"]) for row in rows] == truth
+    assert sum(int(row["disputes"]) for row in rows) == 2 * MANY
+    assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
+
+
+GUESSES: list[dict[str, Any]] = [
+    {"outcome": "?"},
+    {"outcome": "?", "reason": "typing error"},
+    {"outcome": "?", "implemented": "tea"},
+    {"outcome": "?", "missing": ["implemented"], "reason": "lost"},
+]
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("guess", GUESSES)
+@pytest.mark.parametrize("window", [None, "10 days"])
+@pytest.mark.parametrize("way", ["single", "batch", "a key of others", "page"])
+def test_nothing_that_a_blinded_key_sees_depends_on_whether_its_guess_was_right(
+    guess: dict[str, Any], window: str | None, way: str
+) -> None:
+    """Two services with the same trial to the microsecond: one is told the outcome that is known, the other another."""
+
+    def seen(outcome: str) -> list[tuple[int, str]]:
+        with asgi.api(clock=lambda: 10**15) as api:
+            key = begun(api, {**SPEC, "rehearsal": True, "seed": 1, "window": window})
+            spy = Visitor(api, "decide", "report", "read-blinded")
+            token = api.key("decide", "report", "read-blinded")
+            decide(api, key, "u")
+            known = {"unit": "u", "outcome": "good"}
+            api.request("POST", "/trials/t/reports", known, key, headers={"Idempotency-Key": "u, done"})
+            said = {"unit": "u", **guess, "outcome": outcome}
+            replies: list[Reply] = []
+            if way == "page":
+                form = {**said, "outcome": str(OUTCOMES.index(outcome))}
+                missing = form.pop("missing", ())
+                form |= dict.fromkeys(missing, "missing")
+                form |= {"implemented": "0"} if "implemented" in guess else {}
+                replies.append(spy.post("/app/trials/t/report", form))
+            elif way == "batch":
+                replies.append(api.request("POST", "/trials/t/reports/batch", {"reports": [said, known]}, token))
+            elif way == "single":
+                replies.append(api.request("POST", "/trials/t/reports", said, token))
+            else:
+                headers = {"Idempotency-Key": "u, done"}
+                replies.append(api.request("POST", "/trials/t/reports", said, token, headers=headers))
+            replies += [api.request("GET", path, key=token) for path in READS]
+            replies += [spy.get(f"/app/trials/t{path}") for path in ("", "/log", "/log?kind=reported", "/dashboard")]
+            changing = r'[0-9a-f]{12}|"?key" value="[\w-]+|form_token" value="\w+'
+            return [(reply.status, re.sub(changing, "", reply.body.decode())) for reply in replies]
+
+    right, wrong = seen("good"), seen("bad")
+    assert [status for status, _ in right] == [right[0][0]] + [200] * (len(right) - 1)
+    assert [text.replace("Outcome: bad", "Outcome: good") for _, text in wrong] == [text for _, text in right]
+
+
+@pytest.mark.usefixtures("patient")
+def test_those_who_see_all_are_told_of_contradictions(api: Api, key: str) -> None:
+    """Whoever reports with them is refused in words; of the blinded, progress, log, page and export speak."""
+    filled(api, key, 1)
+    words = report(api, key, unit="u0", outcome="bad" if exported(api, key)[0]["outcome"] == "good" else "good")
+    assert (words.status, words.json["type"]) == (409, "urn:takeup:conflict")
+    assert "a correction needs a reason" in words.json["detail"]
+    had = exported(api, key)[0]["outcome"]
+    said = next(label for label in OUTCOMES if label != had)
+    assert report(api, api.key("report"), unit="u0", outcome=said).json["corrected"] == []
+    event = api.request("GET", "/trials/t/events?after=4", key=key).json["events"][0]
+    assert (event["kind"], event["event"]["outcome"], event["event"]["stands"]) == ("reported", said, {"outcome": had})
+    assert exported(api, key)[0]["outcome"] == had
+    boss = Visitor(api, "read-unblinded")
+    assert "1 report contradicted" in full_page(api)
+    assert b"Disputed." in boss.get("/app/trials/t/log").body
+    corrected = report(api, api.key("report"), unit="u0", outcome=said, reason="typing error")
+    assert corrected.json["corrected"] == []
+    assert exported(api, key)[0]["outcome"] == said
+    assert api.request("GET", "/trials/t/progress", key=key).json["corrections"] == 1
+    assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
+
+
+def test_what_a_report_adds_counts_where_the_rest_of_it_is_disputed(api: Api, key: str) -> None:
+    """Else a blinded reader would see from the counts that the rest of the report was wrong."""
+    decide(api, key, "u")
+    report(api, key, unit="u", outcome="good")
+    report(api, api.key("report"), unit="u", outcome="bad", implemented="coffee")
+    (row,) = exported(api, key)
+    assert (row["outcome"], row["ACTARM"]) == ("good", "coffee")
+
+
+def test_a_key_that_is_valid_nowhere_learns_of_no_trial(api: Api, key: str) -> None:
+    nowhere = api.key("decide", "report", "read-blinded", "read-unblinded", "design", trials=["ghost"])
+    visitor = Visitor(api, "decide", "report", "read-unblinded", "design", trials=["ghost"])
+    missing = [
+        api.request("GET", f"/trials/ghost{path}", key=nowhere) for path in ("", "/progress", "/events", "/audit")
+    ]
+    missing += [visitor.get(f"/app/trials/ghost{path}") for path in ("", "/log", "/decide", "/stream")]
+    for reply in missing:
+        assert reply.status == 404
+        assert b"'ghost'" in reply.body or b"&#39;ghost&#39;" in reply.body
+        assert b" t" not in reply.body.partition(b"there is no trial")[2].partition(b"<")[0].replace(b" this", b"")
+    assert api.request("GET", "/trials", key=nowhere).json == {"trials": []}
+    assert json.loads(api.request("GET", "/trials/t", key=nowhere).body)["status"] == 403
+
+
+def test_an_audit_names_the_cell_to_those_who_may_see_it_alone(api: Api, key: str) -> None:
+    """The name of a cell is a context, a proposal, an action and an outcome."""
+    filled(api, key, 1)
+    with engine(api.store).begin() as connection:
+        connection.execute(text("UPDATE evidence SET decisions = 7 WHERE decisions = 1"))
+    spy, boss = Visitor(api, "read-blinded"), Visitor(api, "read-unblinded")
+    token = api.key("read-blinded")
+    assert api.request("GET", "/trials/t/audit", key=token).json["where"] == "the tables"
+    assert api.request("GET", "/trials/t/audit", key=key).json["where"].startswith("evidence (")
+    spy.post("/app/trials/t/audit", {})
+    assert b"part at the tables." in spy.get("/app/trials/t").body
+    assert b"part at evidence (" in boss.get("/app/trials/t").body
+
+
+def test_an_error_of_the_database_names_no_file(
+    api: Api, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = "/srv/secret/trials.db did not take it: disk I/O error"
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise StoreError(words)
+
+    boss = Visitor(api, "read-unblinded", "decide")
+    monkeypatch.setattr(api.store, "submit_to", fail)
+    replies = [decide(api, key, "u"), boss.post("/app/trials/t/decide", {"unit": "u", "context": "evening"})]
+    monkeypatch.setattr(api.store, "read", fail)
+    replies += [api.request("GET", "/trials/t/progress", key=key), api.request("GET", "/ready")]
+    for reply in replies:
+        assert reply.status == 503
+        assert b"ask again" in reply.body
+        assert b"secret" not in reply.body
+        assert reply.headers["retry-after"] == "1"
+    assert caplog.text.count(words) == len(replies)
+
+
+def test_a_seed_that_somebody_chose_is_refused_or_told_of(api: Api, key: str) -> None:
+    """Thirty of thirty proposals were foreseen by whoever chose the seed, and nothing said so."""
+    seeded = {**SPEC, "name": "foretold", "seed": 1}
+    boss = Visitor(api, "design", "read-unblinded")
+    for reply in (
+        api.request("POST", "/trials", seeded, key),
+        api.request("PUT", "/trials/t/spec", seeded, key),
+        boss.post("/app/new", {"by": "paste", "text": json.dumps(seeded), "do": "save"}),
+    ):
+        assert reply.status == 422
+        assert b"rehearsal = true" in reply.body
+    made = api.request("POST", "/trials", {**seeded, "rehearsal": True}, key).json
+    assert (made["rehearsal"], made["seeded"]) == (True, True)
+    listed = {each["trial"]: each["rehearsal"] for each in api.request("GET", "/trials", key=key).json["trials"]}
+    assert listed == {"t": False, "foretold": True}
+    assert api.request("GET", "/trials/foretold/audit", key=key).json["seeded"] is True
+    boss.post("/app/trials/foretold/audit", {})
+    page = boss.get("/app/trials/foretold").body
+    for words in (
+        b"Rehearsal: not a real trial.",
+        b"Its seed was given: whoever knows it",
+        b"Its seed was given, so that",
+    ):
+        assert words in page
+    assert b"with a seed that was given" in boss.get("/app/trials/foretold/log").body
+    assert boss.get("/app").body.count(b"Rehearsal: not a real trial.") == 1
+    assert b"Rehearsal" not in boss.get("/app/trials/t").body
+
+
+@pytest.mark.usefixtures("patient")
+def test_fallbacks_are_limited_and_shown(api: Api) -> None:
+    """A key that may decide chose as many arms as it liked, also after the end, and nothing showed it."""
+    key = begun(api, {**SPEC, "fallback_limits": {"a_day": 15}})
+    clinic = api.key("decide")
+
+    def draw(unit: str, token: str = clinic, **said: Any) -> Reply:
+        body = {"unit": unit, "context": "evening", "proposal": "tea", **said}
+        return api.request("POST", "/trials/t/fallbacks", body, token)
+
+    taken = [draw(f"u{i}").status for i in range(100)]
+    assert (taken.count(200), taken.count(409)) == (15, 85)
+    blind, shown = Visitor(api, "read-blinded"), full_page(api)
+    assert "Fallbacks did not come as often as agreed" in shown
+    for page in (shown, blind.get("/app/trials/t/dashboard").body.decode()):
+        assert re.search(r"Fallbacks were recorded by decide \(\w+\) \(15\)", page)
+    assert b"at most 15 a day from one key" in blind.get("/app/trials/t").body
+    audit = api.request("GET", "/trials/t/audit", key=key).json
+    assert (audit["fallbacks"], list(audit["fallbacks_by"].values())) == (15, [15])
+    api.request("PUT", "/trials/t/state", {"state": "stopped"}, key)
+    late = draw("after the end", api.key("decide"), drawn=api.store.clock() + 200_000_000)
+    assert late.status == 200  # a clock may be a little ahead
+    refused = draw("later still", api.key("decide"), drawn=api.store.clock() + 10**12)
+    assert (refused.status, refused.json["argument"]) == (422, "drawn")
