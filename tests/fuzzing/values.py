@@ -4,6 +4,7 @@ import copy
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import hostile
@@ -49,8 +50,11 @@ class Raw(str):
     """A JSON token that no Python value is written as."""
 
 
-class Twice(list[tuple[str, Any]]):
+@dataclass(frozen=True, slots=True)
+class Twice:
     """The pairs of an object some of whose keys may be there twice."""
+
+    pairs: list[tuple[str, Any]]
 
 
 NUMBERS: tuple[Any, ...] = (
@@ -183,8 +187,8 @@ def _stretch(dice: Dice, whole: Any, inside: Any, name: Any) -> Any:
     """The same, but much more of it."""
     value, times = inside[name], dice.size(2, 20_000)
     match value:
-        case bool() | None:
-            inside[name] = [value] * times
+        case bool() | None | Twice():
+            inside[name] = [value] * min(times, 100)
         case int() | float():
             inside[name] = dice.pick((value * times, -value, value / times, value + 0.5, value * 10**30))
         case str():
@@ -193,7 +197,7 @@ def _stretch(dice: Dice, whole: Any, inside: Any, name: Any) -> Any:
             )
         case list():
             inside[name] = value * min(times, 20_000 // max(1, len(value)) + 2)
-        case _:
+        case dict():
             inside[name] = {**value, **{f"{name} {i}": 1 for i in range(times)}}
     return whole
 
@@ -231,7 +235,7 @@ def _json(value: Any) -> str:
         case Raw():
             return str(value)
         case Twice():
-            return "{" + ", ".join(f"{json.dumps(name)}: {_json(each)}" for name, each in value) + "}"
+            return "{" + ", ".join(f"{json.dumps(name)}: {_json(each)}" for name, each in value.pairs) + "}"
         case dict():
             return "{" + ", ".join(f"{json.dumps(str(name))}: {_json(each)}" for name, each in value.items()) + "}"
         case list():
@@ -245,7 +249,7 @@ def as_toml(content: Any) -> bytes:
     """TOML, or what looks like it: a line a key, tables within a line."""
     if not isinstance(content, dict | Twice):
         return _toml(content).encode("utf-8", "surrogatepass")
-    pairs = content if isinstance(content, Twice) else list(content.items())
+    pairs = content.pairs if isinstance(content, Twice) else list(content.items())
     lines = [f"{json.dumps(str(name))} = {_toml(each)}\n" for name, each in pairs if each is not None]
     return "".join(lines).encode("utf-8", "surrogatepass")
 
@@ -253,7 +257,7 @@ def as_toml(content: Any) -> bytes:
 def _toml(value: Any) -> str:
     match value:
         case Twice() | dict():
-            pairs = value if isinstance(value, Twice) else list(value.items())
+            pairs = value.pairs if isinstance(value, Twice) else list(value.items())
             said = ", ".join(f"{json.dumps(str(name))} = {_toml(each)}" for name, each in pairs if each is not None)
             return "{" + said + "}"
         case list():
