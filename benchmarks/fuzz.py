@@ -96,6 +96,8 @@ def shown(result: Result, console: Console) -> None:
     for before, after in result.resources:
         console.print(f"at the beginning {before}\nin the end       {after}")
     console.print(f"{result.cases:,} cases in {result.seconds:,.0f} s; {result.audited:,} trials audited in the end")
+    for warning, times in result.warnings.most_common(SHOWN):
+        console.print(f"{times} x a warning in the log: {warning}", highlight=False, soft_wrap=True)
     for (family, what), times in Counter((each.family, each.what) for each in result.failures).most_common():
         example = next(each.case for each in result.failures if (each.family, each.what) == (family, what))
         console.print(f"[red]{times} x[/] {family}: {what} [dim](--case {example})[/]", highlight=False, soft_wrap=True)
@@ -110,6 +112,7 @@ def for_machines(result: Result) -> dict[str, Any]:
         "others": [watch.phases for watch in result.watches],
         "waits": [asdict(wait) for watch in result.watches for wait in watch.waits],
         "resources": [[asdict(before), asdict(after)] for before, after in result.resources],
+        "warnings": result.warnings,
         "audited": result.audited,
         "failures": Counter(f"{each.family}: {each.what}" for each in result.failures),
     }

@@ -4,7 +4,8 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,34 +83,39 @@ def audits(database: str, failures: list[Failure]) -> int:
     return 0
 
 
-def causes(log: Path, failures: Sequence[Failure]) -> list[Failure]:
-    """The failures with what the service's log says about each; and what it says that no answer has shown."""
-    logged: dict[str, str] = {}
-    others: dict[str, str] = {}
-    for line in log.read_text(errors="replace").splitlines():
-        if '"exception"' not in line and line.startswith("{"):
-            continue
-        try:
-            said = json.loads(line)
-        except ValueError:
-            if line.strip():
-                others.setdefault(line[:300], line)
-            continue
-        request = re.search(r"request (\S+) failed", said["message"])
-        place = _place(said["exception"])
-        if request is None or not request[1].startswith("fuzz."):
-            others.setdefault(f"{said['message'][:100]}: {place}", said["exception"])
+def causes(log: Path, failures: Sequence[Failure]) -> tuple[list[Failure], Counter[str]]:
+    """The failures with what the service's log says about each, and what it says of others; and its warnings."""
+    known, named, others = {each.id for each in failures}, dict[str, str](), dict[str, Failure]()
+    warnings: Counter[str] = Counter()
+    for message, said in _exceptions(log):
+        request = re.search(r"request (fuzz\.(\d+)\.(\d+)\.\S+) failed", message)
+        if request is not None and request[1] in known:
+            named[request[1]] = _place(said)
+        elif request is not None:
+            case, what = f"{request[2]}:{request[3]}", f"only in the log: {_place(said)}"
+            others[request[1]] = Failure(case, "log", what, b"", said[-2_000:], request[1])
+        elif "Traceback" in said:
+            what = f"in the log: {message[:60].strip()} {_place(said)}"
+            others.setdefault(what, Failure("", "log", what, b"", said[-2_000:], ""))
         else:
-            logged[request[1]] = place
-    known = {each.id for each in failures}
-    found = [replace(each, what=f"{each.what}: {logged[each.id]}") if each.id in logged else each for each in failures]
-    found += [
-        Failure(".".join(name.split(".")[1:3]).replace(".", ":"), "log", f"only in the log: {place}", b"", "", name)
-        for name, place in logged.items()
-        if name not in known
-    ]
-    found += [Failure("", "log", f"in the log: {what}", b"", text[-2_000:], "") for what, text in others.items()]
-    return found
+            warnings.update(re.findall(r"takeup/\S+ \w*Warning: .*", said) or [said[:200]])
+    found = [replace(each, what=f"{each.what}: {named[each.id]}") if each.id in named else each for each in failures]
+    return [*found, *others.values()], warnings
+
+
+def _exceptions(log: Path) -> Iterator[tuple[str, str]]:
+    """What a log says about exceptions: message and traceback; and whatever in it is no line of a log."""
+    stray: list[str] = []
+    for line in [*log.read_text(errors="replace").splitlines(), "{}"]:
+        if not line.startswith("{"):
+            stray.append(line)
+            continue
+        if stray:
+            yield "", "\n".join(stray)
+            stray = []
+        if '"exception"' in line:
+            said = json.loads(line)
+            yield said["message"], said["exception"]
 
 
 def _place(exception: str) -> str:
@@ -117,4 +123,4 @@ def _place(exception: str) -> str:
     files = re.findall(r'File "[^"]*/(takeup/[^"]+)", line (\d+), in (\S+)', exception)
     last = exception.strip().splitlines()[-1]
     where = f"{files[-1][0]}:{files[-1][1]} {files[-1][2]}: " if files else ""
-    return where + re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", last)[:160]
+    return where + re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?(e[+-]?\d+)?", "N", last)[:160]

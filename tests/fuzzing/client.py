@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -154,6 +155,5 @@ class Client:
 
 def kind_of(answer: wire.Answer) -> str:
     """The status, and the kind of problem where the answer says which."""
-    if answer.status >= 400 and answer.headers.get("content-type", "").startswith("application/problem"):
-        return f"{answer.status} {json.loads(answer.body)['type'].removeprefix('urn:takeup:')}"
-    return str(answer.status)
+    said = re.search(rb'"type": ?"urn:takeup:([a-z-]+)"', answer.body[:200]) if answer.status >= 400 else None
+    return str(answer.status) if said is None else f"{answer.status} {said[1].decode()}"

@@ -5,6 +5,7 @@ import itertools
 import os
 import subprocess
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -79,6 +80,7 @@ class Result:
         failures: what the service should not have done.
         watches: what the probe saw, one for each service.
         resources: what each service had open and in memory, at its beginning and at its end.
+        warnings: what else is in the services' logs.
         audited: how many trials the audits in the end looked at.
         seconds: how long the fuzzing took.
     """
@@ -87,6 +89,7 @@ class Result:
     failures: list[Failure] = field(default_factory=list)
     watches: list[Watch] = field(default_factory=list)
     resources: list[tuple[Resources, Resources]] = field(default_factory=list)
+    warnings: Counter[str] = field(default_factory=Counter)
     audited: int = 0
     seconds: float = 0.0
 
@@ -166,7 +169,8 @@ async def _era(plan: Plan, numbers: list[int], result: Result, until: float, tol
         _end(server, result)
     if plan.database is None:
         result.audited += await asyncio.to_thread(audits, database, result.failures)
-    result.failures[:] = causes(server.log, result.failures)
+    result.failures[:], warnings = causes(server.log, result.failures)
+    result.warnings += warnings
     return list(waiting)
 
 
