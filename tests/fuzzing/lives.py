@@ -76,7 +76,9 @@ class Life:
 
     async def _report(self, context: str) -> None:
         """Decide for many at once, and report the same of all of them, or the opposite of what was reported."""
-        units = [self._unit(context) for _ in range(self.dice.pick((4, 8, 8, 60)) if self.dice.chance(0.97) else 600)]
+        count = self.dice.pick((4, 8, 8, 60)) if self.dice.chance(0.97) else 600
+        several = [context] if self.dice.chance(0.7) else self.space["contexts"]
+        units = [self._unit(several[i % len(several)]) for i in range(count)]
         made = await self._must("cannot decide", "POST", f"{self.path}/decisions/batch", {"units": units})
         action, outcome = self.dice.pick(self.space["implemented"]), self.dice.pick(self.space["outcomes"])
         said: list[dict[str, Any]] = [

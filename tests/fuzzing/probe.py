@@ -38,11 +38,18 @@ def children(process: int) -> list[int]:
     return found
 
 
+def alive(process: int) -> bool:
+    """Whether a process is there, and is more than what its parent has yet to take note of."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
 def writer(process: int) -> int:
     """The process that writes for a service; 0 where there is none."""
     for child in children(process):
         with suppress(OSError):
-            if b"writer_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if b"takeup.store.writer" in Path(f"/proc/{child}/cmdline").read_bytes():
                 return child
     return 0
 

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -17,6 +18,7 @@ from fuzzing.aftermath import Resources, audits, causes, resources
 from fuzzing.client import Client, FailedError, Failure, Tally, kind_of
 from fuzzing.furniture import Furniture, furnish
 from fuzzing.lives import specs
+from fuzzing.probe import alive, children
 from fuzzing.raw import raw
 from fuzzing.values import Dice
 from fuzzing.watching import Watch
@@ -32,6 +34,8 @@ PLAIN: dict[str, Callable[[Dice, Furniture, str], bytes]] = {
     "large": requests.large,
 }
 _ORDER = [family for family, share in SHARES.items() for _ in range(share)]
+END_SECONDS, ORPHAN_SECONDS = 60.0, 10.0
+"""How long a service may take to end, and what it has started to end after it."""
 STUCK = 45.0
 """Seconds after which a service that does not answer others is given up, and replaced."""
 
@@ -208,14 +212,22 @@ async def _leave(server: Served, before: Resources, result: Result) -> None:
 
 
 def _end(server: Served, result: Result) -> None:
-    """SIGTERM, and SIGKILL where that does not help."""
+    """SIGTERM, and SIGKILL where that does not help; whatever it has started must end with it."""
+    started = children(server.process.pid)
     if server.process.poll() is None:
         server.process.terminate()
         try:
-            server.process.wait(60)
+            server.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            result.failures.append(Failure("", "after", "SIGTERM does not end it within 60 s", b"", "", ""))
+            result.failures.append(Failure("", "after", "SIGTERM does not end it", b"", f"{END_SECONDS} s", ""))
             server.kill()
+    until = time.monotonic() + ORPHAN_SECONDS
+    while (left := [each for each in started if alive(each)]) and time.monotonic() < until:
+        time.sleep(0.1)
+    for each in left:
+        result.failures.append(Failure("", "after", "a process is left behind", b"", str(each), ""))
+        with suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
 
 
 @asynccontextmanager
