@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test browser screenshots long lint bench bench-service bench-pages torture dask-torture robust \
+.PHONY: help demo test browser screenshots long lint bench bench-service bench-pages torture fuzz dask-torture robust \
 	choosing diagnostics clean
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
 	@echo "make bench-service   the service under load, on both databases: the figures in docs/reliability.md (20 minutes)"
 	@echo "make torture   kill stores and servers, cut the power, fill the disk, forge logs (about an hour)"
+	@echo "make fuzz   200,000 specs, bodies and requests by chance against a service (half an hour)"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
@@ -78,6 +79,9 @@ bench-service: $(VENV)/.dev
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/torture.py
+
+fuzz: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/fuzz.py
 
 dask-torture: $(VENV)/.dev
 	$(BIN)/python benchmarks/cluster.py

@@ -1,0 +1,101 @@
+"""A few hundred cases of `make fuzz`, and that it would notice."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from fuzzing import wire
+from fuzzing.client import Client, FailedError, Failure, Tally
+from fuzzing.furniture import Furniture
+from fuzzing.raw import raw
+from fuzzing.requests import BODIES, FORMS, PAGES, READS
+from fuzzing.run import PLAIN, SHARES, Plan, family_of, fuzz
+from fuzzing.specs import near
+from fuzzing.values import Dice, as_json, as_toml
+from fuzzing.watching import WAITS
+from takeup.service import pages
+from takeup.service.routes import routes
+
+NOBODY = Furniture({}, {})
+LIVE = {"/app/trials/{trial}/stream"}
+"""Never ends."""
+
+
+def test_a_service_bears_what_chance_sends(tmp_path: Path) -> None:
+    """How long others waited is not looked at: that depends on what else the machine does."""
+    result = asyncio.run(fuzz(Plan(folder=tmp_path, seed=13, cases=400, connections=4, control=0.5)))
+    assert [each for each in result.failures if each.family != WAITS] == []
+    assert result.cases == 400
+    assert result.tallies["specs"].lived > 10
+    assert result.tallies["bodies"].accepted > 10
+    assert result.audited > 10
+
+
+def test_every_operation_and_every_page_is_fuzzed() -> None:
+    operations = {(method, route.path) for route in routes() for method in route.methods or ()}
+    assert {*BODIES, *READS} == operations
+    for method, known in (("GET", PAGES), ("POST", FORMS)):
+        of_trials = {path.replace(f"/{trial}/", "/{trial}/") for path in known for trial in ("t", "draft", "moved")}
+        shown = {page.path for page in pages.routes() if method in (page.methods or ())} - LIVE
+        named = {path.replace("{sketch}", "{id}").replace("{name}", "{id}") for path in shown if ":path" not in path}
+        assert named <= {*known, *of_trials}
+
+
+def test_a_case_is_the_same_whenever_it_is_played() -> None:
+    assert {family_of(number) for number in range(100)} == set(SHARES)
+    for number in range(300):
+        family = family_of(number)
+        if family == "specs":
+            twice = [as_json(spec) + as_toml(spec) for spec in (near(Dice(1, number)), near(Dice(1, number)))]
+        else:
+            make = PLAIN.get(family, raw)
+            twice = [make(Dice(1, number), NOBODY, "mark") for _ in range(2)]
+        assert twice[0] == twice[1]
+    assert as_json(near(Dice(1, 1))) != as_json(near(Dice(2, 1)))
+
+
+async def _answered(answer: bytes, ask: Callable[[Client], Awaitable[object]]) -> list[Failure]:
+    """What a client has on record after a service that always answers the same."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    failures: list[Failure] = []
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        client = Client(server.sockets[0].getsockname()[1], NOBODY, failures)
+        client.begin("1:2", "bodies", Tally())
+        await ask(client)
+        client.close()
+    return failures
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [
+        (b"HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\n{}", "status 500"),
+        (b"HTTP/1.1 503 Oh\r\nContent-Length: 2\r\n\r\n{}", "status 503"),
+        (b"", "EndedError: the connection ended without an answer"),
+        (b"nonsense\r\n\r\n", "status 599"),
+    ],
+)
+def test_what_a_service_must_not_answer_is_a_failure(answer: bytes, what: str) -> None:
+    async def ask(client: Client) -> None:
+        with pytest.raises(FailedError):
+            await client.send(wire.request("GET", "/", {}))
+
+    failures = asyncio.run(_answered(answer, ask))
+    assert [(each.what, each.case) for each in failures] == [(what, "1:2")]
+
+
+def test_what_a_service_may_answer_is_none() -> None:
+    async def ask(client: Client) -> None:
+        problem = b'{"type": "urn:takeup:input"}'
+        assert (await client.send(wire.request("GET", "/", {}))).body == problem
+
+    head = b"HTTP/1.1 422 Oh\r\nContent-Type: application/problem+json\r\nContent-Length: 28\r\n\r\n"
+    assert asyncio.run(_answered(head + json.dumps({"type": "urn:takeup:input"}).encode(), ask)) == []
