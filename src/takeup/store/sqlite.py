@@ -67,10 +67,10 @@ def path_of(url: str) -> str:
 
 def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
     """The one connection that writes; an empty path is a database in memory."""
+    _create(path)
     shared = library().shared
 
     def connect() -> Any:
-        _create(path)
         connection = _dbapi().connect(path or ":memory:", timeout=BUSY_SECONDS, check_same_thread=False)
         connection.isolation_level = None
         if not shared:
