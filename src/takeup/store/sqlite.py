@@ -69,13 +69,13 @@ def path_of(url: str) -> str:
 
 def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
     """The one connection that writes; an empty path is a database in memory."""
+    _create(path)
     shared = library().shared
     file = OpenFile(path, log=True) if path else None
 
     def connect() -> Any:
         if file is not None:
             file.reopen()
-        _create(path)
         connection = _dbapi().connect(path or ":memory:", timeout=BUSY_SECONDS, check_same_thread=False)
         connection.isolation_level = None
         if not shared:
