@@ -1,5 +1,6 @@
 """Signing in to the pages: sessions, cookies, form tokens, headers."""
 
+import http.cookies
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -153,3 +154,23 @@ def test_files_are_kept_by_browsers_until_they_change(api: asgi.Api) -> None:
 )
 def test_nobody_is_sent_to_another_site(path: str) -> None:
     assert _inside(path) == "/app"
+
+
+def test_our_cookie_is_found_among_others_and_never_unquoted(api: asgi.Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unquoting takes the square of a cookie's length: 40 s for one of 200 kB."""
+    session = signed_in(api, "read-blinded")
+
+    def never(_: object) -> str:
+        raise AssertionError("it was unquoted")
+
+    monkeypatch.setattr(http.cookies, "_unquote", never)
+    others = 'a="\\1\\2"; takeup2=x; =;; takeup'
+    for cookies in (f"takeup={session}", f"{others}; takeup={session}", f"takeup={session};{others}"):
+        assert api.request("GET", "/app", headers={"cookie": cookies}).status == 200
+    for cookies in (f'takeup="{session}"', f"takeup={session}; takeup=x", f"takeup={session}; takeup={session}"):
+        assert api.request("GET", "/app", headers={"cookie": cookies}).status == 303
+
+
+def test_a_form_that_anybody_may_send_is_small(api: asgi.Api) -> None:
+    assert send(api, "/app/sign-in", "visitor", key="x" * 10_000).status == 401
+    assert send(api, "/app/sign-in", "visitor", key="x" * 20_000).status == 413

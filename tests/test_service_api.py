@@ -19,6 +19,7 @@ from asgi import SPEC, Api
 from takeup.live import Trial, new_key
 from takeup.service import Settings, create_app, keys
 from takeup.service.key_cache import KeyCache, Limiter
+from takeup.service.middleware import RequestLog
 from takeup.service.problem import MEDIA
 from takeup.service.routes import log as log_routes
 from takeup.store import Store
@@ -446,3 +447,84 @@ def test_the_first_key_is_made_once(database: str) -> None:
         made = [keys.add_first(store) for store in (one, other, one)]
         assert [token is None for token in made] == [False, True, True]
         assert [key.scopes for key in one.read(keys.load).values()] == [keys.SCOPES]
+
+
+def _scope(path: str, key: str | None) -> dict[str, object]:
+    headers = [(b"content-type", b"application/json")]
+    if key is not None:
+        headers.append((b"authorization", f"Bearer {key}".encode()))
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    return {**scope, "http_version": "1.1", "scheme": "http", "root_path": "", "server": ("x", 1), "client": ("x", 1)}
+
+
+@pytest.mark.parametrize("path", ["/trials/t/decisions", "/trials/t/decisions/batch", "/trials", "/keys"])
+def test_a_client_that_goes_away_is_no_error_of_the_service(path: str, caplog: pytest.LogCaptureFixture) -> None:
+    out = io.StringIO()
+    with Store("sqlite://") as store:
+        api = Api(create_app(asgi.GENEROUS, store, RequestLog(out)))
+        key = api.key("decide", "design", "admin")
+        said = [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
+
+        async def receive() -> object:
+            return said.pop(0)
+
+        async def send(_: object) -> None:
+            raise AssertionError("nobody is there")
+
+        api.run(api.app(_scope(path, key), receive, send))  # type: ignore[arg-type]
+        metrics = api.request("GET", "/metrics", key=key).body.decode()
+        api.close()
+    line = json.loads(out.getvalue().splitlines()[0])
+    assert (line["status"], line["problem"]) == (499, "gone")
+    assert f'route="{line["route"]}",status="499"' in metrics
+    assert "failed" not in caplog.text
+
+
+def test_a_body_is_not_read_before_the_key_is_known(api: Api, key: str) -> None:
+    async def receive() -> object:
+        raise AssertionError("it was read")
+
+    sent: list[dict[str, int]] = []
+
+    async def send(message: dict[str, int]) -> None:
+        sent.append(message)
+
+    for path in ("/trials/t/decisions", "/trials/t/decisions/batch", "/trials", "/keys", "/app/new", "/nowhere"):
+        api.run(api.app(_scope(path, None), receive, send))  # type: ignore[arg-type]
+        assert sent[0]["status"] in (401, 404)
+        sent.clear()
+
+
+def test_large_bodies_share_a_bounded_room() -> None:
+    """One that is half there takes its share until it is answered; small ones always get through."""
+    with asgi.api(settings=Settings(rate=1e6, burst=1e6, bodies_limit=200_000)) as api:
+        key = api.key("decide")
+        large, small = b" " * 150_000, b"{}"
+        path = "/trials/t/decisions"
+
+        async def both() -> tuple[int, int, int, int]:
+            go_on, began = asyncio.Event(), asyncio.Event()
+            parts = [large, b"{}"]
+
+            async def receive() -> object:
+                if len(parts) == 1:
+                    began.set()
+                    await go_on.wait()
+                part = parts.pop(0)
+                return {"type": "http.request", "body": part, "more_body": bool(parts)}
+
+            sent: list[dict[str, int]] = []
+
+            async def send(message: dict[str, int]) -> None:
+                sent.append(message)
+
+            first = asyncio.create_task(api.app(_scope(path, key), receive, send))  # type: ignore[arg-type]
+            await began.wait()
+            second = await api.asked("POST", path, key=key, raw=large)
+            third = await api.asked("POST", path, key=key, raw=small)
+            go_on.set()
+            await first
+            after = await api.asked("POST", path, key=key, raw=large)
+            return sent[0]["status"], second.status, third.status, after.status
+
+        assert api.run(both()) == (422, 503, 422, 400)

@@ -2,18 +2,24 @@
 
 import copy
 import json
+import threading
+import tomllib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, text
 
 import asgi
 from asgi import SPEC, Api
-from takeup.service.body import MOST_DEPTH, parse_json, parse_toml
+from takeup.service import fast_routes
+from takeup.service.body import MOST_DEPTH, MOST_KEYS, MOST_VALUES, SMALL, parse_json, parse_toml
 from takeup.service.problem import Refused
+from takeup.service.routes.decisions import UnitsAsked
+from takeup.service.routes.reports import ReportsMade
 from takeup.store import reading
 
 KEY = "decide", "report", "design", "admin", "read-unblinded"
@@ -212,6 +218,104 @@ def test_depth_is_what_counts_not_brackets() -> None:
 def test_toml_says_no_more_than_json_can(body: str) -> None:
     with pytest.raises(Refused):
         parse_toml(body.encode())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ".".join("a" * 50_000) + " = 1",
+        " . ".join("a" * 9) + " = 1",
+        "[" + ".".join("a" * 50_000) + "]",
+        "a = {" + ".".join(['"a"', "'b'", "c"] * 3) + " = 1}",
+        "a = '''#'''\n" + ".".join("a" * 9) + " = 1",
+        "x" * 256_001 + " = 1",
+    ],
+)
+def test_toml_that_takes_long_is_refused_before_it_is_read(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python takes the cube of a key's parts: 40 s for a key of 100 kB."""
+    monkeypatch.setattr(tomllib, "loads", _never)
+    with pytest.raises(Refused, match=r"parts|bytes of TOML"):
+        parse_toml(body.encode())
+
+
+def test_dots_that_are_not_in_keys_are_fine() -> None:
+    floats, text = [0.5] * 40, ". " * 40
+    body = f'a = {floats}  # {text}\nb = "{text}\\""\nc = \'\'\'\n{text}\'\'\'\nd = """{text}\\""""""\ne.f.g = 1.5'
+    assert parse_toml(body.encode()) == {
+        "a": floats,
+        "b": text + '"',
+        "c": text,
+        "d": text + '"""',
+        "e": {"f": {"g": 1.5}},
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"1," * MOST_VALUES + b"1]",
+        b"[" + b"{}," * MOST_VALUES + b"1]",
+        b"[" + b'"",' * 4 * MOST_VALUES + b"1]",
+        b"[" * MOST_VALUES * 3,
+    ],
+)
+def test_more_values_than_any_request_has_are_refused_before_they_are_read(
+    body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json, "loads", _never)
+    with pytest.raises(Refused, match=r"values|deep"):
+        parse_json(body)
+
+
+def test_as_many_values_as_a_batch_has_are_fine() -> None:
+    report = {
+        "decision": 1,
+        "unit": "u, [",
+        "occasion": "o",
+        "implemented": 1,
+        "outcome": 1,
+        "missing": [],
+        "reason": ",",
+    }
+    assert len(parse_json(json.dumps({"reports": [report] * 10_000}).encode())["reports"]) == 10_000
+    with pytest.raises(Refused, match="keys"):
+        parse_json(json.dumps(dict.fromkeys(map(str, range(MOST_KEYS + 1)))).encode())
+
+
+@pytest.mark.parametrize(("model", "name"), [(UnitsAsked, "units"), (ReportsMade, "reports")])
+def test_the_first_error_of_a_batch_ends_its_validation(model: type[Any], name: str) -> None:
+    """10,000 wrong units with 20 unknown keys each would be 200,000 errors, which take a second to write down."""
+    wrong = {str(i): 1 for i in range(20)}
+    with pytest.raises(ValidationError) as error:
+        TypeAdapter(model).validate_python({name: [wrong] * 9_999})
+    assert error.value.error_count() <= 21
+
+
+def test_large_bodies_are_read_beside_the_loop_one_at_a_time(
+    api: Api, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def noted(body: bytes) -> Any:
+        threads.append(threading.current_thread().name)
+        return parse_json(body)
+
+    monkeypatch.setattr(fast_routes, "parse_json", noted)
+    for size in (10, SMALL + 1, SMALL + 2):
+        body = b'{"units": []}' + b" " * size
+        assert api.request("POST", "/trials/t/decisions/batch", raw=body, key=key).status == 422
+    assert threads[1:] == ["takeup-bodies_0"] * 2
+    assert threads[0] not in threads[1:]
+
+
+def test_what_is_wrong_is_shown_without_all_of_it(api: Api, key: str) -> None:
+    wrong = api.request("POST", "/trials/t/decisions", {"unit": [["x" * 1_000] * 100] * 5}, key)
+    assert (wrong.status, wrong.json["argument"]) == (422, "unit")
+    assert len(wrong.json["value"]) <= 200
+
+
+def _never(*_: object) -> None:
+    raise AssertionError("it was read")
 
 
 JSON = st.recursive(

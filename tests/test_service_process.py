@@ -1,7 +1,10 @@
 """Real servers on loopback: the same key and the same unit from many at once, kills, and an orderly end."""
 
 import asyncio
+import http.client
 import json
+import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import service as benchmark
 from load import Requests
 from load_clients import SPEC, Acknowledged, Crowd
 from pace import Load
-from serving import Served, served
+from serving import WAIT, Served, served
 from takeup.live import Trial
 
 KEYS, UNITS = 200, 50
@@ -102,6 +105,32 @@ def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
         assert opened.progress().sequence == 2 + len(said)
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]
     assert lines[-1]["message"].startswith("Finished server process")
+
+
+def test_heads_without_end_are_refused_and_others_are_served(server: Served) -> None:
+    quoted = 'takeup="' + r"\1" * 100_000 + '"'
+    status, said = server.request("GET", "/app/sign-in", Cookie=quoted)
+    assert (status, said["type"]) == (431, "urn:takeup:headers-too-large")
+    status, said = server.request("GET", "/" + "a" * 100_000)
+    assert (status, said["type"]) == (414, "urn:takeup:url-too-long")
+    metrics = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT)
+    metrics.request("GET", "/metrics", headers={"Authorization": f"Bearer {server.admin}"})
+    text = metrics.getresponse().read().decode()
+    metrics.close()
+    assert 'takeup_connections_refused_total{reason="headers"} 1.0' in text
+    assert 'takeup_connections_refused_total{reason="url"} 1.0' in text
+
+
+def test_silent_connections_keep_nobody_out(tmp_path: Path) -> None:
+    """More of them than there may be; the service has no room left for files, were they let in."""
+    with served(tmp_path / "trials.db", tmp_path, "--connections", "20", "--connections-per-address", "20") as running:
+        silent = [socket.create_connection(("127.0.0.1", running.port), WAIT) for _ in range(60)]
+        try:
+            assert running.request("GET", "/ready")[0] == 200
+            assert len(os.listdir(f"/proc/{running.process.pid}/fd")) < 60
+        finally:
+            for each in silent:
+                each.close()
 
 
 def test_logs_name_requests_and_tell_no_secret(server: Served) -> None:

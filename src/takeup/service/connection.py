@@ -44,12 +44,13 @@ class Connection(HttpToolsProtocol):
         self._spare = 0  # bytes of this message that are not of its body, as far as is known
         self._got = 0  # bytes of its body
         self._stuck: tuple[float, int] | None = None  # since when the client should read, and how much
-        self._wrong = "malformed"
+        self._wrong, self.url = "malformed", b""
 
     @property
     def busy(self) -> bool:
         """Whether a request is being answered."""
-        return self.cycle is not None and not self.cycle.response_complete
+        cycle = self.cycle
+        return cycle is not None and not cycle.response_complete and not cycle.disconnected
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed."""
@@ -70,10 +71,7 @@ class Connection(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            if self.cycle is not None:  # there is nothing to upgrade to: it gets its answer, and no more
-                self.cycle.keep_alive = False
-            self.stage = REFUSED
-            return
+            pass  # there is nothing to upgrade to: the request is answered like any other
         except httptools.HttpParserError:
             self.refuse(self._wrong)
             return
@@ -148,13 +146,15 @@ class Connection(HttpToolsProtocol):
     def refuse(self, reason: str) -> None:
         """Say why, if that is possible, and close the connection."""
         self._refusals.add(reason, self.host)
-        busy, silent = self.busy, self.stage == HEAD and not self._spare
-        told = not self.cycle.response_started and not self.pipeline if busy and self.stage == BODY else not busy
-        if busy:
+        if self.stage == BODY:
+            told = not self.cycle.response_started and not self.pipeline
+        else:
+            told = not self.busy and self._spare > 0  # whoever has said nothing would take it for an answer
+        if self.busy:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.stage, self.since, self._got = REFUSED, self.loop.time(), 0
-        if not told or silent or reason == "unread":
+        if not told:
             self.transport.close()
             return
         self.flow.resume_reading()

@@ -63,6 +63,7 @@ class Connections:
             task = loop.create_task(self._meet(client, host, app_state))
             self._meeting.add(task)
             task.add_done_callback(self._meeting.discard)
+            await asyncio.sleep(0)  # however many come, the others have their turn
 
     async def settle(self) -> None:
         """Wait for those who were let in a moment ago."""
@@ -77,12 +78,16 @@ class Connections:
             while True:
                 await asyncio.sleep(EVERY)
                 now = loop.time()
-                for connection in self._open():
-                    connection.look(now)
+                self.look(now)
                 if now >= log_at and self._refusals.log():
                     log_at = now + LOG_EVERY
         finally:
             self._refusals.log()
+
+    def look(self, now: float) -> None:
+        """End the connections whose clients let the service wait for too long."""
+        for connection in self._open():
+            connection.look(now)
 
     def _open(self) -> list[Connection]:
         return [each for each in self._state.connections if isinstance(each, Connection)]

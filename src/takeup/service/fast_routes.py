@@ -6,6 +6,7 @@ from typing import Any, get_type_hints
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -59,6 +60,17 @@ class Application(FastAPI):
 
     Requests and replies are the same either way; FastAPI's own middleware and routing would double the cost.
     """
+
+    def setup(self) -> None:
+        """Serve the description; FastAPI would write it anew for everybody who asks."""
+        written: list[bytes] = []
+
+        async def described(_: Request) -> Response:
+            if not written:
+                written.append(bytes(JSONResponse(self.openapi()).body))
+            return Response(written[0], media_type="application/json")
+
+        self.add_route("/openapi.json", described, include_in_schema=False)
 
     def add_fast_routes(self, routes: Iterable[FastRoute], middleware: Callable[[ASGIApp], ASGIApp]) -> None:
         """Serve these routes directly, each within `middleware`."""

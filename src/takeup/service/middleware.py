@@ -146,7 +146,7 @@ class _Exchange:
         message = await self._receive()
         if message["type"] != "http.request":
             if self.more and not self.status:
-                self.status, self.scope["takeup.problem"] = GONE, "gone"
+                self.status = GONE
             return message
         self.more = message.get("more_body", False)
         self.taken += len(message.get("body", b""))
@@ -172,6 +172,8 @@ class _Exchange:
         return Refused("too-large", f"the body has more than {self.limit} bytes", allowed=f"{self.limit} bytes")
 
     def _note(self, seconds: float) -> None:
+        if self.status == GONE:
+            self.scope["takeup.problem"] = "gone"
         method, route = self.scope["method"], getattr(self.scope.get("route"), "path", "unmatched")
         known = method if method in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH") else "other"
         self.middleware.metrics.answered(known, route, self.status, seconds)

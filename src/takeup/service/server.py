@@ -67,6 +67,7 @@ def serve(settings: Settings, store: Store, listening: socket.socket, log: Reque
         lifespan="on",
         ws="none",
     )
+    app.openapi()  # takes long, and nobody shall wait for somebody who asks for it
     _settle()
     with suppress(KeyboardInterrupt):
         _Server(config, settings, app.state.service).run(sockets=[listening])

@@ -197,7 +197,7 @@ def _cookie(request: Request) -> str:
     name = cookie_name(service_of(request).settings).encode()
     sent = b";".join(value for header, value in request.scope["headers"] if header == b"cookie")
     pairs = (pair.strip().partition(b"=") for pair in sent.split(b";"))
-    found = [value for cookie, _, value in pairs if cookie == name]
+    found = [value for cookie, equals, value in pairs if equals and cookie == name]
     return found[0].decode("latin-1") if len(found) == 1 else ""
 
 
