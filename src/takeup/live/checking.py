@@ -16,7 +16,7 @@ from takeup.live import trial_run
 from takeup.pipes import lower_priority, packed, standard, unpacked
 from takeup.policies.registry import kinds
 
-CPU_SECONDS = 3
+CPU_SECONDS = 5
 """What checking a spec may take of the processor, trial run and all."""
 WALL_SECONDS = 30
 """And of anybody's time, on a machine that has much else to do; then it was no fault of the spec."""
