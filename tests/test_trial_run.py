@@ -49,7 +49,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "for long": (
         {**GIBBS, "sweeps": 10_000},
-        "at most 0.5 s of computing for a decision; lower sweeps or draws",
+        "at most 0.5 s of computing for a decision with no evidence; lower sweeps or draws",
     ),
 }
 
@@ -85,11 +85,15 @@ def test_what_could_not_decide_is_refused_at_creation(
         ({"burn_in": 10**30}, "burn_in"),
         ({"stopping": {"maximum": 10**30}}, "stopping.maximum"),
         ({"draws": 1_000_000, "space": {"proposals": 3}}, "lower draws"),
+        (
+            {"policy": {**GIBBS, "sweeps": 200}, "draws": 100, "space": {"proposals": 2, "contexts": 200}},
+            "at most 2 s of computing for a summary; lower sweeps or draws, or merge contexts",
+        ),
         ({"limits": {"floor": {"1": 0.6}, "ceiling": {"1": 0.5}}}, "'1' has the floor 0.6 above its ceiling 0.5"),
     ],
 )
 def test_so_are_numbers_beside_the_policy(api: asgi.Api, other: dict[str, Any], words: str) -> None:
-    made = api.request("POST", "/trials", spec({"kind": "TSObs"}, **other), api.key("design"))
+    made = api.request("POST", "/trials", {**spec({"kind": "TSObs"}), **other}, api.key("design"))
     assert made.status == 422
     assert words in made.json["detail"]
 
@@ -198,7 +202,7 @@ def test_a_policy_of_ones_own_is_tried_where_it_is_registered(monkeypatch: pytes
     monkeypatch.setitem(registry._registered, "Wrong", Wrong)
     with Store("sqlite://") as store:
         Trial.create(store, spec({"kind": "Wrong"}), trial="fine")
-        with pytest.raises(SpecError, match="policy: Wrong cannot decide with no evidence: ZeroDivisionError: oh"):
+        with pytest.raises(SpecError, match="Wrong fails at a decision with no evidence: ZeroDivisionError: oh"):
             Trial.create(store, spec({"kind": "Wrong", "words": "oh"}), trial="failing")
         with pytest.raises(SpecError, match="no probabilities"):
             Trial(store, "fine").amend(spec({"kind": "Wrong", "numbers": [1.0, 1.0]}))
@@ -218,5 +222,5 @@ def test_a_policy_is_tried_on_evidence_of_every_kind_in_every_context(monkeypatc
             return Exact(np.array([np.nan, 0, 0])) if wrong else whole(self, evidence, where, rng)
 
         monkeypatch.setattr(TS, "beliefs", fails)
-        with pytest.raises(SpecError, match=f"TS cannot decide with {words}"):
+        with pytest.raises(SpecError, match=f"TS fails at a decision with {words}"):
             tried(spec({"kind": "TS"}, space=space))

@@ -16,10 +16,10 @@ from takeup.live import trial_run
 from takeup.pipes import lower_priority, packed, standard, unpacked
 from takeup.policies.registry import kinds
 
-CPU_SECONDS = 3
+CPU_SECONDS = 5
 """What checking a spec may take of the processor, trial run and all."""
-WALL_SECONDS = 20
-"""And of anybody's time, on a machine that has much else to do."""
+WALL_SECONDS = 30
+"""And of anybody's time, on a machine that has much else to do; then it was no fault of the spec."""
 MEMORY = 512 * 1024**2
 """How many bytes it may take."""
 ALLOWED = f"at most {CPU_SECONDS} s of computing and {MEMORY // 1024**2} MB of memory"
@@ -55,6 +55,8 @@ def _forked(check: Callable[[], Any]) -> bytes:
     _, status = os.waitpid(child, 0)
     if status == 0 and content:
         return content
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+        return packed((None, TimeoutError(f"it took longer than {WALL_SECONDS} seconds")))
     hint = "lower draws and what the policy repeats, or merge contexts, proposals, actions or outcomes"
     return packed((None, InputError("spec", "one that takes more to check", ALLOWED, hint)))
 

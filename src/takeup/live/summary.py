@@ -16,6 +16,7 @@ from takeup.policies.beliefs import Exact
 from takeup.policies.latent import Chains
 from takeup.posterior import dirichlet
 from takeup.randomness import Random, stream
+from takeup.space import Space
 from takeup.trial.book import Book
 from takeup.trial.design import Design
 from takeup.trial.stopping import FEW, StoppingAdvice, advise, most_probable
@@ -164,8 +165,7 @@ class _Readings:
 
     @classmethod
     def of(cls, design: Design, evidence: Evidence, book: Book) -> "_Readings":
-        x, z, a, y = design.space.shape
-        draws = int(np.clip(_MOST_NUMBERS // (x * z * max(a, y)), _LEAST_DRAWS, _MOST_DRAWS))
+        draws = summary_draws(design.space)
         rng = stream(0, "summary", book.trial, book.version, book.decisions)
         reward = design.space.reward
 
@@ -247,6 +247,12 @@ class _Readings:
 
     def _compliance(self, inside: slice) -> tuple[tuple[Estimate, ...], ...]:
         return tuple(_shares(row) for row in self.evidence.counts[inside][..., :-1, :].sum(axis=(0, 3)))
+
+
+def summary_draws(space: Space) -> int:
+    """How many posterior draws a summary rests on."""
+    x, z, a, y = space.shape
+    return int(np.clip(_MOST_NUMBERS // (x * z * max(a, y)), _LEAST_DRAWS, _MOST_DRAWS))
 
 
 def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:

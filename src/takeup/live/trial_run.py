@@ -2,8 +2,9 @@
 
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from itertools import cycle, product
 from typing import Any
 
@@ -11,8 +12,11 @@ import numpy as np
 
 from takeup.checks import IntArray
 from takeup.errors import TakeupError
+from takeup.evidence import Evidence
+from takeup.live.summary import summary_draws, values_by_model
 from takeup.policies.base import Carded
 from takeup.policies.card import Several, Whole
+from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
 from takeup.specfile import SpecError
 from takeup.trial import proposal
@@ -23,11 +27,17 @@ from takeup.trial.spec import TrialSpec, parse
 DECISION_SECONDS = 0.5
 """How long the processor may compute for a decision, where `limit` was called; in a running trial it may for longer."""
 
+SUMMARY_SECONDS = 2.0
+"""And for a summary of the trial, which is computed while others wait for theirs."""
+
 TOGETHER_SECONDS = 1.0
 """After this much computing the rest of the evidence is left out: slow policies are tried on less of it."""
 
 MANY = (10**9, 1)
 """How many decisions are in a cell."""
+
+SOME = 100
+"""How many there are in each cell that is summed up."""
 
 MOST_CONTEXTS = 20
 """How many contexts it is tried in."""
@@ -63,18 +73,11 @@ def tried(spec: TrialSpec | Mapping[str, Any], source: str = "spec") -> TriedSpe
     design = Design.of(parsed, source)
     began = time.process_time()
     for words, context, counts in evidence(design.space):
-        try:
-            _decide(design, context, counts)
-        except _TimeIsUp:
-            less = " or ".join([*_costly(design.policy), "draws"])
-            allowed = f"at most {DECISION_SECONDS:g} s of computing for a decision"
-            hint = f"lower {less}, or merge contexts, proposals, actions or outcomes"
-            raise _failed(source, design, f"takes longer with {words}, expected {allowed}; {hint}") from None
-        except Exception as error:  # whatever it is, no decision would come of it
-            told = str(error) if isinstance(error, TakeupError) else f"{type(error).__name__}: {error}"
-            raise _failed(source, design, f"cannot decide with {words}: {told}") from error
+        _try(source, design, f"a decision with {words}", DECISION_SECONDS, partial(_decide, design, context, counts))
         if time.process_time() - began > TOGETHER_SECONDS:
             break
+    if _limited:
+        _try(source, design, "a summary", SUMMARY_SECONDS, partial(_sum_up, design))
     return TriedSpec(design, parsed.seed)
 
 
@@ -115,14 +118,35 @@ def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
 
 
 def _decide(design: Design, context: int, counts: IntArray) -> None:
+    proposal.propose(design, _SECRET, counts, context, design.spec.burn_in + 1)
+
+
+def _sum_up(design: Design) -> None:
+    """What a summary takes most of its time for, where compliance is unseen in every context."""
+    counts = np.zeros_like(Evidence.empty(design.space).counts)
+    counts[:, :, UNSEEN, :UNSEEN] = SOME
+    values_by_model(design.policy, Evidence(design.space, counts), stream(0), summary_draws(design.space))
+
+
+def _try(source: str, design: Design, what: str, seconds: float, work: Callable[[], None]) -> None:
+    """Do some work, for so long at most where there are limits; a SpecError says what is wrong with it."""
     try:
         if _limited:
-            signal.setitimer(signal.ITIMER_PROF, DECISION_SECONDS)
-        with np.errstate(all="ignore"):
-            proposal.propose(design, _SECRET, counts, context, design.spec.burn_in + 1)
-    finally:
-        if _limited:
-            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            with np.errstate(all="ignore"):
+                work()
+        finally:
+            if _limited:
+                signal.setitimer(signal.ITIMER_PROF, 0)
+    except _TimeIsUp:
+        less = " or ".join([*_costly(design.policy), "draws"])
+        allowed = f"at most {seconds:g} s of computing for {what}"
+        hint = f"lower {less}, or merge contexts, proposals, actions or outcomes"
+        raise _failed(source, design, f"takes longer, expected {allowed}; {hint}") from None
+    except Exception as error:  # whatever it is, nothing would come of it
+        told = str(error) if isinstance(error, TakeupError) else f"{type(error).__name__}: {error}"
+        raise _failed(source, design, f"fails at {what}: {told}") from error
 
 
 def _strike(*_: object) -> None:

@@ -18,16 +18,16 @@ class ChildProcess:
     """One child process: it starts with the first task, is replaced when it dies, and ends when its input closes.
 
     Args:
-        work: what it does, in a word.
+        does: what it does, in words.
         command: how to start it.
         patience: how many seconds a task may take.
         environment: variables that it has besides ours.
     """
 
     def __init__(
-        self, work: str, command: tuple[str, ...], patience: float, environment: Mapping[str, str] | None = None
+        self, does: str, command: tuple[str, ...], patience: float, environment: Mapping[str, str] | None = None
     ) -> None:
-        self._work, self._command, self._patience = work, command, patience
+        self._does, self._command, self._patience = does, command, patience
         self._environment = {**os.environ, **(environment or {})}
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
@@ -49,11 +49,11 @@ class ChildProcess:
                 return await asyncio.wait_for(_exchange(process, task), self._patience)
             except TimeoutError:
                 await self._end()
-                raise ChildError(f"{self._work} took longer than {self._patience:g} seconds") from None
+                raise ChildError(f"the process that {self._does} took longer than {self._patience:g} seconds") from None
             except (OSError, EOFError) as error:
                 await self._end()
                 why = error or type(error).__name__
-                raise ChildError(f"the process for {self._work} has ended ({why})") from error
+                raise ChildError(f"the process that {self._does} has ended ({why})") from error
             except BaseException:
                 await self._end()  # or it would answer the next task with this one's result
                 raise

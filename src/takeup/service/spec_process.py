@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from takeup.pipes import running
 from takeup.service.child_process import ChildError, ChildProcess
@@ -11,7 +11,7 @@ from takeup.service.problem import Refused
 MODULE = "takeup.live.checking"
 PROCESSES = 2
 MOST_WAITING = 32
-PATIENCE = 40.0
+PATIENCE = 60.0
 """How many seconds one may take; a busy machine may need some of them to start the process."""
 
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -23,7 +23,7 @@ class SpecProcesses:
     """The processes that check specs; others wait for their turn."""
 
     def __init__(self, command: tuple[str, ...] = running(MODULE)) -> None:
-        self._children = [ChildProcess("checking a spec", command, PATIENCE, ONE_THREAD) for _ in range(PROCESSES)]
+        self._children = [ChildProcess("checks specs", command, PATIENCE, ONE_THREAD) for _ in range(PROCESSES)]
         self._free = list(self._children)
         self._turn, self._waiting = asyncio.Semaphore(PROCESSES), 0
 
@@ -37,6 +37,8 @@ class SpecProcesses:
         if self._waiting >= MOST_WAITING:
             raise Refused("too-many", "too many specs are being checked; try again", headers={"Retry-After": "1"})
         self._waiting += 1
+        result: Any = None
+        error: Exception | None
         try:
             async with self._turn:
                 child = self._free.pop()
@@ -45,11 +47,11 @@ class SpecProcesses:
                 finally:
                     self._free.append(child)
         except ChildError as failed:
-            raise Refused(
-                "unavailable", f"the spec was not checked: {failed}", headers={"Retry-After": "1"}
-            ) from failed
+            error = failed
         finally:
             self._waiting -= 1
+        if isinstance(error, ChildError | TimeoutError):
+            raise Refused("unavailable", f"the spec was not checked: {error}", headers={"Retry-After": "1"}) from error
         if error is not None:
             raise error
         return result  # type: ignore[no-any-return]  # a pipe cannot say what comes out of it

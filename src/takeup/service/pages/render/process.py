@@ -87,7 +87,7 @@ class RenderProcess(ChildProcess):
     """The one process that renders."""
 
     def __init__(self, command: tuple[str, ...] = running(MODULE), patience: float = PATIENCE) -> None:
-        super().__init__("rendering", command, patience)
+        super().__init__("renders", command, patience)
 
     async def ask(self, task: RenderTask) -> Rendered:
         """Have a task done; one at a time.
