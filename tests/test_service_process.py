@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,6 +104,19 @@ def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
         assert opened.progress().sequence == 2 + len(said)
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]
     assert lines[-1]["message"].startswith("Finished server process")
+
+
+def test_a_service_whose_writer_was_stopped_is_not_ready_and_ends_when_told_to(tmp_path: Path) -> None:
+    server = Served(tmp_path / "trials.db", tmp_path)
+    writer = server.writer()
+    assert writer is not None
+    os.kill(writer, signal.SIGSTOP)
+    status = 200
+    while status == 200:  # one that was answered a moment ago is answered alike
+        status, answer = server.request("GET", "/ready")
+    assert "nothing could be written" in answer["detail"]
+    server.stop()
+    assert not Path(f"/proc/{writer}").exists()
 
 
 def test_logs_name_requests_and_tell_no_secret(server: Served) -> None:
