@@ -24,6 +24,9 @@ def serve(
     anchors: Annotated[Path | None, typer.Option(help="A file to append signed anchors of the logs to.")] = None,
     anchor_key: Annotated[Path | None, typer.Option(help="The file of the key that signs them.")] = None,
     rate: Annotated[float, typer.Option(min=1, help="Requests a second that a key may make.")] = 2_000,
+    decision_seconds: Annotated[
+        float, typer.Option(min=0.1, max=60, help="Seconds of computing that a decision may take.")
+    ] = 1,
 ) -> None:
     """Serve the trials of a database over HTTP until told to stop.
 
@@ -45,6 +48,7 @@ def serve(
         anchor_key=anchor_key,
         rate=rate,
         burst=2 * rate,
+        decision_seconds=decision_seconds,
     )
     listening = server.listen(settings)
     with listening, settings.store() as store:
