@@ -105,7 +105,7 @@ async def server(**settings: Any) -> AsyncIterator[Running]:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
         await send({"type": "http.response.body", "body": body})
 
-    chosen, metrics, state = Settings(port=0, **settings), Metrics(lambda: 0), ServerState()
+    chosen, metrics, state = Settings(port=0, **settings), Metrics(lambda: 0, lambda: 0.0, lambda: True), ServerState()
     config = uvicorn.Config(app, http="httptools", log_config=None, ws="none", timeout_keep_alive=75)
     config.load()
     connections = Connections(chosen, chosen.connections, metrics, config, state)

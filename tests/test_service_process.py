@@ -4,7 +4,9 @@ import asyncio
 import http.client
 import json
 import os
+import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -131,6 +133,19 @@ def test_silent_connections_keep_nobody_out(tmp_path: Path) -> None:
         finally:
             for each in silent:
                 each.close()
+
+
+def test_a_service_whose_writer_was_stopped_is_not_ready_and_ends_when_told_to(tmp_path: Path) -> None:
+    server = Served(tmp_path / "trials.db", tmp_path)
+    writer = server.writer()
+    assert writer is not None
+    os.kill(writer, signal.SIGSTOP)
+    until = time.monotonic() + 60
+    while (answer := server.request("GET", "/ready"))[0] == 200:  # who asks within a second gets the same answer
+        assert time.monotonic() < until
+    assert "nothing could be written" in answer[1]["detail"]
+    server.stop()
+    assert not Path(f"/proc/{writer}").exists()
 
 
 def test_logs_name_requests_and_tell_no_secret(server: Served) -> None:

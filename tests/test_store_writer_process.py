@@ -220,10 +220,44 @@ os.kill(os.getpid(), signal.SIGKILL)
         pass
 
 
+def test_one_that_was_stopped_dies_with_whoever_asks(tmp_path: Path) -> None:
+    """It cannot notice by itself, and would keep the database locked for ever."""
+    script = f"""
+import os, signal, time
+from test_store_writer_process import _state, _stop
+from takeup.service.settings import Settings
+store = Settings(database={str(tmp_path / "t.db")!r}).store()
+store.write(_stop)
+while _state(store.writer.pid) != "T":
+    time.sleep(0.01)
+print(store.writer.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    out = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        with Store(tmp_path / "t.db"):
+            assert not _alive(int(out.stdout))
+    finally:
+        if _alive(int(out.stdout)):
+            os.kill(int(out.stdout), signal.SIGKILL)
+
+
+def _stop(connection: Connection) -> None:
+    """In a transaction, which holds the lock."""
+    connection.execute(text("DELETE FROM sessions"))
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
 def _alive(pid: int) -> bool:
     """Whether a process runs; one that nobody has waited for does not."""
+    return _state(pid) not in ("", "Z")
+
+
+def _state(pid: int) -> str:
+    """The letter that the system has for what a process does."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
+        return ""

@@ -88,11 +88,10 @@ class Troubled(FromEvidence):
         return replace(found, probability=found.probability * np.nan) if wrong else found
 
 
-def writer(database: str, limits: ComputingLimits, ticking: bool) -> Writer:
+def writer(database: str, ticking: bool) -> Writer:
     """In the process that writes; where it ticks, a second goes by whenever somebody looks at the clock."""
     registry.register(Troubled)
     METER.clock = itertools.count().__next__ if ticking else METER.clock
-    METER.limit(limits, METER._announce)
     return Writer(database)
 
 
@@ -101,7 +100,7 @@ def process(
     database: str,
     monkeypatch: pytest.MonkeyPatch,
     folder: Path,
-    deadlines: Deadlines = Deadlines(),
+    deadlines: Deadlines | None = None,
     limits: ComputingLimits = ComputingLimits(decision=0.5),
     *,
     ticking: bool = False,
@@ -113,6 +112,6 @@ def process(
     monkeypatch.setattr(registry, "_registered", {})
     registry.register(Troubled)
     try:
-        yield WriterProcess(partial(writer, database, limits, ticking), deadlines=deadlines), trouble
+        yield WriterProcess(partial(writer, database, ticking), None, limits, deadlines), trouble
     finally:
         registry.variants.cache_clear()

@@ -32,6 +32,9 @@ def serve(
     connections_per_address: Annotated[
         int, typer.Option(min=1, help="How many of them from one address; does not count behind a proxy.")
     ] = 500,
+    decision_seconds: Annotated[
+        float, typer.Option(min=0.1, max=60, help="Seconds of computing that a decision may take.")
+    ] = 1,
 ) -> None:
     """Serve the trials of a database over HTTP until told to stop.
 
@@ -56,6 +59,7 @@ def serve(
         keep_alive_seconds=keep_alive,
         connections=connections,
         connections_per_address=connections_per_address,
+        decision_seconds=decision_seconds,
     )
     listening = server.listen(settings)
     with listening, settings.store() as store:

@@ -9,6 +9,7 @@ from takeup.errors import InputError
 from takeup.live.anchors import anchored_writer
 from takeup.store import Store, open_file, shared
 from takeup.store.writer_process import WriterProcess
+from takeup.trial.computing import ComputingLimits
 
 DATABASE = "takeup.db"
 MEGABYTE = 1_000_000
@@ -44,6 +45,7 @@ class Settings:
         queue_limit: how many requests may wait for the database; more are turned away at once.
         tick_seconds: how often outcome windows are looked after when nobody asks for anything.
         grace_seconds: how long requests that were accepted may take to finish when the service is stopped.
+        decision_seconds: how much computing a decision may take; the trial is paused where it takes more.
     """
 
     database: str = DATABASE
@@ -71,6 +73,7 @@ class Settings:
     queue_limit: int = 10_000
     tick_seconds: float = 60.0
     grace_seconds: int = 30
+    decision_seconds: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse settings that are unsafe or contradict each other."""
@@ -95,8 +98,10 @@ class Settings:
     def store(self) -> Store:
         """The database, with a writer in a process of its own; in this one where nobody else may open it."""
         opening = partial(anchored_writer, self.database, self.anchors, self.anchor_key)
-        alone = not shared(self.database)
-        return Store(self.database, writer=opening() if alone else WriterProcess(opening, open_file(self.database)))
+        if not shared(self.database):
+            return Store(self.database, writer=opening())
+        limits = ComputingLimits(decision=self.decision_seconds, together=5 * self.decision_seconds)
+        return Store(self.database, writer=WriterProcess(opening, open_file(self.database), limits))
 
     @property
     def loopback(self) -> bool:

@@ -86,12 +86,12 @@ def due(connection: Connection, at: int) -> list[str]:
     hint = "INDEXED BY decisions_waiting" if connection.dialect.name == "sqlite" else ""
     waiting = f"FROM decisions {hint} WHERE {WAITING}"
     statement = text(f"""
-        WITH RECURSIVE some (trial) AS (
+        WITH RECURSIVE waits (trial) AS (
             SELECT min(trial) {waiting}
             UNION ALL
-            SELECT (SELECT min(trial) {waiting} AND trial > some.trial) FROM some WHERE some.trial IS NOT NULL
+            SELECT (SELECT min(trial) {waiting} AND trial > waits.trial) FROM waits WHERE waits.trial IS NOT NULL
         )
-        SELECT trial FROM some WHERE EXISTS (SELECT 1 {waiting} AND decisions.trial = some.trial AND due <= :at)
+        SELECT trial FROM waits WHERE EXISTS (SELECT 1 {waiting} AND decisions.trial = waits.trial AND due <= :at)
     """)
     return list(connection.execute(statement, {"at": at}).scalars())
 

@@ -14,7 +14,7 @@ from takeup.errors import TakeupError
 from takeup.pipes import packed, standard, unpacked
 from takeup.store.slate import Slate
 from takeup.store.writer import Reply, Writer
-from takeup.trial.computing import METER, ComputingLimits
+from takeup.trial.computing import METER
 
 LOG = logging.getLogger("takeup.store")
 
@@ -25,12 +25,13 @@ DEATH_SIGNAL = 1
 """Linux's PR_SET_PDEATHSIG: what a process gets when the thread that started it ends."""
 
 
-def attend(tasks: IO[bytes], answers: IO[bytes]) -> None:
+def attend(tasks: IO[bytes], answers: IO[bytes], slate: Slate) -> None:
     """Open a writer and do what is asked of it, until whoever asks has ended.
 
     Args:
-        tasks: where requests come from; the first is what opens the writer.
+        tasks: where requests come from; the first is what opens the writer, and how much policies may compute.
         answers: where answers go.
+        slate: where to write what they compute.
     """
 
     def answer(value: object) -> None:
@@ -38,7 +39,8 @@ def attend(tasks: IO[bytes], answers: IO[bytes]) -> None:
         answers.flush()
 
     try:
-        opening = unpacked(tasks)
+        opening, limits = unpacked(tasks)
+        METER.limit(limits, slate.write)
         try:
             writer = opening()
         except Exception as error:  # it is told where it was asked for
@@ -94,8 +96,7 @@ def main() -> None:
     logs.configure(sys.stderr)
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most), most))
-    METER.limit(ComputingLimits(), Slate(int(sys.argv[1])).write)
-    attend(*standard())
+    attend(*standard(), Slate(int(sys.argv[1])))
 
 
 def _end_with_parent() -> None:

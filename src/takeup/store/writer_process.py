@@ -22,7 +22,7 @@ from takeup.pipes import Line, packed, running
 from takeup.store.slate import Slate
 from takeup.store.sqlite import OpenFile
 from takeup.store.writer import Reply, Task, Writer
-from takeup.trial.computing import BY
+from takeup.trial.computing import BY, ComputingLimits
 from takeup.trial.steering import Move
 
 LOG = logging.getLogger("takeup.store")
@@ -50,6 +50,11 @@ class Deadlines:
     computing: float = 10.0
     closing: float = 30.0
 
+    @classmethod
+    def of(cls, limits: ComputingLimits) -> "Deadlines":
+        """Well above what policies may compute."""
+        return cls(computing=10 * limits.decision, exchange=max(60.0, 6 * limits.together))
+
 
 class WriterProcess:
     """A `Writer` in another process, which is started again when it dies or hangs.
@@ -57,14 +62,19 @@ class WriterProcess:
     Args:
         opening: opens the writer, there: a function of a module, or a `functools.partial` of one.
         file: the database's file, where it has one; another file in its place is not opened.
-        deadlines: when it is taken to hang.
+        limits: how much policies may compute there.
+        deadlines: when it is taken to hang; what goes with the limits where left out.
     """
 
     def __init__(
-        self, opening: Callable[[], Writer], file: OpenFile | None = None, deadlines: Deadlines = Deadlines()
+        self,
+        opening: Callable[[], Writer],
+        file: OpenFile | None = None,
+        limits: ComputingLimits = ComputingLimits(),
+        deadlines: Deadlines | None = None,
     ) -> None:
         self._command, self._opening = running(MODULE), opening
-        self._file, self._deadlines = file, deadlines
+        self._file, self._limits, self._deadlines = file, limits, deadlines or Deadlines.of(limits)
         self._process: subprocess.Popen[bytes] | None = None
         self._line: Line | None = None
         self._closed = False
@@ -169,7 +179,7 @@ class WriterProcess:
         assert process.stdin is not None  # both are pipes
         assert process.stdout is not None
         self._process, self._line = process, Line(process.stdin, process.stdout)
-        failed = self._exchange(self._opening, seconds)
+        failed = self._exchange((self._opening, self._limits), seconds)
         if failed is None and self._file is not None:
             try:
                 self._file.check()
