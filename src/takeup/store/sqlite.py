@@ -91,9 +91,8 @@ def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
         commit = engine.dialect.do_commit
 
         def do_commit(connection: Any) -> None:
-            file.check()
             commit(connection)
-            file.check()  # nobody is answered whose request went elsewhere in between
+            file.check()  # as before, when it began: nobody is answered whose request went elsewhere
 
         engine.dialect.do_commit = do_commit  # type: ignore[method-assign, assignment]  # SQLAlchemy has no event after a commit
     return engine
