@@ -42,8 +42,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def api() -> Iterator[Api]:
-    with asgi.api() as running:
+def api(database: str) -> Iterator[Api]:
+    with asgi.api(database) as running:
         yield running
 
 
@@ -371,6 +371,7 @@ def test_fallbacks_are_limited_and_shown(api: Api) -> None:
     audit = api.request("GET", "/trials/t/audit", key=key).json
     assert (audit["fallbacks"], list(audit["fallbacks_by"].values())) == (15, [15])
     api.request("PUT", "/trials/t/state", {"state": "stopped"}, key)
+    assert draw("after the end", api.key("decide")).status == 409
     late = draw("after the end", api.key("decide"), drawn=api.store.clock() + 200_000_000)
     assert late.status == 200  # a clock may be a little ahead
     refused = draw("later still", api.key("decide"), drawn=api.store.clock() + 10**12)

@@ -106,7 +106,7 @@ class Requests(RuleBasedStateMachine):
             self.take(unit, occasion, context, decision)
         self.remember("decide_many", arguments, decisions)
 
-    @precondition(lambda self: self.model.state != "draft")
+    @precondition(lambda self: self.model.state == "running")
     @rule(unit=st.sampled_from(UNITS), proposal=st.integers(0, 1), keyed=st.booleans())
     def fall_back(self, unit: str, proposal: int, keyed: bool) -> None:
         arguments: dict[str, Any] = {"unit": unit, "occasion": "9", "proposal": proposal, "context": 0}

@@ -92,11 +92,13 @@ def test_fallbacks_are_taken_for_some_time_and_so_many_a_day(tmp_path: Path) -> 
         stopped = now
         now += day
         draw("f", drawn=stopped - 1)
+        with pytest.raises(StateError, match="is stopped; it takes what was drawn before, so say when"):
+            draw("g")
         with pytest.raises(StateError, match="drawn after trial store was stopped"):
             draw("g", drawn=now)
         now += 2 * day
-        with pytest.raises(StateError, match="seconds after the trial was stopped; trial store takes"):
-            draw("g")
+        with pytest.raises(StateError, match="takes fallbacks for 2 days after they were drawn"):
+            draw("g", drawn=stopped - 1)
         found = trial.audit()
         assert (found.passed, found.fallbacks, found.fallbacks_by) == (True, 6, {"north": 5, "south": 1})
         assert trial.progress().fallbacks_by == found.fallbacks_by

@@ -52,8 +52,9 @@ def snapshot(connection: Connection, trial: str, *, time_series: bool = True) ->
 
 def seeded(connection: Connection, trial: str) -> bool:
     """Whether somebody chose the trial's seed, as far as its log knows: version 0.1 did not say."""
-    first = next(log(connection, trial, limit=1), None)
-    return first is not None and bool(getattr(event_of(first.body), "seeded", False))
+    statement = select(events.c.body).where(events.c.trial == trial, events.c.sequence == 1)
+    body = connection.execute(statement).scalar_one_or_none()
+    return body is not None and bool(getattr(event_of(body), "seeded", False))
 
 
 def disputes(connection: Connection, trial: str) -> dict[int, int]:

@@ -89,19 +89,16 @@ def check_limits(book: Book, by: str | None, at: int, drawn: int | None) -> None
         InputError: it was drawn in the future.
     """
     limits, trial = book.design.spec.fallback_limits, book.trial
-    within = limits.within * MICROSECONDS
-    taken = f"trial {trial} takes fallbacks for {duration(limits.within)} after"
     if drawn is not None and drawn > at + SKEW:
         raise InputError("drawn", f"{(drawn - at) // MICROSECONDS} seconds from now", "a time that has passed")
-    if drawn is not None and drawn < at - within:
-        raise StateError(f"it was drawn {(at - drawn) // MICROSECONDS} seconds ago; {taken} they were drawn")
+    if drawn is not None and drawn < at - limits.within * MICROSECONDS:
+        late = f"it was drawn {(at - drawn) // MICROSECONDS} seconds ago"
+        raise StateError(f"{late}; trial {trial} takes fallbacks for {duration(limits.within)} after they were drawn")
     if book.state != "running":
-        if drawn is not None and drawn > book.moved + SKEW:
+        if drawn is None:
+            raise StateError(f"trial {trial} is {book.state}; it takes what was drawn before, so say when")
+        if drawn > book.moved + SKEW:
             raise StateError(f"it was drawn after trial {trial} was {book.state}")
-        if at > book.moved + within:
-            raise StateError(
-                f"it comes {(at - book.moved) // MICROSECONDS} seconds after the trial was {book.state}; {taken} that"
-            )
     draws = book.draws.get(by or "", ClientDraws.none(0))
     if draws.today(at) >= limits.a_day:
         raise StateError(

@@ -87,7 +87,8 @@ class FallbackLimitsTable(Table):
 
     Attributes:
         a_day: how many decisions a key may record as fallbacks within a day.
-        within: how long after it was drawn, and after a pause or the stop, one is still taken, in seconds.
+        within: how long after it was drawn one is still taken, in seconds; a trial that is paused or stopped takes
+            those that were drawn before.
     """
 
     a_day: Annotated[int, Field(ge=0)] = 100
