@@ -40,7 +40,7 @@ def spec(dice: Dice) -> dict[str, Any]:
 def near(dice: Dice) -> Any:
     """Such a spec as it is, or with one or two things wrong; mostly in its policy, where there is most to get wrong."""
     found: Any = spec(dice)
-    if dice.chance(0.4):
+    if dice.chance(0.5):
         return found
     for _ in range(1 if dice.chance(0.85) else 2):
         if not isinstance(found, dict):
