@@ -162,5 +162,6 @@ def tables(connection: Connection) -> list[str]:
 
 
 def _rows(connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
-    """Rows as they come, never all in memory."""
-    yield from connection.execution_options(yield_per=FETCH).execute(statement)
+    """Rows as they come, never all in memory; whoever stops before the end leaves no cursor open."""
+    with connection.execution_options(yield_per=FETCH).execute(statement) as found:
+        yield from found
