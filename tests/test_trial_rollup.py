@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sqlalchemy import inspect, text
 
-from store_internals import engine
+from store_internals import as_version_0_1, engine
 from takeup.live import Trial
 from takeup.live.time_series import time_series_of
 from takeup.store import Store, reading
@@ -67,6 +67,7 @@ def test_a_database_of_before_is_brought_up_to_date(database: str) -> None:
             trial.decide(f"u{i}", i % 2)
         course = trial.course()
         with engine(trial.store).begin() as connection:
+            as_version_0_1(connection)
             for statement in (
                 "DROP TABLE rollup",
                 "CREATE TABLE rollup (trial TEXT, bucket INTEGER, context INTEGER)",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from store_internals import engine
+from store_internals import as_version_0_1, engine
 from takeup.errors import AccessError, InputError, StateError
 from takeup.live import Trial
 from takeup.specfile import SpecError
@@ -44,9 +44,7 @@ def test_a_database_of_version_0_1_is_migrated_and_those_who_asked_are_still_tol
     before = trial.log(limit=100)
     url = trial.store.url
     with engine(trial.store).begin() as connection:
-        for table, name in (("trials", "disputes"), ("trials", "moved"), ("trials", "draws"), ("api_keys", "site")):
-            connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
-        connection.execute(text("UPDATE alembic_version SET version_num = '0004'"))
+        as_version_0_1(connection)
     trial.store.close()
     with Store(url) as store:
         again = Trial.open(store, trial.id)

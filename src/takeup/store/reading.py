@@ -188,6 +188,6 @@ def tables(connection: Connection) -> list[str]:
 
 
 def _rows(connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
-    """Rows as they come, never all in memory."""
+    """Rows as they come, never all in memory; whoever stops before the end leaves no cursor open."""
     with connection.execute(statement, execution_options={"yield_per": FETCH}) as result:
         yield from result
