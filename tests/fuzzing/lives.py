@@ -75,29 +75,29 @@ class Life:
             raise self._wrong("proposes what there is not", made)
 
     async def _report(self, context: str) -> None:
-        """Decide for many at once, and report the same of all of them, or the opposite of what was reported."""
-        count = self.dice.pick((4, 8, 8, 60)) if self.dice.chance(0.97) else 600
+        """Decide for many at once, and report the same of all of them or of each something else; then correct it."""
+        count = self.dice.pick((4, 8, 8, 60)) if self.dice.chance(0.95) else 600
         several = [context] if self.dice.chance(0.7) else self.space["contexts"]
         units = [self._unit(several[i % len(several)]) for i in range(count)]
         made = await self._must("cannot decide", "POST", f"{self.path}/decisions/batch", {"units": units})
-        action, outcome = self.dice.pick(self.space["implemented"]), self.dice.pick(self.space["outcomes"])
-        said: list[dict[str, Any]] = [
-            {"implemented": action, "outcome": outcome},
-            {"outcome": outcome},
-            {"implemented": action},
-            {"missing": ["implemented", "outcome"]},
-            {"missing": ["outcome"], "implemented": action},
-        ]
-        pattern = self.dice.pick(said[:1] * 4 + said)
+        alike = self._told() if self.dice.chance(0.6) else None
         for reason in ({}, {"reason": "a correction"}) if self.dice.chance(0.2) else ({},):
-            reports = [{**pattern, **reason, "decision": each["number"]} for each in made["decisions"]]
+            reports = [{**(alike or self._told()), **reason, "decision": each["number"]} for each in made["decisions"]]
             if self.spec["compliance"] == "never":
                 reports = [{**each, "implemented": None} for each in reports]
             answered = await self._must("cannot report", "POST", f"{self.path}/reports/batch", {"reports": reports})
             bad = [each for each in answered["results"] if (each.get("problem") or {"status": 0})["status"] >= 500]
             if bad:
                 raise self._wrong(f"status {bad[0]['problem']['status']} in a batch", bad[0])
-            pattern = self.dice.pick(said)
+            alike = self._told()
+
+    def _told(self) -> dict[str, Any]:
+        """What may be reported of a decision."""
+        action, outcome = self.dice.pick(self.space["implemented"]), self.dice.pick(self.space["outcomes"])
+        both = {"implemented": action, "outcome": outcome}
+        less: list[dict[str, Any]] = [{"outcome": outcome}, {"implemented": action}]
+        missing = [{"missing": ["implemented", "outcome"]}, {"missing": ["outcome"], "implemented": action}]
+        return self.dice.pick([both] * 5 + less + missing)
 
     async def _read(self) -> None:
         """Look at it in some of the ways that there are."""
