@@ -1,6 +1,5 @@
 """A trial run: whether a policy comes to probabilities from evidence of every kind, before people depend on it."""
 
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -20,6 +19,7 @@ from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
 from takeup.specfile import SpecError
 from takeup.trial import proposal
+from takeup.trial.computing import ProcessorTimer, TimeIsUp
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec, parse
@@ -43,7 +43,7 @@ MOST_CONTEXTS = 20
 """How many contexts it is tried in."""
 
 _SECRET = Secret(seed="0" * 64, salt="0" * 32)
-_limited = False
+_timer: ProcessorTimer | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +59,6 @@ class TriedSpec:
     seed: str | None
 
 
-class _TimeIsUp(BaseException):
-    """A decision takes too long. Not an `Exception`: a policy that catches all of those must not catch this."""
-
-
 def tried(spec: TrialSpec | Mapping[str, Any], source: str = "spec") -> TriedSpec:
     """Check a spec and make its trial run; every error names `source`, the key and the value.
 
@@ -76,16 +72,15 @@ def tried(spec: TrialSpec | Mapping[str, Any], source: str = "spec") -> TriedSpe
         _try(source, design, f"a decision with {words}", DECISION_SECONDS, partial(_decide, design, context, counts))
         if time.process_time() - began > TOGETHER_SECONDS:
             break
-    if _limited:
+    if _timer is not None:
         _try(source, design, "a summary", SUMMARY_SECONDS, partial(_sum_up, design))
     return TriedSpec(design, parsed.seed)
 
 
 def limit() -> None:
     """From now on give up on decisions that take too long; in the main thread of a process that does nothing else."""
-    global _limited  # a signal is one for the whole process, too
-    signal.signal(signal.SIGPROF, _strike)
-    _limited = True
+    global _timer  # a signal is one for the whole process, too
+    _timer = ProcessorTimer()
 
 
 def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
@@ -118,7 +113,7 @@ def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
 
 
 def _decide(design: Design, context: int, counts: IntArray) -> None:
-    proposal.propose(design, _SECRET, counts, context, design.spec.burn_in + 1)
+    proposal.spread(design, proposal.allocated(design, _SECRET, context, proposal.informative(counts[context])))
 
 
 def _sum_up(design: Design) -> None:
@@ -131,15 +126,12 @@ def _sum_up(design: Design) -> None:
 def _try(source: str, design: Design, what: str, seconds: float, work: Callable[[], None]) -> None:
     """Do some work, for so long at most where there are limits; a SpecError says what is wrong with it."""
     try:
-        if _limited:
-            signal.setitimer(signal.ITIMER_PROF, seconds)
-        try:
-            with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
+            if _timer is None:
                 work()
-        finally:
-            if _limited:
-                signal.setitimer(signal.ITIMER_PROF, 0)
-    except _TimeIsUp:
+            else:
+                _timer.run(seconds, work)
+    except TimeIsUp:
         less = " or ".join([*_costly(design.policy), "draws"])
         allowed = f"at most {seconds:g} s of computing for {what}"
         hint = f"lower {less}, or merge contexts, proposals, actions or outcomes"
@@ -147,10 +139,6 @@ def _try(source: str, design: Design, what: str, seconds: float, work: Callable[
     except Exception as error:  # whatever it is, nothing would come of it
         told = str(error) if isinstance(error, TakeupError) else f"{type(error).__name__}: {error}"
         raise _failed(source, design, f"fails at {what}: {told}") from error
-
-
-def _strike(*_: object) -> None:
-    raise _TimeIsUp
 
 
 def _costly(policy: object) -> list[str]:

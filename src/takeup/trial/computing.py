@@ -31,8 +31,40 @@ class FailedPolicyError(TakeupError):
     """A policy came to no proposal: it computed for too long, or failed as nobody foresaw. Says which."""
 
 
-class _Strike(BaseException):
-    """Time is up. Not an `Exception`: a policy that catches all of those must not catch this."""
+class TimeIsUp(BaseException):
+    """Something computed for too long. Not an `Exception`: a policy that catches all of those must not catch this."""
+
+
+class ProcessorTimer:
+    """Ends what computes for too long; for the main thread of a process, which has one such timer."""
+
+    def __init__(self) -> None:
+        self._armed = False
+        signal.signal(signal.SIGPROF, self._strike)
+
+    def run(self, seconds: float, compute: Callable[[], Result]) -> Result:
+        """What `compute` returns.
+
+        Raises:
+            TimeIsUp: it took more seconds of the processor.
+        """
+        try:
+            try:
+                self._armed = True
+                signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN_SECONDS)
+                return compute()
+            finally:
+                self._disarm()
+        finally:
+            self._disarm()  # it may have been struck on its way through the first
+
+    def _disarm(self) -> None:
+        self._armed = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _strike(self, *_: object) -> None:
+        if self._armed:
+            raise TimeIsUp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +91,10 @@ class Meter:
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
         self.clock = clock
         self.slow: set[str] = set()
-        self._limits: ComputingLimits | None = None
+        self._limits = ComputingLimits()
         self._announce: Callable[[str], None] = lambda _: None
-        self._trial, self._spent, self._before, self._armed = "", 0.0, 0.0, False
+        self._timer: ProcessorTimer | None = None
+        self._trial, self._spent, self._before = "", 0.0, 0.0
 
     def limit(self, limits: ComputingLimits, announce: Callable[[str], None]) -> None:
         """Keep to these limits, in the main thread.
@@ -70,8 +103,7 @@ class Meter:
             limits: seconds of the processor.
             announce: is told which trial a policy begins to compute for, and an empty text when it ends.
         """
-        signal.signal(signal.SIGPROF, self._strike)
-        self._limits, self._announce = limits, announce
+        self._limits, self._timer, self._announce = limits, ProcessorTimer(), announce
 
     def begin(self) -> None:
         """A transaction begins, and nothing has been computed in it."""
@@ -89,42 +121,28 @@ class Meter:
             InputError: one request asks for more computing than a transaction may take.
             StoreError: other requests have used up what it may take.
         """
-        if self._limits is not None and self._spent >= self._limits.together:
+        if self._spent >= self._limits.together:
             self._refuse(self._limits.together)
         try:
-            return compute() if self._limits is None else self._timed(compute, self._limits)
+            return compute() if self._timer is None else self._timed(self._timer, compute)
         except FailedPolicyError:
             raise
         except Exception as error:  # its words may tell what is blinded: they go to the service's log alone
             LOG.exception("the policy of trial %s failed", self._trial)
             raise FailedPolicyError(f"its policy failed ({type(error).__name__})") from error
 
-    def _timed(self, compute: Callable[[], Result], limits: ComputingLimits) -> Result:
-        began = self.clock()
+    def _timed(self, timer: ProcessorTimer, compute: Callable[[], Result]) -> Result:
+        began, seconds = self.clock(), self._limits.decision
         self._announce(self._trial)
         try:
-            try:
-                self._armed = True
-                signal.setitimer(signal.ITIMER_PROF, limits.decision, AGAIN_SECONDS)
-                return compute()
-            finally:
-                self._disarm()
-        except _Strike:
-            raise FailedPolicyError(f"a decision took more than {limits.decision:g} s of computing") from None
+            return timer.run(seconds, compute)
+        except TimeIsUp:
+            raise FailedPolicyError(f"a decision took more than {seconds:g} s of computing") from None
         finally:
-            self._disarm()  # it may have been struck on its way through the first
             self._announce("")
             took = self.clock() - began
             self._spent += took
             (self.slow.add if took >= SLOW_SECONDS else self.slow.discard)(self._trial)
-
-    def _disarm(self) -> None:
-        self._armed = False
-        signal.setitimer(signal.ITIMER_PROF, 0)
-
-    def _strike(self, *_: object) -> None:
-        if self._armed:
-            raise _Strike
 
     def _refuse(self, together: float) -> None:
         if self._spent - self._before >= together / 2:

@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import UnsuitableError
 from takeup.evidence import Evidence
 from takeup.randomness import bits, stream
 from takeup.space import UNSEEN
@@ -19,7 +18,8 @@ from takeup.trial.secret import Secret
 GRAIN_BITS = 32
 GRAIN = 2**GRAIN_BITS
 """Probabilities are whole multiples of 1 / GRAIN: they add up exactly, and so does what is drawn from them."""
-ROUNDING = 1e-9
+NEARLY = 1e-6
+"""How far from probabilities the numbers of a policy may be: rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,8 @@ def propose(design: Design, secret: Secret, counts: IntArray, context: int, numb
         context: x.
         number: i, counted from 1.
     """
-    here = informative(counts[context])
-    try:
-        best = _best(design, secret, context, here.tobytes())
-    except UnsuitableError as error:
-        raise UnsuitableError(f"{design.policy.name} in the trial {design.spec.name!r}: {error}") from error
-    probability, ends = _spread(design, None if number <= design.spec.burn_in else best)
+    best = _best(design, secret, context, informative(counts[context]).tobytes())
+    probability, ends = spread(design, None if number <= design.spec.burn_in else best)
     draw = bits(GRAIN_BITS, secret.number, "decision", number)
     return Proposal(bisect_right(ends, draw), probability, best)
 
@@ -69,7 +65,7 @@ def prepare(design: Design, secret: Secret, counts: IntArray, context: int) -> N
 def forget() -> None:
     """Forget what was worked out, so that an audit derives it again."""
     _best.cache_clear()
-    _spread.cache_clear()
+    spread.cache_clear()
 
 
 def informative(counts: IntArray) -> IntArray:
@@ -79,45 +75,42 @@ def informative(counts: IntArray) -> IntArray:
     return known
 
 
-@lru_cache(maxsize=4096)
-def _best(design: Design, secret: Secret, context: int, counts: bytes) -> tuple[float, ...]:
-    """The probability that each proposal is best in a context of which `counts` are known."""
-    x, z, a, y = design.space.shape
-    table = np.zeros((x, z, a + 1, y + 1), dtype=np.int64)
-    table[context] = np.frombuffer(counts, dtype=np.int64).reshape(z, a + 1, y + 1)
-    rng = stream(secret.number, "allocation", context, hashlib.sha256(counts).hexdigest())
-    evidence = Evidence(design.space, table)
-    return METER.run(lambda: _allocated(design, evidence, context, rng))
+def allocated(design: Design, secret: Secret, context: int, known: IntArray) -> tuple[float, ...]:
+    """The probability that each proposal is best in a context of which the counts `known` are known, n[z, a, y].
 
-
-def _allocated(design: Design, evidence: Evidence, context: int, rng: np.random.Generator) -> tuple[float, ...]:
-    """What the policy says, if it can be drawn from."""
-    found = design.policy.allocation(evidence, context, rng, design.spec.draws).probability
+    Raises:
+        FailedPolicyError: the policy gave something else.
+    """
+    table = np.zeros((len(design.space.contexts), *known.shape), dtype=np.int64)
+    table[context] = known
+    rng = stream(secret.number, "allocation", context, hashlib.sha256(known.tobytes()).hexdigest())
+    found = design.policy.allocation(Evidence(design.space, table), context, rng, design.spec.draws).probability
     z = len(design.space.proposals)
     if found.shape != (z,):
-        raise UnsuitableError(f"{design.policy.name} gives probabilities of shape {found.shape} for {z} proposals")
-    if not (np.isfinite(found).all() and found.min() > -ROUNDING and found.sum() > 0):
-        raise FailedPolicyError("its policy gave numbers that are no probabilities")
-    return tuple((_grains(found) / GRAIN).tolist())
+        raise FailedPolicyError(f"its policy gave probabilities of shape {found.shape} for {z} proposals")
+    if not ((found >= -NEARLY).all() and abs(found.sum() - 1) <= NEARLY):
+        raise FailedPolicyError("its policy gave numbers that are no probabilities: some below 0, or a sum other than 1")
+    return tuple((_grains(np.maximum(found, 0.0)) / GRAIN).tolist())
 
 
 @lru_cache(maxsize=4096)
-def _spread(design: Design, best: tuple[float, ...] | None) -> tuple[tuple[float, ...], tuple[int, ...]]:
+def _best(design: Design, secret: Secret, context: int, counts: bytes) -> tuple[float, ...]:
+    """What is allocated, within the limits of this process."""
+    _, z, a, y = design.space.shape
+    known = np.frombuffer(counts, dtype=np.int64).reshape(z, a + 1, y + 1)
+    return METER.run(lambda: allocated(design, secret, context, known))
+
+
+@lru_cache(maxsize=4096)
+def spread(design: Design, best: tuple[float, ...] | None) -> tuple[tuple[float, ...], tuple[int, ...]]:
     """The probabilities within the limits, even where `best` is None, and where the grains of each end."""
     grains = _grains(design.even if best is None else design.limits.project(np.array(best)))
     return tuple((grains / GRAIN).tolist()), tuple(np.cumsum(grains).tolist())
 
 
-NEARLY = 1e-6
-"""How far from probabilities the numbers of a policy may be: rounding."""
-
-
 def _grains(probability: FloatArray | tuple[float, ...]) -> IntArray:
     """Whole numbers that sum to GRAIN, in proportion; what rounding leaves over goes to the largest fractions."""
     given = np.asarray(probability, dtype=np.float64)
-    if not ((given >= -NEARLY).all() and abs(given.sum() - 1) <= NEARLY):
-        raise UnsuitableError(f"{given[:8]} are no probabilities; they must be at least 0 and sum to 1")
-    given = np.maximum(given, 0.0)
     exact = given / given.sum() * GRAIN
     whole: IntArray = np.floor(exact).astype(np.int64)
     left = GRAIN - int(whole.sum())
