@@ -204,7 +204,7 @@ def test_an_audit_may_compute_for_longer_than_a_writer_may_be_idle(
     from takeup.store import postgres as dialect
     from takeup.trial import proposal
 
-    allocated: Callable[..., tuple[float, ...]] = proposal._allocated
+    allocated: Callable[..., tuple[float, ...]] = proposal.allocated
     pause = threading.Event()
 
     def slowly(*arguments: Any) -> tuple[float, ...]:
@@ -217,7 +217,7 @@ def test_an_audit_may_compute_for_longer_than_a_writer_may_be_idle(
             trial.report(trial.decide("a", 0), outcome=1)
             trial.decide("b", 0)
         monkeypatch.setattr(dialect, "IDLE_SECONDS", 0.2)
-        monkeypatch.setattr(proposal, "_allocated", slowly)
+        monkeypatch.setattr(proposal, "allocated", slowly)
         assert LongJob(kind="audit", database=url, trial="slow").run()["difference"] is None
         with Trial.open(url) as trial:
             assert trial.audit().passed

@@ -89,7 +89,9 @@ def allocated(design: Design, secret: Secret, context: int, known: IntArray) -> 
     if found.shape != (z,):
         raise FailedPolicyError(f"its policy gave probabilities of shape {found.shape} for {z} proposals")
     if not ((found >= -NEARLY).all() and abs(found.sum() - 1) <= NEARLY):
-        raise FailedPolicyError("its policy gave numbers that are no probabilities: some below 0, or a sum other than 1")
+        raise FailedPolicyError(
+            "its policy gave numbers that are no probabilities: some below 0, or a sum other than 1"
+        )
     return tuple((_grains(np.maximum(found, 0.0)) / GRAIN).tolist())
 
 
