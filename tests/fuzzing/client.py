@@ -105,8 +105,8 @@ class Client:
             raise self.failed(f"status {answer.status}", request, answer.body.decode("utf-8", "replace"), identity)
         return answer
 
-    async def shout(self, request: bytes) -> list[wire.Answer]:
-        """All answers to bytes on a connection of their own; none where they are no whole request."""
+    async def shout(self, request: bytes, *, stay: bool = True) -> list[wire.Answer]:
+        """All answers to bytes on a connection of their own; none where they are no whole request, or nobody stays."""
         self.sent += 1
         self.tally.requests += 1
         found: list[wire.Answer] = []
@@ -116,7 +116,7 @@ class Client:
             raise self.failed(f"{type(error).__name__}: {error}", request, "", self.id) from None
         try:
             line.write(request)
-            while True:
+            while stay:
                 found.append(await line.answer(RAW_PATIENCE))
         except (wire.SilentError, wire.EndedError):
             pass

@@ -115,7 +115,7 @@ async def play(client: Client, seed: int, number: int, tally: Tally) -> None:
     if family == "specs":
         await specs(client, dice, mark)
     elif family == "raw":
-        answers = await client.shout(raw(dice, client.furniture, client.id))
+        answers = await client.shout(raw(dice, client.furniture, client.id), stay=dice.chance(0.8))
         kinds = {kind_of(answer) for answer in answers if answer.status >= 400}
         tally.accepted += any(answer.status < 400 for answer in answers)
         tally.refused.update(kinds if answers else {"no answer"})
