@@ -171,8 +171,7 @@ async def _era(plan: Plan, numbers: list[int], result: Result, until: float, tol
                 await _leave(server, before, result)
     finally:
         _end(server, result)
-    if plan.database is None:
-        result.audited += await asyncio.to_thread(audits, database, result.failures)
+    result.audited += await asyncio.to_thread(audits, database, result.failures)
     result.failures[:], warnings = causes(server.log, result.failures)
     result.warnings += warnings
     return list(waiting)
