@@ -25,10 +25,11 @@ LIVE = {"/app/trials/{trial}/stream"}
 
 
 def test_a_service_bears_what_chance_sends(tmp_path: Path) -> None:
-    """How long others waited is not looked at: that depends on what else the machine does."""
-    result = asyncio.run(fuzz(Plan(folder=tmp_path, seed=13, cases=300, connections=8, control=0.5)))
+    """How long anybody waited is not looked at: that depends on what else the machine does."""
+    plan = Plan(folder=tmp_path, seed=13, cases=240, connections=8, control=0.5, patience=300)
+    result = asyncio.run(fuzz(plan))
     assert [each for each in result.failures if each.family != WAITS] == []
-    assert result.cases == 300
+    assert result.cases == 240
     assert result.tallies["specs"].lived > 10
     assert result.tallies["bodies"].accepted > 10
     assert result.audited > 10

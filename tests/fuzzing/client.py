@@ -10,8 +10,6 @@ from typing import Any
 from fuzzing import wire
 from fuzzing.furniture import Furniture
 
-PATIENCE = 30.0
-"""Seconds after which an answer will not come."""
 RAW_PATIENCE = 0.5
 """Seconds in which bytes that may be half a request are answered, or else are waited for to be completed."""
 TRIES = 20
@@ -57,10 +55,17 @@ class Tally:
 
 
 class Client:
-    """Sends the requests of one case after the other."""
+    """Sends the requests of one case after the other.
 
-    def __init__(self, port: int, furniture: Furniture, failures: list[Failure]) -> None:
-        self.port, self.furniture, self._failures = port, furniture, failures
+    Args:
+        port: where the service is, on this machine.
+        furniture: what it was furnished with.
+        failures: where they are put on record.
+        patience: seconds after which an answer will not come.
+    """
+
+    def __init__(self, port: int, furniture: Furniture, failures: list[Failure], patience: float = 30.0) -> None:
+        self.port, self.furniture, self.patience, self._failures = port, furniture, patience, failures
         self.case, self.family, self.tally, self.sent = "", "", Tally(), 0
         self._line: wire.Line | None = None
 
@@ -100,8 +105,8 @@ class Client:
             raise self.failed(f"status {answer.status}", request, answer.body.decode("utf-8", "replace"), identity)
         return answer
 
-    async def shout(self, request: bytes) -> list[wire.Answer]:
-        """All answers to bytes on a connection of their own; none where they are no whole request."""
+    async def shout(self, request: bytes, *, stay: bool = True) -> list[wire.Answer]:
+        """All answers to bytes on a connection of their own; none where they are no whole request, or nobody stays."""
         self.sent += 1
         self.tally.requests += 1
         found: list[wire.Answer] = []
@@ -111,7 +116,7 @@ class Client:
             raise self.failed(f"{type(error).__name__}: {error}", request, "", self.id) from None
         try:
             line.write(request)
-            while True:
+            while stay:
                 found.append(await line.answer(RAW_PATIENCE))
         except (wire.SilentError, wire.EndedError):
             pass
@@ -135,12 +140,12 @@ class Client:
         if line is None or line.closed:
             line = await wire.Line.open(self.port)
         try:
-            answer = await line.ask(request, PATIENCE)
+            answer = await line.ask(request, self.patience)
         except wire.EndedError:
             if not old:
                 raise
             line = await wire.Line.open(self.port)
-            answer = await line.ask(request, PATIENCE)
+            answer = await line.ask(request, self.patience)
         except BaseException:
             line.close()
             raise

@@ -36,8 +36,6 @@ PLAIN: dict[str, Callable[[Dice, Furniture, str], bytes]] = {
 _ORDER = [family for family, share in SHARES.items() for _ in range(share)]
 END_SECONDS, ORPHAN_SECONDS = 60.0, 10.0
 """How long a service may take to end, and what it has started to end after it."""
-STUCK = 45.0
-"""Seconds after which a service that does not answer others is given up, and replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +52,7 @@ class Plan:
         seconds: when to stop at the latest.
         connections: how many clients there are at once.
         fresh: after so many cases a new service begins, with a new database.
+        patience: seconds after which an answer will not come; a service that leaves the probe so long is replaced.
         control: for how many seconds the probe asks before anything else happens.
     """
 
@@ -66,6 +65,7 @@ class Plan:
     seconds: float = float("inf")
     connections: int = 16
     fresh: int = 50_000
+    patience: float = 30.0
     control: float = 10.0
 
     @property
@@ -115,7 +115,7 @@ async def play(client: Client, seed: int, number: int, tally: Tally) -> None:
     if family == "specs":
         await specs(client, dice, mark)
     elif family == "raw":
-        answers = await client.shout(raw(dice, client.furniture, client.id))
+        answers = await client.shout(raw(dice, client.furniture, client.id), stay=dice.chance(0.8))
         kinds = {kind_of(answer) for answer in answers if answer.status >= 400}
         tally.accepted += any(answer.status < 400 for answer in answers)
         tally.refused.update(kinds if answers else {"no answer"})
@@ -152,7 +152,7 @@ async def _era(plan: Plan, numbers: list[int], result: Result, until: float, tol
             await asyncio.sleep(plan.control)
             await watch.begin("fuzz")
             before = resources(server)
-            clients = [Client(server.port, furniture, result.failures) for _ in range(plan.connections)]
+            clients = [Client(server.port, furniture, result.failures, plan.patience) for _ in range(plan.connections)]
 
             async def work(client: Client) -> None:
                 for number in waiting:
@@ -162,7 +162,7 @@ async def _era(plan: Plan, numbers: list[int], result: Result, until: float, tol
                     if time.monotonic() > until:
                         return
 
-            lost = await _unless(watch.lost(server, STUCK), [work(client) for client in clients])
+            lost = await _unless(watch.lost(server, plan.patience), [work(client) for client in clients])
             for client in clients:
                 client.close()
             await watch.begin("after")
@@ -171,8 +171,7 @@ async def _era(plan: Plan, numbers: list[int], result: Result, until: float, tol
                 await _leave(server, before, result)
     finally:
         _end(server, result)
-    if plan.database is None:
-        result.audited += await asyncio.to_thread(audits, database, result.failures)
+    result.audited += await asyncio.to_thread(audits, database, result.failures)
     result.failures[:], warnings = causes(server.log, result.failures)
     result.warnings += warnings
     return list(waiting)
