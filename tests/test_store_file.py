@@ -18,7 +18,13 @@ from takeup.store.writer_process import WriterProcess
 
 pytestmark = pytest.mark.skipif(not library().shared, reason="this SQLite lets nobody else open the file")
 
-SPEC: dict[str, Any] = {"name": "File", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}, "seed": 11}
+SPEC: dict[str, Any] = {
+    "name": "File",
+    "space": {"proposals": 2},
+    "policy": {"kind": "Uniform"},
+    "rehearsal": True,
+    "seed": 11,
+}
 
 
 def _replace(file: Path) -> None:

@@ -26,6 +26,7 @@ SPEC: dict[str, Any] = {
     "name": "Troubled",
     "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
     "policy": {"kind": "Troubled"},
+    "rehearsal": True,
     "seed": 11,
 }
 

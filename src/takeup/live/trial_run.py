@@ -68,8 +68,8 @@ def tried(spec: TrialSpec | Mapping[str, Any], source: str = "spec") -> TriedSpe
     parsed = spec if isinstance(spec, TrialSpec) else parse(spec, source)
     design = Design.of(parsed, source)
     began = time.process_time()
-    for words, context, counts in evidence(design.space):
-        _try(source, design, f"a decision with {words}", DECISION_SECONDS, partial(_decide, design, context, counts))
+    for words, context, known in evidence(design.space):
+        _try(source, design, f"a decision with {words}", DECISION_SECONDS, partial(_decide, design, context, known))
         if time.process_time() - began > TOGETHER_SECONDS:
             break
     if _timer is not None:
@@ -84,17 +84,23 @@ def limit() -> None:
 
 
 def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
-    """What to try a policy on: in words, the context, and the counts n[x, z, a, y].
+    """What to try a policy on: in words, the context, and what is known there, n[z, a, y].
 
-    Nothing; then tables as large and as one-sided as they come, each in one of the contexts, those first that take most
-    to explain; then nothing in the other contexts, which may have priors of their own.
+    Nothing; then tables in which proposals differ, and such as are as large and as one-sided as they come, each in one
+    of the contexts, those first that take most to explain; then nothing in the other contexts, which may have priors of
+    their own.
     """
     contexts, proposals, actions, levels = space.shape
-    empty = np.zeros((contexts, proposals, actions + 1, levels + 1), dtype=np.int64)
+    empty = np.zeros((proposals, actions + 1, levels + 1), dtype=np.int64)
     first, *others = np.unique(np.linspace(0, contexts - 1, MOST_CONTEXTS).astype(int)).tolist()
     yield "no evidence", first, empty
-    every, each, turns = slice(None), np.arange(proposals), cycle([*others, first])
-    cells: dict[str, tuple[Any, Any, Any]] = {
+    every, each = slice(None), np.arange(proposals)
+    much = (10.0 ** (8 * each / proposals)).astype(np.int64)[:, np.newaxis]
+    cells: list[tuple[str, Any, Any]] = [
+        ("much of some proposals and little of others", (each, each % actions, slice(levels)), much),
+        ("a little of everything", every, np.indices(empty.shape).sum(axis=0) * 5 % 7),
+    ]
+    one_sided: dict[str, Any] = {
         "compliance unseen": (every, UNSEEN, slice(levels)),
         "everything": (every, every, every),
         "the first outcome alone, compliance unseen": (every, UNSEEN, 0),
@@ -104,16 +110,17 @@ def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
         "one cell alone": (0, 0, 0),
         "another cell alone": (-1, actions - 1, levels - 1),
     }
-    for many, (words, cell) in product(MANY, cells.items()):
-        context, counts = next(turns), empty.copy()
-        counts[context][cell] = many
-        yield f"{words}, {many:,} in a cell", context, counts
+    cells += [(f"{words}, {many:,} in a cell", cell, many) for many, (words, cell) in product(MANY, one_sided.items())]
+    for (words, cell, counts), context in zip(cells, cycle([*others, first]), strict=False):
+        known = empty.copy()
+        known[cell] = counts
+        yield words, context, known
     for context in others:
         yield "no evidence", context, empty
 
 
-def _decide(design: Design, context: int, counts: IntArray) -> None:
-    proposal.spread(design, proposal.allocated(design, _SECRET, context, proposal.informative(counts[context])))
+def _decide(design: Design, context: int, known: IntArray) -> None:
+    proposal.spread(design, proposal.allocated(design, _SECRET, context, proposal.informative(known)))
 
 
 def _sum_up(design: Design) -> None:
