@@ -12,6 +12,7 @@ TakeupError
 ├── StateError         a request that the trial's state does not allow
 ├── NotFoundError      a trial or a decision that does not exist (also a LookupError)
 ├── StoreError         a database that cannot be used
+│   └── BusyError      a request that has to come again, as others need too much
 ├── AccessError        an API key that is not valid, or does not allow this
 ├── UnreachableError   a service that did not answer in time
 └── UnsuitableError    a policy that cannot work in this space
@@ -115,3 +116,7 @@ class UnreachableError(TakeupError):
 
 class StoreError(TakeupError):
     """A database that cannot be used; says whether the request may have been recorded."""
+
+
+class BusyError(StoreError):
+    """There is too much to do at the moment; nothing was recorded, and the same request may come again."""

@@ -120,6 +120,8 @@ def refused(error: Exception) -> Refused:
         case InputError():
             value = None if error.value is None else str(error.value)
             return Refused("input", str(error), argument=error.argument, value=value, allowed=error.allowed)
+        case errors.BusyError():
+            return Refused("unavailable", str(error), headers={"Retry-After": "1"})
         case errors.StoreError():
             LOG.error("the database cannot be used: %s", error)  # it names files and hosts
             return Refused("unavailable", UNAVAILABLE, headers={"Retry-After": "1"})

@@ -100,7 +100,7 @@ class Settings:
         opening = partial(anchored_writer, self.database, self.anchors, self.anchor_key)
         if not shared(self.database):
             return Store(self.database, writer=opening())
-        limits = ComputingLimits(decision=self.decision_seconds, together=5 * self.decision_seconds)
+        limits = ComputingLimits(decision=self.decision_seconds, together=self.decision_seconds)
         return Store(self.database, writer=WriterProcess(opening, open_file(self.database), limits))
 
     @property

@@ -1,46 +1,30 @@
 """The store: any number of threads submit commands, and one thread has them written."""
 
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, exc
 
 from takeup.errors import StoreError
 from takeup.store import sqlite
+from takeup.store.fair_queue import MOST_TASKS, Between, FairQueue, Promise, Submitted
 from takeup.store.opening import reading_engine, said, shown
-from takeup.store.writer import Create, Task, Witness, Writer, Writes, now
+from takeup.store.writer import Create, Reply, Witness, Writer, Writes, now
 from takeup.trial.commands import Command
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret
 
 LOG = logging.getLogger("takeup.store")
 
-MOST_TASKS = 256
-"""The most requests that share a transaction."""
-
 BUSY_TASKS = 16
 """After a transaction of at least this many requests there is a rest, unless it was full."""
 
 Result = TypeVar("Result")
-
-
-class Promise(Protocol):
-    """Where a reply goes: a `concurrent.futures.Future`, or something that has these methods of it."""
-
-    def set_running_or_notify_cancel(self) -> bool:
-        """The command is about to run; False where nobody waits for it any more."""
-
-    def set_result(self, reply: Any, /) -> None:
-        """The command has returned this."""
-
-    def set_exception(self, error: BaseException, /) -> None:
-        """The command has raised this."""
 
 
 class Store:
@@ -64,9 +48,7 @@ class Store:
         self.clock = clock
         self.writer = writer or Writer(self.url, clock=clock, witness=witness, synchronous=synchronous)
         self._reader = reading_engine(self.url)
-        self._queue: queue.SimpleQueue[_Submitted | _Between | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._closed = False
+        self._queue = FairQueue()
         self._since: float | None = None
         self._thread = threading.Thread(target=self._work, name="takeup-writer", daemon=True)
         self._thread.start()
@@ -89,13 +71,13 @@ class Store:
     @property
     def queued(self) -> int:
         """How many requests wait for the next transaction."""
-        return self._queue.qsize()
+        return len(self._queue)
 
     @property
     def oldest(self) -> float:
         """For how many seconds the oldest request has waited that was not answered yet."""
-        since = self._since  # another thread may move it
-        return 0.0 if since is None else time.monotonic() - since
+        known = [at for at in (self._since, self._queue.oldest) if at is not None]
+        return time.monotonic() - min(known) if known else 0.0
 
     def submit(self, trial: str, command: Command[Result]) -> "Future[Result]":
         """Hand in a command; its reply comes after the commit.
@@ -108,7 +90,7 @@ class Store:
 
     def submit_to(self, promise: Promise, trial: str, command: Command[Any] | Create) -> None:
         """The same, with a promise of the caller's own."""
-        self._put(_Submitted((trial, command), promise, time.monotonic()))
+        self._put(Submitted((trial, command), promise, time.monotonic()))
 
     def create(self, trial: str, design: Design, secret: Secret, by: str | None = None) -> "Future[str]":
         """A new trial, in draft."""
@@ -147,11 +129,8 @@ class Store:
         Args:
             seconds: how long that may take; what is not finished by then fails. As long as it takes where left out.
         """
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            self._queue.put(None)
+        if not self._queue.close():
+            return
         self._thread.join(seconds)
         if self._thread.is_alive():
             LOG.error("what was handed in was not finished within %g seconds, and is given up", seconds)
@@ -174,82 +153,39 @@ class Store:
         return self._do(lambda: go(work))
 
     def _do(self, go: Callable[[], Result]) -> "Future[Result]":
-        other = _Between(go, Future(), time.monotonic())
+        other = Between(go, Future(), time.monotonic())
         self._put(other)
         return other.future
 
-    def _put(self, item: "_Submitted | _Between") -> None:
+    def _put(self, item: Submitted | Between) -> None:
         """Queue something, unless the store is closed and nobody would take it."""
-        with self._lock:
+        if not self._queue.put(item):
             self._check_open()
-            self._queue.put(item)
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self._queue.closed:
             raise StoreError(f"{self.shown} is closed")
 
     def _work(self) -> None:
         while True:
-            submitted, others, stop = self._next()
-            if submitted:
-                replies = self.writer.run([each.task for each in submitted])
-                for each, (reply, error) in zip(submitted, replies, strict=True):
-                    if error is None:
-                        each.promise.set_result(reply)
-                    else:
-                        each.promise.set_exception(error)
-            for other in others:
-                other.run()
-            self._since = None
-            if stop:
+            taken, between = self._queue.take()
+            if not taken and not between:
                 return
-            if BUSY_TASKS <= len(submitted) < MOST_TASKS:
+            self._since = min([each.at for each in taken] + [each.at for each in between])
+            wanted = [each for each in taken if each.promise.set_running_or_notify_cancel()]
+            if wanted:
+                self._answer(wanted, self.writer.run([each.task for each in wanted]))
+            for each in between:
+                each.run()
+            self._since = None
+            if BUSY_TASKS <= len(wanted) < MOST_TASKS and not self._queue.closed:
                 self._since = time.monotonic()  # whoever comes meanwhile is younger
                 self.writer.rest()
                 self._since = None
 
-    def _next(self) -> "tuple[list[_Submitted], list[_Between], bool]":
-        """All that is queued, at least one item, and whether the store was closed after it."""
-        submitted: list[_Submitted] = []
-        others: list[_Between] = []
-        item = self._queue.get()
-        self._since = None if item is None else item.at
-        while True:
-            if item is None:
-                return submitted, others, True
-            if isinstance(item, _Between):
-                others.append(item)
-            elif item.promise.set_running_or_notify_cancel():
-                submitted.append(item)
-            if len(submitted) == MOST_TASKS:
-                return submitted, others, False
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                return submitted, others, False
-
-
-class _Submitted(NamedTuple):
-    """A command that waits for a transaction."""
-
-    task: Task
-    promise: Promise
-    at: float
-
-
-class _Between(NamedTuple):
-    """Something to do between two transactions."""
-
-    go: Callable[[], Any]
-    future: "Future[Any]"
-    at: float
-
-    def run(self) -> None:
-        if not self.future.set_running_or_notify_cancel():
-            return
-        try:
-            found = self.go()
-        except Exception as error:
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(found)
+    def _answer(self, wanted: list[Submitted], replies: list[Reply]) -> None:
+        for each, (reply, error) in zip(wanted, replies, strict=True):
+            if error is None:
+                each.promise.set_result(reply)
+            else:
+                each.promise.set_exception(error)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from takeup.errors import InputError, StoreError, TakeupError
+from takeup.errors import BusyError, TakeupError
 
 LOG = logging.getLogger("takeup.trial")
 
@@ -73,11 +73,11 @@ class ComputingLimits:
 
     Attributes:
         decision: for one decision; a trial whose policy takes more is paused.
-        together: for all decisions of one transaction.
+        together: for all decisions of one transaction; what is left over has to come again.
     """
 
     decision: float = 1.0
-    together: float = 5.0
+    together: float = 1.0
 
 
 class Meter:
@@ -94,7 +94,7 @@ class Meter:
         self._limits = ComputingLimits()
         self._announce: Callable[[str], None] = lambda _: None
         self._timer: ProcessorTimer | None = None
-        self._trial, self._spent, self._before = "", 0.0, 0.0
+        self._trial, self._spent = "", 0.0
 
     def limit(self, limits: ComputingLimits, announce: Callable[[str], None]) -> None:
         """Keep to these limits, in the main thread.
@@ -111,18 +111,18 @@ class Meter:
 
     def turn(self, trial: str) -> None:
         """From now on policies compute for this trial."""
-        self._trial, self._before = trial, self._spent
+        self._trial = trial
 
     def run(self, compute: Callable[[], Result]) -> Result:
         """What a policy computes.
 
         Raises:
             FailedPolicyError: it took too long, or failed.
-            InputError: one request asks for more computing than a transaction may take.
-            StoreError: other requests have used up what it may take.
+            BusyError: this transaction has computed enough; as that is kept, whoever comes again needs less.
         """
         if self._spent >= self._limits.together:
-            self._refuse(self._limits.together)
+            words = "much has to be computed at the moment"
+            raise BusyError(f"{words}; ask again under the same idempotency key, or send fewer units at a time")
         try:
             return compute() if self._timer is None else self._timed(self._timer, compute)
         except FailedPolicyError:
@@ -143,12 +143,6 @@ class Meter:
             took = self.clock() - began
             self._spent += took
             (self.slow.add if took >= SLOW_SECONDS else self.slow.discard)(self._trial)
-
-    def _refuse(self, together: float) -> None:
-        if self._spent - self._before >= together / 2:
-            words = f"these units need more than {together:g} s of computing; send fewer at a time, by context"
-            raise InputError("units", "too many contexts", f"at most {together:g} s of computing", words=words)
-        raise StoreError("other trials need much computing at the moment; ask again under the same idempotency key")
 
 
 METER = Meter()
