@@ -318,7 +318,7 @@ def test_the_worker_is_replaced_when_it_dies(tmp_path: Path) -> None:
             first = worker.pid
             assert worker._process is not None
             worker._process.kill()
-            await worker._process.wait()
+            worker._process.wait()
             assert worker.pid is None
             with pytest.raises(RenderError, match="there is no trial"):
                 await worker.ask(replace(task, trial="claws"))

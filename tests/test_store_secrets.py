@@ -4,7 +4,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -141,11 +141,11 @@ def test_a_long_job_gets_its_database_where_no_list_of_processes_shows_it(monkey
 
     seen: list[object] = []
 
-    async def start(*command: str, **_: object) -> object:
+    def start(command: Sequence[str], **_: object) -> object:
         seen.extend(command)
         raise OSError("enough")
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr(subprocess, "Popen", start)
     job = LongJob(kind="audit", database=URLS[0], trial="t")
     with pytest.raises(OSError, match="enough"):
         asyncio.run(job.send())

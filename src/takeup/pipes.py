@@ -1,16 +1,21 @@
 """Other processes of this program, and values that cross the pipes to them."""
 
+import asyncio
 import os
 import pickle
 import select
 import struct
+import subprocess
 import sys
-from collections.abc import Callable
-from typing import IO, Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import IO, Any, TypeVar
 
 HEAD = struct.Struct(">Q")
 SLICE_SECONDS = 0.5
 """How long to wait before looking at the time."""
+
+Result = TypeVar("Result")
 
 
 def packed(value: object) -> bytes:
@@ -89,6 +94,42 @@ def _wait(pipe: select.poll, check: Callable[[], None]) -> None:
 def running(module: str) -> tuple[str, ...]:
     """The command that runs a module of ours; nothing that lies about in the working folder is imported instead."""
     return sys.executable, "-P", "-m", module
+
+
+async def attend(
+    talk: Callable[["subprocess.Popen[bytes]"], Result], command: Sequence[str], stderr: int | None = None
+) -> Result:
+    """Start a process and talk to it, both in a thread: on a busy machine it takes long until a new process runs.
+
+    Args:
+        talk: what to do with the process, whose input and output are pipes; its end is waited for.
+        command: how to start it.
+        stderr: where its errors go, as `subprocess` has it.
+
+    Raises:
+        asyncio.CancelledError: nobody waits any more; the process was killed.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+    unwanted = False
+
+    def go() -> Result:
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr) as process:
+            started.append(process)
+            if unwanted:
+                process.kill()
+            return talk(process)
+
+    thread = asyncio.ensure_future(asyncio.to_thread(go))
+    try:
+        return await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        unwanted = True
+        for process in started:
+            process.kill()
+        with suppress(Exception):
+            await thread
+        raise
 
 
 def standard() -> tuple[IO[bytes], IO[bytes]]:

@@ -5,8 +5,8 @@ other core. The job comes as JSON on standard input, not as an argument: the URL
 and arguments show in the list of processes.
 """
 
-import asyncio
 import json
+import subprocess
 import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from takeup.errors import StoreError
 from takeup.live import export
 from takeup.live.anchors import Anchor, read_anchors, read_key
 from takeup.live.auditing import audit
-from takeup.pipes import running
+from takeup.pipes import attend, running
 from takeup.store import looking
 
 Kind = Literal["audit", "export"]
@@ -69,18 +69,13 @@ class LongJob:
         Raises:
             StoreError: the process failed.
         """
-        process = await asyncio.create_subprocess_exec(
-            *running(__name__),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+        content = json.dumps(asdict(self)).encode()
+        (out, err), failed = await attend(
+            lambda process: (process.communicate(content), process.returncode),
+            running(__name__),
+            stderr=subprocess.PIPE,
         )
-        try:
-            out, err = await process.communicate(json.dumps(asdict(self)).encode())
-        except BaseException:
-            process.kill()
-            raise
-        if process.returncode:
+        if failed:
             said = err.decode(errors="replace").strip().splitlines() or ["it said nothing"]
             raise StoreError(f"the {self.kind} failed: {said[-1]}")
         found: dict[str, Any] = json.loads(out)

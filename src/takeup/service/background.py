@@ -2,13 +2,15 @@
 
 import asyncio
 import json
+import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from takeup.errors import StoreError
-from takeup.pipes import running
+from takeup.pipes import attend, running
 from takeup.service.problem import Refused
 
 SECONDS = 90.0
@@ -87,7 +89,7 @@ class Background:
         try:
             async with self._turn, asyncio.timeout(SECONDS):
                 job.state = "running"
-                await _run(job, module, content)
+                await attend(partial(_listen, job, content), running(module), stderr=subprocess.DEVNULL)
             if job.result is None and job.problem is None:
                 job.problem = "the simulation broke off"
         except TimeoutError:
@@ -101,26 +103,14 @@ class Background:
             job.state = "done" if job.problem is None else "failed"
 
 
-async def _run(job: BackgroundJob, module: str, content: Mapping[str, Any]) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *running(module),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        limit=MOST_BYTES,
-    )
-    assert process.stdin is not None  # both were asked for
+def _listen(job: BackgroundJob, content: Mapping[str, Any], process: "subprocess.Popen[bytes]") -> None:
+    """Tell a process what to simulate, and note what it says."""
+    assert process.stdin is not None  # both are pipes
     assert process.stdout is not None
-    try:
+    with suppress(BrokenPipeError):  # it has ended already, and said why
         process.stdin.write(json.dumps(content).encode())
         process.stdin.close()
-        async for line in process.stdout:
-            said = json.loads(line)
-            job.progress = min(1.0, said.get("progress", job.progress))
-            job.result, job.problem = said.get("result"), said.get("problem")
-        await process.wait()
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+    while line := process.stdout.readline(MOST_BYTES):
+        said = json.loads(line)
+        job.progress = min(1.0, said.get("progress", job.progress))
+        job.result, job.problem = said.get("result"), said.get("problem")

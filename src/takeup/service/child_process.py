@@ -2,12 +2,14 @@
 
 import asyncio
 import os
-import pickle
+import subprocess
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from takeup.errors import TakeupError
-from takeup.pipes import HEAD, packed
+from takeup.pipes import packed, unpacked
 
 
 class ChildError(TakeupError):
@@ -16,6 +18,8 @@ class ChildError(TakeupError):
 
 class ChildProcess:
     """One child process: it starts with the first task, is replaced when it dies, and ends when its input closes.
+
+    It is started and talked to in a thread: on a busy machine it takes long until a new process runs.
 
     Args:
         does: what it does, in words.
@@ -29,13 +33,16 @@ class ChildProcess:
     ) -> None:
         self._does, self._command, self._patience = does, command, patience
         self._environment = {**os.environ, **(environment or {})}
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._unwanted = False
         self._turn = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="takeup-child")
 
     @property
     def pid(self) -> int | None:
         """Its number, while it runs."""
-        return None if self._process is None or self._process.returncode is not None else self._process.pid
+        process = self._process
+        return None if process is None or process.poll() is not None else process.pid
 
     async def ask(self, task: Any) -> Any:
         """Have a task done; one at a time.
@@ -45,8 +52,8 @@ class ChildProcess:
         """
         async with self._turn:
             try:
-                process = await self._started()
-                return await asyncio.wait_for(_exchange(process, task), self._patience)
+                exchange = asyncio.get_running_loop().run_in_executor(self._thread, self._exchange, task)
+                return await asyncio.wait_for(exchange, self._patience)
             except TimeoutError:
                 await self._end()
                 raise ChildError(f"the process that {self._does} took longer than {self._patience:g} seconds") from None
@@ -62,28 +69,33 @@ class ChildProcess:
         """End the process."""
         await self._end()
 
-    async def _started(self) -> asyncio.subprocess.Process:
-        if self.pid is None:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                env=self._environment,
-            )
-        assert self._process is not None
-        return self._process
-
     async def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
+        """Kill the process, even one that is just being started, and wait for its end."""
+        self._unwanted = True
+        if self._process is not None:
+            self._process.kill()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._bury)
+        self._unwanted = False
+
+    def _exchange(self, task: Any) -> Any:
+        """In the thread: have a task done."""
+        if self.pid is None:
+            self._bury()
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe, env=self._environment)
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None  # both are pipes
+        assert process.stdout is not None
+        if self._unwanted:
             process.kill()
-            await process.wait()
+        process.stdin.write(packed(task))
+        process.stdin.flush()
+        return unpacked(process.stdout)
 
-
-async def _exchange(process: asyncio.subprocess.Process, task: Any) -> Any:
-    assert process.stdin is not None  # both are pipes
-    assert process.stdout is not None
-    process.stdin.write(packed(task))
-    await process.stdin.drain()
-    (size,) = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
-    return pickle.loads(await process.stdout.readexactly(size))  # our own process wrote it
+    def _bury(self) -> None:
+        """In the thread: clean up after a process that has ended."""
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(OSError), process:
+                pass

@@ -1,0 +1,109 @@
+"""Other processes of a service: the loop that answers never waits for them, and none stays behind."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from takeup.errors import StoreError
+from takeup.live.long_jobs import LongJob
+from takeup.pipes import attend
+from takeup.service.background import Background
+from takeup.service.child_process import ChildError, ChildProcess
+
+SILENT = (sys.executable, "-c", "input()")
+"""Says nothing until its input ends."""
+
+
+class Starts:
+    """The processes that were started, each in which thread; while `hold` is not set a start takes long."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.begun, self.hold = threading.Event(), threading.Event()
+        self.hold.set()
+
+    async def until(self, event: threading.Event) -> None:
+        await asyncio.to_thread(event.wait)
+
+    @property
+    def ended(self) -> bool:
+        return all(each.returncode is not None for each in self.processes)
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Starts]:
+    found, real = Starts(), subprocess.Popen
+
+    def start(*args: Any, **options: Any) -> "subprocess.Popen[bytes]":
+        found.threads.append(threading.current_thread())
+        found.begun.set()
+        found.hold.wait(60)
+        found.processes.append(real(*args, **options))
+        return found.processes[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    yield found
+    found.hold.set()
+
+
+async def check_specs() -> None:
+    child = ChildProcess("ends at once", (sys.executable, "-c", ""), 60)
+    with pytest.raises(ChildError, match="has ended"):
+        await child.ask(5)
+
+
+async def simulate() -> None:
+    job = Background().start("takeup.version", {})
+    assert job.task is not None
+    await job.task
+    assert job.problem == "the simulation broke off"
+
+
+async def audit() -> None:
+    with pytest.raises(StoreError, match="the audit failed"):
+        await LongJob(kind="audit", database="sqlite:////nowhere/t.db", trial="t").send()
+
+
+@pytest.mark.parametrize("job", [check_specs, simulate, audit])
+def test_the_loop_does_not_wait_until_a_process_runs(job: Callable[[], Awaitable[None]], starts: Starts) -> None:
+    async def main() -> None:
+        starts.hold.clear()
+        task = asyncio.ensure_future(job())
+        await starts.until(starts.begun)  # the loop goes on meanwhile
+        starts.hold.set()
+        await task
+
+    asyncio.run(main())
+    assert threading.current_thread() not in starts.threads
+    assert starts.ended
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["while it starts", "while it runs"])
+@pytest.mark.parametrize("child", [True, False])
+def test_a_process_that_nobody_waits_for_is_killed(early: bool, child: bool, starts: Starts) -> None:
+    async def main() -> None:
+        def talk(process: "subprocess.Popen[bytes]") -> bytes:
+            assert process.stdout is not None
+            return process.stdout.read()
+
+        if early:
+            starts.hold.clear()
+        task = asyncio.ensure_future(ChildProcess("waits", SILENT, 600).ask(5) if child else attend(talk, SILENT))
+        await starts.until(starts.begun)
+        if not early:
+            while not starts.processes:
+                await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.sleep(0.01)
+        starts.hold.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert starts.ended
