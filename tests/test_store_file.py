@@ -108,7 +108,7 @@ def test_a_deleted_log_loses_nothing_when_the_store_is_closed(tmp_path: Path) ->
         assert trial.audit().passed
 
 
-def test_the_service_is_not_ready_any_more(tmp_path: Path) -> None:
+def test_the_service_is_not_ready_any_more(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     running = Api(create_app(Settings(), Store(tmp_path / "t.db")))
     try:
         assert running.request("GET", "/ready").status == 200
@@ -116,7 +116,7 @@ def test_the_service_is_not_ready_any_more(tmp_path: Path) -> None:
         running.app.state.service.readiness._began = float("-inf")  # a second later
         reply = running.request("GET", "/ready")
         assert (reply.status, reply.json["type"]) == (503, "urn:takeup:unavailable")
-        assert "replaced or deleted under the service" in reply.json["detail"]
+        assert "replaced or deleted under the service" in caplog.text
         assert str(tmp_path) not in reply.json["detail"]
     finally:
         running.close()

@@ -23,6 +23,7 @@ from takeup.service.spec_process import SpecProcesses
 from takeup.specfile import SpecError
 from takeup.store import Store
 from takeup.trial import Design
+from takeup.trial.computing import FailedPolicyError
 from takeup.trial.proposal import informative, propose
 from takeup.trial.secret import Secret
 
@@ -181,7 +182,7 @@ def test_numbers_that_are_no_probabilities_never_become_a_proposal(
     monkeypatch.setitem(registry._registered, "Wrong", Wrong)
     design = replace(Design.of(spec({"kind": "Wrong"})), policy=Wrong(numbers=numbers))
     counts = np.zeros((1, 2, 3, 3), dtype=np.int64)
-    with pytest.raises(UnsuitableError, match="Wrong in the trial 't'"):
+    with pytest.raises(FailedPolicyError, match="its policy gave"):
         propose(design, Secret.new(), counts, 0, 1)
 
 

@@ -1,5 +1,7 @@
 """What comes before a trial: specs that are checked, sketches of specs that are rehearsed, and sandboxes."""
 
+import hashlib
+import json
 import secrets
 import tempfile
 from collections.abc import Mapping
@@ -15,7 +17,7 @@ from takeup.service.spec_process import SpecProcesses
 from takeup.trial import Design
 
 HOUR = 3_600.0
-MOST_SKETCHES, MOST_SANDBOXES = 200, 32
+MOST_SKETCHES, MOST_SANDBOXES, MOST_PASSED = 200, 32, 200
 
 
 @dataclass(slots=True, eq=False)
@@ -95,13 +97,21 @@ class Drafts:
 
     def __init__(self) -> None:
         self.checking = SpecProcesses()
+        self._passed: LruCache[bool] = LruCache(MOST_PASSED, 12 * HOUR)
         self.background = Background()
         self.sketches: LruCache[Sketch] = LruCache(MOST_SKETCHES, 12 * HOUR, lambda sketch: sketch.job.cancel())
         self.sandboxes: LruCache[Sandbox] = LruCache(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
 
     async def tried(self, spec: Mapping[str, Any], source: str = "spec") -> TriedSpec:
         """A spec that was checked and has passed its trial run, in a process of its own."""
-        return await self.checking.run(partial(tried, spec, source))
+        found = await self.checking.run(partial(tried, spec, source))
+        self._passed.put(_digest(found.design.text), True)
+        return found
+
+    async def try_stored(self, text: str) -> None:
+        """The same of a stored spec, which another version may have written; unless it passed here not long ago."""
+        if self._passed.get(_digest(text)) is None:
+            await self.tried(json.loads(text), "the stored spec")
 
     def rehearse(self, content: Mapping[str, Any], owner: str) -> BackgroundJob:
         """Start a rehearsal; an earlier one of the same owner ends."""
@@ -116,3 +126,7 @@ class Drafts:
         await self.background.close()
         self.sandboxes.clear()
         self.sketches.clear()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,6 +1,7 @@
 """Whether the service can do its work: found out by a real write and a real read."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -9,6 +10,8 @@ from sqlalchemy import Connection, literal, select
 
 from takeup.errors import TakeupError
 from takeup.store import Store
+
+LOG = logging.getLogger("takeup.service")
 
 EVERY_SECONDS = 1.0
 """Whoever asks within this time of another gets the same answer: the route is open to all, and a write costs a sync."""
@@ -69,7 +72,8 @@ class Readiness:
             done, _ = await asyncio.wait({trying}, timeout=self._patience)
             return trying.result() if done else [f"nothing could be {what} for {self._patience:g} s"]
         except TakeupError as error:
-            return [str(error)]
+            LOG.error("nothing can be %s: %s", what, error)  # it may name files and hosts, and anybody may ask
+            return [f"nothing can be {what}; the service's own log says why"]
 
 
 def _read(connection: Connection) -> list[str]:

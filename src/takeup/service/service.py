@@ -1,7 +1,6 @@
 """What all requests share: the store, the keys, and the ways to ask them."""
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -153,11 +152,11 @@ class Service:
         return await pending.future
 
     async def move(self, trial: str, command: Move) -> None:
-        """Hand in another state; a draft that shall start is tried first, as another version may have written it."""
+        """Hand in another state; a draft that shall start is tried first."""
         if command.state == "running":
             head = await self.read(lambda: self.store.read(lambda connection: reading.head(connection, trial)))
             if head.state == "draft":
-                await self.drafts.tried(json.loads(head.spec), "the stored spec")
+                await self.drafts.try_stored(head.spec)
         await self.submit(trial, command)
 
 

@@ -42,7 +42,7 @@ async def ready(request: Request) -> Ready:
     service = service_of(request)
     problems = await service.readiness.problems()
     if problems:
-        raise Refused("unavailable", "; ".join(problems))
+        raise Refused("unavailable", "; ".join(problems), headers={"Retry-After": "1"})
     return Ready(version=__version__, oldest_seconds=round(service.store.oldest, 3))
 
 

@@ -21,7 +21,7 @@ from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import TrialId
 from takeup.service.problem import Refused
 from takeup.service.service import Service, service_of, unblinded
-from takeup.store import shared
+from takeup.store import reading, shared
 from takeup.store.reading import Logged
 from takeup.trial.events import Kind
 from takeup.trial.reporting import MOST_NUMBER
@@ -257,7 +257,8 @@ def _coarse(where: str) -> str:
 
 async def _events(service: Service, trial: str) -> int:
     """How many events a trial has; an error where there is no such trial."""
-    return (await service.read(Trial(service.store, trial).progress)).sequence
+    head = await service.read(lambda: service.store.read(lambda connection: reading.head(connection, trial)))
+    return int(head.sequence)
 
 
 async def _long(service: Service, trial: str) -> bool:
