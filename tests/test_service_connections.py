@@ -20,6 +20,7 @@ from takeup.service.server import listen
 
 WAIT = 60
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+LAST = b"GET /last HTTP/1.1\r\nHost: x\r\n\r\n"
 LARGE = 30_000_000
 """More than any socket's buffers hold."""
 
@@ -49,7 +50,10 @@ class Client:
 
 @dataclass
 class Running:
-    """A server with a small application: it reads the body, except at /unread, and answers with it."""
+    """A server with a small application: it reads the body, except at /unread, and answers with it.
+
+    At /last it answers when the client has gone.
+    """
 
     connections: Connections
     state: ServerState
@@ -100,6 +104,8 @@ async def server(**settings: Any) -> AsyncIterator[Running]:
         while more:
             message = await receive()
             body, more = body + message.get("body", b""), message.get("more_body", False)
+        if scope["path"] == "/last":
+            await receive()
         body = b"x" * LARGE if scope["path"] == "/large" else body
         length = str(len(body)).encode()
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
@@ -279,6 +285,21 @@ def test_a_client_may_not_send_without_end_before_it_is_answered() -> None:
         assert await (await running.client(GET)).status() == 200
 
     run(test)
+
+
+@pytest.mark.parametrize("sent", [LAST + GET, GET + LAST + GET, LAST + GET + b"nonsense\r\n\r\n"])
+def test_who_leaves_with_requests_ahead_is_not_answered(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """Or has to go: the request that runs is told, and those behind it never run."""
+
+    async def test(running: Running) -> None:
+        client = await running.client(sent)
+        await running.until(lambda: "/last" in running.asked)
+        client.writer.transport.abort()
+        await running.until(lambda: not running.state.tasks)
+        assert running.asked[-1] == "/last"
+
+    run(test)
+    assert [each for each in caplog.records if each.levelname == "ERROR"] == []
 
 
 def test_what_cannot_be_upgraded_to_is_ignored() -> None:

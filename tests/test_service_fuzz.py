@@ -30,7 +30,7 @@ def test_a_service_bears_what_chance_sends(tmp_path: Path) -> None:
     result = asyncio.run(fuzz(plan))
     assert [each for each in result.failures if each.family != WAITS] == []
     assert result.cases == 240
-    assert result.tallies["specs"].lived > 10
+    assert result.tallies["specs"].lived > 5  # of 30; the rest is refused
     assert result.tallies["bodies"].accepted > 10
     assert result.audited > 10
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from takeup.service.refusals import Refusals, answer
 from takeup.service.settings import Settings
@@ -45,6 +45,7 @@ class Connection(HttpToolsProtocol):
         self._got = 0  # bytes of its body
         self._stuck: tuple[float, int] | None = None  # since when the client should read, and how much
         self._wrong, self.url = "malformed", b""
+        self._running: RequestResponseCycle | None = None  # what is answered; uvicorn's `cycle` is what came last
 
     @property
     def busy(self) -> bool:
@@ -56,6 +57,7 @@ class Connection(HttpToolsProtocol):
         """The connection is closed."""
         self._left(self.host)
         self._unset_keepalive_if_required()
+        self._drop()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -98,6 +100,8 @@ class Connection(HttpToolsProtocol):
             raise ValueError(self._wrong)
         self.stage, self.since, self._spare, self._got = BODY, self.loop.time(), 0, 0
         super().on_headers_complete()
+        if not self.pipeline:
+            self._running = self.cycle
         self.headers = []  # what follows a body in chunks is no header of the request
 
     def on_body(self, body: bytes) -> None:
@@ -117,6 +121,12 @@ class Connection(HttpToolsProtocol):
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
+
+    def on_response_complete(self) -> None:
+        """The request is answered; the next one has its turn."""
+        if self.pipeline:
+            self._running = self.pipeline[-1][0]
+        super().on_response_complete()
 
     def pause_writing(self) -> None:
         """The client does not read as fast as it is answered."""
@@ -150,9 +160,7 @@ class Connection(HttpToolsProtocol):
             told = not self.cycle.response_started and not self.pipeline
         else:
             told = not self.busy and self._spare > 0  # whoever has said nothing would take it for an answer
-        if self.busy:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        self._drop()
         self.stage, self.since, self._got = REFUSED, self.loop.time(), 0
         if not told:
             self.transport.close()
@@ -169,7 +177,16 @@ class Connection(HttpToolsProtocol):
             self._stuck = now, left
         elif now - self._stuck[0] > seconds + (self._stuck[1] - left) / SLOWEST:
             self._refusals.add("slow reader", self.host)
+            self._drop()
             self.transport.abort()
+
+    def _drop(self) -> None:
+        """Answer nothing any more: neither the request that runs nor those that wait for it."""
+        self.pipeline.clear()
+        for cycle in (self._running, self.cycle):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
 
     def _throw_away(self, size: int) -> None:
         self._got += size
