@@ -59,7 +59,7 @@ class Readiness:
             self._try("written", self._store.probe),
             self._try("read", lambda: self._readers.submit(self._store.read, _read)),
         )
-        found += dict.fromkeys(problem for problems in answers for problem in problems)  # both may find the same
+        found += [problem for problems in answers for problem in problems]
         self.ready = not found
         return found
 
