@@ -1,8 +1,18 @@
-"""A look inside a store."""
+"""A look inside a store, and a trial to put into it."""
+
+from typing import Any
 
 from sqlalchemy import Connection, Engine, text
 
 from takeup.store import Store, Writer
+
+SPEC: dict[str, Any] = {
+    "name": "Store",
+    "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
+    "policy": {"kind": "Uniform"},
+    "rehearsal": True,
+    "seed": 11,
+}
 
 
 def engine(store: Store) -> Engine:

@@ -90,6 +90,13 @@ def test_a_spec_in_toml(api: Api, key: str) -> None:
     assert api.request("POST", "/trials", key=key, raw=b"<a/>", headers={"content-type": "text/xml"}).status == 415
 
 
+def test_a_trial_that_is_to_be_anchored_is_refused_where_nothing_anchors(api: Api, key: str) -> None:
+    """And told why: 503 would say that it may be tried again."""
+    reply = api.request("POST", "/trials?trial=strict", {**SPEC, "anchored": True}, key=key)
+    assert (reply.status, reply.json["argument"]) == (422, "spec: anchored")
+    assert "--anchors" in reply.json["detail"]
+
+
 def test_batches(api: Api, key: str, trial: str) -> None:
     units = [{"unit": f"u{i}", "context": "morning"} for i in range(50)]
     headers = {"Idempotency-Key": "b"}

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 import asgi
 from asgi import SPEC, Api
 from takeup.service import fast_routes
-from takeup.service.body import MOST_DEPTH, MOST_KEYS, MOST_VALUES, SMALL, parse_json, parse_toml
+from takeup.service.body import MOST_DEPTH, MOST_KEYS, MOST_VALUES, READ_AT_ONCE, parse_json, parse_toml
 from takeup.service.problem import Refused
 from takeup.service.routes.decisions import UnitsAsked
 from takeup.service.routes.reports import ReportsMade
@@ -301,7 +301,7 @@ def test_large_bodies_are_read_beside_the_loop_one_at_a_time(
         return parse_json(body)
 
     monkeypatch.setattr(fast_routes, "parse_json", noted)
-    for size in (10, SMALL + 1, SMALL + 2):
+    for size in (10, READ_AT_ONCE + 1, READ_AT_ONCE + 2):
         body = b'{"units": []}' + b" " * size
         assert api.request("POST", "/trials/t/decisions/batch", raw=body, key=key).status == 422
     assert threads[1:] == ["takeup-bodies_0"] * 2

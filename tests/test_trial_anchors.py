@@ -181,10 +181,10 @@ def test_what_was_not_anchored_before_a_crash_is_anchored_when_asked_again(
 
 
 def test_a_store_without_anchors_refuses_a_trial_that_is_to_be_anchored(tmp_path: Path, key: bytes) -> None:
-    with pytest.raises(StoreError, match="nothing anchors here; give --anchors"):
+    with pytest.raises(InputError, match="got true, expected false, as nothing anchors here; give --anchors"):
         Trial.create(tmp_path / "t.db", STRICT)
     with Trial.create(tmp_path / "t.db", SPEC, trial="plain") as trial:
-        with pytest.raises(StoreError, match="nothing anchors here"):
+        with pytest.raises(InputError, match="nothing anchors here"):
             trial.submit(Amend(design=Design.of(STRICT))).result()
         trial.start()
     with Trial.create(tmp_path / "t.db", STRICT, trial="strict", witness=Anchors(tmp_path / "anchors", key)) as trial:

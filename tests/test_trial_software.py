@@ -5,27 +5,31 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 
-from takeup.policies import Beliefs, Exact, FromEvidence, register
-from takeup.policies.card import Card, Variant
+from takeup.policies import register, registry
 from takeup.trial import software as versions
 from takeup.trial.design import Design
+from troubled import Troubled
 
 SOURCE = Path(str(resources.files("takeup")))
 SAY = "from takeup.trial.software import CODE; print(CODE)"
 
 
-def hashed(at: Path) -> str:
+def imported(at: Path) -> str:
     """The hash that takeup says it has, imported from a folder or an archive."""
     run = [sys.executable, "-P", "-c", SAY]
     return subprocess.run(run, env={"PYTHONPATH": str(at)}, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def hashed(at: Path) -> str:
+    """The hash that takeup in a folder would say it has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resources, "files", lambda name: at / name)
+        return versions._code()
 
 
 def test_decisions_depend_on_no_code_that_is_not_hashed() -> None:
@@ -52,7 +56,7 @@ def test_the_code_is_named_by_a_hash_whatever_its_line_ends_and_wherever_it_lies
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
     assert hashed(copy) == versions.CODE
     archive = shutil.make_archive(str(tmp_path / "archive"), "zip", copy)
-    assert hashed(Path(archive)) == versions.CODE
+    assert imported(Path(archive)) == versions.CODE
     file.write_bytes(file.read_bytes() + b"# another thought\n")
     other = hashed(copy)
     assert other != versions.CODE
@@ -61,34 +65,15 @@ def test_the_code_is_named_by_a_hash_whatever_its_line_ends_and_wherever_it_lies
 
 
 def test_a_design_names_versions_and_the_packages_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    from takeup.policies import registry
-
     monkeypatch.setattr(registry, "_registered", {})
-
-    @dataclass(frozen=True, kw_only=True, eq=False)
-    class Ours(FromEvidence):
-        """Always even."""
-
-        card: ClassVar[Card] = Card(
-            name="Ours",
-            family="bandits",
-            source="nobody",
-            compliance="not used",
-            variants=(Variant("Even."),),
-        )
-
-        def beliefs(self, evidence: Any, context: Any, rng: Any) -> Beliefs:
-            """Even."""
-            return Exact(np.array([0.5, 0.5]))
-
-    register(Ours)
+    register(Troubled)
     spec = {"name": "t", "space": {"proposals": 2}}
     plain = versions.software(Design.of({**spec, "policy": {"kind": "TSObs"}}))
     assert re.fullmatch(rf"takeup \S+ \({versions.CODE}\), numpy \S+, scipy \S+, \w+", plain)
-    other = versions.software(Design.of({**spec, "policy": {"kind": "Ours"}}))
-    assert other == f"{plain}, {__name__.partition('.')[0]}, which is no package"
-    monkeypatch.setattr(versions, "_distributions", lambda: {__name__: ["numpy"]})
+    other = versions.software(Design.of({**spec, "policy": {"kind": "Troubled"}}))
+    assert other == f"{plain}, troubled, which is no package"
+    monkeypatch.setattr(versions, "_distributions", lambda: {"troubled": ["numpy"]})
     versions.software.cache_clear()
-    again = versions.software(Design.of({**spec, "policy": {"kind": "Ours"}}))
+    again = versions.software(Design.of({**spec, "policy": {"kind": "Troubled"}}))
     assert re.fullmatch(rf"{re.escape(plain)}, numpy \S+", again)
     versions.software.cache_clear()

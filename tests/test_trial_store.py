@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, exc, text
 
-from store_internals import engine
+from store_internals import SPEC, engine
 from takeup.errors import ConflictError, InputError, LabelError, NotFoundError, StateError, StoreError
 from takeup.live import Trial, trials
 from takeup.store import Library, Store, reading, sqlite
@@ -21,14 +21,6 @@ from takeup.store.migrate import HEAD, revision
 from takeup.store.schema import metadata
 from takeup.trial import Ask, Book, Decide, Design, Report
 from takeup.trial.commands import Needs
-
-SPEC: dict[str, Any] = {
-    "name": "Store",
-    "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
-    "policy": {"kind": "Uniform"},
-    "rehearsal": True,
-    "seed": 11,
-}
 
 
 @dataclass(frozen=True)

@@ -4,26 +4,17 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from sqlalchemy import text
 
-from store_internals import as_version_0_1, engine
+from store_internals import SPEC, as_version_0_1, engine
 from takeup.errors import AccessError, InputError, StateError
 from takeup.live import Trial
 from takeup.specfile import SpecError
 from takeup.store import Store
 from takeup.trial import Ask, Decide, Decision
-
-SPEC: dict[str, Any] = {
-    "name": "Store",
-    "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
-    "policy": {"kind": "Uniform"},
-    "rehearsal": True,
-    "seed": 11,
-}
 
 
 @pytest.fixture

@@ -36,6 +36,8 @@ PLAIN: dict[str, Callable[[Dice, Furniture, str], bytes]] = {
 _ORDER = [family for family, share in SHARES.items() for _ in range(share)]
 END_SECONDS, ORPHAN_SECONDS = 60.0, 10.0
 """How long a service may take to end, and what it has started to end after it."""
+LEAVE_SECONDS = 30.0
+"""How long it may take to close what those who have left had open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,13 +202,16 @@ async def _all(work: list[Coroutine[Any, Any, None]]) -> None:
 
 async def _leave(server: Served, before: Resources, result: Result) -> None:
     """What must be so when all is over: ready, nothing under way, nothing left open."""
-    await asyncio.sleep(1.0)
+    until, leaks = time.monotonic() + LEAVE_SECONDS, before.leaks(resources(server))
+    while leaks and time.monotonic() < until:
+        await asyncio.sleep(0.2)
+        leaks = before.leaks(resources(server))
     status, said = await asyncio.to_thread(server.request, "GET", "/ready")
     if status != 200:
         result.failures.append(Failure("", "after", "it is not ready", b"GET /ready", str(said), ""))
     after = resources(server)
     result.resources.append((before, after))
-    for what in before.leaks(after):
+    for what in leaks:
         result.failures.append(Failure("", "after", what, b"", "", ""))
 
 

@@ -10,7 +10,7 @@ from takeup.cli.serve import DATABASE, Database
 keys = typer.Typer(help="Make, list and revoke the API keys of a service.", no_args_is_help=True)
 
 
-@keys.command(epilog="Example:\n\n[bold]takeup keys create 'site A' --scope decide --scope report --trial stroke[/]")
+@keys.command(epilog="Example:\n\n[bold]takeup keys create 'ward 3' --scope decide --scope report --site 'site A'[/]")
 def create(
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
     scope: Annotated[

@@ -33,7 +33,8 @@ def serve(
         int, typer.Option(min=1, help="How many of them from one address; does not count behind a proxy.")
     ] = 500,
     decision_seconds: Annotated[
-        float, typer.Option(min=0.1, max=60, help="Seconds of computing that a decision may take.")
+        float,
+        typer.Option(min=0.1, max=60, help="Seconds of computing that a decision may take before its trial is paused."),
     ] = 1,
 ) -> None:
     """Serve the trials of a database over HTTP until told to stop.

@@ -24,7 +24,7 @@ MOST_FIELDS = 1_000
 MOST_TOML = 256_000
 """The most bytes of TOML, which takes a hundred times as long to read as JSON."""
 MOST_DIGITS, MOST_BITS = 100, 340
-SMALL = 16_384
+READ_AT_ONCE = 16_384
 """The most bytes of a body that is read at once, which takes milliseconds."""
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _TOML_TEXTS = re.compile(
@@ -48,7 +48,7 @@ class BodyReader:
 
     async def read(self, parse: Callable[[bytes], Result], body: bytes) -> Result:
         """What `parse` makes of a body."""
-        if len(body) <= SMALL:
+        if len(body) <= READ_AT_ONCE:
             return parse(body)
         return await asyncio.get_running_loop().run_in_executor(self._thread, parse, body)
 

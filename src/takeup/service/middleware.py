@@ -29,7 +29,7 @@ HEADERS: Mapping[str, str] = {
 
 GONE = 499
 """The status in logs and metrics of a request whose client went away before it had sent all of it."""
-SMALL = 65_536
+ALWAYS_TAKEN = 65_536
 """A body of up to so many bytes is always taken: there are never more of them than connections."""
 
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
@@ -152,7 +152,7 @@ class _Exchange:
         self.taken += len(message.get("body", b""))
         if self.taken > self.limit:
             raise self._too_large()
-        if self.taken > SMALL:
+        if self.taken > ALWAYS_TAKEN:
             self.middleware.bodies.take(self.taken - self.held)
             self.held = self.taken
         return message

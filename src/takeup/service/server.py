@@ -30,8 +30,6 @@ SWITCH_SECONDS = 0.001
 END_SECONDS = 15
 """How long the service may take to end after its requests have."""
 
-LOG = logging.getLogger("takeup.service")
-
 
 def listen(settings: Settings) -> socket.socket:
     """A socket that listens where the settings say."""

@@ -72,7 +72,8 @@ def looking(url: str | Path) -> Iterator[Connection]:
     try:
         with engine.connect() as connection, connection.begin():
             if revision(connection) != HEAD:
-                raise StoreError(f"{shown(url)} does not hold takeup's tables of schema {HEAD}")
+                words = f"{shown(url)} does not hold takeup's tables of schema {HEAD}; it is not changed here"
+                raise StoreError(f"{words}: `takeup serve` or `Trial.open` brings an older one up to date")
             yield connection
     except exc.SQLAlchemyError as error:
         raise StoreError(f"{shown(url)} cannot be read: {said(error)}") from error

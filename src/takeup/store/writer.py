@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine, delete, exc, insert, select
 
-from takeup.errors import ConflictError, NotFoundError, StateError, StoreError, TakeupError
+from takeup.errors import ConflictError, InputError, NotFoundError, StateError, StoreError, TakeupError
 from takeup.store import books, sqlite
 from takeup.store.migrate import migrate
 from takeup.store.opening import said, shown, writing_engine
@@ -345,9 +345,8 @@ class _Group:
 
     def _perform(self, trial: str, command: Command[Any] | Create) -> Any:
         book = self.books.get(trial)
-        designs = (getattr(command, "design", None), None if book is None else book.design)
-        if not self.witnessed and any(design is not None and design.spec.anchored for design in designs):
-            raise StoreError(f"trial {trial} is to be anchored, and nothing anchors here; {ANCHORING}")
+        if not self.witnessed:
+            _check_unanchored(trial, book, getattr(command, "design", None))
         if isinstance(command, Create):
             if book is not None:
                 raise ConflictError(f"there is a trial {trial!r} already; choose another identifier")
@@ -364,6 +363,15 @@ class _Group:
         book.append(moved_event(book, "paused", str(error), max(self.now, book.at), BY))
         LOG.error("trial %s was paused: %s", trial, error)
         return StateError(f"trial {trial} has been paused: {error}")
+
+
+def _check_unanchored(trial: str, book: Book | None, given: Design | None) -> None:
+    """Refuse a trial that is to be anchored where nothing anchors, and a spec that would make it one."""
+    if given is not None:
+        if given.spec.anchored:
+            raise InputError("spec: anchored", "true", "false, as nothing anchors here", ANCHORING)
+    elif book is not None and book.design.spec.anchored:
+        raise StoreError(f"trial {trial} is to be anchored, and nothing anchors here; {ANCHORING}")
 
 
 def _order(tasks: Sequence[Task], slow: Container[str]) -> list[int]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import (
     BeforeValidator,
@@ -66,20 +66,32 @@ class LimitsTable(Table):
     ceiling: Share | dict[Label, Share] = 1.0
 
 
-class StoppingTable(Table):
+class _Grown(Table):
+    """A table with keys that were added later.
+
+    They are left out of its text where they have their defaults, so that specs which were stored before keep their text
+    and its hash.
+    """
+
+    newer: ClassVar[tuple[str, ...]]
+
+    @model_serializer(mode="wrap")
+    def _without_newer_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = dump(self)
+        for name in self.newer:
+            if getattr(self, name) == type(self).model_fields[name].default:
+                content.pop(name, None)
+        return content
+
+
+class StoppingTable(_Grown):
     """`[stopping]`: when to advise an end, and by which reading of the data; nothing ends by itself."""
+
+    newer = ("reading",)
 
     probability_best: Annotated[float, Field(gt=0.5, lt=1)] | None = None
     maximum: Annotated[int, Field(ge=1, le=MOST_DECISIONS)] | None = None
     reading: Reading = "intention to treat"
-
-    @model_serializer(mode="wrap")
-    def _without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Specs that were stored before there was a choice keep their text and its hash."""
-        content: dict[str, Any] = dump(self)
-        if self.reading == "intention to treat":
-            content.pop("reading", None)
-        return content
 
 
 class FallbackLimitsTable(Table):
@@ -95,11 +107,7 @@ class FallbackLimitsTable(Table):
     within: Duration = 7 * SECONDS["day"]
 
 
-_NEWER: Mapping[str, object] = {"anchored": False, "rehearsal": False, "fallback_limits": FallbackLimitsTable()}
-"""Left out of a spec's text where it has its default: specs that were stored before keep their text and its hash."""
-
-
-class TrialSpec(Table):
+class TrialSpec(_Grown):
     """A whole spec.
 
     Attributes:
@@ -119,6 +127,8 @@ class TrialSpec(Table):
         rehearsal: that it is no real trial.
         seed: for rehearsals that shall be repeatable. A real trial leaves it out and gets 256 random bits.
     """
+
+    newer = ("anchored", "fallback_limits", "rehearsal")
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=10_000)] = ""
@@ -144,14 +154,6 @@ class TrialSpec(Table):
         if value is not None and not known.data.get("rehearsal"):
             raise ValueError(SEEDED)
         return value
-
-    @model_serializer(mode="wrap")
-    def _without_newer_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        content: dict[str, Any] = dump(self)
-        for name, default in _NEWER.items():
-            if getattr(self, name) == default:
-                content.pop(name, None)
-        return content
 
 
 def load(path: str | Path) -> TrialSpec:
