@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -22,10 +23,13 @@ from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.middleware import RequestLog
 from takeup.service.problem import MEDIA
 from takeup.service.routes import log as log_routes
+from takeup.service.routes.reports import AT_ONCE
+from takeup.service.service import Service
 from takeup.store import Store
 from takeup.trial import Ask, Decide
 
 SEED = "5eed" * 16
+MORNING = {"context": "morning"}
 
 
 @pytest.fixture
@@ -103,6 +107,31 @@ def test_batches(api: Api, key: str, trial: str) -> None:
     again = api.request("POST", f"{trial}/reports/batch", {"reports": reports}, key, headers={"Idempotency-Key": "r"})
     assert again.json["results"][0] == first
     assert api.request("GET", f"{trial}/progress", key=key).json["sequence"] == 2 + 50 + 1 + 1
+
+
+def test_a_batch_of_reports_leaves_room_for_others(
+    api: Api, key: str, trial: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few are handed in at a time, in their order, under the keys of their places."""
+    api.request("POST", f"{trial}/decisions/batch", {"units": [{"unit": f"u{i}"} | MORNING for i in range(1_000)]}, key)
+    queued, most, submit = 0, 0, Service.submit
+
+    async def counting(*asked: Any) -> Any:
+        nonlocal queued, most
+        queued += 1
+        most = max(most, queued)
+        try:
+            return await submit(*asked)
+        finally:
+            queued -= 1
+
+    monkeypatch.setattr(Service, "submit", counting)
+    reports = [{"decision": i, "outcome": "good"} for i in range(1, 1_001)]
+    made = api.request("POST", f"{trial}/reports/batch", {"reports": reports}, key, headers={"Idempotency-Key": "r"})
+    assert most == AT_ONCE
+    assert [each["receipt"]["decision"] for each in made.json["results"]] == list(range(1, 1_001))
+    again = api.request("POST", f"{trial}/reports", reports[998], key, headers={"Idempotency-Key": "r/998"})
+    assert again.json == made.json["results"][998]["receipt"]
 
 
 def test_the_same_key_with_another_body_is_refused(api: Api, key: str, trial: str) -> None:

@@ -133,7 +133,7 @@ def test_checking_has_limits() -> None:
     """Of computing, of memory and of how many wait; the next one is checked as if nothing had been."""
 
     async def check() -> None:
-        processes = SpecProcesses()
+        processes = SpecProcesses(turn_seconds=600)
         try:
             with pytest.raises(InputError, match=f"at most {CPU_SECONDS} s of computing"):
                 await processes.run(partial(sum, range(10**12)))
@@ -146,6 +146,22 @@ def test_checking_has_limits() -> None:
             with pytest.raises(Refused, match="too many specs"):
                 await processes.run(partial(int, "5"))
             assert await asyncio.gather(*waiting) == [5] * len(waiting)
+        finally:
+            await processes.close()
+
+    asyncio.run(check())
+
+
+def test_nobody_waits_for_long_for_a_turn() -> None:
+    async def check() -> None:
+        processes = SpecProcesses(turn_seconds=0)
+        try:
+            first = [asyncio.create_task(processes.run(partial(int, "5"))) for _ in range(spec_process.PROCESSES)]
+            await asyncio.sleep(0)
+            with pytest.raises(Refused, match="not checked: others were checked for 0 seconds") as refused:
+                await processes.run(partial(int, "5"))
+            assert (refused.value.status_code, refused.value.headers) == (503, {"Retry-After": "1"})
+            assert [*await asyncio.gather(*first), await processes.run(partial(int, "6"))] == [5, 5, 6]
         finally:
             await processes.close()
 

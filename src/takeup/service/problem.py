@@ -38,7 +38,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "too-many": (429, "Too many requests"),
     "headers-too-large": (431, "The headers are too large"),
     "internal": (500, "The service failed"),
-    "unavailable": (503, "The database cannot be used now"),
+    "unavailable": (503, "The service cannot do this now"),
 }
 """What can be wrong: the status and the title of each kind. The type is `urn:takeup:` and the kind."""
 

@@ -11,6 +11,8 @@ from takeup.service.problem import Refused
 MODULE = "takeup.live.checking"
 PROCESSES = 2
 MOST_WAITING = 32
+TURN_SECONDS = 10.0
+"""How long one may wait for its turn."""
 PATIENCE = 60.0
 """How many seconds one may take; a busy machine may need some of them to start the process."""
 
@@ -20,19 +22,24 @@ Result = TypeVar("Result")
 
 
 class SpecProcesses:
-    """The processes that check specs; others wait for their turn."""
+    """The processes that check specs; others wait for their turn.
 
-    def __init__(self, command: tuple[str, ...] = running(MODULE)) -> None:
+    Args:
+        command: how to start one.
+        turn_seconds: how long one may wait for its turn.
+    """
+
+    def __init__(self, command: tuple[str, ...] = running(MODULE), turn_seconds: float = TURN_SECONDS) -> None:
         self._children = [ChildProcess("checks specs", command, PATIENCE, ONE_THREAD) for _ in range(PROCESSES)]
         self._free = list(self._children)
-        self._turn, self._waiting = asyncio.Semaphore(PROCESSES), 0
+        self._turn, self._turn_seconds, self._waiting = asyncio.Semaphore(PROCESSES), turn_seconds, 0
 
     async def run(self, check: Callable[[], Result]) -> Result:
         """What a check comes to: a function of a module with its arguments, which can be pickled.
 
         Raises:
             TakeupError: what it raised, or that it takes too much.
-            Refused: too many wait already, or no process can be had.
+            Refused: too many wait already, its turn did not come, or no process can be had.
         """
         if self._waiting >= MOST_WAITING:
             raise Refused("too-many", "too many specs are being checked; try again", headers={"Retry-After": "1"})
@@ -40,12 +47,16 @@ class SpecProcesses:
         result: Any = None
         error: Exception | None
         try:
-            async with self._turn:
-                child = self._free.pop()
-                try:
-                    result, error = await child.ask(check)
-                finally:
-                    self._free.append(child)
+            async with asyncio.timeout(self._turn_seconds):
+                await self._turn.acquire()
+            child = self._free.pop()
+            try:
+                result, error = await child.ask(check)
+            finally:
+                self._free.append(child)
+                self._turn.release()
+        except TimeoutError:
+            error = ChildError(f"others were checked for {self._turn_seconds:g} seconds; try again later")
         except ChildError as failed:
             error = failed
         finally:

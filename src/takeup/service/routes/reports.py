@@ -17,6 +17,8 @@ from takeup.trial.commands import MOST_BATCH, MOST_REASON
 from takeup.trial.reporting import MOST_NUMBER
 
 router = APIRouter(route_class=FastRoute, tags=["reports"])
+AT_ONCE = 256
+"""How many reports of a batch are handed in at once: what others send meanwhile comes between them."""
 _PROBLEMS = ("not-found", "conflict", "in-flight", "reused-key")
 
 
@@ -80,9 +82,13 @@ async def report_many(
 
     The report at place i, counted from 0, has the idempotency key `KEY/i`.
     """
-    keys = [None if idempotency_key is None else f"{idempotency_key}/{i}" for i in range(len(made.reports))]
-    waiting = (_result(request, trial, each, key) for each, key in zip(made.reports, keys, strict=True))
-    return ReportResults(results=tuple(await asyncio.gather(*waiting)))
+    results: list[ReportResult] = []
+    while len(results) < len(made.reports):
+        first = len(results)
+        some = enumerate(made.reports[first : first + AT_ONCE], first)
+        keyed = ((each, None if idempotency_key is None else f"{idempotency_key}/{i}") for i, each in some)
+        results += await asyncio.gather(*(_result(request, trial, each, key) for each, key in keyed))
+    return ReportResults(results=tuple(results))
 
 
 async def _result(request: Request, trial: str, made: ReportMade, key: str | None) -> ReportResult:

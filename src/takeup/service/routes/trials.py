@@ -142,12 +142,18 @@ async def _spec(request: Request) -> dict[str, Any]:
 
 async def _shown(request: Request, trial: str) -> TrialShown:
     store = service_of(request).store
-    head, seeded = await service_of(request).read(
-        lambda: store.read(lambda connection: (reading.head(connection, trial), reading.seeded(connection, trial)))
-    )
+
+    def look(connection: Connection) -> tuple[Row[Any], bool]:
+        return reading.head(connection, trial), reading.seeded(connection, trial)
+
+    return await service_of(request).read(lambda: _described(*store.read(look)))
+
+
+def _described(head: Row[Any], seeded: bool) -> TrialShown:
+    """A trial in full; a design of many contexts takes long to make."""
     design = Design.of_text(head.spec)
     return TrialShown(
-        trial=trial,
+        trial=head.id,
         name=design.spec.name,
         state=head.state,
         rehearsal=design.spec.rehearsal,
