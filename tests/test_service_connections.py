@@ -12,7 +12,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from takeup.service import Settings
-from takeup.service.connection import BODY, MOST_AHEAD, Connection
+from takeup.service.connection import BODY, LINGER, MOST_AHEAD, Connection
 from takeup.service.connections import Connections
 from takeup.service.metrics import Metrics
 from takeup.service.problem import MEDIA
@@ -21,6 +21,8 @@ from takeup.service.server import listen
 WAIT = 60
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 LAST = b"GET /last HTTP/1.1\r\nHost: x\r\n\r\n"
+UNREAD = b"POST /unread HTTP/1.1\r\nContent-Length: 9\r\n\r\n"
+"""Answered before its body is there."""
 LARGE = 30_000_000
 """More than any socket's buffers hold."""
 
@@ -190,24 +192,34 @@ def test_bodies_in_many_small_chunks_are_taken() -> None:
         (b"", 0, "slow head"),
         (b"GET / HTTP/1.1\r\nA: b", 408, "slow head"),
         (b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc", 408, "slow body"),
-        (b"POST /unread HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc", 200, "slow body"),
     ],
 )
 def test_who_lets_the_service_wait_is_cut_off(sent: bytes, status: int, reason: str) -> None:
     async def test(running: Running) -> None:
         client = await running.client(sent)
-        if status == 200:  # it is answered before it is there
-            assert await client.status() == status
         connection = await running.made(client)
         await running.until(lambda: not sent or connection._spare > 0 or connection.stage == BODY)
         running.later(10)
         assert not running.refused(reason)
         running.later(35)
         assert running.refused(reason)
-        if status != 200:
-            assert await client.status() == status
+        assert await client.status() == status
         client.writer.write(b"x")
         running.later(60)
+        await running.until(lambda: not running.state.connections)
+
+    run(test)
+
+
+def test_the_rest_of_a_body_that_was_answered_has_little_time() -> None:
+    async def test(running: Running) -> None:
+        client = await running.client(UNREAD + b"abc")
+        assert await client.status() == 200
+        answered_at = (await running.made(client)).since
+        running.connections.look(answered_at + 1)
+        assert not running.refused("slow body")
+        running.connections.look(answered_at + 3)
+        assert running.refused("slow body")
         await running.until(lambda: not running.state.connections)
 
     run(test)
@@ -338,6 +350,62 @@ def test_a_full_house_makes_room_for_those_who_ask() -> None:
         await running.until(lambda: all(each.busy for each in held))
         late = await running.client()
         assert await late.status() == 503
+
+    run(test, connections=3)
+
+
+@pytest.mark.parametrize("behind_proxy", [True, False])
+@pytest.mark.parametrize(("sent", "status"), [(UNREAD, 200), (b"nonsense\r\n\r\n", 400)], ids=["unread", "refused"])
+def test_who_was_answered_and_owes_the_rest_goes_first(sent: bytes, status: int, behind_proxy: bool) -> None:
+    """Whatever its address; and it does not keep others out."""
+
+    async def test(running: Running) -> None:
+        resting = [await running.client(GET) for _ in range(2)]
+        assert [await each.status() for each in resting] == [200] * 2
+        silent = await running.client()
+        await running.made(silent)
+        for _ in range(10):
+            owing = await running.client(sent, host="127.0.0.2")
+            assert await owing.status() == status
+        fresh = await running.client(GET)
+        assert await fresh.status() == 200
+        for each in (*resting, silent):
+            await each.send(GET)
+            assert await each.status() == 200
+
+    run(test, connections=4, behind_proxy=behind_proxy)
+
+
+def test_the_address_with_the_most_connections_makes_room() -> None:
+    """So that a few addresses do not take the places of all the others."""
+
+    async def test(running: Running) -> None:
+        others = [await running.client(GET, host=f"127.0.0.{i}") for i in (2, 3)]
+        assert [await each.status() for each in others] == [200] * 2
+        greedy = []
+        for _ in range(10):
+            greedy.append(await running.client(GET))
+            assert await greedy[-1].status() == 200
+        for each in (*others, *greedy[-3:]):
+            await each.send(GET)
+            assert await each.status() == 200
+
+    run(test, connections=5)
+
+
+def test_who_has_been_silent_for_long_goes_before_those_at_rest() -> None:
+    """From however many addresses they are."""
+
+    async def test(running: Running) -> None:
+        resting = [await running.client(GET) for _ in range(2)]
+        assert [await each.status() for each in resting] == [200] * 2
+        silent = await running.client(host="127.0.0.2")
+        (await running.made(silent)).since -= 2 * LINGER
+        assert await (await running.client(GET, host="127.0.0.3")).status() == 200
+        assert await silent.status() == 0
+        for each in resting:
+            await each.send(GET)
+            assert await each.status() == 200
 
     run(test, connections=3)
 

@@ -15,7 +15,7 @@ from takeup.service.settings import Settings
 SLOWEST = 5_000
 """Bytes a second at which a client that sends a body or reads an answer is never too slow."""
 LINGER = 2.0
-"""How many seconds a client that was refused may still send what it had begun, so that it sees the answer."""
+"""How many seconds a client that was answered or refused may still send what it had begun, so that it sees why."""
 MOST_AHEAD = 1_000
 """How many requests a client may send before the first of them is answered."""
 OVERHEAD = 8
@@ -52,6 +52,11 @@ class Connection(HttpToolsProtocol):
         """Whether a request is being answered."""
         cycle = self.cycle
         return cycle is not None and not cycle.response_complete and not cycle.disconnected
+
+    @property
+    def resting(self) -> bool:
+        """Whether nothing is being answered, and the connection is not about to end either."""
+        return not self.busy and not (self.stage == REFUSED and self.transport.is_closing())
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed."""
@@ -126,6 +131,8 @@ class Connection(HttpToolsProtocol):
         """The request is answered; the next one has its turn."""
         if self.pipeline:
             self._running = self.pipeline[-1][0]
+        if self.stage == BODY and self.cycle.response_complete:  # nobody needs the rest
+            self.since, self._got = self.loop.time(), 0
         super().on_response_complete()
 
     def pause_writing(self) -> None:
@@ -150,8 +157,10 @@ class Connection(HttpToolsProtocol):
             self.since, self._got = now, 0
         elif self.stage == HEAD and now - self.since > settings.head_seconds:
             self.refuse("slow head")
-        elif self.stage == BODY and now - self.since > settings.body_seconds + self._got / SLOWEST:
-            self.refuse("slow body")
+        elif self.stage == BODY:
+            seconds = LINGER if self.cycle.response_complete else settings.body_seconds
+            if now - self.since > seconds + self._got / SLOWEST:
+                self.refuse("slow body")
 
     def refuse(self, reason: str) -> None:
         """Say why, if that is possible, and close the connection."""

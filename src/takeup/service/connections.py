@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from takeup.service.connection import HEAD, IDLE, REFUSED, Connection
+from takeup.service.connection import HEAD, IDLE, LINGER, REFUSED, Connection
 from takeup.service.metrics import Metrics
 from takeup.service.refusals import Refusals, answer
 from takeup.service.settings import Settings
@@ -132,11 +132,21 @@ class Connections:
         return None
 
     def _make_room(self, reason: str, among: Iterable[Connection]) -> bool:
-        """Close the connection that has done nothing for longest; one that is yet to ask for anything goes first."""
-        resting = [each for each in among if not each.busy and each.stage in (IDLE, HEAD)]
-        if not resting:
+        """Close the connection that is of least use, unless all are being answered or go already.
+
+        First goes one that was answered or refused and has not sent all that it began; then one that has long been
+        silent before it asked for anything. The others that rest go by address, so that nobody takes the places of all
+        others: one of the address with the most, where one that is yet to ask goes before the one at rest for longest.
+        """
+        silent_since = asyncio.get_running_loop().time() - LINGER
+
+        def use(each: Connection) -> tuple[int, int, bool, float]:
+            rank = 0 if each.stage > HEAD else 1 if each.stage == HEAD and each.since < silent_since else 2
+            return rank, -self._from[each.host], each.stage == IDLE, each.since
+
+        gone = min((each for each in among if each.resting), key=use, default=None)
+        if gone is None:
             return False
-        gone = min(resting, key=lambda each: (each.stage == IDLE, each.since))
         self._refusals.add(reason, gone.host)
         gone.stage = REFUSED
         gone.transport.abort()
