@@ -11,6 +11,7 @@ import numpy as np
 
 from takeup.live import Anchors, Trial, new_key
 from takeup.store import books, sqlite
+from takeup.store.schema import TRIGGERS
 from takeup.trial import Ask, Decide, Report, perform
 from takeup.trial.book import Book
 from takeup.trial.events import Created, event_of, link
@@ -67,6 +68,15 @@ ADDED = {
         "an index gone": "DROP INDEX decisions_waiting",
         "a trigger of the same name": "DROP TRIGGER events_no_update\n"
         "CREATE TRIGGER events_no_update BEFORE UPDATE ON evidence BEGIN SELECT RAISE(ABORT, 'no'); END",
+        "a trigger whose name reads like another's": "DROP TRIGGER events_no_update\n"
+        'CREATE TRIGGER "events_no_update()" AFTER INSERT ON events BEGIN DELETE FROM evidence; END\n'
+        + TRIGGERS["sqlite"]["events_no_update"],
+        "a trigger with a name of SQLite's": "PRAGMA writable_schema = 1\n"
+        "INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_stat1', 'sessions', 0,"
+        " 'CREATE TRIGGER sqlite_stat1 AFTER INSERT ON sessions BEGIN UPDATE api_keys SET site = NULL; END')",
+        "a trigger that says it is a table": "PRAGMA writable_schema = 1\n"
+        "INSERT INTO sqlite_master VALUES ('table', 'sqlite_stat4', 'sqlite_stat4', 0,"
+        " 'CREATE TRIGGER sqlite_stat4 AFTER INSERT ON sessions BEGIN UPDATE api_keys SET site = NULL; END')",
         "a revision": "INSERT INTO alembic_version VALUES ('0000')",
     },
     "postgresql": {

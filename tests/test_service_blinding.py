@@ -190,6 +190,30 @@ def test_guessing_in_reports_tells_neither_action_nor_outcome(api: Api, key: str
     assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
 
 
+def test_the_key_of_a_report_is_answered_to_its_maker_alone(api: Api, key: str) -> None:
+    """A colleague of the site got 200 for a right guess under it, and 422 for a wrong one."""
+
+    def made(name: str) -> str:
+        asked = {"name": name, "scopes": ["decide", "report"], "site": "north"}
+        return str(api.request("POST", "/keys", asked, key).json["key"])
+
+    def said(by: str, outcome: str) -> Reply:
+        what = {"unit": "a", "implemented": "tea", "outcome": outcome}
+        return api.request("POST", "/trials/t/reports", what, by, headers={"Idempotency-Key": "k"})
+
+    nurse, colleague = made("nurse"), made("colleague")
+    decide(api, nurse, "a")
+    first = said(nurse, "good")
+    guesses = [said(colleague, outcome) for outcome in OUTCOMES]
+    assert {reply.json["type"] for reply in guesses} == {"urn:takeup:reused-key"}
+    assert guesses[0].body == guesses[1].body
+    assert kinds(api, key)[-2:] == ["refused"] * 2
+    assert said(nurse, "good").body == first.body
+    assert said(key, "good").status == 200  # unblinded
+    assert decide(api, colleague, "a").status == 200
+    assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
+
+
 GUESSES: list[dict[str, Any]] = [
     {"outcome": "?"},
     {"outcome": "?", "reason": "typing error"},

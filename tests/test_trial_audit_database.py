@@ -76,6 +76,13 @@ def test_whatever_is_not_takeups_is_found_by_audit_and_doctor(lived: str) -> Non
             assert checkup(connection).problems, what
 
 
+def test_what_sqlite_makes_by_itself_is_no_difference(tmp_path: Path) -> None:
+    tampering.lived(tmp_path / "trials.db", stream(3), 5)
+    numbered = "CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT)"
+    with forged(f"{tmp_path}/trials.db", "ANALYZE", numbered, "DROP TABLE gone") as connection:
+        assert audit_database(connection).passed
+
+
 def test_rows_of_a_trial_that_is_not_there_are_found(lived: str) -> None:
     for statement in GHOSTS:
         with forged(lived, statement) as connection:

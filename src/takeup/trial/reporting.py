@@ -93,6 +93,10 @@ class Report(KeyedCommand[Receipt]):
         entry = book.append(event)
         return self._answer(book, event, entry.sequence)
 
+    def _owns(self, event: KeyedEvent) -> bool:
+        """Sites share decisions, not what became of them: whoever else could test guesses under a report's key."""
+        return not self.blinded or (self.by is not None and self.by == event.by)
+
     def _number(self, book: Book) -> int:
         if self.decision is not None:
             return self.decision
