@@ -20,8 +20,8 @@ from asgi import SPEC, Api
 from takeup.live import Trial, new_key
 from takeup.service import Settings, create_app, keys
 from takeup.service.key_cache import KeyCache, Limiter
-from takeup.service.middleware import RequestLog
-from takeup.service.problem import MEDIA
+from takeup.service.middleware import LargeBodies, RequestLog
+from takeup.service.problem import MEDIA, Refused
 from takeup.service.routes import log as log_routes
 from takeup.service.routes.reports import AT_ONCE
 from takeup.service.service import Service
@@ -532,13 +532,13 @@ def test_a_body_is_not_read_before_the_key_is_known(api: Api, key: str) -> None:
 
 
 def test_large_bodies_share_a_bounded_room() -> None:
-    """One that is half there takes its share until it is answered; small ones always get through."""
-    with asgi.api(settings=Settings(rate=1e6, burst=1e6, bodies_limit=200_000)) as api:
-        key = api.key("decide")
+    """One that is half there takes its key's part until it is answered; small ones and others always get through."""
+    with asgi.api(settings=Settings(rate=1e6, burst=1e6, batch_limit=160_000, bodies_limit=640_000)) as api:
+        key, other = api.key("decide"), api.key("decide")
         large, small = b" " * 150_000, b"{}"
         path = "/trials/t/decisions"
 
-        async def both() -> tuple[int, int, int, int]:
+        async def both() -> list[int]:
             go_on, began = asyncio.Event(), asyncio.Event()
             parts = [large, b"{}"]
 
@@ -558,9 +558,23 @@ def test_large_bodies_share_a_bounded_room() -> None:
             await began.wait()
             second = await api.asked("POST", path, key=key, raw=large)
             third = await api.asked("POST", path, key=key, raw=small)
+            others = await api.asked("POST", path, key=other, raw=large)
             go_on.set()
             await first
             after = await api.asked("POST", path, key=key, raw=large)
-            return sent[0]["status"], second.status, third.status, after.status
+            return [sent[0]["status"], second.status, third.status, others.status, after.status]
 
-        assert api.run(both()) == (422, 503, 422, 400)
+        assert api.run(both()) == [422, 503, 422, 400, 400]
+
+
+def test_one_key_has_a_part_of_the_room_for_large_bodies() -> None:
+    bodies = LargeBodies(100, 25)
+    bodies.take("one", 20)
+    with pytest.raises(Refused, match="too many large bodies"):
+        bodies.take("one", 6)
+    for other in ("two", "three", "four", "five"):
+        bodies.take(other, 20)
+    with pytest.raises(Refused, match="too many large bodies"):
+        bodies.take("six", 1)
+    bodies.release("one", 20)
+    bodies.take("one", 20)

@@ -241,6 +241,25 @@ def test_a_slow_body_that_comes_is_waited_for() -> None:
     run(test)
 
 
+def test_a_body_that_came_fast_and_stands_still_is_not_waited_for() -> None:
+    """What came fast saves no time up, also not for a client that goes on with a byte now and then."""
+
+    async def test(running: Running) -> None:
+        client = await running.client(b"POST / HTTP/1.1\r\nContent-Length: 8000000\r\n\r\n" + b"a" * 1_000_000)
+        connection = await running.made(client)
+        await running.until(lambda: connection._got == 1_000_000)
+        running.later(1)
+        await client.send(b"a")
+        await running.until(lambda: connection._got == 1_000_001)
+        running.later(25)
+        assert not running.refused("slow body")
+        running.later(35)
+        assert running.refused("slow body")
+        assert await client.status() == 408
+
+    run(test)
+
+
 def test_who_never_reads_is_cut_off() -> None:
     async def test(running: Running) -> None:
         client = await running.client(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")

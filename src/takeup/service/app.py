@@ -87,7 +87,7 @@ def create_app(
     app.openapi = lambda: openapi.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     for error in (HTTPException, RequestValidationError, TakeupError):
         app.add_exception_handler(error, problem.handle)
-    bodies = LargeBodies(settings.bodies_limit)
+    bodies = LargeBodies(settings.bodies_limit, max(settings.bodies_limit // 4, settings.batch_limit))
     middleware = partial(RequestMiddleware, settings=settings, metrics=service.metrics, log=log, bodies=bodies)
     app.add_middleware(middleware)
     # Not include_router: it looks every route up twice, which decisions would pay for.

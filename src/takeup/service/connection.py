@@ -30,7 +30,7 @@ class Connection(HttpToolsProtocol):
     Attributes:
         host: the client's address.
         stage: what the client is doing: nothing, sending a head, sending a body; or it was refused.
-        since: when it began to.
+        since: when it began to; for a body later, by the time that what has come needs at the slowest.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Connection(HttpToolsProtocol):
         self.stage, self.since = HEAD, self.loop.time()
         self._chunk = 0
         self._spare = 0  # bytes of this message that are not of its body, as far as is known
-        self._got = 0  # bytes of its body
+        self._got = self._seen = 0  # bytes of its body, in all and at the last look
         self._stuck: tuple[float, int] | None = None  # since when the client should read, and how much
         self._wrong, self.url = "malformed", b""
         self._running: RequestResponseCycle | None = None  # what is answered; uvicorn's `cycle` is what came last
@@ -103,7 +103,8 @@ class Connection(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_AHEAD:
             self._wrong = "ahead"
             raise ValueError(self._wrong)
-        self.stage, self.since, self._spare, self._got = BODY, self.loop.time(), 0, 0
+        self.stage, self.since = BODY, self.loop.time()
+        self._spare = self._got = self._seen = 0
         super().on_headers_complete()
         if not self.pipeline:
             self._running = self.cycle
@@ -132,7 +133,8 @@ class Connection(HttpToolsProtocol):
         if self.pipeline:
             self._running = self.pipeline[-1][0]
         if self.stage == BODY and self.cycle.response_complete:  # nobody needs the rest
-            self.since, self._got = self.loop.time(), 0
+            self.since = self.loop.time()
+            self._got = self._seen = 0
         super().on_response_complete()
 
     def pause_writing(self) -> None:
@@ -154,12 +156,15 @@ class Connection(HttpToolsProtocol):
             if now - self.since > LINGER and not self.busy:
                 self.transport.close()
         elif self.flow.read_paused or (self.stage == HEAD and self.busy):  # it is not the client's turn
-            self.since, self._got = now, 0
+            self.since = now
+            self._got = self._seen = 0
         elif self.stage == HEAD and now - self.since > settings.head_seconds:
             self.refuse("slow head")
         elif self.stage == BODY:
-            seconds = LINGER if self.cycle.response_complete else settings.body_seconds
-            if now - self.since > seconds + self._got / SLOWEST:
+            # what has come buys time, but none to be saved up: who then falls silent has as long as who has just begun
+            self.since = min(now, self.since + (self._got - self._seen) / SLOWEST)
+            self._seen = self._got
+            if now - self.since > (LINGER if self.cycle.response_complete else settings.body_seconds):
                 self.refuse("slow body")
 
     def refuse(self, reason: str) -> None:

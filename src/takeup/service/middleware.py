@@ -4,6 +4,7 @@ import logging
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Mapping
 from itertools import count
 from typing import IO, Any
@@ -52,25 +53,33 @@ class RequestLog:
 
 
 class LargeBodies:
-    """How many bytes of large bodies are in memory."""
+    """How many bytes of large bodies are in memory, of all keys and of each.
 
-    def __init__(self, most: int) -> None:
-        self._most, self._held = most, 0
+    Args:
+        most: of all together.
+        share: of one key.
+    """
 
-    def take(self, size: int) -> None:
-        """Take this many more.
+    def __init__(self, most: int, share: int) -> None:
+        self._most, self._share = most, share
+        self._held: Counter[str] = Counter()
+
+    def take(self, key: str, size: int) -> None:
+        """Take this many more for a key.
 
         Raises:
             Refused: that would be too many.
         """
-        if self._held + size > self._most:
+        if self._held.total() + size > self._most or self._held[key] + size > self._share:
             detail = "too many large bodies are being read; try again later, or send smaller ones"
             raise Refused("unavailable", detail, headers={"Retry-After": "5"})
-        self._held += size
+        self._held[key] += size
 
-    def release(self, size: int) -> None:
+    def release(self, key: str, size: int) -> None:
         """Give back what was taken."""
-        self._held -= size
+        self._held[key] -= size
+        if not self._held[key]:
+            del self._held[key]
 
 
 class RequestMiddleware:
@@ -113,6 +122,7 @@ class _Exchange:
         self.limit = middleware.settings.batch_limit if batch else middleware.settings.body_limit
         self.declared = declared
         self.taken = self.held = 0
+        self.key = ""  # whose large body it is
         self.more = True
         self.status = 0
 
@@ -123,7 +133,8 @@ class _Exchange:
             await self._answer()
         finally:
             self.middleware.metrics.running.dec()
-            self.middleware.bodies.release(self.held)
+            if self.held:
+                self.middleware.bodies.release(self.key, self.held)
             self._note(time.perf_counter() - began)
 
     async def _answer(self) -> None:
@@ -153,7 +164,8 @@ class _Exchange:
         if self.taken > self.limit:
             raise self._too_large()
         if self.taken > ALWAYS_TAKEN:
-            self.middleware.bodies.take(self.taken - self.held)
+            self.key = self.key or self.scope.get("takeup.key", "")
+            self.middleware.bodies.take(self.key, self.taken - self.held)
             self.held = self.taken
         return message
 

@@ -30,12 +30,12 @@ class Settings:
         anchor_key: the file of the key that signs them.
         body_limit: the most bytes of a body.
         batch_limit: the most bytes of the body of a batch.
-        bodies_limit: the most bytes that all large bodies may take at once.
+        bodies_limit: the most bytes that all large bodies may take at once; one key's a quarter of it, or a batch.
         head_limit: the most bytes of a request's address and headers.
         connections: how many may be open at once.
         connections_per_address: how many of them from one address; does not count behind a proxy.
         head_seconds: how long a client may take to agree on TLS, and to send a request's headers.
-        body_seconds: how long a body may take on top of what its size needs.
+        body_seconds: how long a body may take on top of what its size needs, and stand still.
         write_seconds: how long an answer may remain unread on top of what its size needs.
         keep_alive_seconds: how long a connection stays open between requests.
         rate: how many requests a second a key may make in the long run.
