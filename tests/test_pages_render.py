@@ -21,6 +21,7 @@ from takeup.service.pages import live_updates
 from takeup.service.pages.render import cache, child
 from takeup.service.pages.render.child import render_trial
 from takeup.service.pages.render.process import Rendered, RenderError, RenderProcess, RenderTask
+from takeup.service.problem import Refused
 from takeup.store import Store, reading
 
 
@@ -176,6 +177,25 @@ def test_there_is_a_limit_to_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
         assert reply.headers["retry-after"] == "30"
 
 
+def test_one_key_has_a_part_of_the_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_updates, "MOST_OF_A_KEY", 2)
+    with clinic() as (running, _, _):
+        updates = running.app.state.live_updates
+
+        async def story() -> None:
+            for _ in range(2):
+                first = updates.join("clinic", "one", "blinded", 0)
+            with pytest.raises(Refused, match="2 live pages are open with this key"):
+                updates.join("another", "one", "unblinded", 0)
+            updates.join("clinic", "two", "blinded", 0)
+            updates.leave("clinic", first)
+            updates.join("clinic", "one", "blinded", 0)
+            assert updates.listeners == 3
+            await updates.close()
+
+        running.run(story())
+
+
 def test_a_stream_ends_with_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the reader may still listen, and then no more."""
     monkeypatch.setattr(live_updates, "HEARTBEAT", 0.01)
@@ -186,7 +206,7 @@ def test_a_stream_ends_with_its_session(monkeypatch: pytest.MonkeyPatch) -> None
         return answers.pop(0)
 
     async def story() -> list[bytes]:
-        return [part async for part in live_updates.news(live_updates.Listener("blinded", 0), welcome)]
+        return [part async for part in live_updates.news(live_updates.Listener("key", "blinded", 0), welcome)]
 
     assert asyncio.run(story()) == [live_updates.RETRY, b": still here\n\n", b": still here\n\n"]
 
@@ -199,7 +219,7 @@ def test_a_stream_ends_before_it_says_anything_to_a_key_that_was_revoked(monkeyp
         return False
 
     async def story(*news: Rendered) -> list[bytes]:
-        listener = live_updates.Listener("blinded", 0)
+        listener = live_updates.Listener("key", "blinded", 0)
         for each in news:
             listener.tell(each)
         return [part async for part in live_updates.news(listener, welcome)]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from http.cookies import SimpleCookie
+from itertools import count
 from urllib.parse import urlencode
 
 import pytest
@@ -15,7 +16,7 @@ from takeup.service.keys import SCOPES
 from takeup.service.pages import routes
 from takeup.service.pages.page import CONTENT_POLICY
 from takeup.service.pages.sign_in import _inside
-from takeup.service.sessions import digest, form_token
+from takeup.service.sessions import MOST_OF_A_KEY, digest, form_token
 from takeup.store.schema import sessions
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -107,6 +108,22 @@ def test_a_session_ends_with_its_key_and_with_its_time() -> None:
         signed_in(api, "decide")  # and takes expired ones along
         with engine(api.store).connect() as connection:
             assert len(connection.execute(sessions.select()).all()) == 1
+
+
+def test_a_key_has_few_sessions_and_the_oldest_ends() -> None:
+    time = count(1_000_000)
+    with asgi.api(clock=lambda: next(time)) as api:
+        bystander, key = signed_in(api, "decide"), api.key("decide")
+        begun = [cookie_of(send(api, "/app/sign-in", "visitor", key=key)) for _ in range(MOST_OF_A_KEY + 2)]
+        assert [get(api, "/app", each).status for each in begun] == [303] * 2 + [200] * MOST_OF_A_KEY
+        assert get(api, "/app", bystander).status == 200
+
+
+def test_signing_in_counts_as_a_request_of_the_key() -> None:
+    with asgi.api(settings=replace(asgi.GENEROUS, rate=1e-9, burst=3)) as api:
+        key = api.key("decide")
+        statuses = [send(api, "/app/sign-in", "visitor", key=key).status for _ in range(5)]
+        assert statuses == [303, 303, 303, 429, 429]
 
 
 @pytest.mark.parametrize("token", ["", "x", form_token("another")])

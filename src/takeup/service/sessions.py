@@ -21,6 +21,9 @@ from takeup.store.schema import sessions
 MOST_KNOWN = 10_000
 """How many sessions are kept in memory."""
 
+MOST_OF_A_KEY = 20
+"""How many sessions a key has at once: one more ends the oldest."""
+
 Result = TypeVar("Result")
 
 
@@ -34,7 +37,9 @@ class _Known:
 
 
 class Sessions:
-    """The sessions of a database. A session ends with its key, with its time, or when its holder signs out.
+    """The sessions of a database.
+
+    A session ends with its key, with its time, when its holder signs out, or when the key has begun many others since.
 
     Args:
         store: where they are.
@@ -54,7 +59,7 @@ class Sessions:
         token, at = secrets.token_urlsafe(32), self._store.clock()
         expires = at + round(1e6 * self.seconds)
         row = {"hash": digest(token), "key": key.id, "created_at": at, "expires_at": expires}
-        await self._run(lambda: self._store.write(partial(_begin, row)).result())
+        await asyncio.wrap_future(self._store.write(partial(_begin, row)))
         return token
 
     async def find(self, token: str) -> ApiKey | None:
@@ -70,7 +75,7 @@ class Sessions:
     async def end(self, token: str) -> None:
         """Sign out."""
         hashed = digest(token)
-        await self._run(lambda: self._store.write(partial(_end, hashed)).result())
+        await asyncio.wrap_future(self._store.write(partial(_end, hashed)))
         self._known.pop(hashed, None)
 
     async def _read(self, hashed: str) -> _Known | None:
@@ -90,8 +95,11 @@ class Sessions:
 
 
 def _begin(row: dict[str, Any], connection: Connection) -> None:
-    """A new session; those that are over go."""
+    """A new session; those that are over go, and the oldest of the key's where it has many."""
     connection.execute(delete(sessions).where(sessions.c.expires_at <= row["created_at"]))
+    own = sessions.c.key == row["key"]
+    latest = select(sessions.c.hash).where(own).order_by(sessions.c.created_at.desc()).limit(MOST_OF_A_KEY - 1)
+    connection.execute(delete(sessions).where(own, sessions.c.hash.not_in(latest)))
     connection.execute(insert(sessions), row)
 
 

@@ -26,6 +26,9 @@ SPREAD = 1.0
 
 PATIENCE = 70.0
 MOST_LISTENERS = 500
+MOST_OF_A_KEY = 100
+"""How many of them may be of one key, however often somebody signed in with it."""
+
 RETRY = b"retry: 3000\n\n"
 
 
@@ -34,11 +37,13 @@ class Listener:
     """A page that is open.
 
     Attributes:
+        key: the identifier of the key that looks at it.
         kind: what it shows.
         seen: when what it shows was rendered.
         news: what it has not heard yet; at most one thing, as a later one replaces it. None ends it.
     """
 
+    key: str
     kind: Kind
     seen: int
     news: "asyncio.Queue[Rendered | None]" = field(default_factory=lambda: asyncio.Queue(1))
@@ -63,18 +68,21 @@ class LiveUpdates:
         """How many there are."""
         return sum(map(len, self._listeners.values()))
 
-    def join(self, trial: str, kind: Kind, seen: int) -> Listener:
+    def join(self, trial: str, key: str, kind: Kind, seen: int) -> Listener:
         """Begin to listen.
 
         Raises:
-            Refused: too many do.
+            Refused: too many do, or too many of this key.
         """
+        if sum(each.key == key for all_ in self._listeners.values() for each in all_) >= MOST_OF_A_KEY:
+            detail = f"{MOST_OF_A_KEY} live pages are open with this key already; close some and load the page again"
+            raise Refused("too-many", detail, headers={"Retry-After": "30"})
         if self.listeners >= MOST_LISTENERS or self._cache.service.closing.is_set():
             detail = (
                 f"{MOST_LISTENERS} live pages are open already, or the service is about to stop; load the page again"
             )
             raise Refused("unavailable", detail, headers={"Retry-After": "30"})
-        listener = Listener(kind, seen)
+        listener = Listener(key, kind, seen)
         self._listeners.setdefault(trial, set()).add(listener)
         task = self._tasks.get(trial)
         if task is None or task.done():

@@ -4,6 +4,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Response
 
+from takeup.service.auth import admit
 from takeup.service.keys import SCOPES
 from takeup.service.pages.page import HOME, SIGN_IN, Pages, Visit, html, new_cookie, set_cookie
 from takeup.service.pages.templates import render, static
@@ -32,7 +33,7 @@ async def sign_in(visit: Visit) -> Response:
     key = await service.keys.find(visit.form.get("key", ""))
     if key is None:
         return _form(visit, wanted, "This is no API key of this service, or it was revoked.", 401)
-    visit.request.scope["takeup.key"] = key.id
+    admit(visit.request, key, SCOPES)
     answer = visit.see(_inside(wanted))
     token = await service.sessions.begin(key)
     set_cookie(answer, service.settings, token, int(service.settings.session_seconds))

@@ -64,7 +64,7 @@ async def stream(visit: Visit) -> Response:
     """Server-sent events: there is something new to see."""
     updates: LiveUpdates = visit.request.app.state.live_updates
     await render_cache_of(visit.request).sequence(visit.trial)  # an error where there is no such trial
-    listener = updates.join(visit.trial, _kind(visit), _number(visit.request, "after"))
+    listener = updates.join(visit.trial, visit.key.id, _kind(visit), _number(visit.request, "after"))
 
     async def welcome() -> bool:
         key = await visit.service.sessions.find(visit.cookie)
