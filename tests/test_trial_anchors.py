@@ -230,3 +230,35 @@ def test_two_processes_append_to_one_file(tmp_path: Path, key: bytes) -> None:
     assert len(sequences(tmp_path / "anchors", key)) == 2 * 7
     with looking(tmp_path / "a.db") as connection:
         assert reading.identifiers(connection) == ["t"]
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_anchors_that_were_moved_away_hold_nothing(tmp_path: Path, key: bytes, *, replaced: bool) -> None:
+    file, elsewhere = tmp_path / "anchors", tmp_path / "elsewhere"
+    witness = Anchors(file, key)
+    with Trial.create(tmp_path / "t.db", STRICT, witness=witness) as trial:
+        trial.start()
+        trial.decide("a", key="a")
+        file.rename(elsewhere)
+        if replaced:
+            file.touch()
+        assert "the anchors' file was replaced or deleted" in str(witness.problem)
+        for unit in "ab":  # the first had its anchor, which is gone with the file
+            with pytest.raises(StoreError, match="not anchored"):
+                trial.decide(unit, key=unit)
+        assert sequences(elsewhere, key) == [1, 2, 3]
+        elsewhere.rename(file)
+        assert witness.problem is None
+        assert trial.decide("b", key="b").number == 2
+        assert sequences(file, key) == [1, 2, 3, 4]
+
+
+def test_a_trial_that_is_to_be_anchored_has_anchors(tmp_path: Path, key: bytes) -> None:
+    with Trial.create(tmp_path / "t.db", STRICT, witness=Anchors(tmp_path / "anchors", key)) as trial:
+        trial.start()
+        assert str(trial.audit([]).difference).startswith("the anchors: expected some of this trial")
+        assert trial.audit().passed
+        assert trial.audit(read_anchors(tmp_path / "anchors", key)).passed
+    with Trial.create(tmp_path / "plain.db", SPEC) as trial:
+        trial.start()
+        assert trial.audit([]).passed

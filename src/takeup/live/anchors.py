@@ -6,6 +6,7 @@ signature is HMAC-SHA256, which needs nothing but Python's standard library. Who
 key belongs to those who audit; a signature that outsiders could verify (Ed25519) would need another dependency.
 """
 
+import errno
 import hashlib
 import hmac
 import json
@@ -22,7 +23,7 @@ from pathlib import Path
 from takeup import whole_lines
 from takeup.errors import InputError
 from takeup.store import Writer
-from takeup.store.sqlite import exposed
+from takeup.store.sqlite import exposed, place
 from takeup.trial.book import Book
 from takeup.trial.design import canonical
 
@@ -74,7 +75,8 @@ class Anchors:
     """A file of anchors, a line each, that a store appends to before it answers anybody.
 
     A line is on the disk before `saw` returns. Several processes may append to one file: each holds its lock while it
-    writes. A line that a crash or a full disk cut off is cut away before the next is written.
+    writes. A line that a crash or a full disk cut off is cut away before the next is written. Where somebody replaces or
+    deletes the file, anchors wait as they do for a full disk, and nothing is held any more.
 
     Args:
         path: the file, best on another machine's disk.
@@ -112,7 +114,7 @@ class Anchors:
     def problem(self) -> str | None:
         """Why anchors wait that should have been written, after another try; None where none do."""
         with self._lock:
-            if self._problem is not None:
+            if self._problem is not None or self._replaced:
                 self._write(self._waiting.keys())
             return self._problem
 
@@ -136,7 +138,7 @@ class Anchors:
         """Whether this head of a trial is anchored."""
         with self._lock:
             last = self._written.get(book.trial)
-            return last is not None and last.hash == book.hash
+            return last is not None and last.hash == book.hash and not self._replaced
 
     def close(self) -> None:
         """Write what waits."""
@@ -149,21 +151,35 @@ class Anchors:
     def _write(self, due: Collection[str]) -> None:
         """Write the anchors of these trials, in the order in which they came; where that fails they wait."""
         anchors = [anchor for trial, anchor in self._waiting.items() if trial in due]
-        if not anchors and self._problem is None:
+        if not anchors and self._problem is None and not self._replaced:
             return
         self._problem = self._append("".join(canonical(asdict(anchor)) + "\n" for anchor in anchors).encode())
         if self._problem is None:
             for anchor in anchors:
                 self._written[anchor.trial] = self._waiting.pop(anchor.trial)
 
+    @property
+    def _replaced(self) -> bool:
+        """Whether the name leads elsewhere, so that nobody would ever find what is appended to the open file."""
+        return place(self._file) != place(self.path)
+
+    def _check(self) -> None:
+        if self._replaced:
+            raise OSError(
+                errno.ESTALE,
+                "the anchors' file was replaced or deleted; put it back, or start the service again with another",
+            )
+
     def _append(self, lines: bytes) -> str | None:
         """Append lines, all of them or none; why not, in words."""
         try:
             with _locked(self._file):
+                self._check()
                 torn = len(whole_lines.unfinished(self._file))
                 if torn:
                     os.ftruncate(self._file, os.fstat(self._file).st_size - torn)
                 whole_lines.append(self._file, lines)
+                self._check()
         except OSError as error:
             return f"anchors cannot be written ({error.strerror or error}); they wait"
         return None

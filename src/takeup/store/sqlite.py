@@ -138,7 +138,7 @@ class OpenFile:
         Raises:
             StoreError: one of them leads somewhere else.
         """
-        file, log = _place(self._path), None if self._log is None else _place(self._log)
+        file, log = place(self._path), None if self._log is None else place(self._log)
         self._file, self._log_file = self._file or file, self._log_file or log
         if (self._file, self._log_file) != (file, log):
             raise StoreError(
@@ -147,11 +147,11 @@ class OpenFile:
             )
 
 
-def _place(name: str) -> tuple[int, int] | None:
-    """The device and the inode of a file; None where there is none."""
+def place(name: str | Path | int) -> tuple[int, int] | None:
+    """The device and the inode that a name leads to, or of an open file; None where it leads to none."""
     try:
         found = os.stat(name)
-    except FileNotFoundError:
+    except OSError:
         return None
     return found.st_dev, found.st_ino
 
