@@ -75,8 +75,8 @@ class Anchors:
     """A file of anchors, a line each, that a store appends to before it answers anybody.
 
     A line is on the disk before `saw` returns. Several processes may append to one file: each holds its lock while it
-    writes. A line that a crash or a full disk cut off is cut away before the next is written. Where somebody replaces or
-    deletes the file, anchors wait as they do for a full disk, and nothing is held any more.
+    writes. A line that a crash or a full disk cut off is cut away before the next is written. Where somebody replaces
+    or deletes the file, anchors wait as they do for a full disk, and nothing is held any more.
 
     Args:
         path: the file, best on another machine's disk.
