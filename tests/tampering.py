@@ -74,9 +74,6 @@ ADDED = {
         "a trigger with a name of SQLite's": "PRAGMA writable_schema = 1\n"
         "INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_stat1', 'sessions', 0,"
         " 'CREATE TRIGGER sqlite_stat1 AFTER INSERT ON sessions BEGIN UPDATE api_keys SET site = NULL; END')",
-        "a trigger that says it is a table": "PRAGMA writable_schema = 1\n"
-        "INSERT INTO sqlite_master VALUES ('table', 'sqlite_stat4', 'sqlite_stat4', 0,"
-        " 'CREATE TRIGGER sqlite_stat4 AFTER INSERT ON sessions BEGIN UPDATE api_keys SET site = NULL; END')",
         "a revision": "INSERT INTO alembic_version VALUES ('0000')",
     },
     "postgresql": {
@@ -297,6 +294,17 @@ class Forger:
         self.connection.execute("DELETE FROM trials")
         return "all of it"
 
+    def do_leave_an_index_behind(self) -> str:
+        """It says something else than its table, of which no byte differs."""
+        entry = self.connection.execute("SELECT * FROM sqlite_master WHERE name = 'decisions_by_unit'").fetchone()
+        number, unit = self.connection.execute("SELECT number, unit FROM decisions").fetchone()
+        rename = "UPDATE decisions SET unit = ? WHERE number = ?"
+        self.connection.execute(rename, ("nobody", number))
+        self.master("DELETE FROM sqlite_master WHERE name = ?", (entry["name"],))
+        self.connection.execute(rename, (unit, number))
+        self.master("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", tuple(entry))
+        return str(unit)
+
     # What is in the database and not takeup's.
 
     def do_add_something(self) -> str:
@@ -306,6 +314,12 @@ class Forger:
         return what
 
     # How.
+
+    def master(self, statement: str, values: tuple[Any, ...]) -> None:
+        """Change what SQLite believes that there is."""
+        self.connection.execute("PRAGMA writable_schema = 1")
+        self.connection.execute(statement, values)
+        self.connection.execute("PRAGMA writable_schema = RESET")
 
     def event(self) -> sqlite3.Row:
         rows = self.connection.execute("SELECT * FROM events ORDER BY sequence").fetchall()

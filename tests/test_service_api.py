@@ -5,7 +5,7 @@ import csv
 import io
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import asgi
 from asgi import SPEC, Api
 from takeup.live import Trial, new_key
-from takeup.service import Settings, create_app, keys
+from takeup.service import Settings, create_app, keys, turn
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.middleware import LargeBodies, RequestLog
 from takeup.service.problem import MEDIA, Refused
@@ -322,6 +322,64 @@ def test_long_jobs_are_run_by_another_process(
         assert "an anchor that this key has signed" in caplog.text
     finally:
         running.close()
+
+
+def test_audits_and_exports_wait_for_their_turn(
+    api: Api, key: str, trial: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However short they are: one runs, eight wait, and further ones are told to come again."""
+    released, running, most = threading.Event(), 0, 0
+
+    def slow(call: Callable[..., Any]) -> Callable[..., Any]:
+        def slowly(*given: Any, **named: Any) -> Any:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            released.wait(asgi.WAIT)
+            running -= 1
+            return call(*given, **named)
+
+        return slowly
+
+    monkeypatch.setattr(turn, "TURN_SECONDS", asgi.WAIT)
+    for name in ("audit", "export"):
+        monkeypatch.setattr(Trial, name, slow(getattr(Trial, name)))
+
+    async def asked() -> list[asgi.Reply]:
+        paths = [f"{trial}/{what}" for what in ("audit", "export") * 6]
+        asking = [asyncio.create_task(api.asked("GET", path, key=key)) for path in paths]
+        early: set[asyncio.Task[asgi.Reply]] = set()
+        while len(early) < 3:
+            done, _ = await asyncio.wait(set(asking) - early, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                break
+            early |= done
+        released.set()
+        await asyncio.wait(asking)
+        assert {each.result().status for each in early} == {429}
+        return [each.result() for each in asking]
+
+    replies = api.run(asked())
+    assert most == 1
+    assert [reply.status for reply in sorted(replies, key=lambda reply: reply.status)] == [200] * 9 + [429] * 3
+    assert {reply.headers.get("retry-after") for reply in replies if reply.status == 429} == {"5"}
+    assert api.request("GET", f"{trial}/audit", key=key).status == 200
+
+
+def test_who_waits_too_long_for_its_turn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn, "TURN_SECONDS", 0.01)
+
+    async def main() -> None:
+        one = turn.Turn()
+        async with one.taken(wait=False):
+            for wait in (True, False):
+                with pytest.raises(Refused, match="another audit or export is running"):
+                    async with one.taken(wait=wait):
+                        pass
+        async with one.taken(wait=True):
+            pass
+
+    asyncio.run(main())
 
 
 def test_errors_have_one_shape(api: Api, key: str, trial: str) -> None:

@@ -43,6 +43,29 @@ def test_a_real_write_shows_that_it_is_ready_and_many_who_ask_share_one(
     assert probes == [1]
 
 
+def test_keys_sessions_and_readiness_wait_for_nothing_else_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "EVERY_SECONDS", 0)
+    with asgi.api(str(tmp_path / "t.db")) as api:
+        service, released = api.app.state.service, threading.Event()
+        reading = [service.readers.submit(released.wait, asgi.WAIT) for _ in range(100)]
+
+        async def asked() -> None:
+            async with asyncio.timeout(60):
+                (key,) = await service.keys.all()
+                assert await service.sessions.find(await service.sessions.begin(key)) == key
+            assert (await api.asked("GET", "/ready")).status == 200
+
+        key = api.key("admin")
+        try:
+            api.run(asked())
+        finally:
+            released.set()
+        assert all(each.result() for each in reading)
+        assert api.request("GET", "/keys", key=key).status == 200
+
+
 @pytest.mark.parametrize("problem", ["the anchors' disk is full", None])
 def test_what_is_wrong_with_the_witness_is_said(api: Api, problem: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     class Witness:

@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import Connection
 from typer.testing import CliRunner
 
+import servers
 import tampering
+from requirements import absent
 from takeup.cli import app
 from takeup.errors import NotFoundError, StoreError
 from takeup.live import Anchors, audit, audit_database, new_key
@@ -74,6 +76,49 @@ def test_whatever_is_not_takeups_is_found_by_audit_and_doctor(lived: str) -> Non
             assert audit_database(connection).difference is not None, what
             assert not audit(connection, "victim").passed, what
             assert checkup(connection).problems, what
+
+
+def test_an_index_of_sqlite_that_says_something_else_than_its_table_is_found(tmp_path: Path) -> None:
+    """No byte of a table differed, the audit passed, and a unit was decided a second time, with another arm."""
+    path = tmp_path / "trials.db"
+    tampering.lived(path, stream(3), 5)
+    forger = tampering.Forger(path, stream(1))
+    forger.do_leave_an_index_behind()
+    forger.close()
+    with looking(path) as connection:
+        problems = checkup(connection).problems
+        for difference in (audit_database(connection).difference, audit(connection, "victim").difference):
+            assert "decisions_by_unit" in str(difference)
+            assert str(difference) in problems
+
+
+def test_an_index_of_postgresql_is_compared_where_amcheck_may_be_called(postgres: servers.Server) -> None:
+    ready = "UPDATE pg_index SET indisready = {} WHERE indexrelid = 'decisions_by_unit'::regclass"
+    renamed = [f"UPDATE decisions SET unit = '{unit}' WHERE number = 1" for unit in ("nobody", "unit 0")]
+    stale = [ready.format("false"), *renamed, ready.format("true")]
+    with postgres.database() as url:
+        tampering.lived(url, stream(3), 5)
+        with forged(url) as connection:
+            assert "amcheck: not installed" in str(checkup(connection).facts)
+            if not connection.exec_driver_sql("SELECT FROM pg_available_extensions WHERE name = 'amcheck'").all():
+                absent("this PostgreSQL comes without amcheck")
+        reader = [
+            "CREATE ROLE reader",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader",
+            "SET LOCAL ROLE reader",
+        ]
+        with forged(url, "CREATE EXTENSION amcheck", *stale, *reader) as connection:
+            assert "not permitted" in str(checkup(connection).facts)
+            assert audit_database(connection).passed
+        with forged(url, "CREATE EXTENSION amcheck") as connection:
+            assert audit_database(connection).passed
+            assert "amcheck" not in str(checkup(connection))
+        with forged(url, "CREATE EXTENSION amcheck", *stale) as connection:
+            difference = audit_database(connection).difference
+            assert difference is not None
+            assert difference.where == "index decisions_by_unit"
+            assert not audit(connection, "victim").passed
+            assert str(difference) in checkup(connection).problems
 
 
 def test_what_sqlite_makes_by_itself_is_no_difference(tmp_path: Path) -> None:

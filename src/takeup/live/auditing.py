@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -15,6 +15,7 @@ from takeup.live.anchors import Anchor
 from takeup.live.rederive import UnexpectedError, expected, otherwise
 from takeup.store import reading
 from takeup.store.books import cell_values, decision_number, head_values, key_values, record_values, rollup_values
+from takeup.store.indexes import disagreements
 from takeup.store.reading import Logged
 from takeup.store.shape import ALONE, oddities
 from takeup.trial.book import Book, Cell, Changes
@@ -116,9 +117,15 @@ def audit(
     Raises:
         NotFoundError: there is no such trial, and no anchor says that there was.
     """
+    return _audit(connection, trial, anchors, at_rest, _shape(connection))
+
+
+def _audit(
+    connection: Connection, trial: str, anchors: Sequence[Anchor] | None, at_rest: bool, shape: "_Shape"
+) -> Audit:
     forget()
     own = None if anchors is None else [anchor for anchor in anchors if anchor.trial == trial]
-    replay = _Replay(connection, trial, own, at_rest)
+    replay = _Replay(connection, trial, own, at_rest, shape)
     with closing(replay.differences()) as differences:
         difference = next(differences, None)
     return Audit(
@@ -147,24 +154,31 @@ def audit_database(
         at_rest: as `audit` takes it.
     """
     names = reading.identifiers(connection)
-    audits = tuple(audit(connection, name, anchors, at_rest=at_rest) for name in names)
-    return DatabaseAudit(next(_beside(connection, {anchor.trial for anchor in anchors or ()}), None), audits)
+    shape = _shape(connection)
+    audits = tuple(_audit(connection, name, anchors, at_rest, shape) for name in names)
+    return DatabaseAudit(next(_beside(connection, {anchor.trial for anchor in anchors or ()}, shape), None), audits)
 
 
-def _beside(connection: Connection, anchored: set[str]) -> Iterator[Difference]:
+def _beside(connection: Connection, anchored: set[str], shape: "_Shape") -> Iterator[Difference]:
     """What is wrong and is no single trial's."""
-    for differences in _shape(connection):
-        yield from differences
+    yield from (*shape.ours, *shape.extra)
     for trial in sorted(anchored - set(reading.identifiers(connection))):
         yield Difference(f"trial {trial}", "a trial, as its events are anchored", "nothing")
     for table, trial in reading.unknown(connection):
         yield Difference(f"the table {table}", "no rows of a trial that there is none of", f"rows of {trial!r}")
 
 
-def _shape(connection: Connection) -> tuple[list[Difference], list[Difference]]:
+class _Shape(NamedTuple):
     """What of takeup's the database lacks or has otherwise, and what it has beside that."""
-    odd = list(oddities(connection))
-    return (
+
+    ours: list[Difference]
+    extra: list[Difference]
+
+
+def _shape(connection: Connection) -> _Shape:
+    """Once an audit: to compare the indexes, all of the database is read."""
+    odd = [*disagreements(connection), *oddities(connection)]
+    return _Shape(
         [Difference(*each) for each in odd if each.expected != ALONE],
         [Difference(*each) for each in odd if each.expected == ALONE],
     )
@@ -178,6 +192,7 @@ class _Replay:
     trial: str
     anchors: list[Anchor] | None
     at_rest: bool
+    shape: _Shape
     book: Book | None = None
     cells: set[Cell] = field(default_factory=set)
     events: int = 0
@@ -188,8 +203,7 @@ class _Replay:
 
     def differences(self) -> Generator[Difference, None, None]:
         """All that is wrong, beginning with the first in the log; after that one nothing can be relied on."""
-        ours, extra = _shape(self.connection)
-        yield from ours
+        yield from self.shape.ours
         hashes: dict[int, set[str]] = {}
         for anchor in self.anchors or ():
             hashes.setdefault(anchor.sequence, set()).add(anchor.hash)
@@ -222,7 +236,7 @@ class _Replay:
             yield Difference("the log", f"an end after event {max(hashes, default=0)}", f"event {self.book.sequence}")
         yield from self._head(head._asdict(), self.book)
         yield from self._tables(self.book)
-        yield from extra
+        yield from self.shape.extra
 
     def _event(self, logged: Logged, secret: Secret) -> Iterator[Difference]:
         """Check one event, and fold it in."""

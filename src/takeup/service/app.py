@@ -24,12 +24,12 @@ from takeup.service.routes import routes
 from takeup.service.service import Service
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
-from takeup.store import Store, reading
+from takeup.store import READERS, Store, reading
 from takeup.trial import Tick
 
 LOG = logging.getLogger("takeup.service")
-READERS = 4
-"""How many threads read; the database has as many connections for them."""
+ENTRANCE = 2
+"""How many of the threads that read do so for keys, sessions and readiness alone: nothing else keeps anybody out."""
 CLOSE_SECONDS = 5.0
 """How long requests that nobody waits for any more may still take when the service ends."""
 
@@ -45,15 +45,16 @@ def create_app(
         log: where a line a request goes.
     """
     opened = store or settings.store()
-    readers = ThreadPoolExecutor(READERS, thread_name_prefix="takeup-reader")
-    readiness = Readiness(opened, readers, settings.queue_limit)
-    keys = KeyCache(opened, readers, settings.key_seconds)
+    readers = ThreadPoolExecutor(READERS - ENTRANCE, thread_name_prefix="takeup-reader")
+    entrance = ThreadPoolExecutor(ENTRANCE, thread_name_prefix="takeup-entrance")
+    readiness = Readiness(opened, entrance, settings.queue_limit)
+    keys = KeyCache(opened, entrance, settings.key_seconds)
     service = Service(
         settings,
         opened,
         readers,
         keys,
-        Sessions(opened, readers, keys, settings.session_seconds, settings.key_seconds),
+        Sessions(opened, entrance, keys, settings.session_seconds, settings.key_seconds),
         Limiter(settings.rate, settings.burst),
         Metrics(lambda: opened.queued, lambda: opened.oldest, lambda: readiness.ready),
         readiness,
@@ -73,7 +74,8 @@ def create_app(
                 with _logged("not everything could be closed"):
                     await close()
             await asyncio.to_thread(opened.close, CLOSE_SECONDS)
-            readers.shutdown(wait=False, cancel_futures=True)
+            for threads in (readers, entrance):
+                threads.shutdown(wait=False, cancel_futures=True)
 
     app = Application(
         title=openapi.TITLE,

@@ -19,6 +19,7 @@ from takeup.service.problem import Refused
 from takeup.service.readiness import Readiness
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
+from takeup.service.turn import Turn
 from takeup.store import Store, reading
 from takeup.trial import Command, Move
 
@@ -104,7 +105,7 @@ class Service:
         readiness: whether it can do its work.
         mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
-        long_job: held by what would slow down everything else: one audit or export at a time.
+        turn: held by what would slow down everything else: one audit or export at a time.
         bodies: reads what is sent.
         drafts: what people try out on the pages.
         closing: set when the service is about to stop; answers that last end then.
@@ -120,7 +121,7 @@ class Service:
     readiness: Readiness
     mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
-    long_job: asyncio.Lock = field(default_factory=asyncio.Lock)
+    turn: Turn = field(default_factory=Turn)
     bodies: BodyReader = field(default_factory=BodyReader)
     drafts: Drafts = field(default_factory=Drafts)
     closing: asyncio.Event = field(default_factory=asyncio.Event)

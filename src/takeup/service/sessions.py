@@ -59,7 +59,7 @@ class Sessions:
         token, at = secrets.token_urlsafe(32), self._store.clock()
         expires = at + round(1e6 * self.seconds)
         row = {"hash": digest(token), "key": key.id, "created_at": at, "expires_at": expires}
-        await asyncio.wrap_future(self._store.write(partial(_begin, row)))
+        await self._write(partial(_begin, row))
         return token
 
     async def find(self, token: str) -> ApiKey | None:
@@ -75,7 +75,7 @@ class Sessions:
     async def end(self, token: str) -> None:
         """Sign out."""
         hashed = digest(token)
-        await asyncio.wrap_future(self._store.write(partial(_end, hashed)))
+        await self._write(partial(_end, hashed))
         self._known.pop(hashed, None)
 
     async def _read(self, hashed: str) -> _Known | None:
@@ -89,6 +89,10 @@ class Sessions:
             self._known.clear()
         self._known[hashed] = found = _Known(row.key, row.expires_at, at)
         return found
+
+    async def _write(self, change: Callable[[Connection], None]) -> None:
+        """No thread waits for it: those that read are few."""
+        await asyncio.shield(asyncio.wrap_future(self._store.write(change)))
 
     def _run(self, call: Callable[[], Result]) -> "asyncio.Future[Result]":
         return asyncio.get_running_loop().run_in_executor(self._readers, call)

@@ -7,9 +7,9 @@ try:
 except ImportError:
     raise MissingExtraError("sqlalchemy", "server") from None
 
-from takeup.store.opening import looking, open_file, shared
+from takeup.store.opening import READERS, looking, open_file, shared
 from takeup.store.sqlite import Library, library
 from takeup.store.store import Store
 from takeup.store.writer import Witness, Writer, now
 
-__all__ = ["Library", "Store", "Witness", "Writer", "library", "looking", "now", "open_file", "shared"]
+__all__ = ["READERS", "Library", "Store", "Witness", "Writer", "library", "looking", "now", "open_file", "shared"]

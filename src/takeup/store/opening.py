@@ -13,6 +13,8 @@ from takeup.store import postgres, sqlite
 from takeup.store.migrate import HEAD, revision
 
 LOG = logging.getLogger("takeup.store")
+READERS = 6
+"""How many connections of a store read; the service has as many threads for them."""
 
 _BEFORE_HOST = re.compile(r"^((?>(?:[\w+]+:/+)?)[^:@]*):.*@", re.DOTALL)
 """All between a user's name and the last @."""
@@ -38,8 +40,8 @@ def writing_engine(url: str, synchronous: sqlite.Synchronous) -> Engine:
 def reading_engine(url: str) -> Engine | None:
     """The engine that reads; None where only the writer may open the database."""
     if url.startswith("postgres"):
-        return postgres.reader(url)
-    return sqlite.reader(sqlite.path_of(url)) if shared(url) else None
+        return postgres.reader(url, READERS)
+    return sqlite.reader(sqlite.path_of(url), READERS) if shared(url) else None
 
 
 def open_file(url: str) -> sqlite.OpenFile | None:
@@ -63,12 +65,12 @@ def looking(url: str | Path) -> Iterator[Connection]:
     """One consistent state of a database, without writing to it: it is neither created nor migrated."""
     url = str(url)
     if url.startswith("postgres"):
-        engine = postgres.reader(url)
+        engine = postgres.reader(url, 1)
     else:
         path = sqlite.path_of(url)
         if not Path(path).is_file():
             raise StoreError(f"there is no database {shown(url)}")
-        engine = sqlite.reader(path)
+        engine = sqlite.reader(path, 1)
     try:
         with engine.connect() as connection, connection.begin():
             if revision(connection) != HEAD:

@@ -21,13 +21,14 @@ def writer(url: str) -> Engine:
     return _engine(url, 2, IDLE_SECONDS, isolation_level="READ COMMITTED")
 
 
-def reader(url: str) -> Engine:
+def reader(url: str, connections: int) -> Engine:
     """Connections that read one consistent state, and nothing else.
 
     They may be idle for as long as they like: nobody waits for them, and an audit of a slow policy computes for long
     between two rows.
     """
-    return _engine(url, 4, 0, isolation_level="REPEATABLE READ", execution_options={"postgresql_readonly": True})
+    options = {"postgresql_readonly": True}
+    return _engine(url, connections, 0, isolation_level="REPEATABLE READ", execution_options=options)
 
 
 def _engine(url: str, connections: int, idle: float, **options: Any) -> Engine:

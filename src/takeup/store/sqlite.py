@@ -98,7 +98,7 @@ def writer(path: str, synchronous: Synchronous = "FULL") -> Engine:
     return engine
 
 
-def reader(path: str) -> Engine:
+def reader(path: str, connections: int) -> Engine:
     """Connections that read alone: they never write or checkpoint, so that the WAL-reset bug cannot touch them."""
 
     def connect() -> Any:
@@ -108,7 +108,7 @@ def reader(path: str) -> Engine:
         connection.execute("PRAGMA query_only = 1")
         return connection
 
-    return _engine(connect, "BEGIN", OpenFile(path, log=False), poolclass=QueuePool, pool_size=4)
+    return _engine(connect, "BEGIN", OpenFile(path, log=False), poolclass=QueuePool, pool_size=connections)
 
 
 class OpenFile:

@@ -196,7 +196,8 @@ async def exported(service: Service, trial: str, kind: Format, *, blinded: bool)
         if await _long(service, trial):
             await _send(service, long_job)
         else:
-            await service.read(here)
+            async with service.turn.taken(wait=True):
+                await service.read(here)
     except BaseException:
         folder.cleanup()
         raise
@@ -232,7 +233,8 @@ async def audited(service: Service, trial: str) -> Audit:
 
     if await _long(service, trial):
         return _AUDIT.validate_python(await _send(service, long_job))
-    return await service.read(here)
+    async with service.turn.taken(wait=True):
+        return await service.read(here)
 
 
 class _Passing(FileResponse):
@@ -267,9 +269,7 @@ async def _long(service: Service, trial: str) -> bool:
 
 
 async def _send(service: Service, long_job: LongJob) -> dict[str, Any]:
-    if service.long_job.locked():
-        raise Refused("too-many", "another audit or export is running; try again later", headers={"Retry-After": "5"})
-    async with service.long_job:
+    async with service.turn.taken(wait=False):
         try:
             return await long_job.send()
         except StoreError as error:
