@@ -149,6 +149,7 @@ def run(test: Callable[[Running], Awaitable[None]], **settings: Any) -> None:
         (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;" + b"a" * 300_000, 431, "headers"),
         (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nA: " + b"a" * 600_000, 431, "headers"),
         (b"nonsense\r\n\r\n", 400, "malformed"),
+        (b"GET http://[ HTTP/1.1\r\nHost: a\r\n\r\n", 400, "malformed"),
     ],
 )
 def test_a_head_without_end_is_refused_as_it_comes(head: bytes, status: int, reason: str) -> None:

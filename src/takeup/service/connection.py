@@ -103,9 +103,9 @@ class Connection(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_AHEAD:
             self._wrong = "ahead"
             raise ValueError(self._wrong)
+        super().on_headers_complete()  # it raises where the address is none: the request is not there yet
         self.stage, self.since = BODY, self.loop.time()
         self._spare = self._got = self._seen = 0
-        super().on_headers_complete()
         if not self.pipeline:
             self._running = self.cycle
         self.headers = []  # what follows a body in chunks is no header of the request
