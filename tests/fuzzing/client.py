@@ -97,9 +97,9 @@ class Client:
                 answer = await self._ask(request)
             except (wire.SilentError, wire.EndedError, OSError) as error:
                 raise self.failed(f"{type(error).__name__}: {error}", request, "", identity) from None
-            if answer.status != 503 or "retry-after" not in answer.headers:
+            if answer.status not in (429, 503) or "retry-after" not in answer.headers:
                 break
-            self.tally.refused["503, later"] += 1
+            self.tally.refused[f"{answer.status}, later"] += 1
             await asyncio.sleep(PAUSE)
         if answer.status >= 500:
             raise self.failed(f"status {answer.status}", request, answer.body.decode("utf-8", "replace"), identity)
