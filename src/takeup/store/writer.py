@@ -296,7 +296,7 @@ class _Group:
         cls, connection: Connection, tasks: Sequence[Task], cache: dict[str, Book], now: int, *, witnessed: bool
     ) -> "_Group":
         """The books that these tasks need; from the cache, where nobody else has written to the trial meanwhile."""
-        group = cls(now, witnessed)
+        group, windows = cls(now, witnessed), METER.windows
         for trial, head in books.heads(connection, {trial for trial, _ in tasks}, lock=True).items():
             book = cache.get(trial)
             if book is not None and book.hash == head.hash:
@@ -304,7 +304,8 @@ class _Group:
             else:
                 book = books.load(connection, head)
             needs = [command.needs for of_trial, command in tasks if of_trial == trial]
-            books.fill(connection, book, needs, max(now, book.at))
+            books.fill(connection, book, needs)
+            windows -= books.fill_due(connection, book, max(now, book.at), windows)
             group.books[trial], group.before[trial] = book, book.hash
         return group
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, Unpack
 
-from takeup.errors import NOTHING, AccessError, ConflictError, InputError, ReusedKeyError, StateError
+from takeup.errors import NOTHING, AccessError, BusyError, ConflictError, InputError, ReusedKeyError, StateError
 from takeup.trial.book import Book, Record
 from takeup.trial.design import Design, canonical, text
 from takeup.trial.events import Answered, Closed, Decided, KeyedEvent, Refused, Stamp, answered_numbers
@@ -56,9 +56,16 @@ class Command(Protocol[ReplyOut]):
 
 
 def perform(command: Command[Reply], book: Book, at: int) -> Reply:
-    """Run a command on a book that holds what it needs; windows that have closed by now close first."""
+    """Run a command on a book that holds what it needs; windows that have closed by now close first.
+
+    Raises:
+        BusyError: there are more of them than were loaded; these have closed, and the command has to come again.
+    """
     for closed in closed_events(book, at):
         book.append(closed)
+    if book.horizon is not None:
+        words = "very many outcome windows have closed, and their outcomes enter the evidence step by step"
+        raise BusyError(f"{words}; ask again under the same idempotency key")
     return command.run(book, at)
 
 
