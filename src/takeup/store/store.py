@@ -13,8 +13,9 @@ from sqlalchemy import Connection, exc
 from takeup.errors import StoreError
 from takeup.store import sqlite
 from takeup.store.fair_queue import MOST_TASKS, Between, FairQueue, Promise, Submitted
+from takeup.store.group import Create, Reply
 from takeup.store.opening import reading_engine, said, shown
-from takeup.store.writer import Create, Reply, Witness, Writer, Writes, now
+from takeup.store.writer import Witness, Writer, Writes, now
 from takeup.trial.commands import Command
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret
