@@ -70,6 +70,8 @@ def _said(found: "Audit") -> str:
         parts.append(f"{found.fallbacks} drawn by clients ({who})")
     if found.seeded:
         parts.append("a seed that was given, so that every proposal could be foreseen: a rehearsal")
+    elif found.seeded is None:
+        parts.append("a seed of which the log does not say whether it was given")
     seen = "no anchors given, so a log that was cut off would not be noticed"
     parts.append(
         seen if found.anchors is None else f"{found.anchors} anchors, {found.unanchored} events after the last"

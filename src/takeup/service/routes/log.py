@@ -85,7 +85,8 @@ class AuditShown(BaseModel):
         anchors: how many signed anchors were compared; None where there are none.
         unanchored: how many events follow the last anchor; None where there are none.
         fallbacks_by: how many of the fallbacks each of those who recorded them did.
-        seeded: whether somebody chose the seed, so that they could foresee every proposal.
+        seeded: whether somebody chose the seed, so that they could foresee every proposal; null where the log does not
+            say, as version 0.1 did not.
     """
 
     trial: str
@@ -101,7 +102,7 @@ class AuditShown(BaseModel):
     anchors: int | None
     unanchored: int | None
     fallbacks_by: dict[str, int]
-    seeded: bool
+    seeded: bool | None
 
     @classmethod
     def of(cls, audit: Audit, *, blinded: bool) -> "AuditShown":

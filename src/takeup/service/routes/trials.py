@@ -57,12 +57,13 @@ class TrialShown(TrialLine):
         name: what people call it.
         state: draft, running, paused or stopped.
         rehearsal: whether it is no real trial.
-        seeded: whether somebody chose the seed, so that they can foresee every proposal.
+        seeded: whether somebody chose the seed, so that they can foresee every proposal; null where the log does not
+            say, as version 0.1 did not.
         spec: with every default filled in; the seed is never part of it.
         fallback: the probabilities that a client draws from when the service cannot be reached.
     """
 
-    seeded: bool
+    seeded: bool | None
     spec: dict[str, Any]
     fallback: dict[str, float]
 
@@ -143,13 +144,13 @@ async def _spec(request: Request) -> dict[str, Any]:
 async def _shown(request: Request, trial: str) -> TrialShown:
     store = service_of(request).store
 
-    def look(connection: Connection) -> tuple[Row[Any], bool]:
+    def look(connection: Connection) -> tuple[Row[Any], bool | None]:
         return reading.head(connection, trial), reading.seeded(connection, trial)
 
     return await service_of(request).read(lambda: _described(*store.read(look)))
 
 
-def _described(head: Row[Any], seeded: bool) -> TrialShown:
+def _described(head: Row[Any], seeded: bool | None) -> TrialShown:
     """A trial in full; a design of many contexts takes long to make."""
     design = Design.of_text(head.spec)
     return TrialShown(
