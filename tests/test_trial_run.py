@@ -18,6 +18,7 @@ from takeup.live.checking import CPU_SECONDS, MEMORY
 from takeup.live.trial_run import tried
 from takeup.policies import TS, Allocation, Card, Exact, registry
 from takeup.service import spec_process
+from takeup.service.drafts import Drafts
 from takeup.service.problem import Refused
 from takeup.service.spec_process import SpecProcesses
 from takeup.specfile import SpecError
@@ -110,6 +111,21 @@ def test_a_draft_is_tried_when_it_changes_and_when_it_starts(api: asgi.Api) -> N
     refused = api.request("PUT", "/trials/old/state", {"state": "running"}, key)
     assert refused.status == 422
     assert refused.json["detail"].startswith("the stored spec: policy: TS-Lat-0 Gibbs takes longer")
+
+
+@pytest.mark.parametrize(("seconds", "tried_for"), [(0.1, "0.05"), (60.0, "0.5")])
+def test_a_trial_run_leaves_room_below_what_a_running_trial_may_take(seconds: float, tried_for: str) -> None:
+    """Or what passes would be paused at its first decision; and however much that is, whoever sends a spec waits."""
+
+    async def check() -> None:
+        drafts = Drafts(seconds)
+        try:
+            with pytest.raises(SpecError, match=f"at most {tried_for} s of computing for a decision"):
+                await drafts.tried(spec(BAD["for long"][0]))
+        finally:
+            await drafts.close()
+
+    asyncio.run(check())
 
 
 @pytest.mark.parametrize("name", ["underflow", "for long"])

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from takeup.errors import BusyError, TakeupError
 from takeup.service import openapi, pages, problem
+from takeup.service.drafts import Drafts
 from takeup.service.fast_routes import Application, FastRoute
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.metrics import Metrics
@@ -62,6 +63,7 @@ def create_app(
         Limiter(settings.rate, settings.burst),
         Metrics(lambda: opened.queued, lambda: opened.oldest, lambda: readiness.ready),
         readiness,
+        drafts=Drafts(settings.decision_seconds),
     )
     cache = RenderCache(service)
     updates = LiveUpdates(cache)

@@ -45,7 +45,8 @@ class Settings:
         queue_limit: how many requests may wait for the database; more are turned away at once.
         tick_seconds: how often outcome windows are looked after when nobody asks for anything.
         grace_seconds: how long requests that were accepted may take to finish when the service is stopped.
-        decision_seconds: how much computing a decision may take; the trial is paused where it takes more.
+        decision_seconds: how much computing a decision may take; the trial is paused where it takes more. A spec is
+            refused where its decisions take more than half of that, or 0.5, when they are tried.
     """
 
     database: str = DATABASE
