@@ -56,8 +56,8 @@ class Audit:
         events: how many events were read.
         decisions: how many of them are decisions.
         rederived: decisions that were derived again, with their probabilities, and came out the same.
-        other_software: decisions that another version made and this one would have made otherwise, by version: whether
-            they can be true is checked.
+        other_software: decisions that another version made and this one would have made otherwise, or not at all, by
+            version: whether they can be true is checked.
         fallbacks: decisions that clients drew by themselves.
         anchors: how many signed anchors were compared; None where none were given, so that a log whose end was cut
             off would not be noticed.

@@ -80,7 +80,8 @@ class AuditShown(BaseModel):
         events: how many events were read.
         decisions: how many of them are decisions.
         rederived: decisions that were derived again, with their probabilities, and came out the same.
-        other_software: decisions that another version made and this one would have made otherwise, by version.
+        other_software: decisions that another version made and this one would have made otherwise, or not at all, by
+            version.
         fallbacks: decisions that clients drew by themselves.
         anchors: how many signed anchors were compared; None where there are none.
         unanchored: how many events follow the last anchor; None where there are none.
