@@ -4,7 +4,7 @@ import psycopg
 
 import servers
 from asgi import SPEC
-from takeup import Trial
+from takeup.live import Trial
 from takeup.store import Store, reading
 
 END = """
