@@ -57,7 +57,15 @@ class KeyRoute(APIRoute):
 
 
 class StrictRequest(Request):
-    """A request whose JSON is read strictly."""
+    """A request whose JSON is read strictly, and whose key must still be valid when all of its body has come."""
+
+    async def body(self) -> bytes:
+        """The body, which may take minutes to come."""
+        body = await super().body()
+        caller: ApiKey | None = self.scope.get("takeup.caller")
+        if caller is not None and await service_of(self).keys.get(caller.id) is None:
+            raise _unauthenticated()
+        return body
 
     async def json(self) -> Any:
         """The body."""
@@ -80,9 +88,13 @@ async def _authenticate(request: Request) -> ApiKey:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     key = await service_of(request).keys.find(token) if scheme.lower() == "bearer" else None
     if key is None:
-        detail = "send a valid API key in the header Authorization: Bearer .."
-        raise Refused("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
+        raise _unauthenticated()
     return key
+
+
+def _unauthenticated() -> Refused:
+    detail = "send a valid API key in the header Authorization: Bearer .."
+    return Refused("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 def admit(request: Request, key: ApiKey, scopes: Sequence[Scope]) -> None:

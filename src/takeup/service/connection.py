@@ -48,6 +48,11 @@ class Connection(HttpToolsProtocol):
         self._running: RequestResponseCycle | None = None  # what is answered; uvicorn's `cycle` is what came last
 
     @property
+    def begun(self) -> bool:
+        """Whether requests can come: with TLS, once that is agreed on."""
+        return self.transport is not None
+
+    @property
     def busy(self) -> bool:
         """Whether a request is being answered."""
         cycle = self.cycle

@@ -6,6 +6,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypedDict, get_args
@@ -152,9 +153,9 @@ def known(connection: Connection, id_: str) -> ApiKey:
     return _key(row)
 
 
-def add(store: Store, key: ApiKey) -> None:
+def add(store: Store, key: ApiKey) -> "Future[None]":
     """Store a new key."""
-    store.write(partial(_add, key)).result()
+    return store.write(partial(_add, key))
 
 
 def add_first(store: Store) -> str | None:
@@ -163,9 +164,9 @@ def add_first(store: Store) -> str | None:
     return token if store.write(partial(_add_first, key)).result() else None
 
 
-def revoke(store: Store, id_: str, *, at: int, by: str | None = None) -> ApiKey:
+def revoke(store: Store, id_: str, *, at: int, by: str | None = None) -> "Future[ApiKey]":
     """Revoke a key; a second time changes nothing."""
-    return store.write(partial(_revoke, id_, at, by)).result()
+    return store.write(partial(_revoke, id_, at, by))
 
 
 def _add(key: ApiKey, connection: Connection) -> None:

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from typing import IO, Any
 
@@ -47,9 +48,10 @@ class RequestLog:
         self._stream = stream
 
     def write(self, fields: dict[str, Any]) -> None:
-        """A request was answered."""
+        """A request was answered, also where the log cannot be written: its disk is full, or its reader has gone."""
         if self._stream is not None:
-            self._stream.write(line(time.time(), "info", "takeup.requests", "request", fields))
+            with suppress(OSError):
+                self._stream.write(line(time.time(), "info", "takeup.requests", "request", fields))
 
 
 class LargeBodies:

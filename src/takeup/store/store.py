@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, exc
+from sqlalchemy import Connection, Engine, exc
 
 from takeup.errors import StoreError
 from takeup.store import sqlite
@@ -100,14 +100,18 @@ class Store:
         return future
 
     def read(self, look: Callable[[Connection], Result]) -> Result:
-        """What `look` finds in one consistent state of the database; it must not write."""
+        """What `look` finds in one consistent state of the database; it must not write, and may be called again."""
         if self._reader is None:
             assert isinstance(self.writer, Writer)  # a database that nobody else may open has its writer here
             return self._between(self.writer.look, look).result()
         self._check_open()
         try:
-            with self._reader.connect() as connection, connection.begin():
-                return look(connection)
+            try:
+                return _look(self._reader, look)
+            except exc.DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+            return _look(self._reader, look)  # the server was started again meanwhile, and took all connections along
         except exc.SQLAlchemyError as error:
             raise StoreError(f"{self.shown} cannot be read: {said(error)}") from error
 
@@ -190,3 +194,8 @@ class Store:
                 each.promise.set_result(reply)
             else:
                 each.promise.set_exception(error)
+
+
+def _look(engine: Engine, look: Callable[[Connection], Result]) -> Result:
+    with engine.connect() as connection, connection.begin():
+        return look(connection)

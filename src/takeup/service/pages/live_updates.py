@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from takeup.errors import TakeupError
+from takeup.errors import StoreError, TakeupError
 from takeup.service.pages.render.cache import Kind, RenderCache
 from takeup.service.pages.render.process import Rendered
 from takeup.service.problem import Refused
@@ -144,22 +144,24 @@ async def news(listener: Listener, welcome: Callable[[], Awaitable[bool]]) -> As
         welcome: whether it still may; asked before anything is said, and every `CHECK` seconds.
     """
     yield RETRY
-    spoke = time.monotonic()
+    spoke, said = time.monotonic(), b""
     while True:
-        said = b""
         try:
             rendered = await asyncio.wait_for(listener.news.get(), CHECK)
             if rendered is None:
                 return
             said = b"data: " + json.dumps({"sequence": rendered.sequence, "rendered": rendered.at}).encode() + b"\n\n"
         except TimeoutError:
-            if time.monotonic() - spoke >= HEARTBEAT:
+            if not said and time.monotonic() - spoke >= HEARTBEAT:
                 said = b": still here\n\n"
-        if not await welcome():
-            return
+        try:
+            if not await welcome():
+                return
+        except StoreError:
+            continue  # a database that is away for a moment: nothing is said before it is known again
         if said:
-            spoke = time.monotonic()
             yield said
+            spoke, said = time.monotonic(), b""
 
 
 async def _until(event: asyncio.Event, seconds: float) -> None:

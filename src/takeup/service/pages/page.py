@@ -215,6 +215,8 @@ async def _sent(visit: Visit) -> Visit:
     if media_type(visit.request) != FORM:
         raise Refused("media-type", "this takes what a form of these pages sends", allowed=FORM)
     body = await _body(visit.request, None if visit.caller is not None else MOST_OPEN)
+    if visit.caller is not None:
+        visit = await _known(visit)  # once more: the body may have taken minutes to come
     form = await visit.service.bodies.read(parse_form, body)
     token = form.pop(FORM_TOKEN, "")
     if not visit.cookie or not same(token, form_token(visit.cookie)):
