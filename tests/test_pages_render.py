@@ -22,7 +22,7 @@ from takeup.service.pages import live_updates
 from takeup.service.pages.render import cache, child
 from takeup.service.pages.render.child import render_trial
 from takeup.service.pages.render.process import Rendered, RenderError, RenderProcess, RenderTask
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.store import Store, reading
 
 
@@ -186,7 +186,7 @@ def test_one_key_has_a_part_of_the_listeners(monkeypatch: pytest.MonkeyPatch) ->
         async def story() -> None:
             for _ in range(2):
                 first = updates.join("clinic", "one", "blinded", 0)
-            with pytest.raises(Refused, match="2 live pages are open with this key"):
+            with pytest.raises(ProblemError, match="2 live pages are open with this key"):
                 updates.join("another", "one", "unblinded", 0)
             updates.join("clinic", "two", "blinded", 0)
             updates.leave("clinic", first)

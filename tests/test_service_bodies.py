@@ -12,7 +12,7 @@ import asgi
 from asgi import Api
 from takeup.service import Settings, create_app
 from takeup.service.middleware import LargeBodies, RequestLog
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.store import Store
 
 
@@ -113,11 +113,11 @@ def test_large_bodies_share_a_bounded_room() -> None:
 def test_one_key_has_a_part_of_the_room_for_large_bodies() -> None:
     bodies = LargeBodies(100, 25)
     bodies.take("one", 20)
-    with pytest.raises(Refused, match="too many large bodies"):
+    with pytest.raises(ProblemError, match="too many large bodies"):
         bodies.take("one", 6)
     for other in ("two", "three", "four", "five"):
         bodies.take(other, 20)
-    with pytest.raises(Refused, match="too many large bodies"):
+    with pytest.raises(ProblemError, match="too many large bodies"):
         bodies.take("six", 1)
     bodies.release("one", 20)
     bodies.take("one", 20)

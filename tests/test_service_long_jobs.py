@@ -16,7 +16,7 @@ import asgi
 from asgi import SPEC, Api
 from takeup.live import Trial, new_key
 from takeup.service import Settings, create_app, turn
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.routes import log as log_routes
 
 
@@ -126,7 +126,7 @@ def test_who_waits_too_long_for_its_turn_is_told(monkeypatch: pytest.MonkeyPatch
         one = turn.Turn()
         async with one.taken(wait=False):
             for wait in (True, False):
-                with pytest.raises(Refused, match="another audit or export is running"):
+                with pytest.raises(ProblemError, match="another audit or export is running"):
                     async with one.taken(wait=wait):
                         pass
         async with one.taken(wait=True):

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 
 from takeup.service.body import parse_json
 from takeup.service.keys import ApiKey, Scope
-from takeup.service.problem import Refused, documented
+from takeup.service.problem import ProblemError, documented
 from takeup.service.service import service_of
 
 SCOPES = "x-scopes"
@@ -80,7 +80,9 @@ def media_type(request: Request) -> str:
 def _check_media(request: Request, wanted: str) -> None:
     given = media_type(request)
     if given != wanted:
-        raise Refused("media-type", f"the body is {given or 'of no stated type'}, expected {wanted}", allowed=wanted)
+        raise ProblemError(
+            "media-type", f"the body is {given or 'of no stated type'}, expected {wanted}", allowed=wanted
+        )
 
 
 async def _authenticate(request: Request) -> ApiKey:
@@ -92,26 +94,28 @@ async def _authenticate(request: Request) -> ApiKey:
     return key
 
 
-def _unauthenticated() -> Refused:
+def _unauthenticated() -> ProblemError:
     detail = "send a valid API key in the header Authorization: Bearer .."
-    return Refused("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
+    return ProblemError("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 def admit(request: Request, key: ApiKey, scopes: Sequence[Scope]) -> None:
     """Let a request in, of the API or of a page, whose key is known.
 
     Raises:
-        Refused: the key asks too often, has none of the scopes, or is not valid in the trial.
+        ProblemError: the key asks too often, has none of the scopes, or is not valid in the trial.
     """
     request.scope["takeup.caller"], request.scope["takeup.key"] = key, key.id
     wait = service_of(request).limiter.wait(key.id)
     if wait:
         seconds = str(math.ceil(wait))
-        raise Refused("too-many", "the key asks more often than it may", headers={"Retry-After": seconds})
+        raise ProblemError("too-many", "the key asks more often than it may", headers={"Retry-After": seconds})
     if not key.allows(scopes):
-        raise Refused("forbidden", f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(key.scopes)}")
+        raise ProblemError(
+            "forbidden", f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(key.scopes)}"
+        )
     trial = request.path_params.get("trial")
     if trial is not None:
         if not key.covers(trial):
-            raise Refused("forbidden", f"the key is not valid in trial {trial!r}")
+            raise ProblemError("forbidden", f"the key is not valid in trial {trial!r}")
         request.scope["takeup.trial"] = trial

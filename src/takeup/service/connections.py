@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from takeup.service.connection import HEAD, IDLE, LINGER, REFUSED, Connection
+from takeup.service.connection import ENDING, HEAD, IDLE, LINGER, Connection
 from takeup.service.metrics import Metrics
 from takeup.service.refusals import Refusals, answer
 from takeup.service.settings import Settings
@@ -153,7 +153,7 @@ class Connections:
         if gone is None:
             return False
         self._refusals.add(reason, gone.host)
-        gone.stage = REFUSED
+        gone.stage = ENDING
         if gone.begun:
             gone.transport.abort()
         else:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from takeup.errors import StoreError, TakeupError
 from takeup.service.pages.render.cache import Kind, RenderCache
 from takeup.service.pages.render.process import Rendered
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 
 EVERY = 1.0
 """How many seconds pass between two looks for something new."""
@@ -72,16 +72,16 @@ class LiveUpdates:
         """Begin to listen.
 
         Raises:
-            Refused: too many do, or too many of this key.
+            ProblemError: too many do, or too many of this key.
         """
         if sum(each.key == key for all_ in self._listeners.values() for each in all_) >= MOST_OF_A_KEY:
             detail = f"{MOST_OF_A_KEY} live pages are open with this key already; close some and load the page again"
-            raise Refused("too-many", detail, headers={"Retry-After": "30"})
+            raise ProblemError("too-many", detail, headers={"Retry-After": "30"})
         if self.listeners >= MOST_LISTENERS or self._cache.service.closing.is_set():
             detail = (
                 f"{MOST_LISTENERS} live pages are open already, or the service is about to stop; load the page again"
             )
-            raise Refused("unavailable", detail, headers={"Retry-After": "30"})
+            raise ProblemError("unavailable", detail, headers={"Retry-After": "30"})
         listener = Listener(key, kind, seen)
         self._listeners.setdefault(trial, set()).add(listener)
         task = self._tasks.get(trial)

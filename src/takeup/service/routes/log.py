@@ -19,7 +19,7 @@ from takeup.live.export import Format
 from takeup.live.long_jobs import LongJob
 from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import TrialId
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.service import Service, service_of, unblinded
 from takeup.store import reading, shared
 from takeup.store.reading import Logged
@@ -278,7 +278,7 @@ async def _send(service: Service, long_job: LongJob) -> dict[str, Any]:
             raise _failed(long_job, error) from error
 
 
-def _failed(long_job: LongJob, error: TakeupError) -> Refused:
+def _failed(long_job: LongJob, error: TakeupError) -> ProblemError:
     """What is told of a job that failed: its error names the service's files."""
     LOG.error("the %s of trial %s failed: %s", long_job.kind, long_job.trial, error)
-    return Refused("unavailable", f"the {long_job.kind} failed; the service's own log says why")
+    return ProblemError("unavailable", f"the {long_job.kind} failed; the service's own log says why")
