@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import literal, update
 from starlette.types import Message
 
 import asgi
@@ -15,6 +16,7 @@ from asgi import Api
 from takeup.service import keys
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.store import Store
+from takeup.store.schema import api_keys
 
 
 @pytest.fixture
@@ -67,6 +69,17 @@ def test_keys_are_kept_as_hashes_and_read_once(tmp_path: Path, monkeypatch: pyte
 
         with ThreadPoolExecutor(1) as pool:
             asyncio.run(use())
+
+
+@pytest.mark.parametrize("said", ["", "{", '"decide"', "[1]", b"\x00", 7, pytest.param("[" * 100_000, id="deep")])
+def test_a_key_that_was_made_illegible_lets_nobody_in_and_keeps_nobody_out(tmp_path: Path, said: object) -> None:
+    with Store(tmp_path / "t.db") as store:
+        made = [keys.new(name, ["decide"], at=1)[0] for name in "ab"]
+        for key in made:
+            keys.add(store, key).result()
+        change = update(api_keys).where(api_keys.c.id == made[0].id).values(scopes=literal(said))
+        store.write(lambda connection: connection.execute(change)).result()
+        assert store.read(keys.load) == {made[1].id: made[1]}
 
 
 def test_the_first_key_is_made_once(database: str) -> None:
