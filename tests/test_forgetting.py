@@ -28,7 +28,7 @@ from takeup import (
     stream,
 )
 from takeup.epochs import Epochs
-from takeup.policies.allocation import probability_largest
+from takeup.conjugates.quadrature import largest_beta
 from takeup.policies.description import describe, environment_of
 from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import forgetting, uniform
@@ -112,7 +112,7 @@ class TestForgetting:
             state = policy.learn(state, Event(0, z, z, 1, number), stream(0))
         allocation = policy.allocation(state, 0, stream(0))
         assert allocation.exact
-        np.testing.assert_allclose(allocation.probability, probability_largest(np.array([[1.5, 1], [2, 1]])))
+        np.testing.assert_allclose(allocation.probability, largest_beta(np.array([[1.5, 1], [2, 1]])))
 
     def test_what_cannot_count_by_halves_is_refused(self) -> None:
         """Gibbs sampling places whole decisions; and a half-life of a billion decisions is not kept one by one."""

@@ -33,6 +33,13 @@ def one_of(argument: str, value: Name, allowed: Iterable[Name]) -> Name:
     return value
 
 
+def label(argument: str, value: object, most: int = 100) -> str:
+    """A short text, which may be empty."""
+    if not isinstance(value, str) or len(value) > most or not value.isprintable():
+        raise InputError(argument, repr(value)[:most], f"a text of at most {most} characters, on one line")
+    return value
+
+
 def real(argument: str, value: ArrayLike) -> FloatArray:
     """An array of finite real numbers, owned by nobody else."""
     try:

@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.checks import FloatArray
-from takeup.errors import InputError
+from takeup.errors import NOTHING, InputError
+from takeup.families import Family
+from takeup.outcomes import Outcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,16 +23,22 @@ class World:
         compliance: π[x, z, a], the probability that proposing z makes a happen; shape (.., X, Kz, Ka). A matrix
             over (z, a) is taken as that of a single context.
         outcome: μ[x, a, y], the distribution of the outcome where a happens; shape (.., X, Ka, Y). A matrix over
-            (a, y) is taken as that of a single context.
-        utility: the reward r = utility[y] of each outcome level; (0, 1) where left out and there are two levels.
+            (a, y) is taken as that of a single context. Or a family of distributions, such as `Normals`.
+        utility: the reward r = utility[y] of each outcome level; (0, 1) where left out and there are two levels. With
+            a family it is the outcome, such as a `Number`, which says what it is worth.
     """
 
     compliance: FloatArray
-    outcome: FloatArray
-    utility: FloatArray = None  # type: ignore[assignment]  # replaced below, never None outside
+    outcome: FloatArray | Family
+    utility: FloatArray | Outcome = None  # type: ignore[assignment]  # replaced below, never None outside
 
     def __post_init__(self) -> None:
         compliance = _with_context("compliance", checks.probabilities("compliance", self.compliance))
+        if isinstance(self.outcome, Family):
+            self._check_family(compliance, self.outcome)
+            return
+        if isinstance(self.utility, Outcome):
+            raise InputError("utility", self.utility.kind, "the reward of each level, as the outcome has levels")
         outcome = _with_context("outcome", checks.probabilities("outcome", self.outcome))
         if self.utility is None and outcome.shape[-1] != 2:
             raise InputError("utility", "none", f"the reward of each of the {outcome.shape[-1]} outcome levels")
@@ -58,9 +66,25 @@ class World:
 
     def value(self) -> FloatArray:
         """v[x, z] = E[r given x, z] = sum_a π[x, z, a] sum_y μ[x, a, y] utility[y]: Stirn & Jebara (2019), eq. 3."""
-        reward = self.outcome @ self.utility
-        value: FloatArray = np.einsum("...xza,...xa->...xz", self.compliance, reward)
+        value: FloatArray = np.einsum("...xza,...xa->...xz", self.compliance, self.reward())
         return value
+
+    def reward(self) -> FloatArray:
+        """E[r given x, a], what an outcome is worth on average where a happens; shape (.., X, Ka)."""
+        if isinstance(self.outcome, Family):
+            assert isinstance(self.utility, Outcome)  # checked when it was made
+            return self.outcome.mean_worth(self.utility)
+        return np.asarray(self.outcome @ self.utility)
+
+    def _check_family(self, compliance: FloatArray, family: Family) -> None:
+        if not isinstance(self.utility, Outcome):
+            allowed = "the outcome that these distributions are of, such as Number(60, 220)"
+            raise InputError("utility", NOTHING if self.utility is None else repr(self.utility), allowed)
+        if family.shape[-2:] != (compliance.shape[-3], compliance.shape[-1]):
+            shape = (compliance.shape[-3], compliance.shape[-1])
+            raise InputError("outcome", f"shape {family.shape}", f"shape {shape}, the axes being context, implemented")
+        compliance.setflags(write=False)
+        object.__setattr__(self, "compliance", compliance)
 
 
 def _with_context(argument: str, array: FloatArray) -> FloatArray:

@@ -52,6 +52,7 @@ class EXP3(Bandit):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Tally:
         """Equal weights."""
+        self.suits(space)
         return Tally(self, "chosen", space, self.blank(space, batch))
 
     def propose(self, state: Tally, context: Index, rng: Random) -> IntArray:

@@ -96,6 +96,7 @@ class Forgetting(Carded):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Epochs:
         """No evidence yet; an error where the base cannot work in this space."""
+        self.suits(space)
         self.base.start(space)
         return Epochs.empty(space, self.weights.size, self.epoch, batch)
 

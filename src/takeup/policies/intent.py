@@ -13,7 +13,7 @@ from takeup.evidence import Evidence, Index
 from takeup.policies.allocation import Allocation
 from takeup.policies.arms import BANDITS, credited, gain, one_hot
 from takeup.policies.beliefs import Beliefs, Blocks
-from takeup.policies.card import Card, Counts, Positive, Variant
+from takeup.policies.card import ALikelihood, Card, Counts, Positive, Variant
 from takeup.policies.conjugate import TS, TWO_ARMS
 from takeup.posterior import Posterior
 from takeup.randomness import Random
@@ -38,7 +38,8 @@ class IntentTS(TS):
         source=BAREINBOIM,
         compliance="not used",
         variants=(Variant("Thompson sampling by what people would do by themselves; contexts must be these intents."),),
-        parameters={"alpha": Positive()},
+        outcomes="all",
+        parameters={"alpha": Positive(), "likelihood": ALikelihood()},
         kernels=TWO_ARMS,
     )
 

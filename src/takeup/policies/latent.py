@@ -199,6 +199,7 @@ class WarmTSLat(Carded):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Warm:
         """No evidence yet, and responsibilities that the first fit will replace."""
+        self.suits(space)
         evidence = self.latent.start(space, batch)
         _, _, actions, _ = space.shape
         return Warm(evidence, np.full((*evidence.latent_outcomes.shape, actions), -np.log(actions)))

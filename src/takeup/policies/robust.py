@@ -142,6 +142,7 @@ class TSRobust(FromEvidence):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; checks that the priors and the pilot fit the space."""
+        self.suits(space)
         self.prior(space)
         self._pilot(space)
         return Evidence.empty(space, batch)

@@ -1,0 +1,128 @@
+"""Outcomes that are numbers: normal, with unknown mean and variance; on a log scale, log-normal."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import gammaln
+
+from takeup.checks import FloatArray
+from takeup.conjugates.base import Conjugate
+from takeup.conjugates.quadrature import largest_student
+from takeup.evidence import Index, at_context
+from takeup.families import LogNormals, Normals
+from takeup.outcomes.base import Statistic
+from takeup.outcomes.number import LOG_STEPS, Number
+from takeup.randomness import Random
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NormalGamma(Conjugate):
+    """A normal-inverse-gamma distribution of the mean and the variance of each action's outcomes.
+
+    σ^2 ~ InverseGamma(ν / 2, ν s^2 / 2) and μ given σ^2 ~ N(m, σ^2 / κ), in the units of the outcome, or of its
+    logarithm where `logarithmic`. After n outcomes of mean ȳ and sum of squares around it S:
+
+        κ' = κ + n,  m' = (κ m + n ȳ) / κ',  ν' = ν + n,  ν' s'^2 = ν s^2 + S + κ n (ȳ - m)^2 / κ'.
+
+    Attributes:
+        centre: m[x, a].
+        weight: κ[x, a], how many outcomes m is worth.
+        freedom: ν[x, a], how many outcomes s is worth.
+        square: s^2[x, a].
+        outcome: what the numbers are, and what they are worth.
+        logarithmic: whether logarithms are normal.
+    """
+
+    centre: FloatArray
+    weight: FloatArray
+    freedom: FloatArray
+    square: FloatArray
+    outcome: Number
+    logarithmic: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(.., X, K)."""
+        return self.centre.shape
+
+    @property
+    def worth(self) -> Number:
+        """The outcome."""
+        return self.outcome
+
+    def at(self, context: Index) -> "NormalGamma":
+        """The parameters of one context."""
+        here = {
+            name: at_context(getattr(self, name), context, trailing=2)
+            for name in ("centre", "weight", "freedom", "square")
+        }
+        return replace(self, **here)
+
+    def plus(self, statistic: Statistic) -> "NormalGamma":
+        """What the number of outcomes, their mean and their sum of squares make of it."""
+        n, mean, squares = moments(self.outcome, statistic, logarithmic=self.logarithmic)
+        weight, freedom = self.weight + n, self.freedom + n
+        centre = self.centre + n / weight * (mean - self.centre)
+        between = self.weight * n / weight * (mean - self.centre) ** 2
+        square = (self.freedom * self.square + squares + between) / freedom
+        return replace(self, centre=centre, weight=weight, freedom=freedom, square=square)
+
+    def sample(self, rng: Random, repeat: tuple[int, ...] = ()) -> Normals | LogNormals:
+        """A mean and a standard deviation for each action."""
+        shape = (*repeat, *self.shape)
+        variance = self.freedom * self.square / (2 * rng.standard_gamma(self.freedom / 2, size=shape))
+        mean = self.centre + np.sqrt(variance / self.weight) * rng.standard_normal(shape)
+        return self._family(mean, np.sqrt(variance))
+
+    def mean(self) -> Normals | LogNormals:
+        """At m and s."""
+        return self._family(self.centre, np.sqrt(self.square))
+
+    def sample_rewards(self, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
+        """What an outcome is worth on average, in draws of mean and variance."""
+        return self.sample(rng, repeat).mean_worth(self.outcome)
+
+    def log_evidence(self, statistic: Statistic) -> FloatArray:
+        """Of the ratio of the normalising constants of prior and posterior."""
+        after = self.plus(statistic)
+        n = after.weight - self.weight
+        return np.asarray(_log_constant(after) - _log_constant(self) - n / 2 * np.log(np.pi))
+
+    def largest(self) -> FloatArray | None:
+        """By quadrature over Student's t, where a number is worth itself or its negative."""
+        if self.outcome.utility or self.logarithmic:
+            return None
+        scale = np.sqrt(self.square / self.weight)[..., 0, :]
+        sign = 1.0 if self.outcome.better == "higher" else -1.0
+        return largest_student(sign * self.centre[..., 0, :], scale, self.freedom[..., 0, :])
+
+    def _family(self, mean: FloatArray, deviation: FloatArray) -> Normals | LogNormals:
+        return LogNormals(np.exp(mean), np.exp(deviation)) if self.logarithmic else Normals(mean, deviation)
+
+
+def moments(
+    outcome: Number, statistic: Statistic, *, logarithmic: bool = False
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """How many outcomes there are, their mean and their sum of squares around it, in their units or in logarithms.
+
+    Sums are of whole numbers: they are taken around the whole number next to the mean, exactly, before anything is
+    divided, so that nothing cancels.
+    """
+    n = outcome.seen(statistic)
+    first = outcome.cells + (2 if logarithmic else 0)
+    total, squares = statistic[..., first], statistic[..., first + 1]
+    low, step = (np.log(outcome.low), 1 / LOG_STEPS) if logarithmic else (outcome.low, outcome.step)
+    some = np.maximum(n, 1e-300) if n.dtype.kind == "f" else np.maximum(n, 1)
+    near = np.rint(total / some)
+    if n.dtype.kind == "i":
+        near = near.astype(np.int64)
+    apart = total - n * near
+    around = squares - 2 * near * total + n * near**2
+    mean = low + step * (near + apart / some)
+    left = np.maximum(around - apart / some * apart, 0.0)
+    return np.asarray(n, dtype=np.float64), np.asarray(mean), np.asarray(step**2 * left)
+
+
+def _log_constant(block: NormalGamma) -> FloatArray:
+    half = block.freedom / 2
+    return np.asarray(gammaln(half) - half * np.log(block.freedom * block.square) - np.log(block.weight) / 2)
