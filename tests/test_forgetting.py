@@ -27,8 +27,8 @@ from takeup import (
     simulate,
     stream,
 )
-from takeup.epochs import Epochs
 from takeup.conjugates.quadrature import largest_beta
+from takeup.epochs import Epochs
 from takeup.policies.description import describe, environment_of
 from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import forgetting, uniform

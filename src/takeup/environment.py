@@ -11,7 +11,6 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError, MismatchError
 from takeup.evidence import Evidence, Index
-from takeup.families import Family
 from takeup.outcomes import Outcome
 from takeup.space import Space
 from takeup.world import World
@@ -79,9 +78,8 @@ class Environment:
             space: names for the axes; numbers where left out.
         """
         contexts, proposals, actions = world.compliance.shape
-        if isinstance(world.outcome, Family):
-            return cls._of_family(world, world.outcome, _contexts(context, contexts), space)
-        assert not isinstance(world.utility, Outcome)  # a world with levels has rewards
+        if world.family.outcome is not None:
+            return cls._tabulated(world, world.family.outcome, _contexts(context, contexts), space)
         if space is None:
             space = Space(
                 proposals,
@@ -96,19 +94,18 @@ class Environment:
         return cls(space, _contexts(context, contexts), joint)
 
     @classmethod
-    def _of_family(cls, world: World, family: Family, context: FloatArray, space: Space | None) -> "Environment":
+    def _tabulated(cls, world: World, outcome: Outcome, context: FloatArray, space: Space | None) -> "Environment":
         """Of a world whose outcomes are no levels: every outcome that there can be gets its probability."""
         contexts, proposals, actions = world.compliance.shape
-        assert isinstance(world.utility, Outcome)  # a world with a family has one
         if space is None:
-            space = Space(proposals, actions, contexts=contexts, outcomes=world.utility)
-        if space.outcome != world.utility:
-            raise MismatchError(f"the world's outcome {world.utility} is not the space's {space.outcome}")
+            space = Space(proposals, actions, contexts=contexts, outcomes=outcome)
+        if space.outcome != outcome:
+            raise MismatchError(f"the world's outcome {outcome} is not the space's {space.outcome}")
         cells = proposals * contexts * actions * space.outcome.size
         if cells > MOST_CELLS:
             hint = "simulate with a larger step"
             raise InputError("step", f"{cells:,} probabilities", f"at most {MOST_CELLS:,}", hint)
-        joint = np.einsum("xza,xay->xzay", world.compliance, family.table(space.outcome))
+        joint = np.einsum("xza,xay->xzay", world.compliance, world.family.table())
         return cls(space, context, joint / joint.sum(axis=(-2, -1), keepdims=True))
 
     @classmethod
@@ -267,4 +264,4 @@ def _look_up(cumulative: FloatArray, context: Index, proposal: Index, uniform: F
     for each in np.unique(row):
         distribution, here = cumulative.reshape(-1, cells)[each], row == each
         found[here] = np.searchsorted(distribution, uniform[here] * distribution[-1], side="right")
-    return np.minimum(found, cells - 1)
+    return np.asarray(np.minimum(found, cells - 1))

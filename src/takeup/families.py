@@ -1,67 +1,119 @@
-"""Families of distributions that outcomes other than levels may have: what a world and an environment are made of.
+"""Families of distributions that outcomes may have: what a world and an environment are made of.
 
 The parameters of a family have the axes (.., X, Ka); those over (a) alone are taken as those of a single context.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import gammaincc, log_ndtr, ndtr
 
 from takeup import checks
 from takeup.checks import FloatArray
-from takeup.errors import InputError, MismatchError
+from takeup.errors import NOTHING, InputError
 from takeup.outcomes import Count, Number, Outcome, Time
-
-Kind = TypeVar("Kind", bound=Outcome)
-
-
-def numeric(outcome: Outcome, kind: type[Kind]) -> Kind:
-    """The outcome, if it is of this kind."""
-    if not isinstance(outcome, kind):
-        raise MismatchError(f"a distribution of a {kind.kind} does not fit an outcome that is a {outcome.kind}")
-    return outcome
 
 
 class Family(ABC):
-    """A distribution for each action in each context."""
+    """A distribution of the outcome for each action in each context."""
 
     __slots__ = ()
 
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """(.., X, Ka)."""
+
+    outcome: Outcome | None
+    """What the distributions are of, where it is known and no level."""
+
+    @abstractmethod
+    def worth(self, outcome: object) -> Self:
+        """The family, of this outcome, by which the worth of what comes out is known."""
+
+    @abstractmethod
+    def mean_worth(self) -> FloatArray:
+        """What an outcome is worth on average; shape (.., X, Ka)."""
+
+    @abstractmethod
+    def table(self) -> FloatArray:
+        """The probability of each outcome by its code; shape (.., X, Ka, Y)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Categories(Family):
+    """A distribution over levels.
+
+    Attributes:
+        probability: μ[x, a, y]; shape (.., X, Ka, Y).
+        utility: the reward of each level.
+    """
+
+    probability: FloatArray
+    utility: FloatArray
+    outcome: None = None
+
     def __post_init__(self) -> None:
-        given = [checks.real(each.name, getattr(self, each.name)) for each in fields(self)]  # type: ignore[arg-type]
-        try:
-            arrays = np.broadcast_arrays(*given)
-        except ValueError:
-            names = ", ".join(each.name for each in fields(self))  # type: ignore[arg-type]
-            raise InputError(names, "arrays of different shapes", "arrays over (a) or (x, a)") from None
-        for each, array in zip(fields(self), arrays, strict=True):  # type: ignore[arg-type]
-            full = np.array(array if array.ndim > 1 else np.atleast_1d(array)[np.newaxis])
-            full.setflags(write=False)
-            object.__setattr__(self, each.name, full)
+        for array in (self.probability, self.utility):
+            array.setflags(write=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """(.., X, Ka)."""
-        first: FloatArray = getattr(self, fields(self)[0].name)  # type: ignore[arg-type]
-        return first.shape
+        return self.probability.shape[:-1]
 
+    def worth(self, outcome: object) -> Self:
+        """Itself: it has its utilities."""
+        return self
+
+    def mean_worth(self) -> FloatArray:
+        """Σ_y μ_y utility_y."""
+        return np.asarray(self.probability @ self.utility)
+
+    def table(self) -> FloatArray:
+        """The probabilities."""
+        return self.probability
+
+
+class Parametric(Family):
+    """A family with parameters, of one kind of outcome.
+
+    Attributes:
+        of: the kind.
+    """
+
+    __slots__ = ()
+    of: ClassVar[type[Outcome]]
+
+    @property
     @abstractmethod
-    def mean_worth(self, outcome: Outcome) -> FloatArray:
-        """What an outcome is worth on average; shape (.., X, Ka)."""
+    def parameters(self) -> tuple[FloatArray, ...]:
+        """Arrays of the shape (.., X, Ka)."""
 
-    @abstractmethod
-    def table(self, outcome: Outcome) -> FloatArray:
-        """The probability of each outcome by its code; shape (.., X, Ka, Y)."""
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(.., X, Ka)."""
+        return self.parameters[0].shape
+
+    def worth(self, outcome: object) -> Self:
+        """The family, of this outcome; an InputError where it is of another kind."""
+        if not isinstance(outcome, self.of):
+            given = NOTHING if outcome is None else getattr(outcome, "kind", repr(outcome))
+            allowed = f"the {self.of.kind} that these distributions are of, such as {_EXAMPLES[self.of.kind]}"
+            raise InputError("utility", given, allowed)
+        return replace(self, outcome=outcome)  # type: ignore[type-var]  # every subclass is a dataclass
 
 
-class Continuous(Family):
+class Continuous(Parametric):
     """A family of numbers, kept on a grid: each is taken for the nearest point, also beyond the ends."""
 
     __slots__ = ()
+    of: ClassVar[type[Outcome]] = Number
+
+    outcome: Number | None
 
     @abstractmethod
     def below(self, number: FloatArray) -> FloatArray:
@@ -72,26 +124,26 @@ class Continuous(Family):
         """E[min(outcome, number)]."""
 
     @abstractmethod
-    def mean(self) -> FloatArray:
+    def expected(self) -> FloatArray:
         """E[outcome]."""
 
-    def mean_worth(self, outcome: Outcome) -> FloatArray:
+    def mean_worth(self) -> FloatArray:
         """The mean, or its negative; with a utility, what its straight lines make of the distribution.
 
         A line from (t, u) to (t', u') adds (u' - u) / (t' - t) times E[min(y, t')] - E[min(y, t)].
         """
-        number = numeric(outcome, Number)
+        number = _known(self.outcome)
         if not number.utility:
-            return self.mean() if number.better == "higher" else -self.mean()
+            return self.expected() if number.better == "higher" else -self.expected()
         knots, worths = np.array(number.utility).T
         slopes = np.diff(worths) / np.diff(knots)
         below = [self.limited(knot) for knot in knots]
         risen = [slope * (b - a) for slope, a, b in zip(slopes, below[:-1], below[1:], strict=True)]
         return np.asarray(worths[0] + np.sum(risen, axis=0))
 
-    def table(self, outcome: Outcome) -> FloatArray:
+    def table(self) -> FloatArray:
         """Differences of the distribution function half a step around each point."""
-        grid = numeric(outcome, Number).grid
+        grid = _known(self.outcome).grid
         cumulative = self.below(grid.points[:-1] + grid.step / 2)
         ends = np.zeros((*self.shape, 1)), np.ones((*self.shape, 1))
         return np.diff(np.concatenate([ends[0], cumulative, ends[1]], axis=-1), axis=-1)
@@ -102,31 +154,36 @@ class Normals(Continuous):
     """Normal numbers.
 
     Attributes:
-        centre: the mean of each action's outcomes.
-        deviation: their standard deviation.
+        mean: of each action's outcomes.
+        sd: their standard deviation.
+        outcome: what they are; a World fills it in.
     """
 
-    centre: FloatArray
-    deviation: FloatArray
+    mean: FloatArray
+    sd: FloatArray
+    outcome: Number | None = None
 
-    def __init__(self, mean: ArrayLike, sd: ArrayLike) -> None:
-        object.__setattr__(self, "centre", mean)
-        object.__setattr__(self, "deviation", checks.positive("sd", sd))
-        self.__post_init__()
+    def __post_init__(self) -> None:
+        _set(self, mean=checks.real("mean", self.mean), sd=checks.positive("sd", self.sd))
 
-    def mean(self) -> FloatArray:
+    @property
+    def parameters(self) -> tuple[FloatArray, ...]:
+        """Mean and standard deviation."""
+        return self.mean, self.sd
+
+    def expected(self) -> FloatArray:
         """The mean."""
-        return self.centre
+        return self.mean
 
     def below(self, number: FloatArray) -> FloatArray:
         """Φ((number - mean) / sd)."""
-        return np.asarray(ndtr((number - self.centre[..., np.newaxis]) / self.deviation[..., np.newaxis]))
+        return np.asarray(ndtr((number - self.mean[..., np.newaxis]) / self.sd[..., np.newaxis]))
 
     def limited(self, number: float) -> FloatArray:
         """With h = (t - mean) / sd: t - sd (h Φ(h) + φ(h))."""
-        h = (number - self.centre) / self.deviation
+        h = (number - self.mean) / self.sd
         density = np.exp(-(h**2) / 2) / np.sqrt(2 * np.pi)
-        return np.asarray(number - self.deviation * (h * ndtr(h) + density))
+        return np.asarray(number - self.sd * (h * ndtr(h) + density))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,98 +193,109 @@ class LogNormals(Continuous):
     Attributes:
         median: of each action's outcomes.
         spread: the factor of one standard deviation: two thirds are from median / spread to median * spread.
+        outcome: what they are; a World fills it in.
     """
 
     median: FloatArray
     spread: FloatArray
+    outcome: Number | None = None
 
     def __post_init__(self) -> None:
-        checks.positive("median", self.median)
-        if (checks.real("spread", self.spread) <= 1).any():
+        spread = checks.real("spread", self.spread)
+        if (spread <= 1).any():
             raise InputError("spread", self.spread, "numbers above 1")
-        Family.__post_init__(self)
+        _set(self, median=checks.positive("median", self.median), spread=spread)
 
-    def mean(self) -> FloatArray:
-        """Median times exp(log(spread)^2 / 2)."""
-        with np.errstate(over="ignore"):
-            return np.asarray(self.median * np.exp(np.log(self.spread) ** 2 / 2))
+    @property
+    def parameters(self) -> tuple[FloatArray, ...]:
+        """Median and spread."""
+        return self.median, self.spread
 
-    def mean_worth(self, outcome: Outcome) -> FloatArray:
-        """As of any number; but what is above the greatest number counts as that, as it would be refused."""
-        number = numeric(outcome, Number)
-        if number.utility:
-            return Continuous.mean_worth(self, outcome)
-        limited = self.limited(number.high)
-        return limited if number.better == "higher" else -limited
+    def expected(self) -> FloatArray:
+        """E[min(outcome, the greatest number)]: what is above would be taken for that."""
+        return self.limited(_known(self.outcome).high)
 
     def below(self, number: FloatArray) -> FloatArray:
         """Φ(log(number / median) / log spread)."""
         return np.asarray(ndtr(np.log(number / self.median[..., np.newaxis]) / np.log(self.spread)[..., np.newaxis]))
 
     def limited(self, number: float) -> FloatArray:
-        """With h = log(t / median) / s and s = log spread: mean Φ(h - s) + t (1 - Φ(h)), on the log scale."""
+        """With h = log(t / median) / s and s = log spread: median exp(s^2 / 2) Φ(h - s) + t Φ(-h)."""
         s = np.log(self.spread)
         h = np.log(number / self.median) / s
-        # the first factor may overflow where the second underflows
-        tail = np.exp(np.log(self.median) + s**2 / 2 + log_ndtr(h - s))
-        return np.asarray(tail + number * ndtr(-h))
+        # together, as the first factor may overflow where the second underflows
+        return np.asarray(np.exp(np.log(self.median) + s**2 / 2 + log_ndtr(h - s)) + number * ndtr(-h))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Poissons(Family):
+class Poissons(Parametric):
     """Poisson counts; where exposures differ, all are equally probable.
 
     Attributes:
         rate: the events by unit of exposure.
+        outcome: what is counted; a World fills it in.
     """
 
+    of: ClassVar[type[Outcome]] = Count
     rate: FloatArray
+    outcome: Count | None = None
 
     def __post_init__(self) -> None:
-        checks.positive("rate", self.rate)
-        Family.__post_init__(self)
+        _set(self, rate=checks.positive("rate", self.rate))
 
-    def mean_worth(self, outcome: Outcome) -> FloatArray:
+    @property
+    def parameters(self) -> tuple[FloatArray, ...]:
+        """The rate."""
+        return (self.rate,)
+
+    def mean_worth(self) -> FloatArray:
         """The rate, or its negative."""
-        return self.rate if numeric(outcome, Count).better == "higher" else -self.rate
+        return self.rate if _known(self.outcome).better == "higher" else -self.rate
 
-    def table(self, outcome: Outcome) -> FloatArray:
+    def table(self) -> FloatArray:
         """Counts above the greatest count as that."""
-        count = numeric(outcome, Count)
+        count = _known(self.outcome)
         exposures = count.time.points[1:] if count.exposure else np.ones(1)
         mean = self.rate[..., np.newaxis, np.newaxis] * exposures
         below = gammaincc(np.arange(1.0, count.most + 1)[:, np.newaxis], mean)  # P(events < 1, 2, .., most)
         ends = np.zeros_like(mean), np.ones_like(mean)
         each = np.diff(np.concatenate([ends[0], below, ends[1]], axis=-2), axis=-2) / exposures.size
-        return np.asarray(each.reshape(*self.rate.shape, -1))
+        return np.asarray(each.reshape(*self.shape, -1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exponentials(Family):
+class Exponentials(Parametric):
     """Exponential times; whoever has had no event by the longest watch is censored then.
 
     Attributes:
-        average: the mean time to the event.
+        mean: the mean time to the event.
+        outcome: what comes then; a World fills it in.
     """
 
-    average: FloatArray
+    of: ClassVar[type[Outcome]] = Time
+    mean: FloatArray
+    outcome: Time | None = None
 
-    def __init__(self, mean: ArrayLike) -> None:
-        object.__setattr__(self, "average", checks.positive("mean", mean))
-        self.__post_init__()
+    def __post_init__(self) -> None:
+        _set(self, mean=checks.positive("mean", self.mean))
 
-    def mean_worth(self, outcome: Outcome) -> FloatArray:
+    @property
+    def parameters(self) -> tuple[FloatArray, ...]:
+        """The mean."""
+        return (self.mean,)
+
+    def mean_worth(self) -> FloatArray:
         """The mean time within the longest watch L, mean (1 - exp(-L / mean)), or its negative."""
-        time = numeric(outcome, Time)
-        within = -self.average * np.expm1(-time.longest / self.average)
+        time = _known(self.outcome)
+        within = -self.mean * np.expm1(-time.longest / self.mean)
         return np.asarray(within if time.better == "higher" else -within)
 
-    def table(self, outcome: Outcome) -> FloatArray:
+    def table(self) -> FloatArray:
         """An event in the step around each time, and nobody censored before the longest watch."""
-        time = numeric(outcome, Time)
+        time = _known(self.outcome)
         edges = np.append(time.grid.points[:-1] + time.step / 2, time.longest)
-        after = np.exp(-np.concatenate([[0.0], edges]) / self.average[..., np.newaxis])
-        both = np.zeros((*self.average.shape, 2 * time.grid.size))
+        after = np.exp(-np.concatenate([[0.0], edges]) / self.mean[..., np.newaxis])
+        both = np.zeros((*self.shape, 2 * time.grid.size))
         both[..., ::2] = -np.diff(after, axis=-1)
         both[..., -1] = after[..., -1]
         return both
@@ -237,35 +305,64 @@ class Exponentials(Family):
 class Samples(Family):
     """The outcomes of real people, each as probable as the others.
 
-    Attributes:
-        shares: the share of each outcome by its code; shape (.., X, Ka, Y). `of` makes it from values.
+    Args:
+        values: a list of outcomes for each action, in a single context.
+        outcome: what they are; a World fills it in.
     """
 
-    shares: FloatArray
+    values: tuple[tuple[object, ...], ...]
+    outcome: Outcome | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shares", checks.probabilities("shares", self.shares))
-
-    @classmethod
-    def of(cls, outcome: Outcome, values: "list[list[object]]") -> "Samples":
-        """From a list of outcomes for each action, in a single context."""
-        shares = np.zeros((1, len(values), outcome.size))
-        for a, some in enumerate(values):
-            if not len(some):
+    def __init__(self, values: Sequence[Sequence[object]], outcome: Outcome | None = None) -> None:
+        object.__setattr__(self, "values", tuple(tuple(each) for each in values))
+        object.__setattr__(self, "outcome", outcome)
+        for a, some in enumerate(self.values):
+            if not some:
                 raise InputError("values", f"none of action {a}", "at least one outcome of each action")
-            np.add.at(shares[0, a], [outcome.code(each) for each in some], 1 / len(some))
-        return cls(shares)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(.., X, Ka)."""
-        return self.shares.shape[:-1]
+        """(1, Ka)."""
+        return 1, len(self.values)
 
-    def mean_worth(self, outcome: Outcome) -> FloatArray:
+    def worth(self, outcome: object) -> "Samples":
+        """The family, of this outcome."""
+        if not isinstance(outcome, Outcome):
+            raise InputError("utility", NOTHING if outcome is None else repr(outcome), "the outcome that these are of")
+        return Samples(self.values, outcome)
+
+    def mean_worth(self) -> FloatArray:
         """The mean over the people."""
-        return np.asarray(self.shares @ outcome.worths)
+        return np.asarray(self.table() @ _known(self.outcome).worths)
 
-    def table(self, outcome: Outcome) -> FloatArray:
-        """The shares."""
-        checks.shaped("shares", self.shares, (outcome.size,), "outcome")
-        return self.shares
+    def table(self) -> FloatArray:
+        """The share of each outcome."""
+        outcome = _known(self.outcome)
+        shares = np.zeros((*self.shape, outcome.size))
+        for a, some in enumerate(self.values):
+            np.add.at(shares[0, a], [outcome.code(each) for each in some], 1 / len(some))
+        return shares
+
+
+Kind = TypeVar("Kind", bound=Outcome)
+_EXAMPLES = {"number": "Number(60, 220)", "count": "Count(100)", "time": "Time(90)"}
+
+
+def _known(outcome: Kind | None) -> Kind:
+    """The outcome that a family is of."""
+    if outcome is None:
+        raise InputError("outcome", NOTHING, "the outcome that the distributions are of", "give them to a World")
+    return outcome
+
+
+def _set(family: object, **arrays: FloatArray) -> None:
+    """Set parameters, all of one shape (.., X, Ka)."""
+    try:
+        together = np.broadcast_arrays(*arrays.values())
+    except ValueError:
+        shapes = " and ".join(str(array.shape) for array in arrays.values())
+        raise InputError(", ".join(arrays), f"shapes {shapes}", "arrays over (a) or (x, a), or numbers") from None
+    for name, array in zip(arrays, together, strict=True):
+        full = np.array(array if array.ndim > 1 else np.atleast_1d(array)[np.newaxis])
+        full.setflags(write=False)
+        object.__setattr__(family, name, full)

@@ -91,8 +91,7 @@ class Posterior:
         """The World of the blocks' means."""
         return self._world(self.block.mean(), None if self.compliance is None else normalised(self.compliance))
 
-    def _world(self, outcome: FloatArray | Family, compliance: FloatArray | None) -> World:
-        shape = outcome.shape if isinstance(outcome, Family) else outcome.shape[:-1]
+    def _world(self, family: Family, compliance: FloatArray | None) -> World:
         if compliance is None:
-            compliance = np.broadcast_to(np.eye(shape[-1]), (*shape, shape[-1]))
-        return World(compliance, outcome, self.block.worth)
+            compliance = np.broadcast_to(np.eye(family.shape[-1]), (*family.shape, family.shape[-1]))
+        return World(compliance, family, family.outcome)

@@ -6,7 +6,7 @@ from typing import Self
 from takeup.checks import FloatArray
 from takeup.evidence import Index
 from takeup.families import Family
-from takeup.outcomes.base import Outcome, Statistic
+from takeup.outcomes.base import Statistic
 from takeup.randomness import Random
 
 
@@ -23,11 +23,6 @@ class Conjugate(ABC):
     def shape(self) -> tuple[int, ...]:
         """(.., X, K)."""
 
-    @property
-    @abstractmethod
-    def worth(self) -> "FloatArray | Outcome":
-        """What a World needs to know what outcomes are worth: the utility of levels, or the outcome."""
-
     @abstractmethod
     def at(self, context: Index) -> Self:
         """The block of one context, which may be another one in each replication; its axis keeps length one."""
@@ -37,11 +32,11 @@ class Conjugate(ABC):
         """What these outcomes make of it; the axes are (.., X, K, W)."""
 
     @abstractmethod
-    def sample(self, rng: Random, repeat: tuple[int, ...] = ()) -> "FloatArray | Family":
+    def sample(self, rng: Random, repeat: tuple[int, ...] = ()) -> Family:
         """A draw of the distribution of the outcome; `repeat` is the shape of new first axes."""
 
     @abstractmethod
-    def mean(self) -> "FloatArray | Family":
+    def mean(self) -> Family:
         """The distribution of the outcome at the means of what is believed."""
 
     @abstractmethod

@@ -10,6 +10,7 @@ from takeup.checks import FloatArray
 from takeup.conjugates.base import Conjugate
 from takeup.conjugates.quadrature import LEAST_SHAPE, MOST_EXACT, largest_beta
 from takeup.evidence import Index, at_context
+from takeup.families import Categories
 from takeup.outcomes.base import Statistic
 from takeup.randomness import Random
 
@@ -34,11 +35,6 @@ class Dirichlet(Conjugate):
         """(.., X, K)."""
         return self.alpha.shape[:-1]
 
-    @property
-    def worth(self) -> FloatArray:
-        """The utility."""
-        return self.utility
-
     def at(self, context: Index) -> "Dirichlet":
         """The rows of one context."""
         return Dirichlet(at_context(self.alpha, context, trailing=3), self.utility)
@@ -47,13 +43,13 @@ class Dirichlet(Conjugate):
         """α' = α + n; of a statistic that has sums as well, the counts."""
         return Dirichlet(self.alpha + statistic[..., : self.utility.size], self.utility)
 
-    def sample(self, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
+    def sample(self, rng: Random, repeat: tuple[int, ...] = ()) -> Categories:
         """A distribution over the levels for each action."""
-        return dirichlet(self.alpha, rng, repeat)
+        return Categories(dirichlet(self.alpha, rng, repeat), self.utility)
 
-    def mean(self) -> FloatArray:
+    def mean(self) -> Categories:
         """α / Σ α."""
-        return normalised(self.alpha)
+        return Categories(normalised(self.alpha), self.utility)
 
     def sample_rewards(self, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
         """Σ_y μ_y utility_y in draws of μ."""

@@ -55,6 +55,12 @@ class Likelihood(ABC):
     def informed(self, block: Any) -> Self:
         """The likelihood whose prior this block is."""
 
+    def described(self) -> dict[str, Any]:
+        """Its parameters, as JSON would have them; `likelihood_of` makes it again."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        plain = {name: None if value is None else np.asarray(value).tolist() for name, value in given.items()}
+        return {"kind": self.kind, **plain}
+
     def fitting(self, outcome: Outcome) -> Any:
         """The outcome, if it can have such a distribution."""
         if not isinstance(outcome, self.outcomes):

@@ -45,18 +45,11 @@ class NormalGamma(Conjugate):
         """(.., X, K)."""
         return self.centre.shape
 
-    @property
-    def worth(self) -> Number:
-        """The outcome."""
-        return self.outcome
-
     def at(self, context: Index) -> "NormalGamma":
         """The parameters of one context."""
-        here = {
-            name: at_context(getattr(self, name), context, trailing=2)
-            for name in ("centre", "weight", "freedom", "square")
-        }
-        return replace(self, **here)
+        blocks = self.centre, self.weight, self.freedom, self.square
+        centre, weight, freedom, square = (at_context(each, context, trailing=2) for each in blocks)
+        return replace(self, centre=centre, weight=weight, freedom=freedom, square=square)
 
     def plus(self, statistic: Statistic) -> "NormalGamma":
         """What the number of outcomes, their mean and their sum of squares make of it."""
@@ -80,7 +73,7 @@ class NormalGamma(Conjugate):
 
     def sample_rewards(self, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
         """What an outcome is worth on average, in draws of mean and variance."""
-        return self.sample(rng, repeat).mean_worth(self.outcome)
+        return self.sample(rng, repeat).mean_worth()
 
     def log_evidence(self, statistic: Statistic) -> FloatArray:
         """Of the ratio of the normalising constants of prior and posterior."""
@@ -97,7 +90,9 @@ class NormalGamma(Conjugate):
         return largest_student(sign * self.centre[..., 0, :], scale, self.freedom[..., 0, :])
 
     def _family(self, mean: FloatArray, deviation: FloatArray) -> Normals | LogNormals:
-        return LogNormals(np.exp(mean), np.exp(deviation)) if self.logarithmic else Normals(mean, deviation)
+        if self.logarithmic:
+            return LogNormals(np.exp(mean), np.exp(deviation), self.outcome)
+        return Normals(mean, deviation, self.outcome)
 
 
 def moments(

@@ -36,15 +36,10 @@ class GammaRate(Conjugate):
         """(.., X, K)."""
         return self.events.shape
 
-    @property
-    def worth(self) -> Count | Time:
-        """The outcome."""
-        return self.outcome
-
     def at(self, context: Index) -> "GammaRate":
         """The parameters of one context."""
-        here = {name: at_context(getattr(self, name), context, trailing=2) for name in ("events", "exposure")}
-        return replace(self, **here)
+        events, exposure = (at_context(each, context, trailing=2) for each in (self.events, self.exposure))
+        return replace(self, events=events, exposure=exposure)
 
     def plus(self, statistic: Statistic) -> "GammaRate":
         """More events, in more time."""
@@ -61,7 +56,7 @@ class GammaRate(Conjugate):
 
     def sample_rewards(self, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
         """What an outcome is worth on average, in draws of the rate."""
-        return self.sample(rng, repeat).mean_worth(self.outcome)
+        return self.sample(rng, repeat).mean_worth()
 
     def log_evidence(self, statistic: Statistic) -> FloatArray:
         """Log Γ(events') / Γ(events) + events log exposure - events' log exposure'."""
@@ -74,7 +69,8 @@ class GammaRate(Conjugate):
         return largest_gamma(self.events[..., 0, :], self.exposure[..., 0, :], rising=rising)
 
     def _family(self, rate: FloatArray) -> Poissons | Exponentials:
-        return Poissons(rate) if isinstance(self.outcome, Count) else Exponentials(1 / rate)
+        outcome = self.outcome
+        return Poissons(rate, outcome) if isinstance(outcome, Count) else Exponentials(1 / rate, outcome)
 
 
 def _log_constant(block: GammaRate) -> FloatArray:

@@ -58,7 +58,11 @@ class Grid:
     @property
     def points(self) -> FloatArray:
         """All of them."""
-        return self.low + self.step * np.arange(self.size)
+        return self.at(np.arange(self.size))
+
+    def at(self, steps: IntArray) -> FloatArray:
+        """The points so many steps from the low end."""
+        return np.asarray(self.low + self.step * steps, dtype=np.float64)
 
     def index(self, given: object) -> int:
         """How many steps from the low end the nearest point is; half a step beyond either end is too far."""
@@ -106,8 +110,8 @@ class Bins:
 
     def __init__(self, starts: IntArray, grid: Grid) -> None:
         self.starts = starts
-        self.first = grid.low + grid.step * starts
-        self.last = grid.low + grid.step * (np.append(starts[1:], grid.size) - 1)
+        self.first = grid.at(starts)
+        self.last = grid.at(np.append(starts[1:], grid.size) - 1)
 
     @property
     def size(self) -> int:

@@ -69,7 +69,7 @@ class Levels(Outcome):
 
     def amounts(self, codes: ArrayLike) -> IntArray:
         """One for the level, or for the slot of those that are UNSEEN, which is the last."""
-        return _one_each(self.size + 1)[np.asarray(codes)]
+        return np.asarray(_one_each(self.size + 1)[np.asarray(codes)])
 
     def earned(self, statistic: Statistic) -> FloatArray:
         """Σ_y n_y utility_y."""

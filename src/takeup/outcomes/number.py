@@ -107,7 +107,8 @@ class Number(Outcome):
     def worth(self, number: FloatArray) -> FloatArray:
         """What numbers are worth, on the grid or not."""
         if self.utility:
-            return np.asarray(np.interp(number, *zip(*self.utility, strict=True)))
+            knots, worths = np.array(self.utility).T
+            return np.asarray(np.interp(number, knots, worths))
         return number if self.better == "higher" else -number
 
     @property
@@ -119,10 +120,10 @@ class Number(Outcome):
         """The bin, and what is added to the sums."""
         added = [codes, codes**2]
         if self.scale == "log":
-            logs = np.rint(LOG_STEPS * np.log((self.low + self.step * codes) / self.low)).astype(np.int64)
+            logs = np.rint(LOG_STEPS * np.log(self.grid.at(codes) / self.low)).astype(np.int64)
             added += [logs, logs**2]
         if self.utility:
-            share = (self.worth(self.low + self.step * codes) - self.lowest) / (self.highest - self.lowest)
+            share = (self.worth(self.grid.at(codes)) - self.lowest) / (self.highest - self.lowest)
             added.append(np.rint(WORTH_STEPS * share).astype(np.int64))
         return self.binned.of(codes), np.stack(added, axis=-1)
 

@@ -77,9 +77,10 @@ class Time(Outcome):
         """A time; a text such as "90+" where it is censored; or a table with `time` and `censored`."""
         censored: object = False
         if isinstance(given, Mapping):
-            if not set(given) <= {"time", "censored"} or "time" not in given:
+            told = {"censored": False, **given}
+            if set(told) != {"time", "censored"}:
                 raise InputError("outcome", repr(given), "time and censored, as in {'time': 90, 'censored': true}")
-            given, censored = given["time"], given.get("censored", False)
+            given, censored = told["time"], told["censored"]
         elif isinstance(given, str) and given.rstrip().endswith("+"):
             given, censored = given.rstrip()[:-1], True
         if not isinstance(censored, bool):

@@ -20,7 +20,7 @@ def describe(value: object) -> Any:
     if isinstance(value, Space):
         return value.described()
     if isinstance(value, Likelihood):
-        return {"kind": value.kind, **{each.name: describe(getattr(value, each.name)) for each in fields(value)}}
+        return value.described()
     if is_dataclass(value):
         kind = {"kind": type(value).__name__} if type(value).__name__ in kinds() else {}
         given = {field.name: getattr(value, field.name) for field in fields(value)}

@@ -34,6 +34,7 @@ class EXP3(Bandit):
 
     card: ClassVar[Card] = Card(
         name="EXP3",
+        outcomes="valued",
         family="bandits",
         source="Auer, Cesa-Bianchi, Freund & Schapire (2002)",
         compliance="not used",

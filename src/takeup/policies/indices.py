@@ -63,7 +63,7 @@ class IndexBandit(FromEvidence, Rows):
     def scores(self, table: FloatArray, space: Space, context: Index) -> FloatArray:
         """The index of every arm for a unit with this context; shape (.., Kz)."""
         rows = here(table, context, axes=3)
-        pulls = space.outcome.seen(rows) + self.imagined
+        pulls = np.asarray(space.outcome.seen(rows) + self.imagined, dtype=np.float64)
         total = space.outcome.gained(rows) + self.imagined
         mean = np.divide(total, pulls, out=np.zeros_like(pulls), where=pulls > 0)
         return self.score(mean, pulls, 1 + pulls.sum(axis=-1, keepdims=True))

@@ -102,7 +102,7 @@ def _built(
 ) -> Registered:
     """A policy with these parameters, and the others as by default, or as another policy has them."""
     allowed = inspect.signature(kind).parameters
-    given = {}
+    given: dict[str, Any] = {}
     for name, value in parameters.items():
         if name not in allowed:
             takes = ", ".join(allowed) or "it has none"
