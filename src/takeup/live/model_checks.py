@@ -62,7 +62,8 @@ def ignorable_of(design: Design, evidence: Evidence) -> ModelCheck | Withheld:
 
 def exclusion_of(design: Design, evidence: Evidence) -> ModelCheck | Withheld:
     """Whether proposals act on outcomes past the action: `takeup.check_exclusion`."""
-    contexts, proposals, actions, levels = evidence.space.shape
+    contexts, proposals, actions, _ = evidence.space.shape
+    levels = evidence.space.outcome.cells
     reason = not_identified(design, evidence)
     if reason is None and contexts * actions * proposals**levels > MOST_INEQUALITIES:
         reason = "there are too many inequalities to test while you wait; takeup.check_exclusion tests them"

@@ -69,6 +69,11 @@ class Outcome(ABC):
     def plain(self, code: int) -> Plain:
         """The outcome of a code, as JSON has it."""
 
+    def flat(self, code: int) -> str | int | float:
+        """The outcome of a code, for a column of a table."""
+        plain = self.plain(code)
+        return self.text(code) if isinstance(plain, dict) else plain
+
     def text(self, code: int) -> str:
         """The outcome of a code, for people."""
         return str(self.plain(code))
@@ -77,6 +82,11 @@ class Outcome(ABC):
     @abstractmethod
     def worths(self) -> FloatArray:
         """What each outcome is worth, by its code."""
+
+    @property
+    @abstractmethod
+    def examples(self) -> IntArray:
+        """The code of an outcome for each cell."""
 
     @abstractmethod
     def parts_of(self, codes: IntArray) -> tuple[IntArray, IntArray]:

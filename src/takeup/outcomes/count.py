@@ -136,6 +136,11 @@ class Count(Outcome):
     def _greatest(self) -> float:
         return self.most / (self.step if self.exposure else 1.0)
 
+    @property
+    def examples(self) -> IntArray:
+        """The first count of each bin, over the longest exposure."""
+        return np.asarray((self.binned.starts + 1) * self._exposures - 1)
+
     def parts_of(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """The bin of the count; events and steps of exposure."""
         events, steps = np.divmod(codes, self._exposures)

@@ -63,6 +63,11 @@ class Levels(Outcome):
         """The utility."""
         return np.array(self.utility)
 
+    @property
+    def examples(self) -> IntArray:
+        """The levels."""
+        return np.arange(self.size)
+
     def parts_of(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """The level's own cell."""
         return codes, np.zeros((*codes.shape, 0), dtype=np.int64)

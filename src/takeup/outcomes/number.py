@@ -116,6 +116,11 @@ class Number(Outcome):
         """What each point of the grid is worth."""
         return _worths(self)
 
+    @property
+    def examples(self) -> IntArray:
+        """The first point of each bin."""
+        return self.binned.starts
+
     def parts_of(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """The bin, and what is added to the sums."""
         added = [codes, codes**2]

@@ -104,6 +104,11 @@ class Time(Outcome):
         """The time that was seen to pass, or its negative."""
         return _worths(self)
 
+    @property
+    def examples(self) -> IntArray:
+        """The first time of each bin, with the event and censored."""
+        return np.concatenate([2 * self.binned.starts, 2 * self.binned.starts + 1])
+
     def parts_of(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """The bin among events or censored; whether it is an event, and the time in steps."""
         steps, censored = np.divmod(codes, 2)
