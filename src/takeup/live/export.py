@@ -106,7 +106,7 @@ def _row(trial: str, design: Design, record: Record, body: str, at: int) -> dict
         "context": space.contexts[record.context],
         "ARM": space.proposals[record.proposal],
         "ACTARM": space.implemented[record.implemented] if record.implemented != UNSEEN else None,
-        "outcome": space.outcome.flat(record.outcome) if seen else None,
+        "outcome": str(space.outcome.flat(record.outcome)) if seen else None,
         "reward": float(space.reward[record.outcome]) if seen and space.outcome.valued else None,
         "implemented_status": _implemented_status(record),
         "outcome_status": _outcome_status(record, at),

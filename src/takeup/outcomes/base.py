@@ -69,6 +69,11 @@ class Outcome(ABC):
     def plain(self, code: int) -> Plain:
         """The outcome of a code, as JSON has it."""
 
+    @property
+    @abstractmethod
+    def sentence(self) -> str:
+        """What it is and which end is good, for people, without a full stop."""
+
     def flat(self, code: int) -> str | int | float:
         """The outcome of a code, for a column of a table."""
         plain = self.plain(code)

@@ -84,9 +84,11 @@ class Count(Outcome):
         return "events", "exposure"
 
     def code(self, given: object) -> int:
-        """A count; or a table with `events` and `exposure`."""
+        """A count; or a table with `events` and `exposure`, or a text such as "3/90"."""
         if not self.exposure:
             return self._events(given)
+        if isinstance(given, str) and given.count("/") == 1:
+            given = dict(zip(("events", "exposure"), given.split("/"), strict=True))
         if not isinstance(given, Mapping) or set(given) != {"events", "exposure"}:
             allowed = f"events and exposure, as in {{'events': 3, 'exposure': {self.longest:g}}}"
             raise InputError("outcome", repr(given), allowed)
@@ -110,6 +112,19 @@ class Count(Outcome):
             return code
         events, steps = divmod(code, self._exposures)
         return {"events": events, "exposure": self.time.point(steps + 1)}
+
+    @property
+    def sentence(self) -> str:
+        """What is counted, over what, and the good end."""
+        unit = f" of {self.unit}" if self.unit else ""
+        over = f" over at most {self.longest:g} {self.exposure}" if self.exposure else ""
+        good = "more" if self.better == "higher" else "fewer"
+        return f"a count{unit}, at most {self.most}{over}; {good} is better"
+
+    def flat(self, code: int) -> str | int:
+        """The count, or as 3/90 with its exposure."""
+        plain = self.plain(code)
+        return f"{plain['events']}/{plain['exposure']}" if isinstance(plain, dict) else plain
 
     def text(self, code: int) -> str:
         """The count, with its exposure where they differ."""

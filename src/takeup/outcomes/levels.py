@@ -59,6 +59,11 @@ class Levels(Outcome):
         return self.names[code]
 
     @property
+    def sentence(self) -> str:
+        """The levels."""
+        return f"one of {', '.join(self.names)}"
+
+    @property
     def worths(self) -> FloatArray:
         """The utility."""
         return np.array(self.utility)

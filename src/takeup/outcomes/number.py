@@ -100,6 +100,13 @@ class Number(Outcome):
         """The number."""
         return self.grid.point(code)
 
+    @property
+    def sentence(self) -> str:
+        """The range, the step and the good end."""
+        unit = f" {self.unit}" if self.unit else ""
+        good = "worth what the utility says" if self.utility else f"{self.better} is better"
+        return f"a number from {self.low:g} to {self.high:g}{unit}, in steps of {self.step:g}; {good}"
+
     def text(self, code: int) -> str:
         """The number and its unit."""
         return f"{self.plain(code)} {self.unit}".rstrip()

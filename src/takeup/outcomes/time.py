@@ -95,9 +95,19 @@ class Time(Outcome):
         """The time, and whether it is censored."""
         return {"time": self.grid.point(code // 2), "censored": bool(code % 2)}
 
+    @property
+    def sentence(self) -> str:
+        """The longest watch, and the good end."""
+        good = "late is better" if self.better == "higher" else "soon is better"
+        return f"the time to an event, watched for {self.longest:g} {self.unit}".rstrip() + f"; {good}"
+
+    def flat(self, code: int) -> str:
+        """The time, with a plus where it is censored."""
+        return f"{self.grid.point(code // 2)}{'+' if code % 2 else ''}"
+
     def text(self, code: int) -> str:
         """The time, with a plus where it is censored."""
-        return f"{self.grid.point(code // 2)}{'+' if code % 2 else ''} {self.unit}".rstrip()
+        return f"{self.flat(code)} {self.unit}".rstrip()
 
     @property
     def worths(self) -> FloatArray:

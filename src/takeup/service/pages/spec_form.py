@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from takeup.errors import InputError, TakeupError
 from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed
 from takeup.live.trial_run import TriedSpec, tried
+from takeup.outcomes import Levels
 from takeup.service.body import parse_json, parse_toml
 from takeup.service.pages.choices import USUAL, choices, chosen
 from takeup.service.problem import Refused
@@ -105,7 +106,8 @@ def fields_of(design: Design) -> dict[str, str]:
     text = spec.model_dump_json(indent=2, exclude={"seed"}, exclude_none=True)
     choice = chosen(spec.policy)
     limits = spec.limits
-    if choice is None or not isinstance(limits.floor, float) or not isinstance(limits.ceiling, float):
+    plain = isinstance(limits.floor, float) and isinstance(limits.ceiling, float)
+    if choice is None or not plain or not isinstance(space.outcome, Levels):
         return {"by": "paste", "text": text}
     fields = {
         "by": "form",

@@ -13,6 +13,7 @@ from takeup.live.findings import Findings
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import Estimate, GroupSummary
 from takeup.live.time_series import TimePoint
+from takeup.outcomes import Levels
 from takeup.service.pages.sentences import chance
 from takeup.service.pages.templates import count, decimal, percent, probability
 
@@ -51,7 +52,8 @@ def page_charts(found: Findings) -> list[PageChart]:
         overall = found.summary.overall
         if not isinstance(overall.compliance, Withheld):
             made.append(_compliance(found))
-        if not isinstance(overall.implemented, Withheld) and found.summary.progress.outcomes_counted:
+        counted = found.summary.progress.outcomes_counted and isinstance(found.space.outcome, Levels)
+        if counted and not isinstance(overall.implemented, Withheld):
             made.append(_outcomes(found))
     return made
 
