@@ -21,6 +21,8 @@ SPEC = {
     "space": {"proposals": ["tea", "coffee"], "contexts": ["morning", "evening"], "outcomes": ["bad", "good"]},
     "policy": {"kind": "TSObs"},
 }
+SEED = "5eed" * 16
+JSON = {"content-type": "application/json"}
 Result = TypeVar("Result")
 
 
@@ -87,25 +89,8 @@ class Api:
     ) -> Reply:
         """One request, in the loop."""
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
-        given = {"content-type": "application/json"} if content else {}
-        if key is not None:
-            given["authorization"] = f"Bearer {key}"
-        given |= {name.lower(): value for name, value in (headers or {}).items()}
-        location, _, query = path.partition("?")
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": unquote(location),
-            "raw_path": location.encode(),
-            "query_string": query.encode(),
-            "root_path": "",
-            "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
-            "client": ("127.0.0.1", 1),
-            "server": ("127.0.0.1", 8000),
-        }
+        given = JSON if content else {}
+        asked = scope(method, path, key, {**given, **(headers or {})})
         parts = [content[i : i + 65_536] for i in range(0, len(content), 65_536)] or [b""]
         sent: list[Any] = []
 
@@ -118,10 +103,32 @@ class Api:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        await self.app(scope, receive, send)
+        await self.app(asked, receive, send)
         answer = b"".join(message.get("body", b"") for message in sent[1:])
         heads = {name.decode(): value.decode("latin-1") for name, value in sent[0]["headers"]}
         return Reply(sent[0]["status"], heads, answer)
+
+
+def scope(method: str, path: str, key: str | None, headers: dict[str, str] = JSON) -> dict[str, Any]:
+    """A request as a server hands it to the app."""
+    given = {name.lower(): value for name, value in headers.items()}
+    if key is not None:
+        given = {"authorization": f"Bearer {key}", **given}
+    location, _, query = path.partition("?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote(location),
+        "raw_path": location.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 8000),
+    }
 
 
 class Here:

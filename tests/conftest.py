@@ -55,3 +55,19 @@ def shared_trial(api: "asgi.Api") -> str:
     api.request("PUT", "/trials/shared/state", {"state": "running"}, key)
     assert api.request("POST", "/trials/shared/decisions", {"unit": "z", "context": "evening"}, key).status == 200
     return "shared"
+
+
+@pytest.fixture
+def key(api: "asgi.Api") -> str:
+    """A key that may do everything but make others."""
+    return api.key("decide", "report", "read-unblinded", "design")
+
+
+@pytest.fixture
+def trial(api: "asgi.Api", key: str) -> str:
+    """A rehearsal that is running, at its path; for a test that has the service to itself."""
+    from asgi import SEED, SPEC
+
+    api.request("POST", "/trials?trial=t", {**SPEC, "name": "A trial", "rehearsal": True, "seed": SEED}, key)
+    assert api.request("PUT", "/trials/t/state", {"state": "running"}, key).json["state"] == "running"
+    return "/trials/t"

@@ -1,10 +1,14 @@
 """A look inside a store, and a trial to put into it."""
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, Engine, text
 
-from takeup.store import Store, Writer
+from takeup.store import Store, Writer, group
+from takeup.trial.events import Created
+from takeup.trial.steering import created_event
 
 SPEC: dict[str, Any] = {
     "name": "Store",
@@ -26,3 +30,12 @@ def as_version_0_1(connection: Connection) -> None:
     for table, name in (("trials", "disputes"), ("trials", "moved"), ("trials", "draws"), ("api_keys", "site")):
         connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
     connection.execute(text("UPDATE alembic_version SET version_num = '0004'"))
+
+
+def made_by_0_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on trials are created as version 0.1 did: it did not say whether the seed was given."""
+
+    def created(*arguments: Any) -> Created:
+        return replace(created_event(*arguments), seeded=None)
+
+    monkeypatch.setattr(group, "created_event", created)

@@ -110,12 +110,12 @@ def test_specs_in_the_docs_run(page: Path, tmp_path: Path) -> None:
 
 
 def test_the_walks_are_true() -> None:
-    """CONTRIBUTING's walks name files and functions that are there; a decision crosses at most 24 files."""
+    """CONTRIBUTING's walks name files and functions that are there; a decision crosses at most 25 files."""
     page, package = (ROOT / "CONTRIBUTING.md").read_text(), ROOT / "src" / "takeup"
     words = set(re.findall(r"\w+", "".join(file.read_text() for file in package.rglob("*.py"))))
     walks = dict(re.findall(r"^### (.*?), file by file\n(.*?)(?=^##)", page, flags=re.M | re.S))
     assert len(walks) == 3
-    assert len(re.findall(r"^\d+\. `", walks["One decision over HTTP"], flags=re.M)) <= 24
+    assert len(re.findall(r"^\d+\. `", walks["One decision over HTTP"], flags=re.M)) <= 25
     for title, walk in walks.items():
         folder = package / "simulation" if "simulated" in title else package
         for name in re.findall(r"`([\w/]+/\w+\.py)`", walk):

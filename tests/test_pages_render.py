@@ -16,12 +16,13 @@ from asgi import Api, Reply, api
 from browser import browser, sign_in
 from page_fixtures import ARMS, LEVELS, SPEC, assert_strict
 from serving import served
+from takeup.errors import StoreError
 from takeup.live import Trial
 from takeup.service.pages import live_updates
 from takeup.service.pages.render import cache, child
 from takeup.service.pages.render.child import render_trial
 from takeup.service.pages.render.process import Rendered, RenderError, RenderProcess, RenderTask
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.store import Store, reading
 
 
@@ -185,7 +186,7 @@ def test_one_key_has_a_part_of_the_listeners(monkeypatch: pytest.MonkeyPatch) ->
         async def story() -> None:
             for _ in range(2):
                 first = updates.join("clinic", "one", "blinded", 0)
-            with pytest.raises(Refused, match="2 live pages are open with this key"):
+            with pytest.raises(ProblemError, match="2 live pages are open with this key"):
                 updates.join("another", "one", "unblinded", 0)
             updates.join("clinic", "two", "blinded", 0)
             updates.leave("clinic", first)
@@ -226,6 +227,25 @@ def test_a_stream_ends_before_it_says_anything_to_a_key_that_was_revoked(monkeyp
 
     for news in ((), (Rendered(sequence=1, at=1),)):
         assert asyncio.run(asyncio.wait_for(story(*news), 10)) == [live_updates.RETRY]
+
+
+def test_a_stream_outlives_a_database_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said while nobody knows whether the reader still may; what there was to say comes later."""
+    monkeypatch.setattr(live_updates, "CHECK", 0.01)
+    answers: list[bool | StoreError] = [StoreError("away"), StoreError("away"), True, False]
+
+    async def welcome() -> bool:
+        answer = answers.pop(0)
+        if isinstance(answer, StoreError):
+            raise answer
+        return answer
+
+    async def story() -> list[bytes]:
+        listener = live_updates.Listener("key", "blinded", 0)
+        listener.tell(Rendered(sequence=1, at=1))
+        return [part async for part in live_updates.news(listener, welcome)]
+
+    assert asyncio.run(story()) == [live_updates.RETRY, b'data: {"sequence": 1, "rendered": 1}\n\n']
 
 
 @pytest.mark.usefixtures("plain")

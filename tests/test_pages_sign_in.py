@@ -9,6 +9,7 @@ from itertools import count
 from urllib.parse import urlencode
 
 import pytest
+from starlette.types import Message
 
 import asgi
 from store_internals import engine
@@ -91,6 +92,22 @@ def test_the_database_holds_the_hash_alone(api: asgi.Api) -> None:
         (row,) = connection.execute(sessions.select()).all()
     assert row.hash == digest(session)
     assert session not in str(row)
+
+
+def test_a_form_whose_session_ends_while_it_comes_is_not_taken(api: asgi.Api) -> None:
+    """As long as a form is on its way, somebody may sign out, or a key may be revoked."""
+    cookie, sent = signed_in(api, "design"), list[Message]()
+
+    async def receive() -> Message:
+        await api.app.state.service.sessions.end(cookie)
+        return {"type": "http.request", "body": urlencode({"form_token": form_token(cookie)}).encode()}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = {**FORM, "cookie": f"takeup={cookie}"}
+    api.run(api.app(asgi.scope("POST", "/app/trials/t/state", None, headers), receive, send))
+    assert sent[0]["status"] == 401
 
 
 def test_a_session_ends_with_its_key_and_with_its_time() -> None:

@@ -25,7 +25,7 @@ from takeup.service import background
 from takeup.service.background import Background, BackgroundJob
 from takeup.service.keys import SCOPES
 from takeup.service.lru import LruCache
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.space import Space
 from takeup.store import Store
 
@@ -259,7 +259,7 @@ def test_what_runs_too_long_fails_or_is_too_much_is_refused(monkeypatch: pytest.
         assert "was ended" in (long.problem or "")
         monkeypatch.setattr(background, "SECONDS", 60.0)
         many = [bench.start("takeup.live.rehearsal", {"spec": {}, "rates": []}) for _ in range(background.MOST_WAITING)]
-        with pytest.raises(Refused, match="too many"):
+        with pytest.raises(ProblemError, match="too many"):
             bench.start("takeup.live.rehearsal", {})
         await bench.close()
         assert all(job.state == "failed" for job in many)

@@ -53,7 +53,9 @@ def test_a_discount_by_hand() -> None:
     """Three successes of action 0 at a half each, on top of α = 2: 2 + 1.5; two failures: 2 + 1."""
     informed = TSObs(alpha=2.0).informed(Prior.from_evidence(PILOT, discount=0.5))
     np.testing.assert_array_equal(informed.prior(SPACE).outcome[0, 0], [3.0, 3.5])
-    np.testing.assert_array_equal(informed.prior(SPACE).compliance[1, 1], [1.0, 2.0])  # type: ignore[index]
+    compliance = informed.prior(SPACE).compliance
+    assert compliance is not None
+    np.testing.assert_array_equal(compliance[1, 1], [1.0, 2.0])
     np.testing.assert_array_equal(TS().informed(Prior.from_evidence(PILOT, 0)).prior(SPACE).outcome, 1)
 
 

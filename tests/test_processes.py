@@ -107,3 +107,29 @@ def test_a_process_that_nobody_waits_for_is_killed(early: bool, child: bool, sta
 
     asyncio.run(main())
     assert starts.ended
+
+
+def test_a_child_works_again_after_its_asker_was_cancelled_twice(starts: Starts) -> None:
+    """The second time while the first is still being seen to."""
+    echo = (
+        "import sys; head = sys.stdin.buffer.read(8); sys.stdout.buffer.write(head + sys.stdin.buffer.read(head[-1]))"
+    )
+
+    async def main() -> None:
+        child = ChildProcess("repeats", (sys.executable, "-c", echo), 600)
+        starts.hold.clear()
+        task = asyncio.ensure_future(child.ask(5))
+        await starts.until(starts.begun)
+        task.cancel()
+        while not child._unwanted:
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.sleep(0)
+        starts.hold.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await child.ask(5) == 5
+        await child.close()
+
+    asyncio.run(main())
+    assert starts.ended

@@ -13,7 +13,7 @@ from sqlalchemy import text
 import asgi
 from asgi import SPEC, Api, Reply
 from page_visitor import Visitor
-from store_internals import engine
+from store_internals import engine, made_by_0_1
 from takeup.errors import StoreError
 from takeup.live.findings import findings_of
 from takeup.service.pages import trial as trial_page
@@ -373,6 +373,23 @@ def test_a_seed_that_somebody_chose_is_refused_or_told_of(api: Api, key: str) ->
     assert b"with a seed that was given" in boss.get("/app/trials/foretold/log").body
     assert boss.get("/app").body.count(b"Rehearsal: not a real trial.") == 1
     assert b"Rehearsal" not in boss.get("/app/trials/t").body
+
+
+def test_a_seed_that_version_0_1_may_have_been_given_is_told_of(
+    api: Api, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_by_0_1(monkeypatch)
+    assert api.request("POST", "/trials?trial=old", {**SPEC, "name": "old"}, key).json["seeded"] is None
+    assert api.request("GET", "/trials/old/audit", key=key).json["seeded"] is None
+    boss = Visitor(api, "read-unblinded")
+    boss.post("/app/trials/old/audit", {})
+    page = boss.get("/app/trials/old").body
+    assert b"did not say whether its seed was given: whoever" in page
+    assert b"Its log does not say whether its seed was given." in page
+    assert b"whether its seed was given is not known" in boss.get("/app/trials/old/log").body
+    boss.post("/app/trials/t/audit", {})
+    for known in ("/app/trials/t", "/app/trials/t/log"):
+        assert b"seed was given" not in boss.get(known).body
 
 
 @pytest.mark.usefixtures("patient")

@@ -2,139 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
-import uvicorn
-from uvicorn.server import ServerState
 
+from connecting import GET, LARGE, LAST, UNREAD, WAIT, Running, run
 from takeup.service import Settings
-from takeup.service.connection import BODY, LINGER, MOST_AHEAD, Connection
-from takeup.service.connections import Connections
-from takeup.service.metrics import Metrics
+from takeup.service.connection import BODY, MOST_AHEAD
 from takeup.service.problem import MEDIA
-from takeup.service.server import listen
-
-WAIT = 60
-GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-LAST = b"GET /last HTTP/1.1\r\nHost: x\r\n\r\n"
-UNREAD = b"POST /unread HTTP/1.1\r\nContent-Length: 9\r\n\r\n"
-"""Answered before its body is there."""
-LARGE = 30_000_000
-"""More than any socket's buffers hold."""
-
-
-@dataclass
-class Client:
-    """One end of a connection."""
-
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-
-    async def send(self, data: bytes) -> None:
-        self.writer.write(data)
-        await self.writer.drain()
-
-    async def status(self) -> int:
-        """The status of the next answer, which is read to its end; 0 where the connection is closed."""
-        try:
-            head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), WAIT)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return 0
-        fields = dict(line.split(b": ") for line in head.split(b"\r\n")[1:-2])
-        self.body = await asyncio.wait_for(self.reader.readexactly(int(fields[b"content-length"])), WAIT)
-        self.media = fields.get(b"content-type", b"").decode()
-        return int(head.split()[1])
-
-
-@dataclass
-class Running:
-    """A server with a small application: it reads the body, except at /unread, and answers with it.
-
-    At /last it answers when the client has gone.
-    """
-
-    connections: Connections
-    state: ServerState
-    metrics: Metrics
-    port: int
-    asked: list[str]
-    clients: list[Client] = field(default_factory=list)
-
-    async def client(self, *sent: bytes, host: str = "127.0.0.1") -> Client:
-        found = Client(*await asyncio.open_connection("127.0.0.1", self.port, local_addr=(host, 0)))
-        self.clients.append(found)
-        for data in sent:
-            await found.send(data)
-        return found
-
-    async def made(self, client: Client) -> Connection:
-        """The other end of a client's connection, once it is there."""
-        place = client.writer.get_extra_info("sockname")
-
-        def found() -> list[Connection]:
-            return [each for each in self.state.connections if isinstance(each, Connection) and each.client == place]
-
-        await self.until(lambda: bool(found()))
-        return found()[0]
-
-    def later(self, seconds: float) -> None:
-        """Look at the connections as if so much time had passed."""
-        self.connections.look(asyncio.get_running_loop().time() + seconds)
-
-    async def until(self, true: Callable[[], bool]) -> None:
-        async with asyncio.timeout(WAIT):
-            while not true():
-                await asyncio.sleep(0.01)
-
-    def refused(self, reason: str) -> bool:
-        return f'takeup_connections_refused_total{{reason="{reason}"}} ' in self.metrics.text().decode()
-
-
-@asynccontextmanager
-async def server(**settings: Any) -> AsyncIterator[Running]:
-    asked: list[str] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            return
-        asked.append(scope["path"])
-        body, more = b"", scope["path"] != "/unread"
-        while more:
-            message = await receive()
-            body, more = body + message.get("body", b""), message.get("more_body", False)
-        if scope["path"] == "/last":
-            await receive()
-        body = b"x" * LARGE if scope["path"] == "/large" else body
-        length = str(len(body)).encode()
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
-        await send({"type": "http.response.body", "body": body})
-
-    chosen, metrics, state = Settings(port=0, **settings), Metrics(lambda: 0, lambda: 0.0, lambda: True), ServerState()
-    config = uvicorn.Config(app, http="httptools", log_config=None, ws="none", timeout_keep_alive=75)
-    config.load()
-    connections = Connections(chosen, chosen.connections, metrics, config, state)
-    with listen(chosen) as listening:
-        running = Running(connections, state, metrics, listening.getsockname()[1], asked)
-        accepting = asyncio.create_task(connections.accept(listening, {}))
-        try:
-            yield running
-        finally:
-            accepting.cancel()
-            for each in running.clients:
-                each.writer.transport.abort()
-            await running.until(lambda: not state.connections)
-
-
-def run(test: Callable[[Running], Awaitable[None]], **settings: Any) -> None:
-    async def main() -> None:
-        async with server(**settings) as running:
-            await test(running)
-
-    asyncio.run(main())
 
 
 @pytest.mark.parametrize(
@@ -226,35 +100,26 @@ def test_the_rest_of_a_body_that_was_answered_has_little_time() -> None:
     run(test)
 
 
-def test_a_slow_body_that_comes_is_waited_for() -> None:
-    """At 5 kB a second and more; after 100 s of silence it is not."""
+@pytest.mark.parametrize(
+    ("looked_between", "patient", "too_late"), [(False, 200, 300), (True, 25, 35)], ids=["comes", "stands still"]
+)
+def test_a_body_is_waited_for_as_long_as_it_comes(looked_between: bool, patient: float, too_late: float) -> None:
+    """A million bytes buy 200 s at 5 kB a second, on top of 30.
+
+    What came fast saves none of them up, also not for a client that goes on with a byte now and then.
+    """
 
     async def test(running: Running) -> None:
         client = await running.client(b"POST / HTTP/1.1\r\nContent-Length: 8000000\r\n\r\n" + b"a" * 1_000_000)
         connection = await running.made(client)
         await running.until(lambda: connection._got == 1_000_000)
-        running.later(200)
+        if looked_between:
+            running.later(1)
+            await client.send(b"a")
+            await running.until(lambda: connection._got == 1_000_001)
+        running.later(patient)
         assert not running.refused("slow body")
-        running.later(300)
-        assert running.refused("slow body")
-        assert await client.status() == 408
-
-    run(test)
-
-
-def test_a_body_that_came_fast_and_stands_still_is_not_waited_for() -> None:
-    """What came fast saves no time up, also not for a client that goes on with a byte now and then."""
-
-    async def test(running: Running) -> None:
-        client = await running.client(b"POST / HTTP/1.1\r\nContent-Length: 8000000\r\n\r\n" + b"a" * 1_000_000)
-        connection = await running.made(client)
-        await running.until(lambda: connection._got == 1_000_000)
-        running.later(1)
-        await client.send(b"a")
-        await running.until(lambda: connection._got == 1_000_001)
-        running.later(25)
-        assert not running.refused("slow body")
-        running.later(35)
+        running.later(too_late)
         assert running.refused("slow body")
         assert await client.status() == 408
 
@@ -343,116 +208,6 @@ def test_what_cannot_be_upgraded_to_is_ignored() -> None:
         assert await client.status() == 200
 
     run(test)
-
-
-def test_a_full_house_makes_room_for_those_who_ask() -> None:
-    """Silent connections go first, then those at rest, the oldest first; one that is being answered stays."""
-
-    async def test(running: Running) -> None:
-        asking = await running.client(b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\n")
-        resting = await running.client(GET)
-        assert await resting.status() == 200
-        silent = [await running.client()]
-        for _ in range(19):
-            await running.made(silent[-1])
-            silent.append(await running.client())
-        assert [await each.status() for each in silent[:-1]] == [0] * 19
-        fresh = await running.client(GET)
-        assert await fresh.status() == 200
-        await resting.send(GET)
-        assert await resting.status() == 200
-        await asking.send(b"abc")
-        assert await asking.status() == 200
-        assert running.refused("full")
-        held = [await running.made(each) for each in (fresh, resting, asking)]
-        for each in (fresh, resting, asking):
-            await each.send(b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\n")
-        await running.until(lambda: all(each.busy for each in held))
-        late = await running.client()
-        assert await late.status() == 503
-
-    run(test, connections=3)
-
-
-@pytest.mark.parametrize("behind_proxy", [True, False])
-@pytest.mark.parametrize(("sent", "status"), [(UNREAD, 200), (b"nonsense\r\n\r\n", 400)], ids=["unread", "refused"])
-def test_who_was_answered_and_owes_the_rest_goes_first(sent: bytes, status: int, behind_proxy: bool) -> None:
-    """Whatever its address; and it does not keep others out."""
-
-    async def test(running: Running) -> None:
-        resting = [await running.client(GET) for _ in range(2)]
-        assert [await each.status() for each in resting] == [200] * 2
-        silent = await running.client()
-        await running.made(silent)
-        for _ in range(10):
-            owing = await running.client(sent, host="127.0.0.2")
-            assert await owing.status() == status
-        fresh = await running.client(GET)
-        assert await fresh.status() == 200
-        for each in (*resting, silent):
-            await each.send(GET)
-            assert await each.status() == 200
-
-    run(test, connections=4, behind_proxy=behind_proxy)
-
-
-def test_the_address_with_the_most_connections_makes_room() -> None:
-    """So that a few addresses do not take the places of all the others."""
-
-    async def test(running: Running) -> None:
-        others = [await running.client(GET, host=f"127.0.0.{i}") for i in (2, 3)]
-        assert [await each.status() for each in others] == [200] * 2
-        greedy = []
-        for _ in range(10):
-            greedy.append(await running.client(GET))
-            assert await greedy[-1].status() == 200
-        for each in (*others, *greedy[-3:]):
-            await each.send(GET)
-            assert await each.status() == 200
-
-    run(test, connections=5)
-
-
-def test_who_has_been_silent_for_long_goes_before_those_at_rest() -> None:
-    """From however many addresses they are."""
-
-    async def test(running: Running) -> None:
-        resting = [await running.client(GET) for _ in range(2)]
-        assert [await each.status() for each in resting] == [200] * 2
-        silent = await running.client(host="127.0.0.2")
-        (await running.made(silent)).since -= 2 * LINGER
-        assert await (await running.client(GET, host="127.0.0.3")).status() == 200
-        assert await silent.status() == 0
-        for each in resting:
-            await each.send(GET)
-            assert await each.status() == 200
-
-    run(test, connections=3)
-
-
-def test_one_address_cannot_take_all_the_room() -> None:
-    async def test(running: Running) -> None:
-        held = [await running.client(b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\n") for _ in range(2)]
-        await running.until(lambda: len(running.asked) == 2)
-        assert await (await running.client()).status() == 503
-        assert running.refused("address")
-        assert await (await running.client(GET, host="127.0.0.2")).status() == 200
-        for each in held:
-            each.writer.close()
-        await running.until(lambda: len(running.state.connections) == 1)
-        assert await (await running.client(GET)).status() == 200
-
-    run(test, connections_per_address=2)
-
-
-def test_behind_a_proxy_all_come_from_one_address() -> None:
-    async def test(running: Running) -> None:
-        clients = [await running.client(b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\n") for _ in range(6)]
-        for each in clients:
-            await each.send(b"abc")
-            assert await each.status() == 200
-
-    run(test, connections_per_address=2, behind_proxy=True)
 
 
 def test_the_log_has_a_line_a_reason_however_many_are_refused(caplog: pytest.LogCaptureFixture) -> None:

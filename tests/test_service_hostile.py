@@ -17,7 +17,7 @@ import asgi
 from asgi import SPEC, Api
 from takeup.service import fast_routes
 from takeup.service.body import MOST_DEPTH, MOST_KEYS, MOST_VALUES, READ_AT_ONCE, parse_json, parse_toml
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.routes.decisions import UnitsAsked
 from takeup.service.routes.reports import ReportsMade
 from takeup.store import reading
@@ -204,7 +204,7 @@ def test_depth_is_what_counts_not_brackets() -> None:
     assert len(parse_json(json.dumps([[i] for i in range(10_000)]).encode())) == 10_000
     parse_json(b"[" * MOST_DEPTH + b"]" * MOST_DEPTH)
     for deep in (b"[" * (MOST_DEPTH + 1) + b"]" * (MOST_DEPTH + 1), b'{"a":' * (MOST_DEPTH + 1)):
-        with pytest.raises(Refused, match="nested"):
+        with pytest.raises(ProblemError, match="nested"):
             parse_json(deep)
 
 
@@ -216,7 +216,7 @@ def test_depth_is_what_counts_not_brackets() -> None:
     ],
 )
 def test_toml_says_no_more_than_json_can(body: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(ProblemError):
         parse_toml(body.encode())
 
 
@@ -234,7 +234,7 @@ def test_toml_says_no_more_than_json_can(body: str) -> None:
 def test_toml_that_takes_long_is_refused_before_it_is_read(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python takes the cube of a key's parts: 40 s for a key of 100 kB."""
     monkeypatch.setattr(tomllib, "loads", _never)
-    with pytest.raises(Refused, match=r"parts|bytes of TOML"):
+    with pytest.raises(ProblemError, match=r"parts|bytes of TOML"):
         parse_toml(body.encode())
 
 
@@ -263,7 +263,7 @@ def test_more_values_than_any_request_has_are_refused_before_they_are_read(
     body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json, "loads", _never)
-    with pytest.raises(Refused, match=r"values|deep"):
+    with pytest.raises(ProblemError, match=r"values|deep"):
         parse_json(body)
 
 
@@ -278,7 +278,7 @@ def test_as_many_values_as_a_batch_has_are_fine() -> None:
         "reason": ",",
     }
     assert len(parse_json(json.dumps({"reports": [report] * 10_000}).encode())["reports"]) == 10_000
-    with pytest.raises(Refused, match="keys"):
+    with pytest.raises(ProblemError, match="keys"):
         parse_json(json.dumps(dict.fromkeys(map(str, range(MOST_KEYS + 1)))).encode())
 
 
@@ -340,7 +340,7 @@ def test_bytes_are_read_or_refused(body: bytes) -> None:
     for read in (parse_json, parse_toml):
         try:
             read(body)
-        except Refused as error:
+        except ProblemError as error:
             status = error.status_code
         else:
             continue

@@ -66,6 +66,18 @@ def test_keys_sessions_and_readiness_wait_for_nothing_else_that_is_read(
         assert api.request("GET", "/keys", key=key).status == 200
 
 
+def test_what_nobody_foresaw_is_not_ready_either(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def probe() -> list[str]:
+        raise RuntimeError("the cause")
+
+    monkeypatch.setattr(readiness, "EVERY_SECONDS", 0)
+    monkeypatch.setattr(api.store.writer, "probe", probe)
+    reply = api.request("GET", "/ready")
+    assert reply.status == 503
+    assert "cause" not in reply.json["detail"]
+    assert "takeup_ready 0.0" in api.request("GET", "/metrics", key=api.key("admin")).body.decode()
+
+
 @pytest.mark.parametrize("problem", ["the anchors' disk is full", None])
 def test_what_is_wrong_with_the_witness_is_said(api: Api, problem: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     class Witness:

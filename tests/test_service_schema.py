@@ -36,7 +36,7 @@ def _app() -> tuple[Any, str]:
     """A service with a running trial and a key that may do everything."""
     store = Store("sqlite://")
     key, token = keys.new("everything", SCOPES, at=1)
-    keys.add(store, key)
+    keys.add(store, key).result()
     trial = Trial.create(store, asgi.SPEC, trial="t")
     trial.start()
     trial.decide("a", "morning")

@@ -15,7 +15,7 @@ import troubled
 from takeup.errors import BusyError, StateError, StoreError
 from takeup.live import Trial
 from takeup.store import Store, library
-from takeup.store.writer import Task, _order
+from takeup.store.group import Task, order
 from takeup.store.writer_process import MOST_DEATHS, Deadlines, WriterProcess
 from takeup.trial import Ask, Decide
 from takeup.trial.computing import BY, ComputingLimits, Meter
@@ -193,5 +193,5 @@ def test_what_a_transaction_may_compute_is_shared(meter: Meter) -> None:
 def test_slow_trials_wait_for_the_others_and_keep_their_own_order() -> None:
     decide, tick = Decide(ask=Ask(unit="u")), Tick()
     tasks: list[Task] = [("slow", tick), ("quick", tick), ("slow", decide), ("quick", decide)]
-    assert _order(tasks, {"slow"}) == [1, 3, 0, 2]
-    assert _order(tasks, set()) == [0, 1, 2, 3]
+    assert order(tasks, {"slow"}) == [1, 3, 0, 2]
+    assert order(tasks, set()) == [0, 1, 2, 3]

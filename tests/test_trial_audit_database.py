@@ -166,7 +166,7 @@ def test_whoever_would_use_a_row_that_cannot_be_is_refused(lived: str, change: s
     with forged(lived, change) as connection:
         assert not audit(connection, "victim").passed
         with pytest.raises(StoreError, match="run takeup audit"):
-            books.fill(connection, reading.snapshot(connection, "victim"), [needs], 0)
+            books.fill(connection, reading.snapshot(connection, "victim"), [needs])
 
 
 def test_cells_that_became_empty_are_no_difference_and_must_be_there(lived: str) -> None:

@@ -18,7 +18,8 @@ from takeup.live.checking import CPU_SECONDS, MEMORY
 from takeup.live.trial_run import tried
 from takeup.policies import TS, Allocation, Card, Exact, registry
 from takeup.service import spec_process
-from takeup.service.problem import Refused
+from takeup.service.drafts import Drafts
+from takeup.service.problem import ProblemError
 from takeup.service.spec_process import SpecProcesses
 from takeup.specfile import SpecError
 from takeup.store import Store
@@ -112,6 +113,21 @@ def test_a_draft_is_tried_when_it_changes_and_when_it_starts(api: asgi.Api) -> N
     assert refused.json["detail"].startswith("the stored spec: policy: TS-Lat-0 Gibbs takes longer")
 
 
+@pytest.mark.parametrize(("seconds", "tried_for"), [(0.1, "0.05"), (60.0, "0.5")])
+def test_a_trial_run_leaves_room_below_what_a_running_trial_may_take(seconds: float, tried_for: str) -> None:
+    """Or what passes would be paused at its first decision; and however much that is, whoever sends a spec waits."""
+
+    async def check() -> None:
+        drafts = Drafts(seconds)
+        try:
+            with pytest.raises(SpecError, match=f"at most {tried_for} s of computing for a decision"):
+                await drafts.tried(spec(BAD["for long"][0]))
+        finally:
+            await drafts.close()
+
+    asyncio.run(check())
+
+
 @pytest.mark.parametrize("name", ["underflow", "for long"])
 def test_specs_are_looked_at_elsewhere(api: asgi.Api, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sent or pasted into the form: the process that answers makes no design of it."""
@@ -143,7 +159,7 @@ def test_checking_has_limits() -> None:
                 await processes.run(partial(int, "five"))
             waiting = [asyncio.create_task(processes.run(partial(int, "5"))) for _ in range(spec_process.MOST_WAITING)]
             await asyncio.sleep(0)
-            with pytest.raises(Refused, match="too many specs"):
+            with pytest.raises(ProblemError, match="too many specs"):
                 await processes.run(partial(int, "5"))
             assert await asyncio.gather(*waiting) == [5] * len(waiting)
         finally:
@@ -158,7 +174,7 @@ def test_nobody_waits_for_long_for_a_turn() -> None:
         try:
             first = [asyncio.create_task(processes.run(partial(int, "5"))) for _ in range(spec_process.PROCESSES)]
             await asyncio.sleep(0)
-            with pytest.raises(Refused, match="not checked: others were checked for 0 seconds") as refused:
+            with pytest.raises(ProblemError, match="not checked: others were checked for 0 seconds") as refused:
                 await processes.run(partial(int, "5"))
             assert (refused.value.status_code, refused.value.headers) == (503, {"Retry-After": "1"})
             assert [*await asyncio.gather(*first), await processes.run(partial(int, "6"))] == [5, 5, 6]
@@ -170,7 +186,7 @@ def test_nobody_waits_for_long_for_a_turn() -> None:
 
 def test_a_process_that_cannot_be_had_is_no_fault_of_the_spec() -> None:
     async def check() -> None:
-        with pytest.raises(Refused, match="the spec was not checked") as refused:
+        with pytest.raises(ProblemError, match="the spec was not checked") as refused:
             await SpecProcesses(("false",)).run(partial(int, "5"))
         assert refused.value.status_code == 503
 

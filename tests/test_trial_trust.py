@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sqlalchemy import text
+from typer.testing import CliRunner
 
-from store_internals import SPEC, as_version_0_1, engine
+from store_internals import SPEC, as_version_0_1, engine, made_by_0_1
+from takeup.cli import app
 from takeup.errors import AccessError, InputError, StateError
 from takeup.live import Trial
 from takeup.specfile import SpecError
@@ -124,5 +126,23 @@ def test_a_seed_is_for_rehearsals_alone_and_is_told_of(tmp_path: Path) -> None:
             assert json.loads(out.getvalue())["purpose"] == purpose
             assert trial.progress().rehearsal == (name != "real")
             assert trial.audit().seeded == (name == "seeded")
-            assert ("seeded" in trial.log(limit=1)[0].body) == (name == "seeded")
+            assert f'"seeded":{str(name == "seeded").lower()}' in trial.log(limit=1)[0].body
             assert trial.audit().passed
+
+
+@pytest.mark.parametrize(("rehearsal", "purpose"), [(True, "rehearsal"), (False, "trial")])
+def test_nobody_knows_whether_version_0_1_was_given_a_seed(
+    tmp_path: Path, rehearsal: bool, purpose: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_by_0_1(monkeypatch)
+    with Trial.create(tmp_path / "t.db", SPEC | {"seed": None, "rehearsal": rehearsal}, trial="old") as trial:
+        trial.start()
+        trial.decide("a", 0)
+        out = io.BytesIO()
+        trial.export(out, "jsonl", blinded=True)
+        assert json.loads(out.getvalue())["purpose"] == f"{purpose}, not known whether with a given seed"
+        assert "seeded" not in trial.log(limit=1)[0].body
+        found = trial.audit()
+        assert (found.passed, found.seeded) == (True, None)
+    said = CliRunner().invoke(app, ["audit", str(tmp_path / "t.db")]).output
+    assert "a seed of which the log does not say whether it was given" in said

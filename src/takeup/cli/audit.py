@@ -64,12 +64,16 @@ def _said(found: "Audit") -> str:
     """A finding in words."""
     verdict = "passed" if found.passed else f"DIFFERENCE\n  {found.difference}"
     parts = [f"{found.events} events", f"{found.decisions} decisions", f"{found.rederived} derived again"]
-    parts += [f"{n} made otherwise by {name}" for name, n in found.other_software.items()]
+    parts += [
+        f"{n} made by {name}, and otherwise or not at all by this version" for name, n in found.other_software.items()
+    ]
     if found.fallbacks:
         who = ", ".join(f"{by or 'somebody without a name'}: {n}" for by, n in found.fallbacks_by.items())
         parts.append(f"{found.fallbacks} drawn by clients ({who})")
     if found.seeded:
         parts.append("a seed that was given, so that every proposal could be foreseen: a rehearsal")
+    elif found.seeded is None:
+        parts.append("a seed of which the log does not say whether it was given")
     seen = "no anchors given, so a log that was cut off would not be noticed"
     parts.append(
         seen if found.anchors is None else f"{found.anchors} anchors, {found.unanchored} events after the last"

@@ -33,7 +33,7 @@ def create(
         typer.echo(f"note: there is no trial {each} yet; there is {', '.join(there) or 'none at all'}", err=True)
     with Store(database) as store:
         key, token = new(name, scope, trial or None, site=site, at=store.clock(), by="command line")
-        add(store, key)
+        add(store, key).result()
     typer.echo(token)
 
 
@@ -72,5 +72,5 @@ def revoke(
     with looking(database) as connection:
         stored.known(connection, key)
     with Store(database) as store:
-        revoked = stored.revoke(store, key, at=store.clock(), by="command line")
+        revoked = stored.revoke(store, key, at=store.clock(), by="command line").result()
     typer.echo(f"{revoked.id}  {revoked.name} is revoked")

@@ -34,7 +34,12 @@ def serve(
     ] = 500,
     decision_seconds: Annotated[
         float,
-        typer.Option(min=0.1, max=60, help="Seconds of computing that a decision may take before its trial is paused."),
+        typer.Option(
+            min=0.1,
+            max=60,
+            help="Seconds of computing that a decision may take before its trial is paused. A new spec may take half of"
+            " that, and 0.5 at most: more time here is for trials that run, and lets in no slower ones.",
+        ),
     ] = 1,
 ) -> None:
     """Serve the trials of a database over HTTP until told to stop.

@@ -56,14 +56,15 @@ class Audit:
         events: how many events were read.
         decisions: how many of them are decisions.
         rederived: decisions that were derived again, with their probabilities, and came out the same.
-        other_software: decisions that another version made and this one would have made otherwise, by version: whether
-            they can be true is checked.
+        other_software: decisions that another version made and this one would have made otherwise, or not at all, by
+            version: whether they can be true is checked.
         fallbacks: decisions that clients drew by themselves.
         anchors: how many signed anchors were compared; None where none were given, so that a log whose end was cut
             off would not be noticed.
         unanchored: how many events follow the last anchor; None where none were given.
         fallbacks_by: how many of the fallbacks each of those who recorded them did.
-        seeded: whether somebody chose the seed, so that they could foresee every proposal.
+        seeded: whether somebody chose the seed, so that they could foresee every proposal; None where the log does not
+            say, as version 0.1 did not.
     """
 
     trial: str
@@ -76,7 +77,7 @@ class Audit:
     anchors: int | None
     unanchored: int | None
     fallbacks_by: dict[str, int] = field(default_factory=dict)
-    seeded: bool = False
+    seeded: bool | None = None
 
     @property
     def passed(self) -> bool:
@@ -198,7 +199,7 @@ class _Replay:
     events: int = 0
     rederived: int = 0
     fallbacks: int = 0
-    seeded: bool = False
+    seeded: bool | None = None
     other: Counter[str] = field(default_factory=Counter)
 
     def differences(self) -> Generator[Difference, None, None]:

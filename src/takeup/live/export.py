@@ -82,11 +82,10 @@ def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, A
         yield row | {"disputes": disputes.get(record.number, 0), "purpose": purpose}
 
 
-def purpose_of(design: Design, *, seeded: bool) -> str:
-    """Whether it is a real trial."""
-    if not design.spec.rehearsal:
-        return "trial"
-    return "rehearsal with a given seed" if seeded else "rehearsal"
+def purpose_of(design: Design, *, seeded: bool | None) -> str:
+    """Whether it is a real trial, and nobody could foresee it."""
+    seed = ", not known whether with a given seed" if seeded is None else " with a given seed" if seeded else ""
+    return ("rehearsal" if design.spec.rehearsal else "trial") + seed
 
 
 def columns_of(*, blinded: bool) -> list[str]:

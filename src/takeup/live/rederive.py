@@ -9,6 +9,7 @@ from takeup.trial.commands import closed_events, decided_event
 from takeup.trial.design import Design, canonical
 from takeup.trial.events import Event, stamp_of
 from takeup.trial.fallbacks import fallback_event
+from takeup.trial.proposal import Proposal
 from takeup.trial.reporting import reported_event
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
@@ -91,7 +92,8 @@ def _decided(book: Book, event: events.Decided) -> Event:
     context, proposal = space.contexts.index(event.context), space.proposals.index(event.proposal)
     if event.software is None:
         return fallback_event(book, place, context, proposal, event.drawn, **stamp_of(event))
-    again = decided_event(book, book.decisions + 1, place, context, **stamp_of(event))
+    unknown = None if book.design.refused is None else Proposal(proposal, (), ())
+    again = decided_event(book, book.decisions + 1, place, context, unknown, **stamp_of(event))
     return again if again.software == event.software else replace(again, software=event.software)
 
 

@@ -309,9 +309,9 @@ def _advice(
     rule = book.design.spec.stopping
     if book.state == "stopped":
         return StoppingAdvice()
-    if rule.probability_best is None:
-        return advise(book.decisions, rule.maximum, ())
     by_model, withheld = rule.reading == "policy", None
+    if rule.probability_best is None or (by_model and book.design.refused is not None):
+        return advise(book.decisions, rule.maximum, ())
     if sample_ratio.alarm:
         withheld = "proposals did not come as often as the probabilities in the log say"
     elif by_model:

@@ -26,7 +26,7 @@ from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec, parse
 
 DECISION_SECONDS = 0.5
-"""How long the processor may compute for a decision, where `limit` was called; in a running trial it may for longer."""
+"""How long the processor may compute for a decision at most: whoever sends a spec waits for all of its trial run."""
 
 SUMMARY_SECONDS = 2.0
 """And for a summary of the trial, which is computed while others wait for theirs."""
@@ -62,8 +62,15 @@ class TriedSpec:
     seed: str | None
 
 
-def tried(spec: TrialSpec | Mapping[str, Any], source: str = "spec") -> TriedSpec:
+def tried(
+    spec: TrialSpec | Mapping[str, Any], source: str = "spec", decision_seconds: float = DECISION_SECONDS
+) -> TriedSpec:
     """Check a spec and make its trial run; every error names `source`, the key and the value.
+
+    Args:
+        spec: the spec.
+        source: where it comes from.
+        decision_seconds: how long a decision may take, where `limit` was called.
 
     Raises:
         SpecError: it is not allowed; or its policy comes to no probabilities, or takes too long or too much memory.
@@ -72,7 +79,7 @@ def tried(spec: TrialSpec | Mapping[str, Any], source: str = "spec") -> TriedSpe
     design = Design.of(parsed, source)
     began = time.process_time()
     for words, context, known in evidence(design.space):
-        _try(source, design, f"a decision with {words}", DECISION_SECONDS, partial(_decide, design, context, known))
+        _try(source, design, f"a decision with {words}", decision_seconds, partial(_decide, design, context, known))
         if time.process_time() - began > TOGETHER_SECONDS:
             break
     if _timer is not None:

@@ -11,8 +11,9 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from takeup.errors import TakeupError
+from takeup.errors import BusyError, TakeupError
 from takeup.service import openapi, pages, problem
+from takeup.service.drafts import Drafts
 from takeup.service.fast_routes import Application, FastRoute
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.metrics import Metrics
@@ -30,6 +31,10 @@ from takeup.trial import Tick
 LOG = logging.getLogger("takeup.service")
 ENTRANCE = 2
 """How many of the threads that read do so for keys, sessions and readiness alone: nothing else keeps anybody out."""
+ROUNDS = 100
+"""How often a trial with very many outcome windows to close is asked to go on, before the next look at all trials."""
+ROUND_SECONDS = 0.2
+"""How long others have the writer to themselves between two of them."""
 CLOSE_SECONDS = 5.0
 """How long requests that nobody waits for any more may still take when the service ends."""
 
@@ -58,6 +63,7 @@ def create_app(
         Limiter(settings.rate, settings.burst),
         Metrics(lambda: opened.queued, lambda: opened.oldest, lambda: readiness.ready),
         readiness,
+        drafts=Drafts(settings.decision_seconds),
     )
     cache = RenderCache(service)
     updates = LiveUpdates(cache)
@@ -103,13 +109,27 @@ async def _tick(service: Service) -> None:
     while True:
         await asyncio.sleep(service.settings.tick_seconds)
         with _logged("outcome windows were not looked after; trying again later"):
-            due = partial(reading.due, at=service.store.clock())
-            for trial in await service.read(partial(service.store.read, due)):
-                with _logged(f"the outcome windows of trial {trial} were not looked after; trying again later"):
-                    await service.submit(trial, Tick())
+            await _close_windows(service)
         with _logged("whether the service is ready is not known"):
             for problem in await service.readiness.problems():
                 LOG.error("not ready: %s", problem)
+
+
+async def _close_windows(service: Service) -> None:
+    """In all trials where some are due; where they are too many for one transaction, in rounds."""
+    due = await service.read(partial(service.store.read, partial(reading.due, at=service.store.clock())))
+    for _ in range(ROUNDS):
+        busy = []
+        for trial in due:
+            with _logged(f"the outcome windows of trial {trial} were not looked after; trying again later"):
+                try:
+                    await service.submit(trial, Tick())
+                except BusyError:
+                    busy.append(trial)
+        if not busy:
+            return
+        due = busy
+        await asyncio.sleep(ROUND_SECONDS)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 
 from takeup.service.body import parse_json
 from takeup.service.keys import ApiKey, Scope
-from takeup.service.problem import Refused, documented
+from takeup.service.problem import ProblemError, documented
 from takeup.service.service import service_of
 
 SCOPES = "x-scopes"
@@ -57,7 +57,15 @@ class KeyRoute(APIRoute):
 
 
 class StrictRequest(Request):
-    """A request whose JSON is read strictly."""
+    """A request whose JSON is read strictly, and whose key must still be valid when all of its body has come."""
+
+    async def body(self) -> bytes:
+        """The body, which may take minutes to come."""
+        body = await super().body()
+        caller: ApiKey | None = self.scope.get("takeup.caller")
+        if caller is not None and await service_of(self).keys.get(caller.id) is None:
+            raise _unauthenticated()
+        return body
 
     async def json(self) -> Any:
         """The body."""
@@ -72,7 +80,9 @@ def media_type(request: Request) -> str:
 def _check_media(request: Request, wanted: str) -> None:
     given = media_type(request)
     if given != wanted:
-        raise Refused("media-type", f"the body is {given or 'of no stated type'}, expected {wanted}", allowed=wanted)
+        raise ProblemError(
+            "media-type", f"the body is {given or 'of no stated type'}, expected {wanted}", allowed=wanted
+        )
 
 
 async def _authenticate(request: Request) -> ApiKey:
@@ -80,26 +90,32 @@ async def _authenticate(request: Request) -> ApiKey:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     key = await service_of(request).keys.find(token) if scheme.lower() == "bearer" else None
     if key is None:
-        detail = "send a valid API key in the header Authorization: Bearer .."
-        raise Refused("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
+        raise _unauthenticated()
     return key
+
+
+def _unauthenticated() -> ProblemError:
+    detail = "send a valid API key in the header Authorization: Bearer .."
+    return ProblemError("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 def admit(request: Request, key: ApiKey, scopes: Sequence[Scope]) -> None:
     """Let a request in, of the API or of a page, whose key is known.
 
     Raises:
-        Refused: the key asks too often, has none of the scopes, or is not valid in the trial.
+        ProblemError: the key asks too often, has none of the scopes, or is not valid in the trial.
     """
     request.scope["takeup.caller"], request.scope["takeup.key"] = key, key.id
     wait = service_of(request).limiter.wait(key.id)
     if wait:
         seconds = str(math.ceil(wait))
-        raise Refused("too-many", "the key asks more often than it may", headers={"Retry-After": seconds})
+        raise ProblemError("too-many", "the key asks more often than it may", headers={"Retry-After": seconds})
     if not key.allows(scopes):
-        raise Refused("forbidden", f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(key.scopes)}")
+        raise ProblemError(
+            "forbidden", f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(key.scopes)}"
+        )
     trial = request.path_params.get("trial")
     if trial is not None:
         if not key.covers(trial):
-            raise Refused("forbidden", f"the key is not valid in trial {trial!r}")
+            raise ProblemError("forbidden", f"the key is not valid in trial {trial!r}")
         request.scope["takeup.trial"] = trial

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from takeup.errors import StoreError
 from takeup.pipes import attend, running
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 
 SECONDS = 90.0
 """A simulation that takes longer is ended."""
@@ -62,10 +62,12 @@ class Background:
         """Run a module of `takeup.live` in a process of its own, after the jobs that were started before.
 
         Raises:
-            Refused: too many wait already.
+            ProblemError: too many wait already.
         """
         if len(self._jobs) >= MOST_WAITING:
-            raise Refused("too-many", "too many simulations are waiting; try again later", headers={"Retry-After": "5"})
+            raise ProblemError(
+                "too-many", "too many simulations are waiting; try again later", headers={"Retry-After": "5"}
+            )
         job = BackgroundJob()
         self._jobs.add(job)
         job.task = asyncio.create_task(self._attend(job, module, content))

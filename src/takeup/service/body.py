@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl
 
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 
 MOST_DEPTH = 32
 MOST_VALUES = 200_000
@@ -72,7 +72,7 @@ def parse_json(body: bytes) -> Any:
 def parse_toml(body: bytes) -> dict[str, Any]:
     """TOML with what JSON can say: no dates, no NaN, no infinity."""
     if len(body) > MOST_TOML:
-        raise Refused(
+        raise ProblemError(
             "too-large",
             f"the body has more than {MOST_TOML} bytes of TOML; send JSON",
             allowed=f"{MOST_TOML} bytes of TOML",
@@ -175,13 +175,13 @@ def _check(value: Any, depth: int = 0) -> None:
             raise _malformed(f"{value} is not a text, a number, a list or a table")
 
 
-def _malformed(detail: str) -> Refused:
-    return Refused("malformed", detail)
+def _malformed(detail: str) -> ProblemError:
+    return ProblemError("malformed", detail)
 
 
-def _too_deep() -> Refused:
+def _too_deep() -> ProblemError:
     return _malformed(f"it is nested more than {MOST_DEPTH} deep")
 
 
-def _too_many() -> Refused:
+def _too_many() -> ProblemError:
     return _malformed(f"it has more than {MOST_VALUES} values")

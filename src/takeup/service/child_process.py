@@ -74,8 +74,8 @@ class ChildProcess:
         self._unwanted = True
         if self._process is not None:
             self._process.kill()
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._bury)
-        self._unwanted = False
+        ended = asyncio.get_running_loop().run_in_executor(self._thread, self._ended)
+        await asyncio.shield(ended)  # who is cancelled once more does not wait; it ends all the same
 
     def _exchange(self, task: Any) -> Any:
         """In the thread: have a task done."""
@@ -92,6 +92,11 @@ class ChildProcess:
         process.stdin.write(packed(task))
         process.stdin.flush()
         return unpacked(process.stdout)
+
+    def _ended(self) -> None:
+        """In the thread, after what it was doing: the next process is wanted again."""
+        self._bury()
+        self._unwanted = False
 
     def _bury(self) -> None:
         """In the thread: clean up after a process that has ended."""

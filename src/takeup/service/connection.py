@@ -21,7 +21,7 @@ MOST_AHEAD = 1_000
 OVERHEAD = 8
 """Bytes that may come along with each byte of a body: a chunk of one byte is six bytes long."""
 
-IDLE, HEAD, BODY, REFUSED = range(4)
+IDLE, HEAD, BODY, ENDING = range(4)
 
 
 class Connection(HttpToolsProtocol):
@@ -48,6 +48,11 @@ class Connection(HttpToolsProtocol):
         self._running: RequestResponseCycle | None = None  # what is answered; uvicorn's `cycle` is what came last
 
     @property
+    def begun(self) -> bool:
+        """Whether requests can come: with TLS, once that is agreed on."""
+        return self.transport is not None
+
+    @property
     def busy(self) -> bool:
         """Whether a request is being answered."""
         cycle = self.cycle
@@ -56,7 +61,7 @@ class Connection(HttpToolsProtocol):
     @property
     def resting(self) -> bool:
         """Whether nothing is being answered, and the connection is not about to end either."""
-        return not self.busy and not (self.stage == REFUSED and self.transport.is_closing())
+        return not self.busy and not (self.stage == ENDING and self.transport.is_closing())
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed."""
@@ -70,7 +75,7 @@ class Connection(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         if self.stage == IDLE:
             self.stage, self.since = HEAD, self.loop.time()
-        elif self.stage == REFUSED:
+        elif self.stage == ENDING:
             self._throw_away(len(data))
             return
         self._chunk = len(data)
@@ -152,7 +157,7 @@ class Connection(HttpToolsProtocol):
         settings = self._settings
         if self.transport.is_closing() or self._stuck is not None:
             self._look_at_reading(now, settings.write_seconds)
-        elif self.stage == REFUSED:
+        elif self.stage == ENDING:
             if now - self.since > LINGER and not self.busy:
                 self.transport.close()
         elif self.flow.read_paused or (self.stage == HEAD and self.busy):  # it is not the client's turn
@@ -175,7 +180,7 @@ class Connection(HttpToolsProtocol):
         else:
             told = not self.busy and self._spare > 0  # whoever has said nothing would take it for an answer
         self._drop()
-        self.stage, self.since, self._got = REFUSED, self.loop.time(), 0
+        self.stage, self.since, self._got = ENDING, self.loop.time(), 0
         if not told:
             self.transport.close()
             return

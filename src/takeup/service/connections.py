@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from takeup.service.connection import HEAD, IDLE, LINGER, REFUSED, Connection
+from takeup.service.connection import ENDING, HEAD, IDLE, LINGER, Connection
 from takeup.service.metrics import Metrics
 from takeup.service.refusals import Refusals, answer
 from takeup.service.settings import Settings
@@ -38,7 +38,7 @@ class Connections:
         self._refusals = Refusals(metrics)
         self._count = 0
         self._from: Counter[str] = Counter()
-        self._meeting: set[asyncio.Task[None]] = set()
+        self._meeting: dict[Connection, asyncio.Task[None]] = {}
         metrics.connections.set_function(lambda: self._count)
 
     async def accept(self, listening: socket.socket, app_state: dict[str, Any]) -> None:
@@ -60,15 +60,22 @@ class Connections:
                 continue
             self._count += 1
             self._from[host] += 1
-            task = loop.create_task(self._meet(client, host, app_state))
-            self._meeting.add(task)
-            task.add_done_callback(self._meeting.discard)
+            connection = Connection(
+                host,
+                self._settings,
+                self._refusals,
+                self._left,
+                config=self._config,
+                server_state=self._state,
+                app_state=app_state,
+            )
+            self._meeting[connection] = loop.create_task(self._meet(client, connection))
             await asyncio.sleep(0)  # however many come, the others have their turn
 
     async def settle(self) -> None:
         """Wait for those who were let in a moment ago."""
         if self._meeting:
-            await asyncio.wait(self._meeting, timeout=EVERY)
+            await asyncio.wait(self._meeting.values(), timeout=EVERY)
 
     async def watch(self) -> None:
         """Look at all connections every second, for ever."""
@@ -92,29 +99,27 @@ class Connections:
     def _open(self) -> list[Connection]:
         return [each for each in self._state.connections if isinstance(each, Connection)]
 
-    async def _meet(self, client: socket.socket, host: str, app_state: dict[str, Any]) -> None:
-        """Hand a socket to a connection of its own, once TLS is agreed on."""
+    def _all(self) -> list[Connection]:
+        """Those that are open, and those that have yet to agree on TLS."""
+        return [*self._open(), *(each for each in self._meeting if not each.begun)]
+
+    async def _meet(self, client: socket.socket, connection: Connection) -> None:
+        """Hand a socket to its connection, once TLS is agreed on."""
         tls = self._config.ssl
-
-        def make() -> Connection:
-            return Connection(
-                host,
-                self._settings,
-                self._refusals,
-                self._left,
-                config=self._config,
-                server_state=self._state,
-                app_state=app_state,
-            )
-
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
-                make, client, ssl=tls, ssl_handshake_timeout=None if tls is None else self._settings.head_seconds
+                lambda: connection,
+                client,
+                ssl=tls,
+                ssl_handshake_timeout=None if tls is None else self._settings.head_seconds,
             )
         except OSError:
-            self._left(host)
-            self._refusals.add("handshake", host)
-            _turn_away(client, None)
+            self._refusals.add("handshake", connection.host)
+        finally:
+            self._meeting.pop(connection, None)
+            if not connection.begun:  # nobody else will say that it has ended
+                self._left(connection.host)
+                _turn_away(client, None)
 
     def _left(self, host: str) -> None:
         self._count -= 1
@@ -125,9 +130,9 @@ class Connections:
     def _crowded(self, host: str) -> str | None:
         """Why a client cannot be let in; where there is a connection that does nothing, that one has to go."""
         if self._count >= self._most:
-            return None if self._make_room("full", self._open()) else "full"
+            return None if self._make_room("full", self._all()) else "full"
         if not self._settings.behind_proxy and self._from[host] >= self._settings.connections_per_address:
-            same = (each for each in self._open() if each.host == host)
+            same = (each for each in self._all() if each.host == host)
             return None if self._make_room("address", same) else "address"
         return None
 
@@ -148,8 +153,11 @@ class Connections:
         if gone is None:
             return False
         self._refusals.add(reason, gone.host)
-        gone.stage = REFUSED
-        gone.transport.abort()
+        gone.stage = ENDING
+        if gone.begun:
+            gone.transport.abort()
+        else:
+            self._meeting.pop(gone).cancel()
         return True
 
 

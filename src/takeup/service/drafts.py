@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from takeup.live.sandbox import MOST_PEOPLE, Truth
-from takeup.live.trial_run import TriedSpec, tried
+from takeup.live.trial_run import DECISION_SECONDS, TriedSpec, tried
 from takeup.service.background import Background, BackgroundJob
 from takeup.service.lru import LruCache
 from takeup.service.spec_process import SpecProcesses
@@ -93,9 +93,15 @@ class Sandbox:
 
 
 class Drafts:
-    """The sketches and sandboxes of one process of the service, and the processes that check and simulate."""
+    """The sketches and sandboxes of one process of the service, and the processes that check and simulate.
 
-    def __init__(self) -> None:
+    Args:
+        decision_seconds: how much computing a decision of a running trial may take. In a trial run it is half of that,
+            so that what passes is not paused on a slower day, and `DECISION_SECONDS` at most.
+    """
+
+    def __init__(self, decision_seconds: float = 2 * DECISION_SECONDS) -> None:
+        self._decision_seconds = min(DECISION_SECONDS, decision_seconds / 2)
         self.checking = SpecProcesses()
         self._passed: LruCache[bool] = LruCache(MOST_PASSED, 12 * HOUR)
         self.background = Background()
@@ -104,7 +110,7 @@ class Drafts:
 
     async def tried(self, spec: Mapping[str, Any], source: str = "spec") -> TriedSpec:
         """A spec that was checked and has passed its trial run, in a process of its own."""
-        found = await self.checking.run(partial(tried, spec, source))
+        found = await self.checking.run(partial(tried, spec, source, self._decision_seconds))
         self._passed.put(_digest(found.design.text), True)
         return found
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from typing import TypeVar
 
 from takeup.service import keys
@@ -29,7 +29,7 @@ class KeyCache:
         self._clock = clock
         self._keys: Mapping[str, ApiKey] = {}
         self._read_at = float("-inf")
-        self._changes = 0
+        self._made: dict[str, ApiKey] = {}  # made or revoked here while they are read
         self._reading: asyncio.Task[None] | None = None
 
     async def find(self, token: str) -> ApiKey | None:
@@ -52,17 +52,17 @@ class KeyCache:
 
     async def add(self, key: ApiKey) -> None:
         """Store a new key."""
-        await self._run(lambda: keys.add(self._store, key))
+        await _written(keys.add(self._store, key))
         self._take(key)
 
     async def revoke(self, id_: str, *, by: str) -> ApiKey:
         """Revoke a key."""
-        revoked = await self._run(lambda: keys.revoke(self._store, id_, at=self._store.clock(), by=by))
+        revoked = await _written(keys.revoke(self._store, id_, at=self._store.clock(), by=by))
         self._take(revoked)
         return revoked
 
     def _take(self, key: ApiKey) -> None:
-        self._changes += 1
+        self._made[key.id] = key
         self._keys = {**self._keys, key.id: key}
 
     async def _fresh(self) -> None:
@@ -78,15 +78,14 @@ class KeyCache:
             reading.exception()  # those who wait are told; without them nobody need be
 
     async def _read(self) -> None:
-        while True:
-            before, at = self._changes, self._clock()
-            found = await self._run(lambda: self._store.read(keys.load))
-            if before == self._changes:  # else it may be older than a change that was made here
-                self._keys, self._read_at = found, at
-                return
+        self._made, at = {}, self._clock()
+        found = await asyncio.get_running_loop().run_in_executor(self._readers, self._store.read, keys.load)
+        self._keys, self._read_at = {**found, **self._made}, at  # what was read may be older than what was made here
 
-    def _run(self, call: Callable[[], Result]) -> "asyncio.Future[Result]":
-        return asyncio.get_running_loop().run_in_executor(self._readers, call)
+
+async def _written(change: "Future[Result]") -> Result:
+    """What a change comes to; no thread waits for it, as those that read are few."""
+    return await asyncio.shield(asyncio.wrap_future(change))
 
 
 class Limiter:

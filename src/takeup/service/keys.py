@@ -3,19 +3,23 @@
 import hashlib
 import hmac
 import json
+import logging
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypedDict, get_args
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from takeup.errors import InputError, NotFoundError
+from takeup.errors import InputError, NotFoundError, StoreError
 from takeup.store import Store
 from takeup.store.schema import api_keys
 from takeup.trial.design import text
+
+LOG = logging.getLogger("takeup.service")
 
 Scope = Literal["decide", "report", "read-blinded", "read-unblinded", "design", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -139,9 +143,14 @@ def matches(key: ApiKey, token: str) -> bool:
 
 
 def load(connection: Connection) -> dict[str, ApiKey]:
-    """All keys, the revoked ones too."""
-    rows = connection.execute(select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id))
-    return {row.id: _key(row) for row in rows}
+    """All keys, the revoked ones too; one that somebody has made illegible is logged, and lets nobody in."""
+    found = {}
+    for row in connection.execute(select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)):
+        try:
+            found[row.id] = _key(row)
+        except StoreError as error:
+            LOG.error("%s", error)
+    return found
 
 
 def known(connection: Connection, id_: str) -> ApiKey:
@@ -152,9 +161,9 @@ def known(connection: Connection, id_: str) -> ApiKey:
     return _key(row)
 
 
-def add(store: Store, key: ApiKey) -> None:
+def add(store: Store, key: ApiKey) -> "Future[None]":
     """Store a new key."""
-    store.write(partial(_add, key)).result()
+    return store.write(partial(_add, key))
 
 
 def add_first(store: Store) -> str | None:
@@ -163,9 +172,9 @@ def add_first(store: Store) -> str | None:
     return token if store.write(partial(_add_first, key)).result() else None
 
 
-def revoke(store: Store, id_: str, *, at: int, by: str | None = None) -> ApiKey:
+def revoke(store: Store, id_: str, *, at: int, by: str | None = None) -> "Future[ApiKey]":
     """Revoke a key; a second time changes nothing."""
-    return store.write(partial(_revoke, id_, at, by)).result()
+    return store.write(partial(_revoke, id_, at, by))
 
 
 def _add(key: ApiKey, connection: Connection) -> None:
@@ -206,6 +215,20 @@ def _row(key: ApiKey) -> dict[str, Any]:
 
 def _key(row: Row[Any]) -> ApiKey:
     values = row._asdict()
-    values["scopes"] = tuple(json.loads(row.scopes))
-    values["trials"] = None if row.trials is None else tuple(json.loads(row.trials))
+    for name in ("scopes", "trials"):
+        if (said := getattr(row, name)) is not None:
+            values[name] = _names(row.id, name, said)
     return ApiKey(**values)
+
+
+def _names(id_: str, column: str, said: object) -> tuple[str, ...]:
+    """A list that is stored as JSON."""
+    try:
+        found = json.loads(said)  # type: ignore[arg-type]  # SQLite keeps anything in a column of texts
+    except (TypeError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise StoreError(
+            f"the {column} of key {id_} in the table api_keys are no list of names; revoke it, make another"
+        )
+    return tuple(found)

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from typing import IO, Any
 
@@ -15,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from takeup.logs import line
 from takeup.service import problem
 from takeup.service.metrics import Metrics
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.settings import Settings
 
 LOG = logging.getLogger("takeup.service")
@@ -47,9 +48,10 @@ class RequestLog:
         self._stream = stream
 
     def write(self, fields: dict[str, Any]) -> None:
-        """A request was answered."""
+        """A request was answered, also where the log cannot be written: its disk is full, or its reader has gone."""
         if self._stream is not None:
-            self._stream.write(line(time.time(), "info", "takeup.requests", "request", fields))
+            with suppress(OSError):
+                self._stream.write(line(time.time(), "info", "takeup.requests", "request", fields))
 
 
 class LargeBodies:
@@ -68,11 +70,11 @@ class LargeBodies:
         """Take this many more for a key.
 
         Raises:
-            Refused: that would be too many.
+            ProblemError: that would be too many.
         """
         if self._held.total() + size > self._most or self._held[key] + size > self._share:
             detail = "too many large bodies are being read; try again later, or send smaller ones"
-            raise Refused("unavailable", detail, headers={"Retry-After": "5"})
+            raise ProblemError("unavailable", detail, headers={"Retry-After": "5"})
         self._held[key] += size
 
     def release(self, key: str, size: int) -> None:
@@ -145,7 +147,7 @@ class _Exchange:
         except ClientDisconnect:
             pass  # nobody is there to be answered
         except Exception as error:
-            if not isinstance(error, Refused):
+            if not isinstance(error, ProblemError):
                 LOG.exception("request %s failed", self.id)
             if self.status:
                 raise  # the answer had begun: only breaking off tells the client
@@ -180,8 +182,8 @@ class _Exchange:
             message = {**message, "headers": [*message["headers"], (ID_HEADER, self.id.encode()), *added]}
         await self._send(message)
 
-    def _too_large(self) -> Refused:
-        return Refused("too-large", f"the body has more than {self.limit} bytes", allowed=f"{self.limit} bytes")
+    def _too_large(self) -> ProblemError:
+        return ProblemError("too-large", f"the body has more than {self.limit} bytes", allowed=f"{self.limit} bytes")
 
     def _note(self, seconds: float) -> None:
         if self.status == GONE:

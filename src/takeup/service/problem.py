@@ -78,7 +78,7 @@ class Problem(BaseModel):
     allowed: str | None = None
 
 
-class Refused(HTTPException):
+class ProblemError(HTTPException):
     """A request that is turned away."""
 
     def __init__(
@@ -107,28 +107,28 @@ class Refused(HTTPException):
         )
 
 
-def refused(error: Exception) -> Refused:
+def refused(error: Exception) -> ProblemError:
     """An error as the answer that it leads to."""
     match error:
-        case Refused():
+        case ProblemError():
             return error
         case RequestValidationError():
             return _invalid(error)
         case HTTPException():
             kind = {404: "not-found", 405: "method"}.get(error.status_code, "malformed")
-            return Refused(kind, str(error.detail), headers=error.headers)
+            return ProblemError(kind, str(error.detail), headers=error.headers)
         case InputError():
             value = None if error.value is None else str(error.value)
-            return Refused("input", str(error), argument=error.argument, value=value, allowed=error.allowed)
+            return ProblemError("input", str(error), argument=error.argument, value=value, allowed=error.allowed)
         case errors.BusyError():
-            return Refused("unavailable", str(error), headers={"Retry-After": "1"})
+            return ProblemError("unavailable", str(error), headers={"Retry-After": "1"})
         case errors.StoreError():
             LOG.error("the database cannot be used: %s", error)  # it names files and hosts
-            return Refused("unavailable", UNAVAILABLE, headers={"Retry-After": "1"})
+            return ProblemError("unavailable", UNAVAILABLE, headers={"Retry-After": "1"})
         case TakeupError():
             kind = next(kind for type_, kind in _ERRORS if isinstance(error, type_))
-            return Refused(kind, str(error))
-    return Refused("internal", "the service failed; its log says more under the request's id")
+            return ProblemError(kind, str(error))
+    return ProblemError("internal", "the service failed; its log says more under the request's id")
 
 
 def response(error: Exception) -> JSONResponse:
@@ -156,7 +156,7 @@ def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
     return found
 
 
-def _invalid(error: RequestValidationError) -> Refused:
+def _invalid(error: RequestValidationError) -> ProblemError:
     """The first thing that is wrong with a request, as an error of ours."""
     first = error.errors()[0]
     place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]

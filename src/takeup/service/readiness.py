@@ -73,7 +73,9 @@ class Readiness:
             return trying.result() if done else [f"nothing could be {what} for {self._patience:g} s"]
         except TakeupError as error:
             LOG.error("nothing can be %s: %s", what, error)  # it may name files and hosts, and anybody may ask
-            return [f"nothing can be {what}; the service's own log says why"]
+        except Exception:  # whatever it is that nobody foresaw, the service is not ready
+            LOG.exception("nothing can be %s", what)
+        return [f"nothing can be {what}; the service's own log says why"]
 
 
 def _read(connection: Connection) -> list[str]:

@@ -5,7 +5,7 @@ from collections import Counter
 from http import HTTPStatus
 
 from takeup.service.metrics import Metrics
-from takeup.service.problem import MEDIA, Refused
+from takeup.service.problem import MEDIA, ProblemError
 
 LOG = logging.getLogger("takeup.service")
 
@@ -51,7 +51,7 @@ class Refusals:
 def answer(reason: str) -> bytes:
     """What a client is told, as a problem like any other."""
     kind, detail = REASONS[reason]
-    refused = Refused(kind, detail)
+    refused = ProblemError(kind, detail)
     body = refused.problem.model_dump_json(exclude_none=True).encode()
     head = (
         f"HTTP/1.1 {refused.status_code} {HTTPStatus(refused.status_code).phrase}\r\n"

@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from takeup.errors import InputError
 from takeup.service.app import create_app
@@ -51,7 +52,15 @@ def address(settings: Settings, listening: socket.socket) -> str:
 def serve(settings: Settings, store: Store, listening: socket.socket, log: RequestLog) -> None:
     """Serve until the process is told to stop; requests that were accepted are finished first."""
     app = create_app(settings, store, log)
-    config = uvicorn.Config(
+    app.openapi()  # takes long, and nobody shall wait for somebody who asks for it
+    _settle()
+    with suppress(KeyboardInterrupt):
+        _Server(uvicorn_config(settings, app), settings, app.state.service).run(sockets=[listening])
+
+
+def uvicorn_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
+    """What uvicorn is told."""
+    return uvicorn.Config(
         app,
         http="httptools",
         log_config=None,
@@ -65,10 +74,6 @@ def serve(settings: Settings, store: Store, listening: socket.socket, log: Reque
         lifespan="on",
         ws="none",
     )
-    app.openapi()  # takes long, and nobody shall wait for somebody who asks for it
-    _settle()
-    with suppress(KeyboardInterrupt):
-        _Server(config, settings, app.state.service).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):

@@ -15,7 +15,7 @@ from takeup.service.drafts import Drafts
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.keys import ApiKey
 from takeup.service.metrics import Metrics
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.readiness import Readiness
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
@@ -134,13 +134,15 @@ class Service:
         """Hand in a command and wait until it is on the disk; others are served meanwhile.
 
         Raises:
-            Refused: a request with the same idempotency key is on its way, or too many wait already.
+            ProblemError: a request with the same idempotency key is on its way, or too many wait already.
         """
         if self.store.queued >= self.settings.queue_limit:
-            raise Refused("unavailable", "too many requests are waiting for the database", headers={"Retry-After": "1"})
+            raise ProblemError(
+                "unavailable", "too many requests are waiting for the database", headers={"Retry-After": "1"}
+            )
         place = None if key is None else (trial, key)
         if place in self.flights:
-            raise Refused(
+            raise ProblemError(
                 "in-flight",
                 f"a request with the idempotency key {key!r} is on its way; ask again for its answer",
                 headers={"Retry-After": "1"},

@@ -1,6 +1,7 @@
 """How a service is set up."""
 
 import ipaddress
+import ssl
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -45,7 +46,8 @@ class Settings:
         queue_limit: how many requests may wait for the database; more are turned away at once.
         tick_seconds: how often outcome windows are looked after when nobody asks for anything.
         grace_seconds: how long requests that were accepted may take to finish when the service is stopped.
-        decision_seconds: how much computing a decision may take; the trial is paused where it takes more.
+        decision_seconds: how much computing a decision may take; the trial is paused where it takes more. A spec is
+            refused where its decisions take more than half of that, or 0.5, when they are tried.
     """
 
     database: str = DATABASE
@@ -87,6 +89,7 @@ class Settings:
             file = getattr(self, name)
             if file is not None and not file.is_file():
                 raise InputError(f"--{name.replace('_', '-')}", str(file), "a file that is there")
+        self._check_certificate()
         if not (self.loopback or self.encrypted):
             raise InputError(
                 "--host",
@@ -94,6 +97,19 @@ class Settings:
                 "a loopback address, as keys would cross the network in the clear",
                 "put a proxy that speaks TLS in front and say --behind-proxy, or give --tls-cert and --tls-key",
             )
+
+    def _check_certificate(self) -> None:
+        """Refuse what TLS cannot begin with, before anything else is begun."""
+        if self.tls_cert is None or self.tls_key is None:
+            return
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.tls_cert, self.tls_key, _no_password)
+        except (OSError, ValueError) as error:  # an SSLError is an OSError
+            raise InputError(
+                "--tls-cert and --tls-key",
+                f"{self.tls_cert} and {self.tls_key}",
+                f"a certificate chain and its private key, both in PEM and without a password ({error})",
+            ) from None
 
     def store(self) -> Store:
         """The database, with a writer in a process of its own; in this one where nobody else may open it."""
@@ -117,3 +133,8 @@ class Settings:
     def encrypted(self) -> bool:
         """Whether those who connect speak TLS, here or with a proxy in front."""
         return self.behind_proxy or self.tls_cert is not None
+
+
+def _no_password() -> str:
+    """Called for a key that is locked, instead of asking whoever sits at the terminal."""
+    raise ValueError("the key has a password")

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from takeup.pipes import running
 from takeup.service.child_process import ChildError, ChildProcess
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 
 MODULE = "takeup.live.checking"
 PROCESSES = 2
@@ -39,10 +39,10 @@ class SpecProcesses:
 
         Raises:
             TakeupError: what it raised, or that it takes too much.
-            Refused: too many wait already, its turn did not come, or no process can be had.
+            ProblemError: too many wait already, its turn did not come, or no process can be had.
         """
         if self._waiting >= MOST_WAITING:
-            raise Refused("too-many", "too many specs are being checked; try again", headers={"Retry-After": "1"})
+            raise ProblemError("too-many", "too many specs are being checked; try again", headers={"Retry-After": "1"})
         self._waiting += 1
         result: Any = None
         error: Exception | None
@@ -62,7 +62,9 @@ class SpecProcesses:
         finally:
             self._waiting -= 1
         if isinstance(error, ChildError | TimeoutError):
-            raise Refused("unavailable", f"the spec was not checked: {error}", headers={"Retry-After": "1"}) from error
+            raise ProblemError(
+                "unavailable", f"the spec was not checked: {error}", headers={"Retry-After": "1"}
+            ) from error
         if error is not None:
             raise error
         return result  # type: ignore[no-any-return]  # a pipe cannot say what comes out of it

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 
 MOST_WAITING = 8
 """How many may wait for their turn."""
@@ -27,9 +27,11 @@ class Turn:
             wait: whether to wait while there is another.
 
         Raises:
-            Refused: there is another, too many wait for it already, or it takes too long.
+            ProblemError: there is another, too many wait for it already, or it takes too long.
         """
-        busy = Refused("too-many", "another audit or export is running; try again later", headers={"Retry-After": "5"})
+        busy = ProblemError(
+            "too-many", "another audit or export is running; try again later", headers={"Retry-After": "5"}
+        )
         if self._lock.locked() and (not wait or self._waiting >= MOST_WAITING):
             raise busy
         self._waiting += 1

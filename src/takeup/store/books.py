@@ -9,7 +9,7 @@ from functools import cache
 from itertools import chain
 from typing import Any, TypeVar
 
-from sqlalchemy import BigInteger, Connection, Row, Select, Table, bindparam, insert, select, tuple_, update
+from sqlalchemy import BigInteger, Connection, Row, Table, bindparam, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from takeup.errors import StoreError
@@ -17,7 +17,7 @@ from takeup.evidence import Evidence
 from takeup.space import UNSEEN
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Cell, Entry, Record, StatusCounts, blank
-from takeup.trial.commands import Needs
+from takeup.trial.commands import MOST_CLOSED, Needs
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
 from takeup.trial.events import Decided, Event, KeyedEvent, answered_numbers, event_of
@@ -43,7 +43,13 @@ _BY_NUMBER = _DECISIONS.where(decisions.c.number.in_(bindparam("some", expanding
 _BY_UNIT = _DECISIONS.where(
     tuple_(decisions.c.unit, decisions.c.occasion).in_(bindparam("some", expanding=True))
 ).with_hint(decisions, "INDEXED BY decisions_by_unit", "sqlite")
-_DUE = _DECISIONS.where(WAITING, decisions.c.due <= bindparam("at"))
+# Who was decided first is due first: in the order of the index these are the lowest numbers, and no others are read.
+_DUE = (
+    _DECISIONS.where(WAITING, decisions.c.due <= bindparam("at"))
+    .order_by(decisions.c.due, decisions.c.number)
+    .limit(bindparam("most"))
+    .with_hint(decisions, "INDEXED BY decisions_waiting", "sqlite")
+)
 _ANSWERS = (
     select(keys, events.c.body)
     .outerjoin(events, (events.c.trial == keys.c.trial) & (events.c.sequence == keys.c.sequence))
@@ -139,18 +145,37 @@ def _rollup_row(book: Book, row: Row[Any]) -> RollupRow:
     return RollupRow(proposed, probability, variance, best, row.until)
 
 
-def fill(connection: Connection, book: Book, needs: Sequence[Needs], at: int) -> None:
-    """Put into a book what commands with these needs look at, and what is due by now."""
+def fill(connection: Connection, book: Book, needs: Sequence[Needs]) -> None:
+    """Put into a book what commands with these needs look at."""
     _fill_keys(connection, book, {need.key for need in needs if need.key is not None})
     numbers = set(chain.from_iterable(need.numbers for need in needs))
     numbers.update(chain.from_iterable(answered_numbers(event) for event in book.answers.values()))
     for some in _chunks(numbers):
-        _remember(connection, book, _BY_NUMBER, some=some)
+        _remember(book, connection.execute(_BY_NUMBER, {"trial": book.trial, "some": some}))
     for pairs in _chunks(set(chain.from_iterable(need.units for need in needs))):
-        _remember(connection, book, _BY_UNIT, some=pairs)
+        _remember(book, connection.execute(_BY_UNIT, {"trial": book.trial, "some": pairs}))
     _fill_makers(connection, book, [need.units for need in needs if need.makers])
-    if book.tally.waiting:
-        _remember(connection, book, _DUE, at=at)
+
+
+def fill_due(connection: Connection, book: Book, at: int, most: int) -> int:
+    """Put into a book the decisions whose windows are to close; how many these are.
+
+    Args:
+        connection: in a transaction that holds the trial's lock.
+        book: of a trial.
+        at: what time it is.
+        most: how many may close. Where more are due, those with the lowest numbers do, in whole events: what an audit
+            expects next is the lowest that are due, as many as fit into one.
+    """
+    if not book.tally.waiting:
+        return 0
+    rows = connection.execute(_DUE, {"trial": book.trial, "at": at, "most": most + 1}).all()
+    _remember(book, rows)
+    if len(rows) <= most:
+        return len(rows)
+    closing = most - most % MOST_CLOSED
+    book.horizon = rows[closing - 1].number if closing else 0
+    return closing
 
 
 def record_of(row: Row[Any], design: Design, latest: int) -> Record:
@@ -277,8 +302,8 @@ def _fill_makers(connection: Connection, book: Book, wanted: Iterable[tuple[tupl
                 book.makers[event.number] = event
 
 
-def _remember(connection: Connection, book: Book, statement: Select[Any], **values: object) -> None:
-    for row in connection.execute(statement, {"trial": book.trial, **values}):
+def _remember(book: Book, rows: Iterable[Row[Any]]) -> None:
+    for row in rows:
         if row.number not in book.records:
             book.remember(record_of(row, book.design, book.decisions))
 

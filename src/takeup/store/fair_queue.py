@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
-from takeup.store.writer import Task
+from takeup.store.group import Task
 from takeup.trial.commands import DecideMany
 
 MOST_TASKS = 256

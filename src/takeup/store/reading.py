@@ -50,11 +50,11 @@ def snapshot(connection: Connection, trial: str, *, time_series: bool = True) ->
     return book
 
 
-def seeded(connection: Connection, trial: str) -> bool:
-    """Whether somebody chose the trial's seed, as far as its log knows: version 0.1 did not say."""
+def seeded(connection: Connection, trial: str) -> bool | None:
+    """Whether somebody chose the trial's seed; None where its log does not say: that of version 0.1 did not."""
     statement = select(events.c.body).where(events.c.trial == trial, events.c.sequence == 1)
     body = connection.execute(statement).scalar_one_or_none()
-    return body is not None and bool(getattr(event_of(body), "seeded", False))
+    return None if body is None else getattr(event_of(body), "seeded", None)
 
 
 def disputes(connection: Connection, trial: str) -> dict[int, int]:

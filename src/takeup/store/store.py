@@ -8,13 +8,14 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, exc
+from sqlalchemy import Connection, Engine, exc
 
 from takeup.errors import StoreError
 from takeup.store import sqlite
 from takeup.store.fair_queue import MOST_TASKS, Between, FairQueue, Promise, Submitted
+from takeup.store.group import Create, Reply
 from takeup.store.opening import reading_engine, said, shown
-from takeup.store.writer import Create, Reply, Witness, Writer, Writes, now
+from takeup.store.writer import Witness, Writer, Writes, now
 from takeup.trial.commands import Command
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret
@@ -99,14 +100,18 @@ class Store:
         return future
 
     def read(self, look: Callable[[Connection], Result]) -> Result:
-        """What `look` finds in one consistent state of the database; it must not write."""
+        """What `look` finds in one consistent state of the database; it must not write, and may be called again."""
         if self._reader is None:
             assert isinstance(self.writer, Writer)  # a database that nobody else may open has its writer here
             return self._between(self.writer.look, look).result()
         self._check_open()
         try:
-            with self._reader.connect() as connection, connection.begin():
-                return look(connection)
+            try:
+                return _look(self._reader, look)
+            except exc.DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+            return _look(self._reader, look)  # the server was started again meanwhile, and took all connections along
         except exc.SQLAlchemyError as error:
             raise StoreError(f"{self.shown} cannot be read: {said(error)}") from error
 
@@ -189,3 +194,8 @@ class Store:
                 each.promise.set_result(reply)
             else:
                 each.promise.set_exception(error)
+
+
+def _look(engine: Engine, look: Callable[[Connection], Result]) -> Result:
+    with engine.connect() as connection, connection.begin():
+        return look(connection)

@@ -3,32 +3,26 @@
 import logging
 import secrets
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, delete, exc, insert, select
 
-from takeup.errors import ConflictError, InputError, NotFoundError, StateError, StoreError, TakeupError
+from takeup.errors import StoreError
 from takeup.store import books, sqlite
+from takeup.store.group import Group, Reply, Task
 from takeup.store.migrate import migrate
 from takeup.store.opening import said, shown, writing_engine
 from takeup.store.schema import events, sessions
 from takeup.trial import proposal
 from takeup.trial.book import Book
-from takeup.trial.commands import Command, Decide, DecideMany, Needs, perform
-from takeup.trial.computing import BY, METER, FailedPolicyError
-from takeup.trial.design import Design
-from takeup.trial.reporting import Report
-from takeup.trial.secret import Secret
-from takeup.trial.steering import created_event, moved_event
+from takeup.trial.computing import METER
 
 LOG = logging.getLogger("takeup.store")
 
 REST_SECONDS = 0.015
 """How long a rest lasts. A transaction costs more than the requests in it: after a rest more of them share the next."""
 
-ANCHORING = "give --anchors and --anchor-key, or witness=Anchors(..), or leave `anchored` out of the spec"
 UNANCHORED = "it is written down but not anchored, as this trial asks; ask again under the same idempotency key"
 PREPARE_SECONDS = 0.1
 """How much longer it lasts at most where what the next decisions need takes long."""
@@ -54,23 +48,6 @@ class Witness(Protocol):
 
     def close(self) -> None:
         """The writer is closed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Create:
-    """A new trial, in draft."""
-
-    design: Design
-    secret: Secret
-    by: str | None = None
-    needs: Needs = field(default=Needs(), init=False, repr=False)
-
-
-Task: TypeAlias = tuple[str, Command[Any] | Create]
-"""A trial's identifier, and a command for it."""
-
-Reply: TypeAlias = tuple[Any, Exception | None]
-"""What a command returned, or the error that it ended in."""
 
 
 class Writes(Protocol):
@@ -214,7 +191,7 @@ class Writer:
         with self.engine.connect() as connection:
             transaction = connection.begin()
             try:
-                group = _Group.load(connection, tasks, self._books, self._clock(), witnessed=self._witness is not None)
+                group = Group.load(connection, tasks, self._books, self._clock(), witnessed=self._witness is not None)
                 replies = group.run(tasks)
                 group.save(connection)
             except BaseException:
@@ -230,7 +207,7 @@ class Writer:
         self._keep(group)
         return replies
 
-    def _tell(self, group: "_Group", tasks: Sequence[Task], replies: list[Reply]) -> list[Reply]:
+    def _tell(self, group: Group, tasks: Sequence[Task], replies: list[Reply]) -> list[Reply]:
         """Tell the witness; what it does wrong must not undo what has been committed.
 
         Where a trial's spec says so, nobody gets a reply that rests on a head which the witness does not hold: what was
@@ -249,7 +226,7 @@ class Writer:
             for (trial, _), (reply, error) in zip(tasks, replies, strict=True)
         ]
 
-    def _committed(self, group: "_Group") -> bool:
+    def _committed(self, group: Group) -> bool:
         """Whether a commit that failed took place all the same: its last event is there, or it is not.
 
         The trial's lock comes first: it is free only when the server has made up its mind about the old transaction.
@@ -262,7 +239,7 @@ class Writer:
             there = (events.c.trial == book.trial, events.c.sequence == book.sequence, events.c.hash == book.hash)
             return connection.execute(select(events.c.hash).where(*there)).first() is not None
 
-    def _keep(self, group: "_Group") -> None:
+    def _keep(self, group: Group) -> None:
         """Keep the books for the next transaction, those that were used last the longest."""
         self._expected = list(group.expected())
         for trial, book in group.books.items():
@@ -271,126 +248,6 @@ class Writer:
             self._books[trial] = book
         while len(self._books) > MOST_BOOKS:
             del self._books[next(iter(self._books))]
-
-
-@dataclass(slots=True)
-class _Group:
-    """The requests of one transaction.
-
-    Attributes:
-        now: what time it is.
-        books: of the trials that it is about.
-        before: the hash of each head that was loaded; None for a new trial.
-        alone: the trials that nobody else has written to since the last time.
-        witnessed: whether somebody is told of the heads.
-    """
-
-    now: int
-    witnessed: bool = False
-    books: dict[str, Book] = field(default_factory=dict)
-    before: dict[str, str | None] = field(default_factory=dict)
-    alone: set[str] = field(default_factory=set)
-
-    @classmethod
-    def load(
-        cls, connection: Connection, tasks: Sequence[Task], cache: dict[str, Book], now: int, *, witnessed: bool
-    ) -> "_Group":
-        """The books that these tasks need; from the cache, where nobody else has written to the trial meanwhile."""
-        group = cls(now, witnessed)
-        for trial, head in books.heads(connection, {trial for trial, _ in tasks}, lock=True).items():
-            book = cache.get(trial)
-            if book is not None and book.hash == head.hash:
-                group.alone.add(trial)
-            else:
-                book = books.load(connection, head)
-            needs = [command.needs for of_trial, command in tasks if of_trial == trial]
-            books.fill(connection, book, needs, max(now, book.at))
-            group.books[trial], group.before[trial] = book, book.hash
-        return group
-
-    @property
-    def changed(self) -> list[Book]:
-        """The books that something was appended to."""
-        return [book for book in self.books.values() if book.changes.entries]
-
-    def run(self, tasks: Sequence[Task]) -> list[Reply]:
-        """Append to the books; the replies in the order of the tasks.
-
-        A task that is refused changes nothing and gets its error; what is not foreseen propagates, and the transaction
-        must then be rolled back.
-        """
-        replies: list[Reply] = [(None, None)] * len(tasks)
-        for place in _order(tasks, METER.slow):
-            trial, command = tasks[place]
-            METER.turn(trial)
-            try:
-                replies[place] = self._perform(trial, command), None
-            except FailedPolicyError as error:
-                replies[place] = None, self._pause(trial, error)
-            except TakeupError as error:
-                replies[place] = None, error
-        return replies
-
-    def save(self, connection: Connection) -> None:
-        """Write down what was appended, in the order of the trials."""
-        for trial in sorted(self.books):
-            books.save(connection, self.books[trial], self.before[trial])
-
-    def expected(self) -> Iterator[tuple[Book, int]]:
-        """The contexts of the next decisions, most likely: those of the last, in trials that nobody else writes to."""
-        for trial in sorted(self.alone):
-            book = self.books[trial]
-            for context in sorted({book.changes.records[number].context for number in book.changes.created}):
-                yield book, context
-
-    def _perform(self, trial: str, command: Command[Any] | Create) -> Any:
-        book = self.books.get(trial)
-        if not self.witnessed:
-            _check_unanchored(trial, book, getattr(command, "design", None))
-        if isinstance(command, Create):
-            if book is not None:
-                raise ConflictError(f"there is a trial {trial!r} already; choose another identifier")
-            event = created_event(trial, command.design, command.secret, self.now, command.by)
-            self.books[trial], self.before[trial] = Book.begin(event, command.secret), None
-            return trial
-        if book is None:
-            raise NotFoundError(f"there is no trial {trial!r} in this database")
-        return perform(command, book, max(self.now, book.at))
-
-    def _pause(self, trial: str, error: FailedPolicyError) -> StateError:
-        """Pause a trial whose policy has failed; what to tell the caller."""
-        book = self.books[trial]
-        book.append(moved_event(book, "paused", str(error), max(self.now, book.at), BY))
-        LOG.error("trial %s was paused: %s", trial, error)
-        return StateError(f"trial {trial} has been paused: {error}")
-
-
-def _check_unanchored(trial: str, book: Book | None, given: Design | None) -> None:
-    """Refuse a trial that is to be anchored where nothing anchors, and a spec that would make it one."""
-    if given is not None:
-        if given.spec.anchored:
-            raise InputError("spec: anchored", "true", "false, as nothing anchors here", ANCHORING)
-    elif book is not None and book.design.spec.anchored:
-        raise StoreError(f"trial {trial} is to be anchored, and nothing anchors here; {ANCHORING}")
-
-
-def _order(tasks: Sequence[Task], slow: Container[str]) -> list[int]:
-    """Decisions before reports, as far as no other command stands between them; slow trials after all others.
-
-    Requests that are on their way together may take effect in any order. In this one the decisions of a group know the
-    same, so that their probabilities are computed once, and know it before the group begins: `Writer.rest` has often
-    computed them by then.
-    """
-    ranks, rank = [], 0
-    for _, command in tasks:
-        if isinstance(command, Decide | DecideMany):
-            ranks.append(rank)
-        elif isinstance(command, Report):
-            ranks.append(rank + 1)
-        else:
-            ranks.append(rank + 2)
-            rank += 4
-    return sorted(range(len(tasks)), key=lambda place: (tasks[place][0] in slow, ranks[place]))
 
 
 def _write_and_erase(connection: Connection) -> None:

@@ -12,8 +12,9 @@ from typing import IO, Any
 from takeup import logs
 from takeup.errors import TakeupError
 from takeup.pipes import packed, standard, unpacked
+from takeup.store.group import Reply
 from takeup.store.slate import Slate
-from takeup.store.writer import Reply, Writer
+from takeup.store.writer import Writer
 from takeup.trial.computing import METER
 
 LOG = logging.getLogger("takeup.store")

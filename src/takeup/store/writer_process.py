@@ -19,9 +19,10 @@ from sqlalchemy import Connection
 
 from takeup.errors import StoreError
 from takeup.pipes import Line, packed, running
+from takeup.store.group import Reply, Task
 from takeup.store.slate import Slate
 from takeup.store.sqlite import OpenFile
-from takeup.store.writer import Reply, Task, Writer
+from takeup.store.writer import Writer
 from takeup.trial.computing import BY, ComputingLimits
 from takeup.trial.steering import Move
 

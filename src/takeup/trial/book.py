@@ -155,6 +155,7 @@ class Book:
         answers: the events that answer these keys.
         makers: the events that made decisions, by number, where who asked for them matters.
         open: a heap of (due, number) of outcomes that wait for their window to close.
+        horizon: the last decision that `due` knows of, where more are due than were loaded; None where all were.
         changes: what was appended since the last `forget`.
     """
 
@@ -178,6 +179,7 @@ class Book:
     answers: dict[str, KeyedEvent] = field(default_factory=dict)
     makers: dict[int, Decided] = field(default_factory=dict)
     open: list[tuple[int, int]] = field(default_factory=list)
+    horizon: int | None = None
     changes: Changes = field(default_factory=Changes)
 
     @classmethod
@@ -218,7 +220,10 @@ class Book:
         return entry
 
     def due(self, at: int) -> list[int]:
-        """The decisions whose outcome has been reported and whose window has closed by `at`, uncounted so far."""
+        """The decisions whose outcome has been reported and whose window has closed by `at`, uncounted so far.
+
+        Only those up to the horizon: a log closes the lowest first, and what was loaded beyond it has others before it.
+        """
         found = set()
         while self.open and self.open[0][0] <= at:
             number = heapq.heappop(self.open)[1]
@@ -226,7 +231,7 @@ class Book:
                 found.add(number)
         for number in found:
             heapq.heappush(self.open, (self.records[number].due or 0, number))
-        return sorted(found)
+        return sorted(number for number in found if self.horizon is None or number <= self.horizon)
 
     def remember(self, record: Record) -> None:
         """Take in a decision that was stored."""
@@ -239,6 +244,7 @@ class Book:
         """Keep what every decision needs, and drop what belongs to single ones."""
         for collection in (self.records, self.units, self.keys, self.answers, self.makers, self.open):
             collection.clear()
+        self.horizon = None
         self.changes = Changes()
         self.rollup.forget(self.decisions + 1)
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, Unpack
 
-from takeup.errors import NOTHING, AccessError, ConflictError, InputError, ReusedKeyError, StateError
+from takeup.errors import NOTHING, AccessError, BusyError, ConflictError, InputError, ReusedKeyError, StateError
 from takeup.trial.book import Book, Record
 from takeup.trial.design import Design, canonical, text
 from takeup.trial.events import Answered, Closed, Decided, KeyedEvent, Refused, Stamp, answered_numbers
-from takeup.trial.proposal import propose
+from takeup.trial.proposal import Proposal, propose
 from takeup.trial.software import software
 
 MOST_NAME = 200
@@ -56,9 +56,16 @@ class Command(Protocol[ReplyOut]):
 
 
 def perform(command: Command[Reply], book: Book, at: int) -> Reply:
-    """Run a command on a book that holds what it needs; windows that have closed by now close first."""
+    """Run a command on a book that holds what it needs; windows that have closed by now close first.
+
+    Raises:
+        BusyError: there are more of them than were loaded; these have closed, and the command has to come again.
+    """
     for closed in closed_events(book, at):
         book.append(closed)
+    if book.horizon is not None:
+        words = "very many outcome windows have closed, and their outcomes enter the evidence step by step"
+        raise BusyError(f"{words}; ask again under the same idempotency key")
     return command.run(book, at)
 
 
@@ -329,12 +336,23 @@ class DecideMany(KeyedCommand[tuple[Decision, ...]]):
         return tuple(Decision.of(book, book.records[number]) for number in answered_numbers(event))
 
 
-def decided_event(book: Book, number: int, place: tuple[str, str], context: int, **stamp: Unpack[Stamp]) -> Decided:
-    """The policy's decision for a unit and occasion."""
+def decided_event(
+    book: Book,
+    number: int,
+    place: tuple[str, str],
+    context: int,
+    proposal: Proposal | None = None,
+    **stamp: Unpack[Stamp],
+) -> Decided:
+    """The policy's decision for a unit and occasion; `proposal` is given where it cannot be derived."""
     if book.state != "running":
         raise StateError(f"trial {book.trial} is {book.state}; decisions are made while it is running")
     design = book.design
-    proposal = propose(design, book.secret, book.counts, context, number)
+    if proposal is None:
+        if design.refused is not None:
+            words = "comes from a version that allowed its policy, and this one makes no decisions from it"
+            raise StateError(f"trial {book.trial} {words}: {design.refused}")
+        proposal = propose(design, book.secret, book.counts, context, number)
     return Decided(
         **stamp,
         number=number,

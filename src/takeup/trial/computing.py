@@ -1,7 +1,7 @@
-"""How long policies may compute: in a process that writes for all trials, no policy holds up the trials of others.
+"""How much may be computed: in a process that writes for all trials, none holds up the trials of others.
 
-The limits are of processor time, so that a busy machine pauses no trial. They are kept by a signal, which Python
-delivers to the main thread alone: a writer in a thread (`Trial.open`) has none.
+The limits of policies are of processor time, so that a busy machine pauses no trial. They are kept by a signal, which
+Python delivers to the main thread alone: a writer in a thread (`Trial.open`) has none.
 """
 
 import logging
@@ -23,6 +23,9 @@ AGAIN_SECONDS = 0.1
 
 SLOW_SECONDS = 0.1
 """From here on a trial's requests come after those of all others that share the transaction."""
+
+UNLIMITED = 1 << 60
+"""More outcome windows than any database has."""
 
 Result = TypeVar("Result")
 
@@ -69,15 +72,17 @@ class ProcessorTimer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputingLimits:
-    """Seconds of the processor.
+    """How much is computed before others have their turn.
 
     Attributes:
-        decision: for one decision; a trial whose policy takes more is paused.
-        together: for all decisions of one transaction; what is left over has to come again.
+        decision: seconds of the processor for one decision; a trial whose policy takes more is paused.
+        together: the same for all decisions of one transaction; what is left over has to come again.
+        windows: how many outcome windows close in one transaction, likewise.
     """
 
     decision: float = 1.0
     together: float = 1.0
+    windows: int = 3_000
 
 
 class Meter:
@@ -96,11 +101,16 @@ class Meter:
         self._timer: ProcessorTimer | None = None
         self._trial, self._spent = "", 0.0
 
+    @property
+    def windows(self) -> int:
+        """How many outcome windows may close in one transaction."""
+        return UNLIMITED if self._timer is None else self._limits.windows
+
     def limit(self, limits: ComputingLimits, announce: Callable[[str], None]) -> None:
         """Keep to these limits, in the main thread.
 
         Args:
-            limits: seconds of the processor.
+            limits: how much there may be.
             announce: is told which trial a policy begins to compute for, and an empty text when it ends.
         """
         self._limits, self._timer, self._announce = limits, ProcessorTimer(), announce

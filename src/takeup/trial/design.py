@@ -17,10 +17,11 @@ from takeup.policies.allocation import Limits
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
 from takeup.policies.description import describe
-from takeup.policies.registry import policy_of
+from takeup.policies.registry import kinds, policy_of
 from takeup.randomness import stream
 from takeup.space import Axis, Space
-from takeup.specfile import at
+from takeup.specfile import SpecError, at
+from takeup.trial.refused_policy import RefusedPolicy
 from takeup.trial.spec import TrialSpec, parse
 
 MICROSECONDS = 1_000_000
@@ -28,6 +29,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 MOST_CELLS = 100_000
 MOST_DRAWN = 20_000_000
 MOST_LABEL = 200
+MOST_DECISIONS = 10**12
 MOST_UTILITY = 1e12
 LEAST_SPREAD = 1e-9
 """How far utilities must be apart, of the largest: closer ones are lost in rounding."""
@@ -65,17 +67,20 @@ class Design:
         Args:
             spec: what a trial's owner wrote down.
             source: where.
-            new: whether it is checked, too, that its choices make sense; a trial that has begun goes on with its own.
+            new: whether it is checked, too, that its choices make sense; a trial that has begun goes on with its own,
+                or can be read where this version refuses its policy.
         """
         if not isinstance(spec, TrialSpec):
             spec = parse(spec, source)
+        if new:
+            _check_decisions(spec, source)
         with at(source, "space"):
             space = spec.space.build()
             _check_size(space, spec.draws)
             if new:
                 _check_utility(space)
         with at(source, "policy"):
-            policy = _policy(spec, space)
+            policy = _policy(spec, space) if new else _stored_policy(spec, space)
             if new:
                 _check_compliance(spec, policy)
         with at(source, "stopping"):
@@ -91,13 +96,18 @@ class Design:
         full = spec.model_copy(
             update={
                 "space": spec.space.model_copy(update=describe(space)),
-                "policy": describe(policy),
+                "policy": policy.description if isinstance(policy, RefusedPolicy) else describe(policy),
                 "seed": None,
             }
         )
         text = canonical(full.model_dump(mode="json", exclude={"seed"}))
         window = None if spec.window is None else spec.window * MICROSECONDS
         return cls(full, text, space, policy, limits, tuple(even.tolist()), tuple(fallback.tolist()), window)
+
+    @property
+    def refused(self) -> str | None:
+        """Why this version makes no decisions from it; None where it does."""
+        return self.policy.why if isinstance(self.policy, RefusedPolicy) else None
 
     @classmethod
     def of_text(cls, text: str) -> "Design":
@@ -145,6 +155,12 @@ def _check_size(space: Space, draws: int) -> None:
             text(name, label, MOST_LABEL)
 
 
+def _check_decisions(spec: TrialSpec, source: str) -> None:
+    for name, number in (("burn_in", spec.burn_in), ("stopping.maximum", spec.stopping.maximum)):
+        if number is not None and number > MOST_DECISIONS:
+            raise SpecError(f"{source}: {name}", number, f"at most {MOST_DECISIONS}")
+
+
 def _check_utility(space: Space) -> None:
     low, high = space.outcome.lowest, space.outcome.highest
     largest = max(abs(low), abs(high))
@@ -177,6 +193,17 @@ def _policy(spec: TrialSpec, space: Space) -> LivePolicy:
             "this one depends on its path and runs simulations alone",
         )
     return policy
+
+
+def _stored_policy(spec: TrialSpec, space: Space) -> LivePolicy:
+    """The same; what stands for it where an older version allowed parameters that this one refuses."""
+    try:
+        return _policy(spec, space)
+    except InputError as error:
+        kind = kinds().get(str(spec.policy.get("kind")))
+        if kind is None:
+            raise
+        return RefusedPolicy(kind.card, spec.policy, f"policy.{error}")
 
 
 def _check_compliance(spec: TrialSpec, policy: LivePolicy) -> None:

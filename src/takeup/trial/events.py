@@ -41,7 +41,10 @@ class _Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created(_Event):
-    """A trial in draft. `commitment` binds its seed without showing it; `seeded` where somebody chose the seed."""
+    """A trial in draft. `commitment` binds its seed without showing it.
+
+    `seeded` is whether somebody chose the seed; None in the logs of version 0.1, which did not say.
+    """
 
     kind: ClassVar[Kind] = "created"
     plural: ClassVar[str] = "creation"
@@ -50,7 +53,7 @@ class Created(_Event):
     spec: Mapping[str, Any]
     commitment: str
     software: str
-    seeded: bool = False
+    seeded: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

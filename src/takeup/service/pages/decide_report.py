@@ -10,7 +10,7 @@ from fastapi import Response
 from takeup.errors import NOTHING, AccessError, ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
 from takeup.outcomes import Levels
 from takeup.service.pages.page import Pages, Visit, sentence
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.store import reading
 from takeup.trial import Ask, Command, Decide, Design, Report
 from takeup.trial.commands import MOST_NAME
@@ -126,7 +126,7 @@ async def _submit(visit: Visit, command: Command[Reply], key: str | None) -> Rep
     for _ in range(PATIENCE):
         try:
             return await visit.service.submit(visit.trial, command, key)
-        except Refused as error:
+        except ProblemError as error:
             if error.kind != "in-flight":
                 raise
             await asyncio.sleep(0.05)

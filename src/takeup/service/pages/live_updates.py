@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from takeup.errors import TakeupError
+from takeup.errors import StoreError, TakeupError
 from takeup.service.pages.render.cache import Kind, RenderCache
 from takeup.service.pages.render.process import Rendered
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 
 EVERY = 1.0
 """How many seconds pass between two looks for something new."""
@@ -72,16 +72,16 @@ class LiveUpdates:
         """Begin to listen.
 
         Raises:
-            Refused: too many do, or too many of this key.
+            ProblemError: too many do, or too many of this key.
         """
         if sum(each.key == key for all_ in self._listeners.values() for each in all_) >= MOST_OF_A_KEY:
             detail = f"{MOST_OF_A_KEY} live pages are open with this key already; close some and load the page again"
-            raise Refused("too-many", detail, headers={"Retry-After": "30"})
+            raise ProblemError("too-many", detail, headers={"Retry-After": "30"})
         if self.listeners >= MOST_LISTENERS or self._cache.service.closing.is_set():
             detail = (
                 f"{MOST_LISTENERS} live pages are open already, or the service is about to stop; load the page again"
             )
-            raise Refused("unavailable", detail, headers={"Retry-After": "30"})
+            raise ProblemError("unavailable", detail, headers={"Retry-After": "30"})
         listener = Listener(key, kind, seen)
         self._listeners.setdefault(trial, set()).add(listener)
         task = self._tasks.get(trial)
@@ -144,22 +144,24 @@ async def news(listener: Listener, welcome: Callable[[], Awaitable[bool]]) -> As
         welcome: whether it still may; asked before anything is said, and every `CHECK` seconds.
     """
     yield RETRY
-    spoke = time.monotonic()
+    spoke, said = time.monotonic(), b""
     while True:
-        said = b""
         try:
             rendered = await asyncio.wait_for(listener.news.get(), CHECK)
             if rendered is None:
                 return
             said = b"data: " + json.dumps({"sequence": rendered.sequence, "rendered": rendered.at}).encode() + b"\n\n"
         except TimeoutError:
-            if time.monotonic() - spoke >= HEARTBEAT:
+            if not said and time.monotonic() - spoke >= HEARTBEAT:
                 said = b": still here\n\n"
-        if not await welcome():
-            return
+        try:
+            if not await welcome():
+                return
+        except StoreError:
+            continue  # a database that is away for a moment: nothing is said before it is known again
         if said:
-            spoke = time.monotonic()
             yield said
+            spoke, said = time.monotonic(), b""
 
 
 async def _until(event: asyncio.Event, seconds: float) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from takeup.live.export import Format
 from takeup.service.pages.page import READERS, Pages, Visit
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.routes.log import MEDIA, exported
 from takeup.store import reading
 from takeup.store.reading import Logged
@@ -103,7 +103,7 @@ async def export(visit: Visit) -> Response:
     asked = visit.request.query_params.get("format", "csv")
     kind: Format | None = next((each for each in MEDIA if each == asked), None)
     if kind is None:
-        raise Refused("input", f"there is no format {asked[:40]!r}", allowed=", ".join(MEDIA))
+        raise ProblemError("input", f"there is no format {asked[:40]!r}", allowed=", ".join(MEDIA))
     return await exported(visit.service, visit.trial, kind, blinded=not visit.unblinded)
 
 

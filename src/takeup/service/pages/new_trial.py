@@ -16,7 +16,7 @@ from takeup.service.pages import spec_form
 from takeup.service.pages.choices import choices
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.pages.spec_sentences import spec_sentences
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.store import reading
 from takeup.trial import Design
 
@@ -75,7 +75,7 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
         return _rehearsed(visit, fields, checked.design, trial)
     try:
         saved = await _saved(visit, fields, checked, trial)
-    except (ConflictError, InputError, Refused) as error:
+    except (ConflictError, InputError, ProblemError) as error:
         place = "" if top else "trial"
         return _form(visit, fields, trial=trial, wrong={place: sentence(error)}, status=409)
     if sketch is not None:
@@ -105,9 +105,11 @@ async def _saved(visit: Visit, fields: dict[str, str], spec: TriedSpec, trial: s
         return trial
     wanted = fields.get("trial") or None
     if wanted is None and key.trials is not None:
-        raise Refused("forbidden", "Your key is valid in some trials alone: say which identifier this one shall have.")
+        raise ProblemError(
+            "forbidden", "Your key is valid in some trials alone: say which identifier this one shall have."
+        )
     if wanted is not None and not key.covers(wanted):
-        raise Refused("forbidden", f"Your key is not valid in trial {wanted!r}.")
+        raise ProblemError("forbidden", f"Your key is not valid in trial {wanted!r}.")
     made = await visit.read(lambda: Trial.create(service.store, spec, trial=wanted, by=key.shown))
     return made.id
 
@@ -147,7 +149,7 @@ def _form(
 def _sketch(visit: Visit, name: str) -> Sketch:
     found = visit.service.drafts.sketches.get(name)
     if found is None or found.owner != visit.key.id:
-        raise Refused("not-found", "this sketch is no longer kept; begin again with New trial")
+        raise ProblemError("not-found", "this sketch is no longer kept; begin again with New trial")
     return found
 
 

@@ -16,7 +16,7 @@ from takeup.service.auth import Handler, admit, media_type
 from takeup.service.body import parse_form
 from takeup.service.keys import ApiKey, Scope
 from takeup.service.pages.templates import render
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.service import Service, service_of
 from takeup.service.sessions import form_token, same
 from takeup.service.settings import Settings
@@ -160,7 +160,7 @@ def sentence(error: Exception) -> str:
     """An error as a form shows it beside the field: what is allowed, without the API's name of the field."""
     if isinstance(error, InputError):
         return f"Expected: {error.allowed}{f' ({error.hint})' if error.hint else ''}."
-    said = str(error.detail if isinstance(error, Refused) else error)
+    said = str(error.detail if isinstance(error, ProblemError) else error)
     return f"{said[:1].upper()}{said[1:].removesuffix('.')}."
 
 
@@ -206,19 +206,21 @@ async def _known(visit: Visit) -> Visit:
     request, service = visit.request, visit.service
     key = await service.sessions.find(visit.cookie) if visit.cookie else None
     if key is None:
-        raise Refused("unauthenticated", "nobody is signed in here, or the session has ended; sign in again")
+        raise ProblemError("unauthenticated", "nobody is signed in here, or the session has ended; sign in again")
     return Visit(request, service, visit.cookie, key)
 
 
 async def _sent(visit: Visit) -> Visit:
     """The visit with its form; an error where the form does not come from one of our pages."""
     if media_type(visit.request) != FORM:
-        raise Refused("media-type", "this takes what a form of these pages sends", allowed=FORM)
+        raise ProblemError("media-type", "this takes what a form of these pages sends", allowed=FORM)
     body = await _body(visit.request, None if visit.caller is not None else MOST_OPEN)
+    if visit.caller is not None:
+        visit = await _known(visit)  # once more: the body may have taken minutes to come
     form = await visit.service.bodies.read(parse_form, body)
     token = form.pop(FORM_TOKEN, "")
     if not visit.cookie or not same(token, form_token(visit.cookie)):
-        raise Refused("forbidden", "the form has expired, or came from elsewhere; load the page again and repeat")
+        raise ProblemError("forbidden", "the form has expired, or came from elsewhere; load the page again and repeat")
     return Visit(visit.request, visit.service, visit.cookie, visit.caller, form)
 
 
@@ -228,5 +230,5 @@ async def _body(request: Request, most: int | None) -> bytes:
     async for part in request.stream():
         found += part
         if most is not None and len(found) > most:
-            raise Refused("too-large", f"the form has more than {most} bytes", allowed=f"{most} bytes")
+            raise ProblemError("too-large", f"the form has more than {most} bytes", allowed=f"{most} bytes")
     return bytes(found)

@@ -8,7 +8,7 @@ from takeup.service.auth import admit
 from takeup.service.keys import SCOPES
 from takeup.service.pages.page import HOME, SIGN_IN, Pages, Visit, html, new_cookie, set_cookie
 from takeup.service.pages.templates import render, static
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.sessions import form_token
 
 pages = Pages()
@@ -55,7 +55,7 @@ async def file(visit: Visit) -> Response:
     name = str(visit.request.path_params["name"])
     found = static().get(name)
     if found is None:
-        raise Refused("not-found", f"there is no file {name!r}")
+        raise ProblemError("not-found", f"there is no file {name!r}")
     content, kind = found
     return Response(content, media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})
 
@@ -63,7 +63,7 @@ async def file(visit: Visit) -> Response:
 @pages.get("/app/{path:path}")
 async def nowhere(visit: Visit) -> Response:
     """No such page."""
-    raise Refused("not-found", f"there is no page {visit.request.url.path!r}")
+    raise ProblemError("not-found", f"there is no page {visit.request.url.path!r}")
 
 
 def _form(visit: Visit, wanted: str, wrong: str | None = None, status: int = 200) -> Response:

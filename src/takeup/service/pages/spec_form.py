@@ -13,7 +13,7 @@ from takeup.live.trial_run import TriedSpec, tried
 from takeup.outcomes import Levels
 from takeup.service.body import parse_json, parse_toml
 from takeup.service.pages.choices import USUAL, choices, chosen
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.space import Space
 from takeup.specfile import SpaceTable, SpecError, allowed
 from takeup.trial import Design, TrialSpec
@@ -213,8 +213,8 @@ def _pasted(text: str) -> tuple[TrialSpec | None, Wrong]:
         if not isinstance(found, dict) or not found:
             return None, {"text": "Paste a spec: a table with a name, a space and a policy."}
         return parse(found), {}
-    except (Refused, TakeupError) as error:
-        said = error.detail if isinstance(error, Refused) else error
+    except (ProblemError, TakeupError) as error:
+        said = error.detail if isinstance(error, ProblemError) else error
         return None, {"text": f"{_capital(str(said))}."}
 
 

@@ -29,7 +29,8 @@ async def trial(visit: Visit) -> Response:
     head, seeded = await visit.read(
         lambda: store.read(lambda connection: (reading.head(connection, name), reading.seeded(connection, name)))
     )
-    spec = Design.of_text(head.spec).spec
+    design = Design.of_text(head.spec)
+    spec = design.spec
     rendered = await cache.look(name, _kind(visit), head.sequence, WAIT)
     audit = cache.audits.get((name, visit.unblinded))
     return visit.page(
@@ -37,6 +38,7 @@ async def trial(visit: Visit) -> Response:
         trial=name,
         name=spec.name,
         rehearsal=spec.rehearsal,
+        refused=design.refused,
         seeded=seeded,
         limits=spec.fallback_limits,
         state=head.state,

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from takeup.service.auth import KeyRoute, needs, open_to_all
 from takeup.service.keys import SCOPES
 from takeup.service.metrics import MEDIA
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.service import service_of
 from takeup.version import __version__
 
@@ -42,7 +42,7 @@ async def ready(request: Request) -> Ready:
     service = service_of(request)
     problems = await service.readiness.problems()
     if problems:
-        raise Refused("unavailable", "; ".join(problems), headers={"Retry-After": "1"})
+        raise ProblemError("unavailable", "; ".join(problems), headers={"Retry-After": "1"})
     return Ready(version=__version__, oldest_seconds=round(service.store.oldest, 3))
 
 

@@ -10,7 +10,7 @@ from takeup.service import keys
 from takeup.service.auth import KeyRoute, needs
 from takeup.service.keys import MOST_NAME, MOST_TRIALS, Scope
 from takeup.service.models import IDENTIFIER, Strict
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.service import caller_of, service_of
 
 router = APIRouter(route_class=KeyRoute, tags=["keys"])
@@ -70,7 +70,7 @@ async def create(request: Request, asked: KeyAsked) -> KeyMade:
     """
     service, caller = service_of(request), caller_of(request)
     if not caller.covers_all(asked.trials):
-        raise Refused("forbidden", "an admin key makes keys for the trials that it is valid in itself; name them")
+        raise ProblemError("forbidden", "an admin key makes keys for the trials that it is valid in itself; name them")
     key, token = keys.new(
         asked.name, asked.scopes, asked.trials, site=asked.site, at=service.store.clock(), by=caller.shown
     )

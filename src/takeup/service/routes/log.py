@@ -19,7 +19,7 @@ from takeup.live.export import Format
 from takeup.live.long_jobs import LongJob
 from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import TrialId
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.service import Service, service_of, unblinded
 from takeup.store import reading, shared
 from takeup.store.reading import Logged
@@ -80,12 +80,14 @@ class AuditShown(BaseModel):
         events: how many events were read.
         decisions: how many of them are decisions.
         rederived: decisions that were derived again, with their probabilities, and came out the same.
-        other_software: decisions that another version made and this one would have made otherwise, by version.
+        other_software: decisions that another version made and this one would have made otherwise, or not at all, by
+            version.
         fallbacks: decisions that clients drew by themselves.
         anchors: how many signed anchors were compared; None where there are none.
         unanchored: how many events follow the last anchor; None where there are none.
         fallbacks_by: how many of the fallbacks each of those who recorded them did.
-        seeded: whether somebody chose the seed, so that they could foresee every proposal.
+        seeded: whether somebody chose the seed, so that they could foresee every proposal; null where the log does not
+            say, as version 0.1 did not.
     """
 
     trial: str
@@ -101,7 +103,7 @@ class AuditShown(BaseModel):
     anchors: int | None
     unanchored: int | None
     fallbacks_by: dict[str, int]
-    seeded: bool
+    seeded: bool | None
 
     @classmethod
     def of(cls, audit: Audit, *, blinded: bool) -> "AuditShown":
@@ -276,7 +278,7 @@ async def _send(service: Service, long_job: LongJob) -> dict[str, Any]:
             raise _failed(long_job, error) from error
 
 
-def _failed(long_job: LongJob, error: TakeupError) -> Refused:
+def _failed(long_job: LongJob, error: TakeupError) -> ProblemError:
     """What is told of a job that failed: its error names the service's files."""
     LOG.error("the %s of trial %s failed: %s", long_job.kind, long_job.trial, error)
-    return Refused("unavailable", f"the {long_job.kind} failed; the service's own log says why")
+    return ProblemError("unavailable", f"the {long_job.kind} failed; the service's own log says why")

@@ -10,7 +10,7 @@ from takeup.errors import TakeupError
 from takeup.service.auth import needs
 from takeup.service.fast_routes import FastRoute
 from takeup.service.models import IdempotencyKey, Label, Name, Strict, TrialId
-from takeup.service.problem import Problem, Refused, refused
+from takeup.service.problem import Problem, ProblemError, refused
 from takeup.service.service import caller_of, service_of
 from takeup.trial import Receipt, Report
 from takeup.trial.commands import MOST_BATCH, MOST_REASON
@@ -103,7 +103,7 @@ async def report_many(
 async def _result(request: Request, trial: str, made: ReportMade, key: str | None) -> ReportResult:
     try:
         return ReportResult(receipt=await _submit(request, trial, made, key))
-    except (TakeupError, Refused) as error:
+    except (TakeupError, ProblemError) as error:
         return ReportResult(problem=refused(error).problem)
 
 

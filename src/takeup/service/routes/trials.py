@@ -12,7 +12,7 @@ from takeup.service.auth import KeyRoute, media_type, needs
 from takeup.service.body import parse_json, parse_toml
 from takeup.service.keys import SCOPES
 from takeup.service.models import IDENTIFIER, Strict, TrialId
-from takeup.service.problem import Refused
+from takeup.service.problem import ProblemError
 from takeup.service.service import caller_of, service_of
 from takeup.store import reading
 from takeup.trial import Design, Move
@@ -57,12 +57,13 @@ class TrialShown(TrialLine):
         name: what people call it.
         state: draft, running, paused or stopped.
         rehearsal: whether it is no real trial.
-        seeded: whether somebody chose the seed, so that they can foresee every proposal.
+        seeded: whether somebody chose the seed, so that they can foresee every proposal; null where the log does not
+            say, as version 0.1 did not.
         spec: with every default filled in; the seed is never part of it.
         fallback: the probabilities that a client draws from when the service cannot be reached.
     """
 
-    seeded: bool
+    seeded: bool | None
     spec: dict[str, Any]
     fallback: dict[str, float]
 
@@ -77,9 +78,9 @@ async def create(
     """A new trial, in draft, from a spec in JSON or TOML."""
     service, caller, spec = service_of(request), caller_of(request), await _spec(request)
     if trial is None and caller.trials is not None:
-        raise Refused("forbidden", "the key is valid in some trials alone: say which one to create with ?trial=")
+        raise ProblemError("forbidden", "the key is valid in some trials alone: say which one to create with ?trial=")
     if trial is not None and not caller.covers(trial):
-        raise Refused("forbidden", f"the key is not valid in trial {trial!r}")
+        raise ProblemError("forbidden", f"the key is not valid in trial {trial!r}")
     checked = await service.drafts.tried(spec)
     made = await service.read(lambda: Trial.create(service.store, checked, trial=trial, by=caller.shown))
     return await _shown(request, made.id)
@@ -132,24 +133,26 @@ async def _spec(request: Request) -> dict[str, Any]:
     given = media_type(request)
     if given not in SPECS:
         allowed = " or ".join(SPECS)
-        raise Refused("media-type", f"the body is {given or 'of no stated type'}, expected {allowed}", allowed=allowed)
+        raise ProblemError(
+            "media-type", f"the body is {given or 'of no stated type'}, expected {allowed}", allowed=allowed
+        )
     parse = parse_toml if given == TOML else parse_json
     content = await service_of(request).bodies.read(parse, await request.body())
     if not isinstance(content, dict):
-        raise Refused("input", "the body is not a table of keys and values", argument="body", allowed="a spec")
+        raise ProblemError("input", "the body is not a table of keys and values", argument="body", allowed="a spec")
     return content
 
 
 async def _shown(request: Request, trial: str) -> TrialShown:
     store = service_of(request).store
 
-    def look(connection: Connection) -> tuple[Row[Any], bool]:
+    def look(connection: Connection) -> tuple[Row[Any], bool | None]:
         return reading.head(connection, trial), reading.seeded(connection, trial)
 
     return await service_of(request).read(lambda: _described(*store.read(look)))
 
 
-def _described(head: Row[Any], seeded: bool) -> TrialShown:
+def _described(head: Row[Any], seeded: bool | None) -> TrialShown:
     """A trial in full; a design of many contexts takes long to make."""
     design = Design.of_text(head.spec)
     return TrialShown(
