@@ -51,7 +51,7 @@ class Time(Outcome):
     @property
     def grid(self) -> Grid:
         """The times that there can be."""
-        return Grid(0.0, self.longest, self.step, "time", self.unit)
+        return Grid(0.0, self.longest, self.step, unit=self.unit)
 
     @property
     def size(self) -> int:

@@ -106,8 +106,9 @@ def fields_of(design: Design) -> dict[str, str]:
     text = spec.model_dump_json(indent=2, exclude={"seed"}, exclude_none=True)
     choice = chosen(spec.policy)
     limits = spec.limits
-    plain = isinstance(limits.floor, float) and isinstance(limits.ceiling, float)
-    if choice is None or not plain or not isinstance(space.outcome, Levels):
+    if choice is None or not isinstance(limits.floor, float) or not isinstance(limits.ceiling, float):
+        return {"by": "paste", "text": text}
+    if not isinstance(space.outcome, Levels):
         return {"by": "paste", "text": text}
     fields = {
         "by": "form",
