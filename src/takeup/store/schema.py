@@ -1,7 +1,7 @@
 """The tables. The log (`events`) is the truth; the others are folds of it, so that nothing has to read it.
 
-Values are indices into the trial's space, of outcomes their codes, -1 being UNSEEN; yes is 1 and no is 0, so that an audit sees any other
-value; times are microseconds since 1970, UTC.
+Values are indices into the trial's space, of outcomes their codes, -1 being UNSEEN; yes is 1 and no is 0, so that an
+audit sees any other value; times are microseconds since 1970, UTC.
 """
 
 from typing import Any
