@@ -15,8 +15,10 @@ from page_visitor import Visitor
 from takeup.errors import ConflictError, InputError, StoreError
 from takeup.evidence import Evidence, event
 from takeup.live import Trial
+from takeup.live.rehearsal import Rehearsal, assumed, assumed_of
 from takeup.service.keys import SCOPES
 from takeup.space import Space
+from takeup.trial import Design
 
 NUMBER: dict[str, Any] = {"kind": "number", "low": 60, "high": 220, "step": 0.5, "unit": "mmHg", "better": "lower"}
 COUNT: dict[str, Any] = {"kind": "count", "most": 20, "exposure": "days", "longest": 90}
@@ -189,3 +191,28 @@ def test_a_page_takes_what_is_written(api: asgi.Api) -> None:
     never = boss.post("/app/trials/days/report", {"unit": "u1", "outcome": "missing", "reason": "withdrew"})
     assert "The outcome will never be known." in never.body.decode()
     assert boss.get("/app/trials/days/edit").status in (200, 409)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_rehearsal_knows_what_proposals_are_worth(case: str) -> None:
+    design = Design.of(spec(case))
+    rates = assumed(design.space)
+    assert len(rates[0]) == len(assumed_of(design.space.outcome))
+    found = Rehearsal(spec=spec(case), rates=rates, people=40, seconds=0.0, runs=1).run(lambda _: None)
+    worse, better = found["scenarios"][0]["value"]
+    assert better > worse
+    assert 0 < found["scenarios"][0]["regret"] < 40 * (better - worse)
+
+
+def test_a_page_asks_for_means_and_rehearses_them(api: asgi.Api) -> None:
+    boss = Visitor(api, *SCOPES)
+    form = {"by": "paste", "text": json.dumps(spec("number"))}
+    looked = boss.post("/app/new", {**form, "do": "look"})
+    assert looked.status == 303
+    page = boss.get(looked.headers["location"]).body.decode()
+    assert "standard deviation, mmHg" in page
+    assert 'name="rate-1-2"' in page
+    wrong = boss.post("/app/new", {**form, "do": "look", **{f"rate-{a}-{j}": "-1" for a in (0, 1) for j in (1, 2)}})
+    assert wrong.status == 422
+    assert 'id="rate-0-2-wrong"' in wrong.body.decode()
+    assert 'id="rate-0-1-wrong"' not in wrong.body.decode()

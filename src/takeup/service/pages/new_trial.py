@@ -8,9 +8,8 @@ from fastapi import Response
 
 from takeup.errors import ConflictError, InputError, StateError
 from takeup.live import Trial
-from takeup.live.rehearsal import Rehearsal
+from takeup.live.rehearsal import Rehearsal, assumed_of
 from takeup.live.trial_run import TriedSpec
-from takeup.outcomes import Levels
 from takeup.service.drafts import Sketch
 from takeup.service.pages import spec_form
 from takeup.service.pages.choices import choices
@@ -69,8 +68,6 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
         checked, wrong = None, {top: sentence(error)}
     if checked is None:
         return _form(visit, fields, trial=trial, wrong=wrong, status=422)
-    if not saving and not isinstance(checked.design.space.outcome, Levels):
-        return _form(visit, fields, trial=trial, design=checked.design)
     if not saving:
         return _rehearsed(visit, fields, checked.design, trial)
     try:
@@ -128,7 +125,7 @@ def _form(
         fields, trial, design = dict(sketch.fields), sketch.trial, sketch.design
     assert fields is not None
     rates = None
-    if design is not None and isinstance(design.space.outcome, Levels):
+    if design is not None:
         rates = sketch.rates if sketch is not None else spec_form.assumptions(fields, design.space)[0]["rates"]
     return visit.page(
         "new",
@@ -141,6 +138,7 @@ def _form(
         design=design,
         words=[] if design is None else spec_sentences(design),
         rates=rates,
+        assumed=() if design is None else assumed_of(design.space.outcome),
         sketch=sketch,
         sketch_name=str(visit.request.path_params.get("sketch", "")),
     )
