@@ -28,6 +28,10 @@ class Conjugate(ABC):
         """The block of one context, which may be another one in each replication; its axis keeps length one."""
 
     @abstractmethod
+    def apart(self, groups: int) -> Self:
+        """The same block for each of several groups: the axes (.., X, K) become (.., X, groups, K)."""
+
+    @abstractmethod
     def plus(self, statistic: Statistic) -> Self:
         """What these outcomes make of it; the axes are (.., X, K, W)."""
 

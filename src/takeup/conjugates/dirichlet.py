@@ -39,6 +39,10 @@ class Dirichlet(Conjugate):
         """The rows of one context."""
         return Dirichlet(at_context(self.alpha, context, trailing=3), self.utility)
 
+    def apart(self, groups: int) -> "Dirichlet":
+        """The same rows for each of several groups."""
+        return Dirichlet(np.repeat(self.alpha[..., np.newaxis, :, :], groups, axis=-3), self.utility)
+
     def plus(self, statistic: Statistic) -> "Dirichlet":
         """α' = α + n; of a statistic that has sums as well, the counts."""
         return Dirichlet(self.alpha + statistic[..., : self.utility.size], self.utility)

@@ -51,6 +51,12 @@ class NormalGamma(Conjugate):
         centre, weight, freedom, square = (at_context(each, context, trailing=2) for each in blocks)
         return replace(self, centre=centre, weight=weight, freedom=freedom, square=square)
 
+    def apart(self, groups: int) -> "NormalGamma":
+        """The same parameters for each of several groups."""
+        blocks = self.centre, self.weight, self.freedom, self.square
+        centre, weight, freedom, square = (np.repeat(each[..., np.newaxis, :], groups, axis=-2) for each in blocks)
+        return replace(self, centre=centre, weight=weight, freedom=freedom, square=square)
+
     def plus(self, statistic: Statistic) -> "NormalGamma":
         """What the number of outcomes, their mean and their sum of squares make of it."""
         n, mean, squares = moments(self.outcome, statistic, logarithmic=self.logarithmic)

@@ -41,6 +41,11 @@ class GammaRate(Conjugate):
         events, exposure = (at_context(each, context, trailing=2) for each in (self.events, self.exposure))
         return replace(self, events=events, exposure=exposure)
 
+    def apart(self, groups: int) -> "GammaRate":
+        """The same parameters for each of several groups."""
+        events, exposure = (np.repeat(x[..., np.newaxis, :], groups, axis=-2) for x in (self.events, self.exposure))
+        return replace(self, events=events, exposure=exposure)
+
     def plus(self, statistic: Statistic) -> "GammaRate":
         """More events, in more time."""
         events, steps = statistic[..., -2], statistic[..., -1]
