@@ -33,6 +33,15 @@ def one_of(argument: str, value: Name, allowed: Iterable[Name]) -> Name:
     return value
 
 
+def shown(value: object, most: int = 100) -> str:
+    """A value as an error shows it, however long it is."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write numbers of more than 4,300 digits
+        return f"a {type(value).__name__} of very many digits"
+    return text if len(text) <= most else f"{text[:most]}.."
+
+
 def label(argument: str, value: object, most: int = 100) -> str:
     """A short text, which may be empty."""
     if not isinstance(value, str) or len(value) > most or not value.isprintable():

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import ClassVar, get_args
 
@@ -11,7 +12,7 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.outcomes.base import MOST_CODES, Better, Outcome, Statistic
-from takeup.outcomes.grid import Bins, Grid
+from takeup.outcomes.grid import Bins, Grid, grid
 
 BINS = 20
 
@@ -48,8 +49,9 @@ class Count(Outcome):
         if not self.exposure and (self.longest, self.step) != (1.0, 1.0):
             hint = 'say what it is measured in, as in exposure="days"'
             raise InputError("exposure", "none", "a unit where longest or step is given", hint)
-        for name in ("longest", "step"):
-            object.__setattr__(self, name, float(getattr(self.time, "high" if name == "longest" else "step")))
+        points = Grid(0.0, self.longest, self.step, "exposure", self.exposure)
+        object.__setattr__(self, "longest", points.high)
+        object.__setattr__(self, "step", points.step)
         if self.size > MOST_CODES:
             allowed = f"at most {MOST_CODES:,} combinations of count and exposure"
             raise InputError("step", f"{self.size:,} combinations", allowed, "choose larger steps of exposure")
@@ -57,7 +59,7 @@ class Count(Outcome):
     @property
     def time(self) -> Grid:
         """The exposures that there can be."""
-        return Grid(0.0, self.longest, self.step, "exposure", self.exposure)
+        return grid(0.0, self.longest, self.step, "exposure", self.exposure)
 
     @property
     def size(self) -> int:
@@ -91,20 +93,25 @@ class Count(Outcome):
             given = dict(zip(("events", "exposure"), given.split("/"), strict=True))
         if not isinstance(given, Mapping) or set(given) != {"events", "exposure"}:
             allowed = f"events and exposure, as in {{'events': 3, 'exposure': {self.longest:g}}}"
-            raise InputError("outcome", repr(given), allowed)
+            raise InputError("outcome", checks.shown(given), allowed)
         steps = self.time.index(given["exposure"])
         if steps == 0:
-            raise InputError("exposure", repr(given["exposure"]), f"more than {self.step / 2:g} {self.exposure}")
+            raise InputError(
+                "exposure", checks.shown(given["exposure"]), f"more than {self.step / 2:g} {self.exposure}"
+            )
         return self._events(given["events"]) * self._exposures + steps - 1
 
     def _events(self, given: object) -> int:
-        if isinstance(given, str) and given.strip().isdecimal():
-            given = int(given)
-        if isinstance(given, float) and given.is_integer():
-            given = int(given)
-        if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 0 <= given <= self.most:
-            raise InputError("outcome", repr(given), f"a whole number from 0 to {self.most} {self.unit}".rstrip())
-        return int(given)
+        allowed = f"a whole number from 0 to {self.most} {self.unit}".rstrip()
+        if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating | str):
+            raise InputError("outcome", checks.shown(given), allowed)
+        try:
+            number = Decimal(given if isinstance(given, int) else str(given).strip())
+        except InvalidOperation:
+            raise InputError("outcome", checks.shown(given), allowed) from None
+        if not number.is_finite() or not 0 <= number <= self.most or number != number.to_integral_value():
+            raise InputError("outcome", checks.shown(given), allowed)
+        return int(number)
 
     def plain(self, code: int) -> int | dict[str, float | bool]:
         """The count, with its exposure where they differ."""
@@ -172,13 +179,22 @@ class Count(Outcome):
             return Outcome.earned(self, statistic)
         return np.asarray(statistic[..., self.cells] * (1.0 if self.better == "higher" else -1.0))
 
+    def gained(self, statistic: Statistic) -> FloatArray:
+        """All events in parts of the greatest count, or what is missing to it, where all have the same exposure."""
+        if not self.valued:
+            return Outcome.gained(self, statistic)
+        events = statistic[..., self.cells]
+        return np.asarray(
+            (events if self.better == "higher" else self.most * self.seen(statistic) - events) / self.most
+        )
+
 
 @lru_cache(maxsize=64)
 def _binned(count: Count) -> Bins:
     return Grid(0, count.most, 1).bins(BINS)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=1)  # it may be large, and specs may come from afar
 def _worths(count: Count) -> FloatArray:
     events, steps = np.divmod(np.arange(count.size), count.size // (count.most + 1))
     rate = events / (count.step * (steps + 1)) if count.exposure else events.astype(np.float64)

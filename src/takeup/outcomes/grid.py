@@ -4,15 +4,23 @@ Points are decimal fractions as people write them, so that 0.1 + 0.2 is 0.3 here
 """
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from functools import lru_cache
 
 import numpy as np
 
-from takeup.checks import FloatArray, IntArray, real
+from takeup.checks import FloatArray, IntArray, real, shown
 from takeup.errors import InputError
 from takeup.outcomes.base import MOST_CODES
 
 MOST_STEPS = (MOST_CODES - 1) // 2
+FARTHEST = 1e12
+"""How far from zero a grid may be."""
+FINEST = 1e-9
+"""The least step. It is at least 1e-12 of the farthest number, too, so that points stay apart as floats."""
+
+_EXACT = Context(prec=40)
+"""Whatever precision a program has chosen for its own decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +47,23 @@ class Grid:
             if isinstance(given, bool) or np.ndim(given):
                 raise InputError(name, repr(given), "one number")
             object.__setattr__(self, name, float(real(name, given)))
+        farthest = max(abs(self.low), abs(self.high))
+        for name in ("low", "high"):
+            if farthest > FARTHEST and abs(getattr(self, name)) == farthest:
+                raise InputError(name, repr(getattr(self, name)), f"a number from {-FARTHEST:g} to {FARTHEST:g}")
         if not self.step > 0:
             raise InputError("step", repr(self.step), "a number above 0")
         if not self.high > self.low:
-            raise InputError("high", repr(self.high), f"a number above low, which is {self.low:g}")
-        steps = (decimal(self.high) - decimal(self.low)) / decimal(self.step)
+            raise InputError("high", repr(self.high), f"a number above low, which is {self.low}")
+        least = max(FINEST, 1e-12 * farthest)
+        if self.step < least:
+            raise InputError("step", repr(self.step), f"at least {least:g}", "finer ones are lost in rounding")
+        steps = _EXACT.divide(_EXACT.subtract(decimal(self.high), decimal(self.low)), decimal(self.step))
         if steps != steps.to_integral_value():
-            raise InputError("step", f"{self.step:g}", f"a step that divides {self.low:g} to {self.high:g} evenly")
+            raise InputError("step", repr(self.step), f"a step that divides {self.low} to {self.high} evenly")
         if steps > MOST_STEPS:
             hint = f"a step of {(self.high - self.low) / MOST_STEPS:.2g} or more has so few"
-            raise InputError("step", f"{self.step:g}", f"at most {MOST_STEPS:,} steps from low to high", hint)
+            raise InputError("step", repr(self.step), f"at most {MOST_STEPS:,} steps from low to high", hint)
 
     @property
     def size(self) -> int:
@@ -65,26 +80,27 @@ class Grid:
         return np.asarray(self.low + self.step * steps, dtype=np.float64)
 
     def index(self, given: object) -> int:
-        """How many steps from the low end the nearest point is; half a step beyond either end is too far."""
+        """How many steps from the low end the nearest point is; more than half a step beyond either end is too far."""
         unit = f" {self.unit}" if self.unit else ""
         allowed = f"a number from {self.low:g} to {self.high:g}{unit}"
         if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating | Decimal | str):
-            raise InputError(self.what, repr(given), allowed)
+            raise InputError(self.what, shown(given), allowed)
         try:
-            number = Decimal(given.strip() if isinstance(given, str) else str(given))
+            number = Decimal(given if isinstance(given, int | Decimal) else str(given).strip())
         except InvalidOperation:
-            raise InputError(self.what, repr(given), allowed) from None
-        if not number.is_finite() or not -1e15 < number < 1e15:
-            raise InputError(self.what, repr(given), allowed)
-        step, low = decimal(self.step), decimal(self.low)
-        k = int(((number - low) / step).to_integral_value(ROUND_HALF_EVEN))
-        if not 0 <= k < self.size:
-            raise InputError(self.what, f"{number}{unit}", allowed, f"steps of {self.step:g} are rounded, no more")
-        return k
+            raise InputError(self.what, shown(given), allowed) from None
+        if not number.is_finite() or not -2 * FARTHEST < number < 2 * FARTHEST:
+            raise InputError(self.what, shown(given), allowed)
+        steps = _EXACT.divide(_EXACT.subtract(number, decimal(self.low)), decimal(self.step))
+        most = self.size - 1
+        if not Decimal("-0.5") <= steps <= most + Decimal("0.5"):
+            hint = f"what is at most half a step of {self.step:g} beyond is rounded, no more"
+            raise InputError(self.what, f"{number:.15g}{unit}", allowed, hint)
+        return min(max(int(steps.to_integral_value(ROUND_HALF_EVEN)), 0), most)
 
     def point(self, index: int) -> int | float:
         """The point so many steps from the low end, as people would write it."""
-        exact = decimal(self.low) + index * decimal(self.step)
+        exact = _EXACT.fma(decimal(self.step), index, decimal(self.low))
         return int(exact) if exact == exact.to_integral_value() else float(exact)
 
     def bins(self, many: int, *, logarithmic: bool = False) -> "Bins":
@@ -126,6 +142,12 @@ class Bins:
     def middle(self) -> FloatArray:
         """The middle of each."""
         return np.asarray((self.first + self.last) / 2)
+
+
+@lru_cache(maxsize=256)
+def grid(low: float, high: float, step: float, what: str = "outcome", unit: str = "") -> Grid:
+    """The grid, kept for the next time: an outcome asks for it at every report."""
+    return Grid(low, high, step, what, unit)
 
 
 def decimal(number: float) -> Decimal:

@@ -52,7 +52,9 @@ class Levels(Outcome):
             return names.index(given)
         if isinstance(given, int | np.integer) and not isinstance(given, bool) and 0 <= given < len(names):
             return int(given)
-        raise LabelError("outcome", repr(given), f"one of {', '.join(names)}, or an index from 0 to {len(names) - 1}")
+        raise LabelError(
+            "outcome", checks.shown(given), f"one of {', '.join(names)}, or an index from 0 to {len(names) - 1}"
+        )
 
     def plain(self, code: int) -> str:
         """The name."""

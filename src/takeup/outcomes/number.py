@@ -11,7 +11,7 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.outcomes.base import Better, Outcome, Statistic
-from takeup.outcomes.grid import Bins, Grid
+from takeup.outcomes.grid import FARTHEST, FINEST, Bins, Grid, grid
 
 Scale: TypeAlias = Literal["linear", "log"]
 """Whether differences or ratios are what counts."""
@@ -25,6 +25,9 @@ LOG_STEPS = 10_000
 """Steps of a logarithm: a ratio of 1.0001."""
 WORTH_STEPS = 100_000
 """Steps from the least to the greatest worth, where numbers are mapped to worth."""
+MOST_KNOTS = 100
+NUDGE = 1e-6
+"""What is half-way between two steps but for rounding goes to the lower one, on every machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +59,21 @@ class Number(Outcome):
     bins: int = BINS
 
     def __post_init__(self) -> None:
-        grid = Grid(self.low, self.high, self.step)
+        points = Grid(self.low, self.high, self.step)
         for name in ("low", "high", "step"):
-            object.__setattr__(self, name, getattr(grid, name))
+            object.__setattr__(self, name, getattr(points, name))
         checks.label("unit", self.unit)
         checks.one_of("better", self.better, get_args(Better))
         checks.one_of("scale", self.scale, get_args(Scale))
-        checks.whole("bins", self.bins, least=2, most=MOST_BINS)
+        object.__setattr__(self, "bins", checks.whole("bins", self.bins, least=2, most=MOST_BINS))
         if self.scale == "log" and not self.low > 0:
             raise InputError("low", f"{self.low:g}", "a number above 0, as the scale is a log scale")
-        object.__setattr__(self, "utility", _knots(self.utility, self.low, self.high))
+        object.__setattr__(self, "utility", _knots(self.utility, points))
 
     @property
     def grid(self) -> Grid:
         """The grid."""
-        return Grid(self.low, self.high, self.step, unit=self.unit)
+        return grid(self.low, self.high, self.step, unit=self.unit)
 
     @property
     def size(self) -> int:
@@ -132,11 +135,11 @@ class Number(Outcome):
         """The bin, and what is added to the sums."""
         added = [codes, codes**2]
         if self.scale == "log":
-            logs = np.rint(LOG_STEPS * np.log(self.grid.at(codes) / self.low)).astype(np.int64)
+            logs = _nearest(LOG_STEPS * np.log(self.grid.at(codes) / self.low))
             added += [logs, logs**2]
         if self.utility:
             share = (self.worth(self.grid.at(codes)) - self.lowest) / (self.highest - self.lowest)
-            added.append(np.rint(WORTH_STEPS * share).astype(np.int64))
+            added.append(_nearest(WORTH_STEPS * share))
         return self.binned.of(codes), np.stack(added, axis=-1)
 
     @property
@@ -165,28 +168,46 @@ class Number(Outcome):
         total = self.low * many + self.step * statistic[..., self.cells]
         return np.asarray(total if self.better == "higher" else -total)
 
+    def gained(self, statistic: Statistic) -> FloatArray:
+        """Σ k in parts of the whole range, or Σ w: never outside [0, 1], however far from zero the numbers are."""
+        if self.utility:
+            return np.asarray(statistic[..., self.width - 1] / WORTH_STEPS)
+        most, total = self.size - 1, statistic[..., self.cells]
+        return np.asarray((total if self.better == "higher" else most * self.seen(statistic) - total) / most)
+
 
 @lru_cache(maxsize=64)
 def _binned(number: Number) -> Bins:
     return number.grid.bins(number.bins, logarithmic=number.scale == "log")
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=1)  # it may be large, and specs may come from afar
 def _worths(number: Number) -> FloatArray:
     worths = number.worth(number.grid.points)
     worths.setflags(write=False)
     return worths
 
 
-def _knots(given: Knots, low: float, high: float) -> tuple[tuple[float, float], ...]:
+def _nearest(steps: FloatArray) -> IntArray:
+    return np.asarray(np.rint(steps - NUDGE).astype(np.int64))
+
+
+def _knots(given: Knots, points: Grid) -> tuple[tuple[float, float], ...]:
     """The pairs, checked: numbers that rise, within the range, and worths that differ."""
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+        raise InputError("utility", checks.shown(given), "a list of pairs [number, worth]")
     if not len(given):
         return ()
+    if len(given) > MOST_KNOTS:
+        raise InputError("utility", f"{len(given)} pairs", f"at most {MOST_KNOTS}")
     pairs = checks.real("utility", [list(each) if isinstance(each, tuple) else each for each in given])
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) < 2:
-        raise InputError("utility", repr(given), "at least two pairs [number, worth]")
-    if (np.diff(pairs[:, 0]) <= 0).any() or pairs[0, 0] < low or pairs[-1, 0] > high:
-        raise InputError("utility", repr(given), f"pairs whose numbers rise, from {low:g} to {high:g}")
-    if np.ptp(pairs[:, 1]) == 0:
-        raise InputError("utility", repr(given), "at least two different worths", "else no proposal can be better")
+        raise InputError("utility", checks.shown(given), "at least two pairs [number, worth]")
+    numbers, worths = pairs.T
+    if (np.diff(numbers) < points.step * (1 - 1e-9)).any() or numbers[0] < points.low or numbers[-1] > points.high:
+        allowed = f"pairs whose numbers rise by a step of {points.step:g} or more, from {points.low:g}"
+        raise InputError("utility", checks.shown(given), f"{allowed} to {points.high:g}")
+    if np.abs(worths).max() > FARTHEST or np.ptp(worths) < FINEST:
+        hint = "else no proposal can be better"
+        raise InputError("utility", checks.shown(given), f"different worths, at most {FARTHEST:g}", hint)
     return tuple((float(number), float(worth)) for number, worth in pairs)

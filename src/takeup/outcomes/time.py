@@ -11,7 +11,7 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.outcomes.base import Better, Outcome
-from takeup.outcomes.grid import Bins, Grid
+from takeup.outcomes.grid import Bins, Grid, grid
 
 BINS = 40
 
@@ -44,14 +44,14 @@ class Time(Outcome):
             raise InputError("censored", repr(self.censored), "true or false")
         checks.label("unit", self.unit)
         checks.one_of("better", self.better, get_args(Better))
-        grid = self.grid
-        object.__setattr__(self, "longest", grid.high)
-        object.__setattr__(self, "step", grid.step)
+        points = Grid(0.0, self.longest, self.step)
+        object.__setattr__(self, "longest", points.high)
+        object.__setattr__(self, "step", points.step)
 
     @property
     def grid(self) -> Grid:
         """The times that there can be."""
-        return Grid(0.0, self.longest, self.step, unit=self.unit)
+        return grid(0.0, self.longest, self.step, unit=self.unit)
 
     @property
     def size(self) -> int:
@@ -85,11 +85,18 @@ class Time(Outcome):
             given, censored = given.rstrip()[:-1], True
         if not isinstance(censored, bool):
             raise InputError("censored", repr(censored), "true or false")
-        steps = self.grid.index(given)
+        steps = self._steps(given)
         if censored and not self.censored and steps < self.grid.size - 1:
             allowed = f"a time with its event, or one censored at {self.longest:g} {self.unit}".rstrip()
             raise InputError("outcome", f"{given}+", allowed, "the outcome says that none is censored before")
         return 2 * steps + censored
+
+    def _steps(self, given: object) -> int:
+        try:
+            return self.grid.index(given)
+        except InputError as error:
+            hint = f'whoever is watched for longer is "{self.longest:g}+"'
+            raise InputError(error.argument, error.value, error.allowed, hint) from None
 
     def plain(self, code: int) -> dict[str, float | bool]:
         """The time, and whether it is censored."""
@@ -126,6 +133,16 @@ class Time(Outcome):
         return cell, np.stack([1 - censored, steps], axis=-1)
 
     @property
+    def lowest(self) -> float:
+        """The least that a time may be worth."""
+        return 0.0 if self.better == "higher" else -self.longest
+
+    @property
+    def highest(self) -> float:
+        """The most that a time may be worth."""
+        return self.longest if self.better == "higher" else 0.0
+
+    @property
     def valued(self) -> bool:
         """None: a censored time says what was seen, not what it is worth."""
         return False
@@ -136,7 +153,7 @@ def _binned(time: Time) -> Bins:
     return time.grid.bins(BINS)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=1)  # it may be large, and specs may come from afar
 def _worths(time: Time) -> FloatArray:
     seen = np.repeat(time.grid.points, 2)
     worths = seen if time.better == "higher" else -seen
