@@ -15,9 +15,12 @@ from page_visitor import Visitor
 from takeup.errors import ConflictError, InputError, StoreError
 from takeup.evidence import Evidence, event
 from takeup.live import Trial
+from takeup.live.findings import findings_of
 from takeup.live.rehearsal import Rehearsal, assumed, assumed_of
 from takeup.service.keys import SCOPES
+from takeup.service.pages.trial_charts import page_charts
 from takeup.space import Space
+from takeup.store import reading
 from takeup.trial import Design
 
 NUMBER: dict[str, Any] = {"kind": "number", "low": 60, "high": 220, "step": 0.5, "unit": "mmHg", "better": "lower"}
@@ -216,3 +219,29 @@ def test_a_page_asks_for_means_and_rehearses_them(api: asgi.Api) -> None:
     assert wrong.status == 422
     assert 'id="rate-0-2-wrong"' in wrong.body.decode()
     assert 'id="rate-0-1-wrong"' not in wrong.body.decode()
+
+
+@pytest.mark.parametrize(
+    ("case", "title"),
+    [
+        ("number", "Outcomes by what was done"),
+        ("count", "Outcomes by"),
+        ("time", "Time to the event by what was proposed"),
+    ],
+)
+def test_a_trial_shows_how_its_outcomes_are_spread(tmp_path: Path, case: str, title: str) -> None:
+    with Trial.create(tmp_path / "t.db", spec(case)) as trial:
+        trial.start()
+        run(trial, CASES[case][2], many=30)
+        book = trial.store.read(lambda connection: reading.snapshot(connection, trial.id, time_series=True))
+        found = findings_of(book, late=0)
+    charts = page_charts(found)
+    assert [chart.name for chart in charts if chart.name.startswith("outcomes")] == [
+        "outcomes-proposed",
+        "outcomes-done",
+    ]
+    assert any(title in chart.title for chart in charts)
+    assert all("<svg" in chart.svg for chart in charts)
+    assert found.summary.overall.decisions == 30
+    assert sum(each.decisions for each in found.summary.overall.proposals) == 30
+    assert found.summary.progress.outcomes_counted == 30
