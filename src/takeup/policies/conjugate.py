@@ -18,8 +18,8 @@ from takeup.randomness import Random
 from takeup.space import Space
 
 STIRN = "Stirn & Jebara (2019)"
-TWO_ARMS = ("takeup.simulation.kernels.two_arm", "takeup.simulation.kernels.proposed")
-"""The kernels of those that learn what proposing is worth: without draws where there are two arms, else with."""
+BY_PROPOSAL = tuple(f"takeup.simulation.kernels.{name}" for name in ("two_arm", "proposed", "proposed_numbers"))
+"""The kernels of those that learn what proposing is worth: two arms without draws, others with, and numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,7 +71,7 @@ class TS(Thompson, Rows):
         ),
         outcomes="all",
         parameters={"alpha": Positive(), "likelihood": ALikelihood()},
-        kernels=TWO_ARMS,
+        kernels=BY_PROPOSAL,
     )
     weighted: ClassVar[bool] = True
 
@@ -123,7 +123,7 @@ class TSCheck(TS):
         ),
         outcomes="all",
         parameters={"alpha": Positive(), "likelihood": ALikelihood()},
-        kernels=TWO_ARMS,
+        kernels=BY_PROPOSAL,
     )
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
@@ -169,7 +169,7 @@ class TSObs(Thompson):
         ),
         outcomes="all",
         parameters={"alpha": Positive(), "beta": Positive(), "likelihood": ALikelihood()},
-        kernels=("takeup.simulation.kernels.two_by_two", "takeup.simulation.kernels.observed"),
+        kernels=tuple(f"takeup.simulation.kernels.{name}" for name in ("two_by_two", "observed", "observed_numbers")),
     )
     beta: ArrayLike = 1.0
 

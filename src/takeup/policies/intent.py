@@ -14,7 +14,7 @@ from takeup.policies.allocation import Allocation
 from takeup.policies.arms import BANDITS, credited, gain, one_hot
 from takeup.policies.beliefs import Beliefs, Blocks
 from takeup.policies.card import ALikelihood, Card, Counts, Positive, Variant
-from takeup.policies.conjugate import TS, TWO_ARMS
+from takeup.policies.conjugate import BY_PROPOSAL, TS
 from takeup.posterior import Posterior
 from takeup.randomness import Random
 from takeup.space import Space
@@ -40,7 +40,7 @@ class IntentTS(TS):
         variants=(Variant("Thompson sampling by what people would do by themselves; contexts must be these intents."),),
         outcomes="all",
         parameters={"alpha": Positive(), "likelihood": ALikelihood()},
-        kernels=TWO_ARMS,
+        kernels=BY_PROPOSAL,
     )
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
