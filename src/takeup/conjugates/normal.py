@@ -71,11 +71,11 @@ class NormalGamma(Conjugate):
         shape = (*repeat, *self.shape)
         variance = self.freedom * self.square / (2 * rng.standard_gamma(self.freedom / 2, size=shape))
         mean = self.centre + np.sqrt(variance / self.weight) * rng.standard_normal(shape)
-        return self._family(mean, np.sqrt(variance))
+        return self.family(mean, np.sqrt(variance))
 
     def mean(self) -> Normals | LogNormals:
         """At m and s."""
-        return self._family(self.centre, np.sqrt(self.square))
+        return self.family(self.centre, np.sqrt(self.square))
 
     def sample_rewards(self, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
         """What an outcome is worth on average, in draws of mean and variance."""
@@ -95,7 +95,8 @@ class NormalGamma(Conjugate):
         sign = 1.0 if self.outcome.better == "higher" else -1.0
         return largest_student(sign * self.centre[..., 0, :], scale, self.freedom[..., 0, :])
 
-    def _family(self, mean: FloatArray, deviation: FloatArray) -> Normals | LogNormals:
+    def family(self, mean: FloatArray, deviation: FloatArray) -> Normals | LogNormals:
+        """The distributions with these means and standard deviations, of numbers or of their logarithms."""
         if self.logarithmic:
             return LogNormals(np.exp(mean), np.exp(deviation), self.outcome)
         return Normals(mean, deviation, self.outcome)

@@ -53,11 +53,11 @@ class GammaRate(Conjugate):
 
     def sample(self, rng: Random, repeat: tuple[int, ...] = ()) -> Poissons | Exponentials:
         """A rate for each action."""
-        return self._family(rng.standard_gamma(self.events, size=(*repeat, *self.shape)) / self.exposure)
+        return self.family(rng.standard_gamma(self.events, size=(*repeat, *self.shape)) / self.exposure)
 
     def mean(self) -> Poissons | Exponentials:
         """At events / exposure."""
-        return self._family(self.events / self.exposure)
+        return self.family(self.events / self.exposure)
 
     def sample_rewards(self, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
         """What an outcome is worth on average, in draws of the rate."""
@@ -73,7 +73,8 @@ class GammaRate(Conjugate):
         rising = (self.outcome.better == "higher") == isinstance(self.outcome, Count)
         return largest_gamma(self.events[..., 0, :], self.exposure[..., 0, :], rising=rising)
 
-    def _family(self, rate: FloatArray) -> Poissons | Exponentials:
+    def family(self, rate: FloatArray) -> Poissons | Exponentials:
+        """The distributions with these rates."""
         outcome = self.outcome
         return Poissons(rate, outcome) if isinstance(outcome, Count) else Exponentials(1 / rate, outcome)
 

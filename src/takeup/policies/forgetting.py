@@ -50,6 +50,7 @@ class Forgetting(Carded):
         family="Thompson sampling",
         source="takeup",
         compliance="not used",
+        outcomes="all",
         variants=(Variant("Thompson sampling to which old decisions count less, for a world that changes."),),
         parameters={"half_life": Whole(1, 10**9), "epoch": Whole(1, 10**9)},
         kernels=("takeup.simulation.kernels.forgetting",),
