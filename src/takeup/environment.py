@@ -1,8 +1,9 @@
 """An Environment is the truth that a simulation draws from."""
 
 import hashlib
+from collections.abc import MutableMapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +37,7 @@ class Types:
     outcome: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Environment:
     """The distribution of contexts and the joint response p(a, y given x, z).
 
@@ -250,10 +251,16 @@ def _invert(probability: FloatArray, uniform: FloatArray) -> IntArray:
     return np.asarray(passed.sum(axis=-1))
 
 
-@lru_cache(maxsize=16)
+_CUMULATIVE: MutableMapping[Environment, FloatArray] = WeakKeyDictionary()
+"""As long as there is the environment: they may be large."""
+
+
 def _cumulative(environment: Environment) -> FloatArray:
     """The cumulative distributions of a large response; shape (X, Kz, cells)."""
-    return np.cumsum(environment.response.reshape(*environment.response.shape[:2], -1), axis=-1)
+    if environment not in _CUMULATIVE:
+        response = environment.response
+        _CUMULATIVE[environment] = np.cumsum(response.reshape(*response.shape[:2], -1), axis=-1)
+    return _CUMULATIVE[environment]
 
 
 def _look_up(cumulative: FloatArray, context: Index, proposal: Index, uniform: FloatArray) -> IntArray:

@@ -6,9 +6,11 @@ The parameters of a family have the axes (.., X, Ka); those over (a) alone are t
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaincc, log_ndtr, ndtr
 
 from takeup import checks
@@ -130,16 +132,16 @@ class Continuous(Parametric):
     def mean_worth(self) -> FloatArray:
         """The mean, or its negative; with a utility, what its straight lines make of the distribution.
 
-        A line from (t, u) to (t', u') adds (u' - u) / (t' - t) times E[min(y, t')] - E[min(y, t)].
+        A line from (t, u) to (t', u') adds (u' - u) / (t' - t) times E[min(y, t')] - E[min(y, t)], which is from 0 to
+        t' - t.
         """
         number = _known(self.outcome)
         if not number.utility:
             return self.expected() if number.better == "higher" else -self.expected()
         knots, worths = np.array(number.utility).T
-        slopes = np.diff(worths) / np.diff(knots)
         below = [self.limited(knot) for knot in knots]
-        risen = [slope * (b - a) for slope, a, b in zip(slopes, below[:-1], below[1:], strict=True)]
-        return np.asarray(worths[0] + np.sum(risen, axis=0))
+        share = [np.clip((b - a) / apart, 0, 1) for apart, (a, b) in zip(np.diff(knots), pairwise(below), strict=True)]
+        return np.asarray(worths[0] + np.tensordot(np.diff(worths), share, axes=1))
 
     def table(self) -> FloatArray:
         """Differences of the distribution function half a step around each point."""
@@ -149,7 +151,7 @@ class Continuous(Parametric):
         return np.diff(np.concatenate([ends[0], cumulative, ends[1]], axis=-1), axis=-1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Normals(Continuous):
     """Normal numbers.
 
@@ -161,10 +163,10 @@ class Normals(Continuous):
 
     mean: FloatArray
     sd: FloatArray
-    outcome: Number | None = None
+    outcome: Number | None
 
-    def __post_init__(self) -> None:
-        _set(self, mean=checks.real("mean", self.mean), sd=checks.positive("sd", self.sd))
+    def __init__(self, mean: ArrayLike, sd: ArrayLike, outcome: Number | None = None) -> None:
+        _set(self, outcome, mean=checks.real("mean", mean), sd=checks.positive("sd", sd))
 
     @property
     def parameters(self) -> tuple[FloatArray, ...]:
@@ -180,13 +182,13 @@ class Normals(Continuous):
         return np.asarray(ndtr((number - self.mean[..., np.newaxis]) / self.sd[..., np.newaxis]))
 
     def limited(self, number: float) -> FloatArray:
-        """With h = (t - mean) / sd: t - sd (h Φ(h) + φ(h))."""
-        h = (number - self.mean) / self.sd
+        """With h = |t - mean| / sd: min(t, mean) - sd (φ(h) - h Φ(-h))."""
+        h = np.abs(number - self.mean) / self.sd
         density = np.exp(-(h**2) / 2) / np.sqrt(2 * np.pi)
-        return np.asarray(number - self.sd * (h * ndtr(h) + density))
+        return np.asarray(np.minimum(number, self.mean) - self.sd * (density - h * ndtr(-h)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class LogNormals(Continuous):
     """Numbers whose logarithms are normal, as money often is.
 
@@ -198,13 +200,13 @@ class LogNormals(Continuous):
 
     median: FloatArray
     spread: FloatArray
-    outcome: Number | None = None
+    outcome: Number | None
 
-    def __post_init__(self) -> None:
-        spread = checks.real("spread", self.spread)
-        if (spread <= 1).any():
-            raise InputError("spread", self.spread, "numbers above 1")
-        _set(self, median=checks.positive("median", self.median), spread=spread)
+    def __init__(self, median: ArrayLike, spread: ArrayLike, outcome: Number | None = None) -> None:
+        factor = checks.real("spread", spread)
+        if (factor <= 1).any():
+            raise InputError("spread", spread, "numbers above 1")
+        _set(self, outcome, median=checks.positive("median", median), spread=factor)
 
     @property
     def parameters(self) -> tuple[FloatArray, ...]:
@@ -227,7 +229,7 @@ class LogNormals(Continuous):
         return np.asarray(np.exp(np.log(self.median) + s**2 / 2 + log_ndtr(h - s)) + number * ndtr(-h))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Poissons(Parametric):
     """Poisson counts; where exposures differ, all are equally probable.
 
@@ -238,10 +240,10 @@ class Poissons(Parametric):
 
     of: ClassVar[type[Outcome]] = Count
     rate: FloatArray
-    outcome: Count | None = None
+    outcome: Count | None
 
-    def __post_init__(self) -> None:
-        _set(self, rate=checks.positive("rate", self.rate))
+    def __init__(self, rate: ArrayLike, outcome: Count | None = None) -> None:
+        _set(self, outcome, rate=checks.positive("rate", rate))
 
     @property
     def parameters(self) -> tuple[FloatArray, ...]:
@@ -263,7 +265,7 @@ class Poissons(Parametric):
         return np.asarray(each.reshape(*self.shape, -1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Exponentials(Parametric):
     """Exponential times; whoever has had no event by the longest watch is censored then.
 
@@ -274,10 +276,10 @@ class Exponentials(Parametric):
 
     of: ClassVar[type[Outcome]] = Time
     mean: FloatArray
-    outcome: Time | None = None
+    outcome: Time | None
 
-    def __post_init__(self) -> None:
-        _set(self, mean=checks.positive("mean", self.mean))
+    def __init__(self, mean: ArrayLike, outcome: Time | None = None) -> None:
+        _set(self, outcome, mean=checks.positive("mean", mean))
 
     @property
     def parameters(self) -> tuple[FloatArray, ...]:
@@ -355,8 +357,9 @@ def _known(outcome: Kind | None) -> Kind:
     return outcome
 
 
-def _set(family: object, **arrays: FloatArray) -> None:
-    """Set parameters, all of one shape (.., X, Ka)."""
+def _set(family: object, outcome: Outcome | None, **arrays: FloatArray) -> None:
+    """Set the outcome and parameters, all of one shape (.., X, Ka)."""
+    object.__setattr__(family, "outcome", outcome)
     try:
         together = np.broadcast_arrays(*arrays.values())
     except ValueError:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -173,7 +173,7 @@ class Space:
         return None
 
 
-@cache
+@lru_cache(maxsize=256)
 def _of_one_context(space: Space) -> Space:
     return Space(
         space.proposals,

@@ -2,17 +2,8 @@
 
 from takeup.conjugates.base import Conjugate
 from takeup.conjugates.dirichlet import Dirichlet, dirichlet
-from takeup.conjugates.likelihoods import (
-    LIKELIHOODS,
-    Bootstrap,
-    Exponential,
-    Likelihood,
-    LogNormal,
-    Normal,
-    Poisson,
-    likelihood_for,
-    likelihood_of,
-)
+from takeup.conjugates.likelihoods import Bootstrap, Exponential, Likelihood, LogNormal, Normal, Poisson
+from takeup.conjugates.named import LIKELIHOODS, likelihood_for, likelihood_of
 from takeup.conjugates.normal import NormalGamma
 from takeup.conjugates.rate import GammaRate
 

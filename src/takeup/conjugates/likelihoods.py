@@ -1,28 +1,26 @@
 """Which distribution outcomes are taken to have, and what is known of it before the first: priors in people's units."""
 
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammainc, stdtrit
 
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.conjugates.base import Conjugate
 from takeup.conjugates.dirichlet import Dirichlet
 from takeup.conjugates.normal import NormalGamma
+from takeup.conjugates.quadrature import LEAST_SHAPE
+from takeup.conjugates.ranges import gamma_shape, student_scale, three
 from takeup.conjugates.rate import GammaRate
-from takeup.errors import NOTHING, InputError, UnsuitableError
+from takeup.errors import InputError, UnsuitableError
 from takeup.outcomes import Count, Number, Outcome, Time
 
-RARELY = 0.05
-"""How often "rarely" is."""
-LEAST, MOST = 1e-9, 1e12
+LEAST, MOST = 1e-12, 1e15
+FARTHEST = 1e12
+"""How far from zero a mean may be."""
 
 
 class Likelihood(ABC):
@@ -40,12 +38,13 @@ class Likelihood(ABC):
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]
             given = getattr(self, each.name)
-            if given is not None:
+            if given is not None or each.default is not None:
                 self._check(each.name, checks.real(each.name, given))
 
     def _check(self, name: str, given: FloatArray) -> None:
-        if given.size and not (given.min() >= LEAST and given.max() <= MOST):
-            raise InputError(name, given.tolist(), f"numbers from {LEAST:g} to {MOST:g}")
+        least = 1.0 if name == "freedom" else LEAST  # with less a draw of the spread may be no number
+        if not given.size or not (given.min() >= least and given.max() <= MOST):
+            raise InputError(name, checks.shown(given.tolist()), f"numbers from {least:g} to {MOST:g}")
 
     @abstractmethod
     def prior(self, outcome: Outcome, shape: tuple[int, int]) -> Conjugate:
@@ -91,14 +90,17 @@ class Normal(Likelihood):
     def about(cls, value: float, low: float, high: float, *, weight: float = 1.0, freedom: float = 3.0) -> "Normal":
         """About `value`, rarely (one in twenty) outside `low` to `high`, before anything is known.
 
-        It is said of single outcomes. The spread is such that the farther end of the two is passed so rarely.
+        It is said of single outcomes, whose distribution before the first is Student's t.
         """
-        half = _half_width(value, value - low, high - value)
-        return cls(mean=value, sd=half / _reach(weight, freedom), weight=weight, freedom=freedom)
+        guess = cls(weight=weight, freedom=freedom)
+        value, low, high = three(value, low, high)
+        return cls(mean=value, sd=_deviation(guess, value, low, high), weight=weight, freedom=freedom)
 
     def _check(self, name: str, given: FloatArray) -> None:
         if name != "mean":
             Likelihood._check(self, name, given)
+        elif not given.size or np.abs(given).max() > FARTHEST:
+            raise InputError(name, checks.shown(given.tolist()), f"numbers from {-FARTHEST:g} to {FARTHEST:g}")
 
     def prior(self, outcome: Outcome, shape: tuple[int, int]) -> NormalGamma:
         """Normal-inverse-gamma."""
@@ -135,16 +137,15 @@ class LogNormal(Likelihood):
     @classmethod
     def about(cls, value: float, low: float, high: float, *, weight: float = 1.0, freedom: float = 3.0) -> "LogNormal":
         """About `value`, rarely (one in twenty) outside `low` to `high`, before anything is known."""
-        half = _half_width(value, *np.log([value / low, high / value])) if min(value, low, high) > 0 else 0.0
-        if not half:
-            raise InputError("low", f"{low:g}", "numbers above 0, as logarithms are normal")
-        spread = float(np.exp(half / _reach(weight, freedom)))
+        guess = cls(weight=weight, freedom=freedom)
+        value, low, high = three(value, low, high, least=0)
+        spread = float(np.exp(_deviation(guess, *np.log([value, low, high]).tolist())))
         return cls(median=value, spread=spread, weight=weight, freedom=freedom)
 
     def _check(self, name: str, given: FloatArray) -> None:
         Likelihood._check(self, name, given)
-        if name == "spread" and not (given.min() > 1 and given.max() <= 1_000):
-            raise InputError("spread", given.tolist(), "factors above 1 and at most 1,000")
+        if name == "spread" and not (given.min() >= 1.000_001 and given.max() <= FARTHEST):
+            raise InputError("spread", checks.shown(given.tolist()), f"factors from 1.000001 to {FARTHEST:g}")
 
     def prior(self, outcome: Outcome, shape: tuple[int, int]) -> NormalGamma:
         """Normal-inverse-gamma, of logarithms."""
@@ -206,14 +207,15 @@ class Poisson(Likelihood):
     @classmethod
     def about(cls, value: float, low: float, high: float) -> "Poisson":
         """A rate of about `value`, rarely (one in twenty) outside `low` to `high`, before anything is known."""
-        return cls(rate=value, weight=_events(value, low, high) / value)
+        value, low, high = three(value, low, high, least=0 if low else None)
+        return cls(rate=value, weight=gamma_shape(value, low, high) / value)
 
     def prior(self, outcome: Outcome, shape: tuple[int, int]) -> GammaRate:
         """Gamma."""
         count: Count = self.fitting(outcome)
         rate = _block("rate", count.most / count.longest / 10 if self.rate is None else self.rate, shape)
         weight = 1 / rate if self.weight is None else _block("weight", self.weight, shape)
-        return GammaRate(rate * weight, weight, count)
+        return GammaRate(_events(rate * weight), weight, count)
 
     def informed(self, block: GammaRate) -> "Poisson":
         """Its parameters."""
@@ -237,67 +239,19 @@ class Exponential(Likelihood):
     @classmethod
     def about(cls, value: float, low: float, high: float) -> "Exponential":
         """A mean time of about `value`, rarely (one in twenty) outside `low` to `high`, before anything is known."""
-        return cls(mean=value, weight=_events(1 / value, 1 / high, 1 / low))
+        value, low, high = three(value, low, high, least=0)
+        return cls(mean=value, weight=gamma_shape(1 / value, 1 / high, 1 / low))
 
     def prior(self, outcome: Outcome, shape: tuple[int, int]) -> GammaRate:
         """Gamma, of the rate."""
         time: Time = self.fitting(outcome)
         mean = _block("mean", time.longest if self.mean is None else self.mean, shape)
-        weight = _block("weight", self.weight, shape)
+        weight = _events(_block("weight", self.weight, shape))
         return GammaRate(weight, weight * mean, time)
 
     def informed(self, block: GammaRate) -> "Exponential":
         """Its parameters."""
         return Exponential(mean=block.exposure / block.events, weight=block.events)
-
-
-LIKELIHOODS: Mapping[str, type[Any]] = {
-    each.kind: each for each in (Normal, LogNormal, Bootstrap, Poisson, Exponential)
-}
-"""By the name that a spec gives them."""
-
-_DEFAULTS: Mapping[str, Likelihood] = {"number": Normal(), "count": Poisson(), "time": Exponential()}
-
-
-def likelihood_for(outcome: Outcome) -> Likelihood:
-    """What an outcome is taken to be where nobody says otherwise."""
-    return _DEFAULTS[outcome.kind]
-
-
-def likelihood_of(description: Mapping[str, Any]) -> Likelihood:
-    """The likelihood of a table such as `{"kind": "normal", "about": 120, "rarely_outside": [90, 160]}`."""
-    given = dict(description)
-    kind = given.pop("kind", None)
-    if not isinstance(kind, str) or kind not in LIKELIHOODS:
-        allowed = f"one of {', '.join(LIKELIHOODS)}"
-        raise InputError("likelihood.kind", NOTHING if kind is None else repr(kind), allowed)
-    family = LIKELIHOODS[kind]
-    if "about" in given or "rarely_outside" in given:
-        return _about(family, given)
-    known = inspect.signature(family).parameters
-    for name, value in given.items():
-        if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else ""
-            raise InputError(f"likelihood.{name}", repr(value), f"one of the keys {', '.join(known)}", hint)
-    found: Likelihood = family(**given)
-    return found
-
-
-def _about(family: type[Any], given: dict[str, Any]) -> Likelihood:
-    value, outside = given.pop("about", None), given.pop("rarely_outside", None)
-    if not hasattr(family, "about"):
-        raise InputError("likelihood.about", repr(value), f"alpha, as {family.kind} has no such prior")
-    numbers = checks.real("likelihood.about", [value, *outside] if isinstance(outside, list | tuple) else [])
-    if numbers.shape != (3,):
-        words = "a number, with rarely_outside = [low, high] beside it"
-        raise InputError("likelihood.about", repr(value), words)
-    allowed = inspect.signature(family.about).parameters
-    for name, other in given.items():
-        if name not in allowed:
-            raise InputError(f"likelihood.{name}", repr(other), "one of about, rarely_outside, weight, freedom")
-    found: Likelihood = family.about(*numbers.tolist(), **given)
-    return found
 
 
 def _block(name: str, given: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
@@ -310,26 +264,17 @@ def _block(name: str, given: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
         raise InputError(name, f"shape {numbers.shape}", allowed) from None
 
 
-def _half_width(value: float, below: float, above: float) -> float:
-    """The farther of two ends."""
-    if not (below > 0 and above > 0):
-        raise InputError("about", f"{value:g}", "a number between the two that it is rarely outside of")
-    return float(max(below, above))
+def _deviation(guess: Normal | LogNormal, value: float, low: float, high: float) -> float:
+    """The standard deviation that makes an outcome rarely outside: its prior predictive is Student's t."""
+    weight, freedom = (checks.real(name, getattr(guess, name)) for name in ("weight", "freedom"))
+    if weight.ndim or freedom.ndim:
+        raise InputError("weight, freedom", f"shapes {weight.shape} and {freedom.shape}", "one number each")
+    return student_scale(value, low, high, float(freedom)) / float(np.sqrt(1 + 1 / weight))
 
 
-def _reach(weight: float, freedom: float) -> float:
-    """How many standard deviations (as guessed) an outcome is rarely beyond: its prior predictive is Student's t."""
-    weight, freedom = float(checks.positive("weight", weight)), float(checks.positive("freedom", freedom))
-    return float(stdtrit(freedom, 1 - RARELY / 2) * np.sqrt(1 + 1 / weight))
-
-
-def _events(value: float, low: float, high: float) -> float:
-    """The shape of the gamma distribution with this mean that is rarely outside, by halving."""
-    if not 0 <= low < value < high:
-        raise InputError("about", f"{value:g}", "a number between the two that it is rarely outside of, above 0")
-    least, most = 1e-3, 1e9
-    for _ in range(200):
-        middle = np.sqrt(least * most)
-        inside = gammainc(middle, middle * high / value) - gammainc(middle, middle * low / value)
-        least, most = (middle, most) if inside < 1 - RARELY else (least, middle)
-    return float(most)
+def _events(events: FloatArray) -> FloatArray:
+    """How many events a prior is worth, checked: with fewer a draw of the rate may be zero."""
+    if events.min() < LEAST_SHAPE:
+        allowed = f"a prior that is worth {LEAST_SHAPE:g} events or more"
+        raise InputError("weight", f"{events.min():g} events", allowed)
+    return events

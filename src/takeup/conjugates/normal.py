@@ -14,6 +14,9 @@ from takeup.outcomes.base import Statistic
 from takeup.outcomes.number import LOG_STEPS, Number
 from takeup.randomness import Random
 
+_GREATEST = 500.0
+"""A logarithm that is greater is as good as infinite; few draws of a spread of which little is known are."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalGamma(Conjugate):
@@ -59,10 +62,12 @@ class NormalGamma(Conjugate):
 
     def plus(self, statistic: Statistic) -> "NormalGamma":
         """What the number of outcomes, their mean and their sum of squares make of it."""
-        n, mean, squares = moments(self.outcome, statistic, logarithmic=self.logarithmic)
+        n, above, squares = _above(self.outcome, statistic, logarithmic=self.logarithmic)
+        low = np.log(self.outcome.low) if self.logarithmic else self.outcome.low
+        gap = above - (self.centre - low)  # of numbers that may be far from zero themselves
         weight, freedom = self.weight + n, self.freedom + n
-        centre = self.centre + n / weight * (mean - self.centre)
-        between = self.weight * n / weight * (mean - self.centre) ** 2
+        centre = self.centre + n / weight * gap
+        between = self.weight * n / weight * gap**2
         square = (self.freedom * self.square + squares + between) / freedom
         return replace(self, centre=centre, weight=weight, freedom=freedom, square=square)
 
@@ -98,6 +103,7 @@ class NormalGamma(Conjugate):
     def family(self, mean: FloatArray, deviation: FloatArray) -> Normals | LogNormals:
         """The distributions with these means and standard deviations, of numbers or of their logarithms."""
         if self.logarithmic:
+            mean, deviation = np.clip(mean, -_GREATEST, _GREATEST), np.clip(deviation, 1e-9, _GREATEST)
             return LogNormals(np.exp(mean), np.exp(deviation), self.outcome)
         return Normals(mean, deviation, self.outcome)
 
@@ -105,7 +111,13 @@ class NormalGamma(Conjugate):
 def moments(
     outcome: Number, statistic: Statistic, *, logarithmic: bool = False
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """How many outcomes there are, their mean and their sum of squares around it, in their units or in logarithms.
+    """How many outcomes there are, their mean and their sum of squares around it, in their units or in logarithms."""
+    n, above, squares = _above(outcome, statistic, logarithmic=logarithmic)
+    return n, np.asarray((np.log(outcome.low) if logarithmic else outcome.low) + above), squares
+
+
+def _above(outcome: Number, statistic: Statistic, *, logarithmic: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same, with the mean as how far it is above the low end.
 
     Sums are of whole numbers: they are taken around the whole number next to the mean, exactly, before anything is
     divided, so that nothing cancels.
@@ -113,16 +125,15 @@ def moments(
     n = outcome.seen(statistic)
     first = outcome.cells + (2 if logarithmic else 0)
     total, squares = statistic[..., first], statistic[..., first + 1]
-    low, step = (np.log(outcome.low), 1 / LOG_STEPS) if logarithmic else (outcome.low, outcome.step)
+    step = 1 / LOG_STEPS if logarithmic else outcome.step
     some = np.maximum(n, 1e-300) if n.dtype.kind == "f" else np.maximum(n, 1)
     near = np.rint(total / some)
     if n.dtype.kind == "i":
         near = near.astype(np.int64)
     apart = total - n * near
     around = squares - 2 * near * total + n * near**2
-    mean = low + step * (near + apart / some)
     left = np.maximum(around - apart / some * apart, 0.0)
-    return np.asarray(n, dtype=np.float64), np.asarray(mean), np.asarray(step**2 * left)
+    return np.asarray(n, dtype=np.float64), np.asarray(step * (near + apart / some)), np.asarray(step**2 * left)
 
 
 def _log_constant(block: NormalGamma) -> FloatArray:

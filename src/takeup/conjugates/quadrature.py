@@ -20,8 +20,10 @@ MOST_EXACT = 64
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _CORE = np.array([0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 10.0])
 _TAIL = np.array([1.0, 2.0, 4.0, 7.0, 11.0, 16.0, 22.0, 30.0, 40.0])
-_POWER = _CORE[-1] * 2.0 ** np.arange(1, 46)
-"""A power tail of degree 2 holds 1e-26 beyond the last."""
+_POWER = _CORE[-1] * 4.0 ** np.arange(1, 24)
+"""A power tail: Student's t with one degree of freedom holds 1e-15 beyond the last."""
+_TINY = 1e-20
+"""What is beyond the last point that is of use."""
 
 Function = Callable[[FloatArray], FloatArray]
 
@@ -55,7 +57,7 @@ def largest_gamma(shape: FloatArray, rate: FloatArray, *, rising: bool) -> Float
     """Of gamma variables, or of their negatives where not `rising`, on the log scale t.
 
     There a Gamma(s, r) density is smooth, has its mode at log(s / r), a spread near 1 / sqrt(s) and tails exp(s t) and
-    exp(-r exp t).
+    exp(-r exp t). Errors are below 1e-11; with more than a million events below 1e-9, as scipy's gammainc is there.
     """
     if shape.size > MOST_EXACT or shape.min() < LEAST_SHAPE:
         return None
@@ -75,7 +77,10 @@ def largest_gamma(shape: FloatArray, rate: FloatArray, *, rising: bool) -> Float
 
 
 def largest_student(centre: FloatArray, scale: FloatArray, freedom: FloatArray) -> FloatArray | None:
-    """Of variables centre + scale T, with T of Student's t distribution."""
+    """Of variables centre + scale T, with T of Student's t distribution, with one degree of freedom at least.
+
+    The tail beyond u is near (1 + u^2 / ν)^(-ν / 2), which says how far points need to go. Errors are below 1e-11.
+    """
     if centre.size > MOST_EXACT:
         return None
     middle, unit = centre.mean(), scale.max()
@@ -89,7 +94,8 @@ def largest_student(centre: FloatArray, scale: FloatArray, freedom: FloatArray) 
     def below(t: FloatArray) -> FloatArray:
         return np.asarray(stdtr(freedom, (t - centre) / scale))
 
-    away = np.outer(np.concatenate([_CORE, _POWER]), scale)
+    reach = np.sqrt(freedom * np.expm1(-2 / freedom * np.log(_TINY)))
+    away = np.minimum(np.concatenate([_CORE, _POWER])[:, np.newaxis], reach) * scale
     return _largest(np.concatenate([centre - away, centre + away]), density, below)
 
 

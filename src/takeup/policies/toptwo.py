@@ -8,7 +8,8 @@ import numpy as np
 from takeup.checks import FloatArray
 from takeup.evidence import Evidence, Index
 from takeup.policies.allocation import Allocation
-from takeup.policies.arms import BANDITS, credited
+from takeup.policies.arms import BANDITS
+from takeup.policies.base import prior_at
 from takeup.policies.beliefs import Beliefs, Blocks
 from takeup.policies.card import ALikelihood, Card, Positive, Real, Variant, Whole
 from takeup.policies.conjugate import TS
@@ -91,7 +92,8 @@ class TopTwo(TS):
 
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """The blocks of TS, with a leader and a challenger."""
-        return self.believe(credited(evidence, "chosen"), evidence.space, context)
+        posterior = self.update(prior_at(self, evidence.space, context), evidence.at(context), rng)
+        return Challenged(posterior, self.leader, self.resamples)
 
     def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
         """The same of an arm's table."""
