@@ -16,7 +16,7 @@ from takeup.outcomes.grid import FARTHEST, FINEST, Bins, Grid, grid
 Scale: TypeAlias = Literal["linear", "log"]
 """Whether differences or ratios are what counts."""
 
-Knots: TypeAlias = Sequence[tuple[float, float]]
+Knots: TypeAlias = Sequence[Sequence[float]]
 """Pairs (number, worth): what is between two of them is on the line that joins them, beyond the ends it stays."""
 
 BINS = 20
@@ -54,7 +54,7 @@ class Number(Outcome):
     step: float = 1.0
     unit: str = ""
     better: Better = "higher"
-    utility: tuple[tuple[float, float], ...] = ()
+    utility: Knots = ()
     scale: Scale = "linear"
     bins: int = BINS
 
