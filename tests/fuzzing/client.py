@@ -64,7 +64,7 @@ class Client:
         patience: seconds after which an answer will not come.
     """
 
-    def __init__(self, port: int, furniture: Furniture, failures: list[Failure], patience: float = 30.0) -> None:
+    def __init__(self, port: int, furniture: Furniture, failures: list[Failure], patience: float = 120.0) -> None:
         self.port, self.furniture, self.patience, self._failures = port, furniture, patience, failures
         self.case, self.family, self.tally, self.sent = "", "", Tally(), 0
         self._line: wire.Line | None = None

@@ -54,7 +54,9 @@ class Plan:
         seconds: when to stop at the latest.
         connections: how many clients there are at once.
         fresh: after so many cases a new service begins, with a new database.
-        patience: seconds after which an answer will not come; a service that leaves the probe so long is replaced.
+        patience: seconds after which an answer will not come: a spec may wait for its turn and its check for 40, an
+            audit of a long log takes its time.
+        lost: a service that leaves the probe so many seconds is replaced.
         control: for how many seconds the probe asks before anything else happens.
     """
 
@@ -67,7 +69,8 @@ class Plan:
     seconds: float = float("inf")
     connections: int = 16
     fresh: int = 50_000
-    patience: float = 30.0
+    patience: float = 120.0
+    lost: float = 30.0
     control: float = 10.0
 
     @property
@@ -164,7 +167,7 @@ async def _era(plan: Plan, numbers: list[int], result: Result, until: float, tol
                     if time.monotonic() > until:
                         return
 
-            lost = await _unless(watch.lost(server, plan.patience), [work(client) for client in clients])
+            lost = await _unless(watch.lost(server, plan.lost), [work(client) for client in clients])
             for client in clients:
                 client.close()
             await watch.begin("after")
