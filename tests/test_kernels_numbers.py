@@ -140,6 +140,21 @@ def test_students(freedom: float) -> None:
     assert stats.kstest(tail[1:], "uniform").pvalue > LEVEL
 
 
+def _lengths(out: NDArray[np.float64], word: NDArray[np.uint32], rate: np.float32) -> None:
+    for i in range(out.size):
+        out[i] = student(rate, word[i], np.uint32(0))
+
+
+@pytest.mark.parametrize("freedom", [LEAST_FREEDOM, 3, 20_000])
+def test_the_length_of_a_draw_is_that_of_the_polar_method(freedom: float) -> None:
+    """At an angle of zero a draw is sqrt(u^(-2 / ν) - 1), from the least u of 31 bits to nearly one."""
+    u = np.append(np.geomspace(1, 2.0**31 * 0.999, 10_000).astype(np.int64) | 1, 1)
+    out, rate = np.zeros(u.size), np.float32(2 / freedom)
+    build(_lengths, {}, {})(out, (2 * u).astype(np.uint32), rate)
+    exact = np.sqrt(np.expm1(-np.float64(rate) * np.log(u / 2.0**31)))
+    np.testing.assert_allclose(out, exact, rtol=2e-5)
+
+
 def _grown(out: NDArray[np.float32], y: NDArray[np.float32]) -> None:
     for i in range(out.size):
         out[i] = exp_minus_one(y[i])
