@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import betainc, expit, gammaln, logsumexp, psi
+from scipy.stats import t as student
 
 from takeup import UNSEEN, Event
 
@@ -327,3 +328,31 @@ def linked_times(prior: tuple[float, float], strength: int, outcomes: Sequence[t
         lambda v: exp(log_density(v) - top), peak - 40, peak + 40, points=[peak], limit=1000, epsabs=0, epsrel=1e-12
     )
     return log(area) + top
+
+
+def students(values: Iterable[float], prior: tuple[float, ...]) -> tuple[float, tuple[float, ...]]:
+    """Log p(values), one after the other, each being Student's t given those before it; and the block after them.
+
+    A block is (mean, weight, freedom, square) of a normal-inverse-gamma distribution.
+    """
+    m, weight, freedom, square = prior
+    total = 0.0
+    for y in values:
+        total += float(student(freedom, m, np.sqrt(square * (1 + 1 / weight))).logpdf(y))
+        square = (freedom * square + weight / (weight + 1) * (y - m) ** 2) / (freedom + 1)
+        m, weight, freedom = (weight * m + y) / (weight + 1), weight + 1, freedom + 1
+    return total, (m, weight, freedom, square)
+
+
+def lomaxes(pairs: Iterable[tuple[int, float]], prior: tuple[float, ...]) -> tuple[float, tuple[float, ...]]:
+    """Log of the mean of λ^e exp(-λ t) over its gamma distribution, for pairs (e, t) one after the other.
+
+    A block is (shape, rate).
+    """
+    shape, rate = prior
+    total = 0.0
+    for events, time in pairs:
+        total += shape * log(rate) - (shape + events) * log(rate + time)
+        total += float(gammaln(shape + events) - gammaln(shape))
+        shape, rate = shape + events, rate + time
+    return total, (shape, rate)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.integrate import quad
 from scipy.special import gammaln
 
+import naive
 from takeup import UNSEEN, Event, Evidence, InputError, Space, check_exclusion, check_ignorable, stream, weak_instrument
 from takeup.conjugates import Bootstrap, Exponential, Likelihood, Normal, Poisson
 from takeup.diagnostics.cases import complete_cases
@@ -108,16 +108,6 @@ def test_bins_are_so_few_that_a_page_can_wait(outcome: Outcome, proposals: int, 
     assert contexts * actions * proposals ** levels_of(space) <= MOST_INEQUALITIES
 
 
-def by_student(values: list[float], m: float, weight: float, freedom: float, square: float) -> float:
-    """Log p(values), one after the other: each is Student's t given those before it."""
-    total = 0.0
-    for y in values:
-        total += stats.t(freedom, m, np.sqrt(square * (1 + 1 / weight))).logpdf(y)
-        square = (freedom * square + weight / (weight + 1) * (y - m) ** 2) / (freedom + 1)
-        m, weight, freedom = (weight * m + y) / (weight + 1), weight + 1, freedom + 1
-    return total
-
-
 def by_quadrature(gamma: tuple[float, float], events: float, exposure: float) -> float:
     """Log of the integral of λ^e exp(-λ t) over a Gamma: what Poisson counts and exponential times share."""
     shape, rate = gamma
@@ -151,7 +141,7 @@ def test_bayes_factors_are_those_of_the_model(outcome: Any, likelihood: Likeliho
     def log_p(some: list[Event]) -> float:
         codes = [int(event.outcome) for event in some]
         if isinstance(likelihood, Normal):
-            return by_student([float(outcome.plain(code)) for code in codes], 18.0, 0.7, 2.5, 81.0)
+            return naive.students([float(outcome.plain(code)) for code in codes], (18.0, 0.7, 2.5, 81.0))[0]
         _, sums = outcome.parts_of(np.array(codes, dtype=np.int64))
         happened, steps = sums.sum(axis=0)
         return by_quadrature(gamma, happened, steps * outcome.step)

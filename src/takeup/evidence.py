@@ -120,6 +120,13 @@ class Evidence:
         """The evidence of some contexts, that of the others left out; `contexts` has the axes (.., X)."""
         return type(self)(self.space, self.counts * contexts[..., np.newaxis, np.newaxis, np.newaxis])
 
+    def by_cell(self) -> "Evidence":
+        """The counts alone, with a level for each bin that outcomes are counted in."""
+        cells = self.space.outcome.cells
+        return type(self)(
+            self.space.by_cell(), np.concatenate([self.counts[..., :cells], self.counts[..., -1:]], axis=-1)
+        )
+
     @property
     def total(self) -> IntArray:
         """How many decisions there are."""

@@ -152,6 +152,10 @@ class Space:
         """The same space with one nameless context: where each context's own bandit lives."""
         return _of_one_context(self)
 
+    def by_cell(self) -> "Space":
+        """The same space with a level for each cell that counts outcomes, worth its number."""
+        return _by_cell(self)
+
     def _intended(self, given: Sequence[Label] | Mapping[Label, Label] | None) -> tuple[int, ...] | None:
         if isinstance(given, Mapping):
             actions = {self.index("proposal", z): self.index("implemented", a) for z, a in given.items()}
@@ -180,6 +184,19 @@ def _of_one_context(space: Space) -> Space:
         space.implemented,
         contexts=1,
         outcomes=space.outcome,
+        intended=space.intended,
+    )
+
+
+@cache
+def _by_cell(space: Space) -> Space:
+    cells = space.outcome.cells
+    return Space(
+        space.proposals,
+        space.implemented,
+        contexts=space.contexts,
+        outcomes=cells,
+        utility=range(cells),
         intended=space.intended,
     )
 

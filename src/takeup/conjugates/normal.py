@@ -73,10 +73,13 @@ class NormalGamma(Conjugate):
 
     def sample(self, rng: Random, repeat: tuple[int, ...] = ()) -> Normals | LogNormals:
         """A mean and a standard deviation for each action."""
+        return self.family(*self.draw(rng, repeat))
+
+    def draw(self, rng: Random, repeat: tuple[int, ...] = ()) -> tuple[FloatArray, FloatArray]:
+        """Means and standard deviations, of numbers or of their logarithms."""
         shape = (*repeat, *self.shape)
         variance = self.freedom * self.square / (2 * rng.standard_gamma(self.freedom / 2, size=shape))
-        mean = self.centre + np.sqrt(variance / self.weight) * rng.standard_normal(shape)
-        return self.family(mean, np.sqrt(variance))
+        return self.centre + np.sqrt(variance / self.weight) * rng.standard_normal(shape), np.sqrt(variance)
 
     def mean(self) -> Normals | LogNormals:
         """At m and s."""
@@ -125,7 +128,7 @@ def _above(outcome: Number, statistic: Statistic, *, logarithmic: bool) -> tuple
     n = outcome.seen(statistic)
     first = outcome.cells + (2 if logarithmic else 0)
     total, squares = statistic[..., first], statistic[..., first + 1]
-    step = 1 / LOG_STEPS if logarithmic else outcome.step
+    _, step = scale(outcome, logarithmic=logarithmic)
     some = np.maximum(n, 1e-300) if n.dtype.kind == "f" else np.maximum(n, 1)
     near = np.rint(total / some)
     if n.dtype.kind == "i":
@@ -134,6 +137,11 @@ def _above(outcome: Number, statistic: Statistic, *, logarithmic: bool) -> tuple
     around = squares - 2 * near * total + n * near**2
     left = np.maximum(around - apart / some * apart, 0.0)
     return np.asarray(n, dtype=np.float64), np.asarray(step * (near + apart / some)), np.asarray(step**2 * left)
+
+
+def scale(outcome: Number, *, logarithmic: bool) -> tuple[float, float]:
+    """Where the steps that sums are of begin, and how far they are apart."""
+    return (float(np.log(outcome.low)), 1 / LOG_STEPS) if logarithmic else (outcome.low, outcome.step)
 
 
 def _log_constant(block: NormalGamma) -> FloatArray:

@@ -53,7 +53,11 @@ class GammaRate(Conjugate):
 
     def sample(self, rng: Random, repeat: tuple[int, ...] = ()) -> Poissons | Exponentials:
         """A rate for each action."""
-        return self.family(rng.standard_gamma(self.events, size=(*repeat, *self.shape)) / self.exposure)
+        return self.family(self.draw(rng, repeat))
+
+    def draw(self, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
+        """Rates."""
+        return np.asarray(rng.standard_gamma(self.events, size=(*repeat, *self.shape)) / self.exposure)
 
     def mean(self) -> Poissons | Exponentials:
         """At events / exposure."""

@@ -18,6 +18,7 @@ from takeup.outcomes import Levels
 from takeup.policies.allocation import Allocation
 from takeup.policies.beliefs import Beliefs, Blocks
 from takeup.policies.card import Card, Compliance
+from takeup.policies.taking import check_outcome
 from takeup.posterior import Posterior
 from takeup.prior import Prior
 from takeup.randomness import Random
@@ -128,12 +129,7 @@ class Carded:
 
     def suits(self, space: Space) -> None:
         """An UnsuitableError where it does not take the outcomes of this space."""
-        outcome, takes = space.outcome, self.card.outcomes
-        if takes == "levels" and not isinstance(outcome, Levels):
-            raise UnsuitableError(f"{self.name} takes outcomes with levels alone, and this is a {outcome.kind}")
-        if takes == "valued" and not outcome.valued:
-            why = "which has no worth of its own while it is censored or its exposure differs"
-            raise UnsuitableError(f"{self.name} learns from rewards, and the outcome is a {outcome.kind}, {why}")
+        check_outcome(self.name, self.card.outcomes, space.outcome)
 
     @property
     def fractional(self) -> bool:

@@ -14,8 +14,9 @@ from takeup.errors import InputError
 Compliance: TypeAlias = Literal["not used", "used where seen", "needed"]
 """What a policy makes of the implemented action: nothing, what it can get, or it learns nothing without."""
 
-Outcomes: TypeAlias = Literal["levels", "valued", "all"]
-"""Which outcomes a policy takes: levels alone, those each of which has a worth of its own, or all."""
+Outcomes: TypeAlias = Literal["levels", "counted", "valued", "all"]
+"""Which outcomes a policy takes: levels alone; those of which it is known how often each came, as of levels and of
+numbers with a bin for each; those each of which has a worth of its own; or all."""
 
 Family: TypeAlias = Literal["fixed", "Thompson sampling", "bandits", "protocols", "intents", "instruments"]
 """What a policy belongs to; lists of policies are in this order."""
