@@ -243,7 +243,7 @@ def test_gains_stay_within_bounds_however_far_from_zero() -> None:
 
 
 def test_utilities_are_straight_between_their_knots_and_flat_beyond() -> None:
-    number = Number(60, 220, 2, utility=[[90, 0.0], [120, 1.0], [160, 0.25]])
+    number = Number(60, 220, 2, utility=((90, 0.0), (120, 1.0), (160, 0.25)))
     given = np.array([60, 90, 105, 120, 140, 160, 220.0])
     np.testing.assert_allclose(number.worth(given), [0, 0, 0.5, 1, 0.625, 0.25, 0.25])
     assert (number.lowest, number.highest) == (0, 1)
