@@ -54,18 +54,18 @@ BINNED = Number(0, 9, 1, bins=5)
 def normal(family: Any, a: IntArray, rng: np.random.Generator) -> IntArray:
     """To the nearest of steps that are a thousandth of the spread; next to nothing is beyond 400 of it."""
     y = family.mean[EVERYONE, 0, a] + family.sd[EVERYONE, 0, a] * rng.standard_normal(REPLICATIONS)
-    return np.clip(np.rint((y - NUMBER.low) / NUMBER.step), 0, NUMBER.size - 1).astype(np.int64)
+    return np.asarray(np.clip(np.rint((y - NUMBER.low) / NUMBER.step), 0, NUMBER.size - 1).astype(np.int64))
 
 
 def lognormal(family: Any, a: IntArray, rng: np.random.Generator) -> IntArray:
     y = family.median[EVERYONE, 0, a] * family.spread[EVERYONE, 0, a] ** rng.standard_normal(REPLICATIONS)
-    return np.clip(np.rint((y - MONEY.low) / MONEY.step), 0, MONEY.size - 1).astype(np.int64)
+    return np.asarray(np.clip(np.rint((y - MONEY.low) / MONEY.step), 0, MONEY.size - 1).astype(np.int64))
 
 
 def poisson(family: Any, a: IntArray, rng: np.random.Generator) -> IntArray:
     """Everybody has another exposure."""
     steps = rng.integers(1, 201, size=REPLICATIONS)
-    return rng.poisson(family.rate[EVERYONE, 0, a] * steps * COUNT.step) * 200 + steps - 1
+    return np.asarray(rng.poisson(family.rate[EVERYONE, 0, a] * steps * COUNT.step) * 200 + steps - 1)
 
 
 def exponential(family: Any, a: IntArray, rng: np.random.Generator) -> IntArray:
@@ -73,13 +73,13 @@ def exponential(family: Any, a: IntArray, rng: np.random.Generator) -> IntArray:
     time = family.mean[EVERYONE, 0, a] * rng.standard_exponential(REPLICATIONS)
     watch = np.where(rng.random(REPLICATIONS) < 1 / 3, rng.uniform(0, 100, REPLICATIONS), 100.0)
     steps = np.rint(np.minimum(time, watch) / TIME.step).astype(np.int64)
-    return 2 * steps + (time > watch)
+    return np.asarray(2 * steps + (time > watch))
 
 
 def categories(family: Any, a: IntArray, rng: np.random.Generator) -> IntArray:
     """A bin by its probability, and one of its two points."""
     share = np.cumsum(family.probability[EVERYONE, 0, a], axis=-1)[:, :-1]
-    return 2 * (rng.random((REPLICATIONS, 1)) >= share).sum(axis=-1) + rng.integers(2, size=REPLICATIONS)
+    return np.asarray(2 * (rng.random((REPLICATIONS, 1)) >= share).sum(axis=-1) + rng.integers(2, size=REPLICATIONS))
 
 
 CASES: dict[str, tuple[Any, Outcome, Draw]] = {
