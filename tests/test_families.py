@@ -1,5 +1,7 @@
 """Families of distributions against scipy.stats and against sums over every outcome; the worlds made of them."""
 
+import json
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +34,7 @@ from takeup import (
 )
 from takeup.environment import _cumulative, _invert, _look_up
 from takeup.outcomes import Levels
+from takeup.policies.description import describe, environment_of
 
 PRESSURE = Number(60, 220, 1, "mmHg", better="lower")
 CURVED = Number(60, 220, 1, utility=((80, 0.0), (120, 1.0), (130, 0.8), (180, -2.0)))
@@ -241,6 +244,17 @@ def test_looking_up_by_halving_is_counting(weights: list[int], seed: int) -> Non
     found = _look_up(np.cumsum(table)[np.newaxis, np.newaxis], zero, zero, uniform)
     np.testing.assert_array_equal(found, _invert(table, uniform))
     assert (table[found] > 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_environments_of_every_kind_are_written_and_read_again(kind: str) -> None:
+    """As a stored result has them: what is drawn is the same."""
+    environment = Environment.from_world(KINDS[kind])
+    again = environment_of(json.loads(json.dumps(describe(environment))))
+    assert again.space == environment.space
+    assert again.fingerprint() == environment.fingerprint()
+    carried = pickle.loads(pickle.dumps(environment))
+    assert carried.fingerprint() == environment.fingerprint()
 
 
 def test_an_environment_takes_its_tables_with_it() -> None:

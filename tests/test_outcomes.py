@@ -1,6 +1,7 @@
 """Outcomes of every kind: what people give becomes a code and back, and a code becomes what a decision adds."""
 
 import json
+import tracemalloc
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -243,7 +244,7 @@ def test_gains_stay_within_bounds_however_far_from_zero() -> None:
 
 
 def test_utilities_are_straight_between_their_knots_and_flat_beyond() -> None:
-    number = Number(60, 220, 2, utility=[[90, 0.0], [120, 1.0], [160, 0.25]])
+    number = Number(60, 220, 2, utility=((90, 0.0), (120, 1.0), (160, 0.25)))
     given = np.array([60, 90, 105, 120, 140, 160, 220.0])
     np.testing.assert_allclose(number.worth(given), [0, 0, 0.5, 1, 0.625, 0.25, 0.25])
     assert (number.lowest, number.highest) == (0, 1)
@@ -317,3 +318,15 @@ def test_specs_from_afar_do_not_fill_the_memory() -> None:
 
     for module in (count, number, time):
         assert module._worths.cache_info().currsize == 1
+
+
+def test_many_levels_take_no_more_memory_than_one_decision() -> None:
+    """A table of what each of 5,000 levels adds would take 200 MB."""
+    many, few = (Levels(tuple(map(str, range(n))), tuple(map(float, range(n)))) for n in (5_000, 4))
+    tracemalloc.start()
+    added = many.amounts([3, UNSEEN, 4_999])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
+    assert np.argwhere(added).tolist() == [[0, 3], [1, 5_000], [2, 4_999]]
+    np.testing.assert_array_equal(few.amounts([3, UNSEEN]), Outcome.amounts(few, [3, UNSEEN]))

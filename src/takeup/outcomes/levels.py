@@ -13,6 +13,9 @@ from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError, LabelError
 from takeup.outcomes.base import Outcome, Statistic
 
+FEW = 100
+"""Up to so many levels all that there is to add is kept, which grows with their square."""
+
 
 @dataclass(frozen=True, slots=True)
 class Levels(Outcome):
@@ -81,6 +84,8 @@ class Levels(Outcome):
 
     def amounts(self, codes: ArrayLike) -> IntArray:
         """One for the level, or for the slot of those that are UNSEEN, which is the last."""
+        if self.size > FEW:
+            return Outcome.amounts(self, codes)
         return np.asarray(_one_each(self.size + 1)[np.asarray(codes)])
 
     def earned(self, statistic: Statistic) -> FloatArray:

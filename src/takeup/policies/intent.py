@@ -91,7 +91,7 @@ class CausalTS(IntentTS):
         source=BAREINBOIM,
         compliance="not used",
         variants=(Variant("As TS-Intent, and takes what people do by themselves into account."),),
-        parameters={"alpha": Positive(), "observed": Counts()},
+        parameters={"alpha": Positive(), "likelihood": ALikelihood(), "observed": Counts()},
         kernels=BANDITS,
     )
     observed: ArrayLike | None = None
