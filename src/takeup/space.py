@@ -188,7 +188,7 @@ def _of_one_context(space: Space) -> Space:
     )
 
 
-@cache
+@lru_cache(maxsize=256)
 def _by_cell(space: Space) -> Space:
     cells = space.outcome.cells
     return Space(
