@@ -40,7 +40,7 @@ def test_every_family_is_told_of(name: str) -> None:
     assert name in takeup.__all__
 
 
-@pytest.mark.parametrize("takes", ["all", "valued"])
+@pytest.mark.parametrize("takes", ["all", "valued", "counted"])
 def test_who_takes_what_is_what_the_cards_say(takes: str) -> None:
     row = re.search(rf"^\| {takes} \|.*\|(.*)\|$", PAGE, flags=re.MULTILINE)
     assert row is not None
