@@ -139,7 +139,7 @@ def test_times_may_be_censored() -> None:
         assert time.plain(time.code(same)) == {"time": 30, "censored": True}
     assert time.text(time.code("30+")) == "30+ days"
     assert time.plain(time.code({"time": 0})) == {"time": 0, "censored": False}
-    with pytest.raises(InputError, match=r'time: got 95 days, .* whoever is watched for longer is "90\+"'):
+    with pytest.raises(InputError, match=r'outcome: got 95 days, .* whoever is watched for longer is "90\+"'):
         time.code(95)
     with pytest.raises(InputError, match="censored: got 'yes', expected true or false"):
         time.code({"time": 30, "censored": "yes"})

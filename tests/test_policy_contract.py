@@ -375,7 +375,10 @@ def test_a_policy_takes_the_outcomes_that_its_card_says_and_refuses_others_by_th
     if takes == "all" or (takes == "valued" and outcome.valued):
         policy.start(space)
         return
-    with pytest.raises(UnsuitableError, match=f"{policy.name} .* a {outcome.kind}"):
+    if takes == "counted" and outcome.cells == outcome.size and getattr(policy, "inference", None) == "gibbs":
+        policy.start(space)
+        return
+    with pytest.raises(UnsuitableError, match=f"{policy.name}.* (a|this) {outcome.kind}"):
         policy.start(space)
 
 
