@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test browser screenshots long lint bench bench-service bench-pages torture fuzz dask-torture robust \
+.PHONY: help demo test browser screenshots long lint peers bench bench-service bench-pages torture fuzz dask-torture robust \
 	choosing diagnostics clean
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make browser   install Debian's chromium for the tests of the pages, as root"
 	@echo "make screenshots   the pictures of the pages in docs/images"
 	@echo "make long    the tests that take minutes each"
+	@echo "make peers   the tests against other libraries of bandits"
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
 	@echo "make bench-service   the service under load, on both databases: the figures in docs/reliability.md (20 minutes)"
@@ -73,6 +74,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/importing.py
 	$(BIN)/python benchmarks/meanfield.py
 	$(BIN)/python benchmarks/engines.py
+
+peers: $(VENV)/.bench
+	$(BIN)/pytest tests/test_peers.py
 
 bench-service: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py

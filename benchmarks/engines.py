@@ -30,6 +30,10 @@ def contenders() -> dict[str, dict[str, Contender]]:
             "takeup": lambda seed: workloads.takeup("w1", TSObs(), seed),
             "numpy": lambda seed: workloads.numpy_ts_obs("w1", seed, 500),
         },
+        "w1_numbers": {
+            "takeup": lambda seed: workloads.takeup("w1_numbers", TS(), seed),
+            "numpy": lambda seed: workloads.numpy_ts_numbers(seed, 2_000),
+        },
         "w2": {
             "takeup": lambda seed: workloads.takeup("w2", TS(), seed),
             "numpy": lambda seed: workloads.numpy_ts("w2", seed, 1_000),
@@ -51,8 +55,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--only", help="one workload, such as w1_numbers")
     options = parser.parse_args()
-    chosen = contenders()
+    chosen = {name: each for name, each in contenders().items() if options.only in (None, name)}
     for each in chosen.values():
         for run in each.values():
             run(0)  # compiles, imports, fills caches

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import betainc, expit, gammaln, logsumexp, psi
+from scipy.stats import t as student
 
 from takeup import UNSEEN, Event
 
@@ -265,3 +266,93 @@ def latent_allocation(counts: NDArray[np.int64], grid: int = 800) -> float:
     weight = 1.0 / (high - low) ** 2
     won = weight @ (below[high] - below[low] - second[low] * (first[high] - first[low]))
     return float(won / (weight @ ((first[high] - first[low]) * (second[high] - second[low]))))
+
+
+def linked_normals(
+    prior: tuple[float, float, float, float], strength: int, outcomes: Sequence[tuple[int, float]]
+) -> float:
+    """Log p(y given z) of patients (z, y) of one action: an unseen sample of `strength` people is behind the means.
+
+    Given the variance s the outcomes are jointly normal: two of one proposal have the covariance s / weight, two of
+    different ones strength / (strength + weight) of that, and each has s of its own. The integral over s is scipy's.
+    """
+    mean, weight, freedom, square = prior
+    z = np.array([each for each, _ in outcomes])
+    y = np.array([each for _, each in outcomes]) - mean
+    shared = np.where(z[:, None] == z[None, :], 1.0, strength / (strength + weight)) / weight
+    covariance = shared + np.eye(z.size)
+    _, log_determinant = np.linalg.slogdet(covariance)
+    distance = float(y @ np.linalg.solve(covariance, y))
+
+    def log_density(t: float) -> float:
+        """Of the outcomes and of t = log s, whose prior is that of an inverse gamma."""
+        half, rate = freedom / 2, freedom * square / 2
+        before = half * log(rate) - gammaln(half) - half * t - rate * exp(-t)
+        return float(before - (z.size * (log(2 * np.pi) + t) + log_determinant + distance * exp(-t)) / 2)
+
+    peak = log((freedom * square + distance) / (freedom + z.size))
+    top = log_density(peak)
+    area, _ = quad(
+        lambda t: exp(log_density(t) - top), peak - 40, peak + 60, points=[peak], limit=500, epsabs=0, epsrel=1e-12
+    )
+    return log(area) + top
+
+
+def linked_times(prior: tuple[float, float], strength: int, outcomes: Sequence[tuple[int, float, bool]]) -> float:
+    """Log p(times given z) of patients (z, time, event) of one action: an unseen sample of so many events is behind.
+
+    Its time T is beta-prime before anything is seen. Given T each proposal's patients come one after the other, each
+    with a Lomax distribution given those before; a time without an event is known to be at least so long.
+    """
+    events, exposure = prior
+
+    def given(time: float) -> float:
+        log_chance = 0.0
+        for those in {z for z, _, _ in outcomes}:
+            shape, rate = events + strength, exposure + time
+            for z, t, event in outcomes:
+                if z == those:
+                    log_chance += shape * log(rate) - (shape + event) * log(rate + t) + (log(shape) if event else 0.0)
+                    shape, rate = shape + event, rate + t
+        return log_chance
+
+    def log_density(v: float) -> float:
+        ratio = exp(v) / exposure
+        before = strength * log(ratio) - (strength + events) * log(1 + ratio)
+        return float(before - gammaln(strength) - gammaln(events) + gammaln(strength + events)) + given(exp(v))
+
+    around = np.linspace(-30, 60, 9001) + log(exposure)
+    peak = float(around[np.argmax([log_density(v) for v in around])])
+    top = log_density(peak)
+    area, _ = quad(
+        lambda v: exp(log_density(v) - top), peak - 40, peak + 40, points=[peak], limit=1000, epsabs=0, epsrel=1e-12
+    )
+    return log(area) + top
+
+
+def students(values: Iterable[float], prior: tuple[float, ...]) -> tuple[float, tuple[float, ...]]:
+    """Log p(values), one after the other, each being Student's t given those before it; and the block after them.
+
+    A block is (mean, weight, freedom, square) of a normal-inverse-gamma distribution.
+    """
+    m, weight, freedom, square = prior
+    total = 0.0
+    for y in values:
+        total += float(student(freedom, m, np.sqrt(square * (1 + 1 / weight))).logpdf(y))
+        square = (freedom * square + weight / (weight + 1) * (y - m) ** 2) / (freedom + 1)
+        m, weight, freedom = (weight * m + y) / (weight + 1), weight + 1, freedom + 1
+    return total, (m, weight, freedom, square)
+
+
+def lomaxes(pairs: Iterable[tuple[int, float]], prior: tuple[float, ...]) -> tuple[float, tuple[float, ...]]:
+    """Log of the mean of λ^e exp(-λ t) over its gamma distribution, for pairs (e, t) one after the other.
+
+    A block is (shape, rate).
+    """
+    shape, rate = prior
+    total = 0.0
+    for events, time in pairs:
+        total += shape * log(rate) - (shape + events) * log(rate + time)
+        total += float(gammaln(shape + events) - gammaln(shape))
+        shape, rate = shape + events, rate + time
+    return total, (shape, rate)

@@ -27,8 +27,10 @@ from takeup import (
     simulate,
     stream,
 )
+from takeup.conjugates import Normal, NormalGamma
+from takeup.conjugates.quadrature import largest_beta
 from takeup.epochs import Epochs
-from takeup.policies.allocation import probability_largest
+from takeup.outcomes import Number
 from takeup.policies.description import describe, environment_of
 from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import forgetting, uniform
@@ -112,7 +114,23 @@ class TestForgetting:
             state = policy.learn(state, Event(0, z, z, 1, number), stream(0))
         allocation = policy.allocation(state, 0, stream(0))
         assert allocation.exact
-        np.testing.assert_allclose(allocation.probability, probability_largest(np.array([[1.5, 1], [2, 1]])))
+        np.testing.assert_allclose(allocation.probability, largest_beta(np.array([[1.5, 1], [2, 1]])))
+
+    def test_old_numbers_count_half_as_well(self) -> None:
+        """40 two epochs ago counts 1/2, 60 now counts 1, and the prior is worth one outcome of 50 with sd 10.
+
+        So the centre is (50 + 40 / 2 + 60) / 2.5 = 52. Around the mean 53.33 of the two the squares sum to 133.33. With
+        3 * 100 of the prior and 1.5 / 2.5 * 3.33^2 between, that is 440, by a freedom of 4.5.
+        """
+        base = TS(likelihood=Normal(mean=50, sd=10))
+        policy = Forgetting(base=base, half_life=8, epoch=4)
+        state = policy.start(Space(2, outcomes=Number(0, 100)))
+        for number, y in ((0, 40), (8, 60)):
+            state = policy.learn(state, Event(0, 0, 0, y, number), stream(0))
+        block = base.posterior(state.weighted(policy.weights), stream(0)).block
+        assert isinstance(block, NormalGamma)
+        found = [each[0, 0] for each in (block.centre, block.weight, block.freedom, block.square)]
+        np.testing.assert_allclose(found, [52, 2.5, 4.5, 440 / 4.5], rtol=1e-12)
 
     def test_what_cannot_count_by_halves_is_refused(self) -> None:
         """Gibbs sampling places whole decisions; and a half-life of a billion decisions is not kept one by one."""

@@ -13,7 +13,22 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from kernel_runs import run_cpu
-from takeup import TS, UNSEEN, Environment, Event, Policy, Reporting, Space, TSCheck, TSObs, Uniform, World
+from takeup import (
+    TS,
+    UNSEEN,
+    Environment,
+    Event,
+    Normal,
+    Normals,
+    Number,
+    Policy,
+    Reporting,
+    Space,
+    TSCheck,
+    TSObs,
+    Uniform,
+    World,
+)
 
 LEVEL = 1e-4 / 500
 REPLICATIONS = 2000
@@ -41,8 +56,24 @@ def environment(name: str) -> Environment:
     if name == "contexts":
         space = Space(5, 3, contexts=2, intended=[0, 1, 2, 2, 0])
         return Environment.from_world(world(2, 5, 3, 2, [0, 1]), context=[0.3, 0.7], space=space)
+    if name.startswith("numbers"):
+        return numbers(name, rng)
     space = Space(3, 4, outcomes=3, utility=[0.0, 2.0, 5.0], intended=[1, 2, 3])
     return Environment.from_world(world(1, 3, 4, 3, [0, 2, 5]), space=space)
+
+
+def numbers(name: str, rng: np.random.Generator) -> Environment:
+    """Four arms, or two far from zero; or lower ones are better, in two contexts, with fewer actions."""
+    if name == "numbers":
+        family = Normals(np.array([20.0, 21.0, 22.0, 23.0]), np.array([3.0, 2.0, 3.0, 4.0]))
+        return Environment.from_world(World(np.full((4, 4), 0.05) + 0.8 * np.eye(4), family, Number(0, 40)))
+    if name == "numbers far":
+        family = Normals(np.array([100_020.0, 100_021.0]), np.array([3.0, 2.0]))
+        return Environment.from_world(World([[0.8, 0.2], [0.1, 0.9]], family, Number(0, 100_040)))
+    number, compliance = Number(60, 220, 0.5, better="lower"), rng.dirichlet(np.full(3, 0.4), (2, 5))
+    space = Space(5, 3, contexts=2, outcomes=number, intended=[0, 1, 2, 2, 0])
+    family = Normals(rng.normal(140, 10, (2, 3)), rng.uniform(5, 20, (2, 3)))
+    return Environment.from_world(World(compliance, family, number), context=[0.3, 0.7], space=space)
 
 
 def twin(truth: Environment, policy: Policy[Any], reporting: Reporting) -> tuple[NDArray[np.float64], IntArray]:
@@ -109,6 +140,16 @@ CASES: list[tuple[str, Policy[Any], Reporting]] = [
     ("two", TSObs(), ALL),
     ("two reversed", TSObs(alpha=[0.7, 2.0], beta=[1.5, 0.5]), SOME),
     ("two in contexts", TSObs(), EVERYTHING),
+    ("numbers", TS(), ALL),
+    ("numbers", TS(likelihood=Normal(mean=[25.0, 20.0, 20.0, 15.0], sd=4.0, weight=2.0, freedom=1.0)), ALL),
+    ("numbers far", TS(likelihood=Normal(mean=100_020.0, sd=4.0)), ALL),
+    ("numbers in contexts", Uniform(), ALL),
+    ("numbers in contexts", TS(), EVERYTHING),
+    ("numbers in contexts", TSCheck(), SOME),
+    ("numbers", TSObs(), ALL),
+    ("numbers far", TSObs(likelihood=Normal(mean=100_020.0, sd=4.0)), SOME),
+    ("numbers in contexts", TSObs(beta=[0.4, 1.5, 0.3]), LATE),
+    ("numbers in contexts", TSObs(), EVERYTHING),
 ]
 
 
@@ -124,7 +165,7 @@ def test_the_kernel_agrees_with_the_policy(name: str, policy: Policy[Any], repor
             assert spread(result.pulls[0, :, x, z], pulls[:, x, z]) > LEVEL, (x, z)
 
 
-@pytest.mark.parametrize("name", ["two", "two reversed", "four", "contexts"])
+@pytest.mark.parametrize("name", ["two", "two reversed", "four", "contexts", "numbers", "numbers in contexts"])
 @pytest.mark.parametrize("policy", [TS(), TSCheck(), TSObs()], ids=lambda policy: policy.name)
 def test_lanes_and_scalars_give_the_same_numbers(name: str, policy: Policy[Any]) -> None:
     truth = environment(name)

@@ -17,13 +17,15 @@ needs_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-c
 
 SIMULATED = """
 import numpy as np
-from takeup import TS, TSObs, TSRobust, Environment, Reporting, World
+from takeup import TS, Normals, Number, TSObs, TSRobust, Environment, Reporting, World
 from takeup.simulation.kernels import cpu, gpu
 from kernel_runs import laid_out
 two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
-for policy, recurrence in ((TSObs(), True), (TS(), False), (TSRobust(), False)):
+numbers = Environment.from_world(World([[0.8, 0.2], [0.3, 0.7]], Normals([30, 40], [5, 9]), Number(0, 70)))
+levels = ((two, TSObs(), True), (two, TS(), False), (two, TSRobust(), False))
+for truth, policy, recurrence in (*levels, (numbers, TS(), True), (numbers, TSObs(), True)):
     options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "full": True, "recurrence": recurrence}
-    layout = laid_out([two, two], policy, 6, 5, **options)
+    layout = laid_out([truth, truth], policy, 6, 5, **options)
     for one, other in zip(gpu.run(layout, range(2, 4), block=1), cpu.run(layout, range(2, 4)), strict=True):
         np.testing.assert_array_equal(one, other)
 """
@@ -34,13 +36,15 @@ import numba
 import numba.cuda.dispatcher as dispatcher
 import numpy as np
 from numba import cuda
-from takeup import TSLat, TSObs, TSRobust, Environment, World
+from takeup import TS, Normals, Number, TSLat, TSObs, TSRobust, Environment, World
 from takeup.simulation.kernels import compile_gpu
 from kernel_runs import laid_out
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
 truth = Environment.from_world(World.bernoulli(np.eye(3), [0.1, 0.2, 0.3]))
-for policy in (TSObs(), TSRobust(), TSLat(inference="gibbs")):
-    layout = laid_out([truth], policy, 100)
+numbers = Environment.from_world(World(np.eye(3), Normals([30, 40, 50], [5, 9, 7]), Number(0, 70)))
+cases = ((truth, TSObs()), (truth, TSRobust()), (truth, TSLat(inference="gibbs")), (numbers, TS()), (numbers, TSObs()))
+for each, policy in cases:
+    layout = laid_out([each], policy, 100)
     given = ((64, 64, 0), layout.given, layout.memory(1), layout.output(64))
     ptx, _ = cuda.compile_ptx(compile_gpu.entry(layout), tuple(numba.typeof(each) for each in given), cc=(9, 0))
     assert ".visible .entry" in ptx and "fma.rn.f32" in ptx

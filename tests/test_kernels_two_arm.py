@@ -18,7 +18,7 @@ def quadrature(table: NDArray[np.float64]) -> float:
     """P(θ_0 > θ_1), the integral of the density of logit θ_0 times the distribution function of θ_1.
 
     The trapezoidal rule, which is exact to rounding for smooth functions that vanish at both ends, with a density that
-    is normalised by the same rule: that of `probability_largest` loses digits beyond 10,000 decisions.
+    is normalised by the same rule: that of `largest_beta` loses digits beyond 10,000 decisions.
     """
     (a, b), (c, d) = table
     mode, reach = np.log(a / b), np.maximum(14 * np.sqrt(1 / a + 1 / b), 40 / min(a, b))

@@ -22,7 +22,7 @@ from takeup import (
     simulate,
     stream,
 )
-from takeup.inference.pooling import SHARED, levels, picked, sticks, weigh
+from takeup.inference.pooling import SHARED, Pooled, levels, picked, sticks, weigh
 from takeup.policies.description import describe
 from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import robust
@@ -45,6 +45,13 @@ def sample(rng: np.random.Generator, levels: int, proposals: int, size: int) -> 
         (int(z), int(y))
         for z, y in zip(rng.integers(proposals, size=size), rng.integers(levels, size=size), strict=True)
     ]
+
+
+def believe(policy: TSRobust, evidence: Evidence) -> Pooled:
+    """What it makes of outcomes with levels."""
+    believed = policy.posterior(evidence, stream(0))
+    assert isinstance(believed, Pooled)
+    return believed
 
 
 class TestModels:
@@ -130,7 +137,7 @@ class TestPolicy:
         evidence = self.evidence()
         policy, goal = TSRobust(shared=1, alpha=0.7, beta=1.3), TSObs(alpha=0.7, beta=1.3)
         mean = goal.posterior(evidence, stream(0)).mean()
-        np.testing.assert_allclose(policy.posterior(evidence, stream(0)).mean().value(), mean.value(), rtol=1e-12)
+        np.testing.assert_allclose(believe(policy, evidence).mean().value(), mean.value(), rtol=1e-12)
         two = Evidence(Space(2), stream(7).integers(0, 9, (1, 2, 3, 3)))
         ours, exact = (p.allocation(two, 0, stream(8), 20_000) for p in (TSRobust(shared=1), TSObs()))
         assert exact.exact
@@ -138,14 +145,14 @@ class TestPolicy:
 
     def test_with_nothing_shared_each_cell_has_its_own_mean(self) -> None:
         evidence = self.evidence()
-        mean = TSRobust(shared=0, pooled=[0]).posterior(evidence, stream(0)).mean()
+        mean = believe(TSRobust(shared=0, pooled=[0]), evidence).mean()
         counts = evidence.counts[..., :-1, :-1] + 1
         np.testing.assert_allclose(mean.outcome, counts / counts.sum(axis=-1, keepdims=True), rtol=1e-12)
 
     @pytest.mark.parametrize("parameters", [{}, {"alpha": 0.05, "sharpness": 1.0}, {"pooled": [2], "shared": 0.9}])
     def test_draws_have_the_stated_mean(self, parameters: dict[str, Any]) -> None:
         """Each entry of 20,000 draws within 5 errors; 72 entries, a false alarm in 1 of 24,000 seeds."""
-        believed = TSRobust(**parameters).posterior(self.evidence(), stream(0))
+        believed = believe(TSRobust(**parameters), self.evidence())
         draws, goal = believed.sample(stream(9), 20_000), believed.mean()
         for name in ("outcome", "compliance"):
             drawn = getattr(draws, name)
@@ -159,7 +166,7 @@ class TestPolicy:
         a sharpness of 2 and even priors.
         """
         evidence = Evidence.of(Space(2), [Event(0, 0, 0, 1)] * 2 + [Event(0, 1, 0, 0)] * 2)
-        believed = TSRobust(shared=0.5, pooled=[0], sharpness=2).posterior(evidence, stream(0))
+        believed = believe(TSRobust(shared=0.5, pooled=[0], sharpness=2), evidence)
         np.testing.assert_allclose(believed.probability[0, 0], [9 / 109, 100 / 109], rtol=1e-12)
         np.testing.assert_allclose(believed.probability[0, 1], [0.5, 0.5], rtol=1e-12)
 
@@ -168,7 +175,7 @@ class TestPolicy:
         empty, policy = Evidence.empty(space), TSRobust()
         unseen = empty.record(Event(0, 0, UNSEEN, 1))
         pending = empty.record(Event(0, 0, 1, UNSEEN))
-        means = [policy.posterior(each, stream(0)).mean() for each in (empty, unseen, pending)]
+        means = [believe(policy, each).mean() for each in (empty, unseen, pending)]
         np.testing.assert_array_equal(means[0].value(), means[1].value())
         np.testing.assert_array_equal(means[0].outcome, means[2].outcome)
         np.testing.assert_allclose(means[2].compliance[0, 0], [1 / 3, 2 / 3])
@@ -217,7 +224,7 @@ class TestKernel:
             x, z, a, y = (int(rng.integers(low, high)) for low, high in ((0, 2), (0, 3), (UNSEEN, 2), (UNSEEN, 3)))
             robust.learn(column, Observation(x, z, a, y), space.shape, told, ())
             evidence = evidence.record(Event(x, z, a, y))
-        believed = policy.posterior(evidence, rng)
+        believed = believe(policy, evidence)
         state = real[: told.start.size].reshape(2, 2, told.width)
         models = len(policy.models)
         np.testing.assert_allclose(state[..., :models], believed.log_evidence, rtol=1e-11)

@@ -6,7 +6,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from takeup import TS, Environment, InputError, MismatchError, Reporting, Space, Trace, TSLat, TSObs, World, simulate
+from takeup import (
+    TS,
+    Environment,
+    Exponentials,
+    InputError,
+    MismatchError,
+    Normals,
+    Number,
+    Reporting,
+    Space,
+    Time,
+    Trace,
+    TSLat,
+    TSObs,
+    Uniform,
+    World,
+    simulate,
+)
 from takeup.checks import IntArray
 from takeup.evidence import Event, Index
 from takeup.policies import Policy, WarmTSLat
@@ -138,6 +155,20 @@ def test_decisions_come_in_names_and_add_up_to_the_pulls() -> None:
     assert len(proposed) == WHOLE.pulls[0, 0, 11, 1, 1]
     with pytest.raises(InputError, match="record='full'"):
         simulate(TRUTH, TS(), 3, 2, engine="reference").every_decision()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "family", "shown"),
+    [
+        (Number(0, 9, 0.5), Normals(np.array([2.5, 6.5]), np.full(2, 1e-6)), {"0": 2.5, "1": 6.5}),
+        (Time(9, unit="days"), Exponentials(np.array([1e-6, 1e9])), {"0": "0 days", "1": "9+ days"}),
+    ],
+    ids=["numbers", "times"],
+)
+def test_outcomes_that_are_no_levels_are_shown_as_what_they_are(outcome: Any, family: Any, shown: Any) -> None:
+    truth = Environment.from_world(World(np.eye(2), family, outcome))
+    frame = simulate(truth, Uniform(), 20, 5, engine="reference", record="full").every_decision()
+    assert dict(frame.select("implemented", "outcome").unique().iter_rows()) == shown
 
 
 def test_decisions_unpack_into_the_pulls() -> None:

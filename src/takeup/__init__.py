@@ -4,6 +4,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from takeup import datasets
+from takeup.conjugates import Bootstrap, Exponential, LogNormal, Normal, Poisson
 from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
 from takeup.environment import Environment, Types
 from takeup.errors import (
@@ -15,6 +16,8 @@ from takeup.errors import (
     UnsuitableError,
 )
 from takeup.evidence import Event, Evidence, event
+from takeup.families import Exponentials, LogNormals, Normals, Poissons, Samples
+from takeup.outcomes import Count, Number, Time
 from takeup.policies import (
     EXP3,
     KLUCB,
@@ -65,11 +68,15 @@ __all__ = [
     "UNSEEN",
     "Allocation",
     "BayesUCB",
+    "Bootstrap",
     "CausalTS",
+    "Count",
     "Environment",
     "EpsilonGreedy",
     "Event",
     "Evidence",
+    "Exponential",
+    "Exponentials",
     "Forgetting",
     "Hierarchical",
     "InputError",
@@ -77,12 +84,20 @@ __all__ = [
     "LabelError",
     "Limits",
     "LimitsError",
+    "LogNormal",
+    "LogNormals",
     "MismatchError",
+    "Normal",
+    "Normals",
+    "Number",
+    "Poisson",
+    "Poissons",
     "Policy",
     "Posterior",
     "Prior",
     "Protocol",
     "Reporting",
+    "Samples",
     "Space",
     "Summary",
     "TSCheck",
@@ -92,6 +107,7 @@ __all__ = [
     "TakeupError",
     "Thompson",
     "ThompsonBounded",
+    "Time",
     "TopTwo",
     "Trace",
     "Trial",

@@ -33,6 +33,22 @@ def one_of(argument: str, value: Name, allowed: Iterable[Name]) -> Name:
     return value
 
 
+def shown(value: object, most: int = 100) -> str:
+    """A value as an error shows it, however long it is."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write numbers of more than 4,300 digits
+        return f"a {type(value).__name__} of very many digits"
+    return text if len(text) <= most else f"{text[:most]}.."
+
+
+def label(argument: str, value: object, most: int = 100) -> str:
+    """A short text, which may be empty."""
+    if not isinstance(value, str) or len(value) > most or not value.isprintable():
+        raise InputError(argument, repr(value)[:most], f"a text of at most {most} characters, on one line")
+    return value
+
+
 def real(argument: str, value: ArrayLike) -> FloatArray:
     """An array of finite real numbers, owned by nobody else."""
     try:

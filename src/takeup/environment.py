@@ -1,7 +1,9 @@
 """An Environment is the truth that a simulation draws from."""
 
 import hashlib
+from collections.abc import MutableMapping
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,8 +12,14 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError, MismatchError
 from takeup.evidence import Evidence, Index
+from takeup.outcomes import Outcome
 from takeup.space import Space
 from takeup.world import World
+
+MOST_CELLS = 20_000_000
+"""How many probabilities an environment may have."""
+MANY = 64
+"""From so many responses on they are looked up by halving."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,16 +37,16 @@ class Types:
     outcome: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Environment:
     """The distribution of contexts and the joint response p(a, y given x, z).
 
     Build one with `from_world`, `from_types` or `from_evidence`.
 
     Attributes:
-        space: the finite sets that the axes stand for.
+        space: what the axes stand for.
         context: the probability of each context; shape (X,).
-        response: p(a, y given x, z); shape (X, Kz, Ka, Y).
+        response: p(a, y given x, z); shape (X, Kz, Ka, Y), where Y is how many different outcomes there are.
         types: the compliance types that the response was built from, where it was.
         later: what it changes into, and after how many decisions: pairs (step, environment). All that is asked of an
             environment is answered for the time before; `phases` lists what comes after.
@@ -71,6 +79,8 @@ class Environment:
             space: names for the axes; numbers where left out.
         """
         contexts, proposals, actions = world.compliance.shape
+        if world.family.outcome is not None:
+            return cls._tabulated(world, world.family.outcome, _contexts(context, contexts), space)
         if space is None:
             space = Space(
                 proposals,
@@ -83,6 +93,21 @@ class Environment:
             raise MismatchError(f"the world's utility {tuple(world.utility)} is not the space's {space.utility}")
         joint = np.einsum("xza,xay->xzay", world.compliance, world.outcome)
         return cls(space, _contexts(context, contexts), joint)
+
+    @classmethod
+    def _tabulated(cls, world: World, outcome: Outcome, context: FloatArray, space: Space | None) -> "Environment":
+        """Of a world whose outcomes are no levels: every outcome that there can be gets its probability."""
+        contexts, proposals, actions = world.compliance.shape
+        if space is None:
+            space = Space(proposals, actions, contexts=contexts, outcomes=outcome)
+        if space.outcome != outcome:
+            raise MismatchError(f"the world's outcome {outcome} is not the space's {space.outcome}")
+        cells = proposals * contexts * actions * space.outcome.size
+        if cells > MOST_CELLS:
+            hint = "simulate with a larger step"
+            raise InputError("step", f"{cells:,} probabilities", f"at most {MOST_CELLS:,}", hint)
+        joint = np.einsum("xza,xay->xzay", world.compliance, world.family.table())
+        return cls(space, context, joint / joint.sum(axis=(-2, -1), keepdims=True))
 
     @classmethod
     def from_types(
@@ -133,6 +158,7 @@ class Environment:
         """
         if evidence.counts.ndim != 4:
             raise InputError("evidence", f"shape {evidence.counts.shape}", "a single table, not many side by side")
+        evidence.space.levels  # noqa: B018  # sums do not tell the distribution
         seen = evidence.counts[..., :-1, :-1]
         unseen = int(evidence.total.sum() - seen.sum())
         if unseen:
@@ -204,10 +230,13 @@ class Environment:
 
         A number is a patient: two policies that propose the same to the same number get the same answer.
         """
-        levels = self.response.shape[-1]
-        joint = self.response.reshape(*self.response.shape[:2], -1)
-        cell = _invert(joint[context, proposal], np.asarray(uniform))
-        return cell // levels, cell % levels
+        actions, outcomes = self.response.shape[2:]
+        if actions * outcomes > MANY:
+            cell = _look_up(_cumulative(self), context, proposal, np.asarray(uniform))
+        else:
+            joint = self.response.reshape(*self.response.shape[:2], -1)
+            cell = _invert(joint[context, proposal], np.asarray(uniform))
+        return cell // outcomes, cell % outcomes
 
 
 def _contexts(context: ArrayLike | None, contexts: int) -> FloatArray:
@@ -220,3 +249,26 @@ def _invert(probability: FloatArray, uniform: FloatArray) -> IntArray:
     # Rounding may leave the total a little below one: count against it, so that the last possible index catches all.
     passed = uniform[..., np.newaxis] * cumulative[..., -1:] >= cumulative
     return np.asarray(passed.sum(axis=-1))
+
+
+_CUMULATIVE: MutableMapping[Environment, FloatArray] = WeakKeyDictionary()
+"""As long as there is the environment: they may be large."""
+
+
+def _cumulative(environment: Environment) -> FloatArray:
+    """The cumulative distributions of a large response; shape (X, Kz, cells)."""
+    if environment not in _CUMULATIVE:
+        response = environment.response
+        _CUMULATIVE[environment] = np.cumsum(response.reshape(*response.shape[:2], -1), axis=-1)
+    return _CUMULATIVE[environment]
+
+
+def _look_up(cumulative: FloatArray, context: Index, proposal: Index, uniform: FloatArray) -> IntArray:
+    """What `_invert` finds, by halving instead of by counting."""
+    proposals, cells = cumulative.shape[1:]
+    row = np.broadcast_to(np.asarray(context) * proposals + proposal, uniform.shape)
+    found = np.zeros(uniform.shape, dtype=np.int64)
+    for each in np.unique(row):
+        distribution, here = cumulative.reshape(-1, cells)[each], row == each
+        found[here] = np.searchsorted(distribution, uniform[here] * distribution[-1], side="right")
+    return np.asarray(np.minimum(found, cells - 1))

@@ -66,6 +66,10 @@ class Streams:
         """Exponential numbers of mean one."""
         return np.stack([rng.standard_exponential(size[1:]) for rng in self._streams])
 
+    def standard_normal(self, size: tuple[int, ...]) -> FloatArray:
+        """Normal numbers of mean zero and variance one."""
+        return np.stack([rng.standard_normal(size[1:]) for rng in self._streams])
+
     def standard_gamma(self, shape: FloatArray, size: tuple[int, ...]) -> FloatArray:
         """Gamma numbers of scale one; `shape` has the first axis too."""
         return np.stack([rng.standard_gamma(s, size=size[1:]) for rng, s in zip(self._streams, shape, strict=True)])

@@ -1,18 +1,18 @@
-"""The finite sets that an experiment happens in: contexts, proposals, implemented actions and outcomes."""
+"""What an experiment happens in: contexts, proposals, implemented actions and outcomes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal, TypeAlias
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.errors import InputError, LabelError, UnsuitableError
+from takeup.outcomes import UNSEEN, Levels, Outcome, described, outcome_of
 
-UNSEEN = -1
-"""The slot of what has not been seen: compliance never reported, outcome still pending. It is the last one."""
+__all__ = ["UNSEEN", "Axis", "Label", "Names", "Space"]
 
 Axis: TypeAlias = Literal["context", "proposal", "implemented", "outcome"]
 Label: TypeAlias = int | str
@@ -32,8 +32,9 @@ class Space:
         proposals: the Kz things that can be proposed.
         implemented: the Ka things that can happen; the proposals where left out. Kz and Ka may differ.
         contexts: the X groups that are told apart before proposing.
-        outcomes: the Y levels of the outcome.
-        utility: the reward of each outcome level; (0, 1) where there are two.
+        outcomes: the Y levels of the outcome, or what kind it is: a `Number`, a `Count` or a `Time`.
+        utility: the reward of each outcome level; (0, 1) where there are two. Other outcomes say by themselves what
+            they are worth.
         intended: the implemented action that complying with each proposal means, as indices or names, or as a
             mapping from proposals to actions. Where left out: the action of the same name, or else of the same
             position where there are as many actions as proposals, or else nothing.
@@ -42,8 +43,7 @@ class Space:
     contexts: tuple[str, ...]
     proposals: tuple[str, ...]
     implemented: tuple[str, ...]
-    outcomes: tuple[str, ...]
-    utility: tuple[float, ...]
+    outcome: Outcome
     intended: tuple[int, ...] | None
 
     def __init__(
@@ -52,7 +52,7 @@ class Space:
         implemented: Names | None = None,
         *,
         contexts: Names = 1,
-        outcomes: Names = 2,
+        outcomes: Names | Outcome | Mapping[str, Any] = 2,
         utility: Sequence[float] | None = None,
         intended: Sequence[Label] | Mapping[Label, Label] | None = None,
     ) -> None:
@@ -64,14 +64,35 @@ class Space:
             "implemented",
             self.proposals if implemented is None else _names("implemented", implemented, least=2),
         )
-        set_(self, "outcomes", _names("outcomes", outcomes, least=2))
-        set_(self, "utility", _utility(utility, self.outcomes))
+        set_(self, "outcome", _outcome(outcomes, utility))
         set_(self, "intended", self._intended(intended))
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """(X, Kz, Ka, Y)."""
-        return len(self.contexts), len(self.proposals), len(self.implemented), len(self.outcomes)
+        """(X, Kz, Ka, Y), where Y is how many different outcomes there are."""
+        return len(self.contexts), len(self.proposals), len(self.implemented), self.outcome.size
+
+    @property
+    def table(self) -> tuple[int, int, int, int]:
+        """The shape of a table of evidence: (X, Kz, Ka + 1, W + 1), where W is the width of the outcome's statistic."""
+        return len(self.contexts), len(self.proposals), len(self.implemented) + 1, self.outcome.width + 1
+
+    @property
+    def levels(self) -> Levels:
+        """The outcome, where it is one of a few levels; an UnsuitableError where it is not."""
+        if not isinstance(self.outcome, Levels):
+            raise UnsuitableError(f"the outcome is a {self.outcome.kind}, and this needs one with levels")
+        return self.outcome
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The names of the outcome's levels."""
+        return self.levels.names
+
+    @property
+    def utility(self) -> tuple[float, ...]:
+        """The reward of each level."""
+        return self.levels.utility
 
     def differences(self, other: "Space") -> list[str]:
         """In what another space differs for a policy; some take contexts for intents by their names."""
@@ -79,24 +100,37 @@ class Space:
             "contexts": self.contexts == other.contexts,
             "proposals": self.proposals == other.proposals,
             "actions": self.shape[2] == other.shape[2],
-            "outcomes": self.shape[3] == other.shape[3],
-            "utility": self.utility == other.utility,
+            **_outcome_parts(self.outcome, other.outcome),
             "intended actions": self.intended == other.intended,
         }
         return [part for part, same in parts.items() if not same]
 
     @property
     def reward(self) -> FloatArray:
-        """The utility as an array over y."""
-        return np.array(self.utility)
+        """What each outcome is worth, as an array over y."""
+        return self.outcome.worths
+
+    def described(self) -> dict[str, Any]:
+        """The arguments that make it again, as JSON would have them."""
+        levels = isinstance(self.outcome, Levels)
+        return {
+            "contexts": list(self.contexts),
+            "proposals": list(self.proposals),
+            "implemented": list(self.implemented),
+            "outcomes": list(self.outcomes) if levels else described(self.outcome),
+            "utility": list(self.utility) if levels else None,
+            "intended": None if self.intended is None else list(self.intended),
+        }
 
     def names(self, axis: Axis) -> tuple[str, ...]:
         """The names on an axis."""
         found: tuple[str, ...] = getattr(self, axis if axis == "implemented" else axis + "s")
         return found
 
-    def index(self, axis: Axis, label: Label) -> int:
-        """The index of a name; an index is returned as it is, if there is such a one."""
+    def index(self, axis: Axis, label: object) -> int:
+        """The index of a name; an index is returned as it is, if there is such a one. Of an outcome, its code."""
+        if axis == "outcome":
+            return self.outcome.code(label)
         names = self.names(axis)
         if isinstance(label, str) and label in names:
             return names.index(label)
@@ -117,6 +151,10 @@ class Space:
     def of_one_context(self) -> "Space":
         """The same space with one nameless context: where each context's own bandit lives."""
         return _of_one_context(self)
+
+    def by_cell(self) -> "Space":
+        """The same space with a level for each cell that counts outcomes, worth its number."""
+        return _by_cell(self)
 
     def _intended(self, given: Sequence[Label] | Mapping[Label, Label] | None) -> tuple[int, ...] | None:
         if isinstance(given, Mapping):
@@ -139,14 +177,26 @@ class Space:
         return None
 
 
-@cache
+@lru_cache(maxsize=256)
 def _of_one_context(space: Space) -> Space:
     return Space(
         space.proposals,
         space.implemented,
         contexts=1,
-        outcomes=space.outcomes,
-        utility=space.utility,
+        outcomes=space.outcome,
+        intended=space.intended,
+    )
+
+
+@lru_cache(maxsize=256)
+def _by_cell(space: Space) -> Space:
+    cells = space.outcome.cells
+    return Space(
+        space.proposals,
+        space.implemented,
+        contexts=space.contexts,
+        outcomes=cells,
+        utility=range(cells),
         intended=space.intended,
     )
 
@@ -165,23 +215,19 @@ def _names(argument: str, given: Names, least: int) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _utility(given: Sequence[float] | None, outcomes: tuple[str, ...]) -> tuple[float, ...]:
-    if given is None:
-        if len(outcomes) != 2:
-            raise InputError(
-                "utility",
-                "none",
-                f"the reward of each of the {len(outcomes)} outcome levels",
-                "only two levels have a default, (0, 1)",
-            )
-        return (0.0, 1.0)
-    utility = checks.real("utility", given)
-    checks.shaped("utility", utility, (len(outcomes),), "outcome")
-    if utility.ndim != 1 or utility.max() == utility.min():
-        raise InputError(
-            "utility",
-            repr(given),
-            "at least two different rewards",
-            "else no proposal can be better",
-        )
-    return tuple(float(u) for u in utility)
+def _outcome(given: Names | Outcome | Mapping[str, Any], utility: Sequence[float] | None) -> Outcome:
+    if isinstance(given, Mapping):
+        given = outcome_of(given)
+    if not isinstance(given, Outcome):
+        return Levels(_names("outcomes", given, least=2), utility)  # type: ignore[arg-type]  # Levels checks it
+    if utility is not None:
+        hint = f"a {given.kind} says by itself what it is worth: better=, or utility= of a Number"
+        raise InputError("utility", repr(utility), "nothing beside such an outcome", hint)
+    return given
+
+
+def _outcome_parts(one: Outcome, other: Outcome) -> dict[str, bool]:
+    """In what two outcomes are the same; the names of levels do not matter."""
+    if isinstance(one, Levels) and isinstance(other, Levels):
+        return {"outcomes": one.size == other.size, "utility": one.utility == other.utility}
+    return {"outcomes": one == other}

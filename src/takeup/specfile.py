@@ -37,7 +37,7 @@ class SpaceTable(Table):
     proposals: Names
     implemented: Names | None = None
     contexts: Names = 1
-    outcomes: Names = 2
+    outcomes: Names | dict[str, Any] = 2
     utility: Annotated[list[float], Field(max_length=MOST_NAMES)] | None = None
     intended: Annotated[list[int | str], Field(max_length=MOST_NAMES)] | dict[str, int | str] | None = None
 

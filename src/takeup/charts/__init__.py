@@ -18,6 +18,7 @@ from takeup.charts.trial import (
     compliance_matrix,
     intervals,
     probability_best_over_time,
+    survival_curves,
 )
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "regret_over_noncompliance",
     "regret_over_people",
     "shares",
+    "survival_curves",
     "svg",
     "unchecked",
 ]

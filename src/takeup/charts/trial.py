@@ -107,6 +107,26 @@ def intervals(estimates: Records, title: str, *, share: bool = False) -> Chart:
     return _sized(alt.layer(ranges, marks), len(labels) * max(30, 13 * len(kinds) + 12))
 
 
+def survival_curves(steps: Records, labels: Sequence[str], title: str) -> Chart:
+    """The share who have had no event yet, over time: a step after each event.
+
+    Args:
+        steps: records with time, label, share and say.
+        labels: the arms, in the order of their colours.
+        title: of the axis of time.
+    """
+    alt = required("altair")
+    records = rows("steps", steps, "time", "label", "share", "say")
+    y = alt.Y("share:Q", title=None, scale={"domain": [0, 1]}, axis=alt.Axis(**_PERCENT))
+    x = alt.X("time:Q", title=title, axis=alt.Axis(**_QUIET, tickCount=5, grid=False))
+    base = alt.Chart(alt.Data(values=records)).encode(x=x, y=y, color=_arm(alt, "Color", "label", labels))
+    lines = base.mark_line(strokeWidth=2, interpolate="step-after", aria=False)
+    marks = base.mark_point(filled=True, size=20, opacity=1).encode(
+        shape=_arm(alt, "Shape", "label", labels), description="say:N"
+    )
+    return _sized(alt.layer(lines, marks), HEIGHT)
+
+
 def compliance_matrix(cells: Records) -> Chart:
     """What was implemented after each proposal: shares with intervals and counts; what was proposed is framed.
 

@@ -12,6 +12,7 @@ from takeup import specfile
 from takeup.client.client import Client, new_key, segment
 from takeup.client.spool import Drawn, Spool
 from takeup.errors import InputError, TakeupError, UnreachableError
+from takeup.outcomes import Plain
 from takeup.trial.commands import Ask, Decision, asks
 from takeup.trial.design import Design, canonical
 from takeup.trial.formats import Format, format_of
@@ -108,7 +109,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
         unit: str | None = None,
         occasion: str | None = None,
         implemented: str | int | None = None,
-        outcome: str | int | None = None,
+        outcome: Plain | None = None,
         missing: Sequence[str] = (),
         reason: str | None = None,
         key: str | None = None,

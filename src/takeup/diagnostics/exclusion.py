@@ -20,14 +20,23 @@ from scipy.special import log_ndtr, ndtri, xlogy
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.diagnostics.tables import average, complete_cases, log_mixture
+from takeup.diagnostics.cases import Cases, complete_cases
+from takeup.diagnostics.tables import average, log_mixture
 from takeup.evidence import Evidence
+from takeup.outcomes import Levels
+from takeup.space import Space
 
 Counts: TypeAlias = IntArray | FloatArray
 """Whole numbers, or such from which something was taken."""
 
 MANY = 20_000
 """How many ways are tested at most; where there are more, those that use two proposals."""
+
+MOST_BINS = 8
+"""How many bins outcomes without levels are put in, at most."""
+
+BINNED = 8_000
+"""Bins are so few that there are at most so many ways."""
 
 CONTINUITY = 0.5
 """Taken from each count for p-values and limits, as counts are whole and the normal distribution is not: without it a
@@ -53,6 +62,7 @@ class Exclusion:
         used: decisions with compliance and outcome seen.
         left_out: the others.
         level: the rate of false alarms; the limits hold together with probability 1 - level.
+        bins: how many bins of the outcome it is about; 0 where outcomes have levels.
     """
 
     largest: float
@@ -65,6 +75,7 @@ class Exclusion:
     used: int
     left_out: int
     level: float
+    bins: int = 0
 
     @property
     def violated(self) -> bool:
@@ -79,6 +90,7 @@ class Exclusion:
     def summary(self) -> str:
         """What it means, in plain language."""
         lines = [f"{self.used:,} decisions with compliance and outcome seen; {self.left_out:,} others left out."]
+        lines[0] += f" Outcomes are taken by {self.bins} bins." if self.bins else ""
         if not self.inequalities:
             return lines[0] + "\nNo two proposals to compare."
         lines.append(
@@ -103,17 +115,20 @@ def check_exclusion(evidence: Evidence, *, level: float = 0.05) -> Exclusion:
     It says nothing about whether compliance is ignorable: confounded compliance satisfies it too. Decisions with
     compliance and outcome seen are used, which is fair where being seen depends on context and proposal alone.
 
+    Of numbers, counts and times it asks the same of a few wide bins, for which the inequality holds, too. Who is in
+    which bin of a count or a time depends on the exposure or the watch as well: these may not depend on the proposal.
+
     Args:
         evidence: the table.
         level: the rate of false alarms, and that of the limits.
     """
-    counts, left_out = complete_cases(evidence)
+    cases = complete_cases(evidence, levels_of(evidence.space))
+    counts, used, left_out = cases.counts, cases.used, cases.left_out
     level = checks.share("level", level)
     ways = [_ways(table) for table in counts]
     hits, sizes = (np.concatenate([way[i] for way in ways]) for i in (0, 1))
-    used = int(counts.sum())
     if not len(hits):
-        return Exclusion(float("nan"), 0.0, float("inf"), 1.0, 0.0, "", 0, used, left_out, level)
+        return Exclusion(float("nan"), 0.0, float("inf"), 1.0, 0.0, "", 0, used, left_out, level, cases.bins)
     root = signed_root(hits, sizes)
     log_p = log_ndtr(-root)
     worst = int(log_p.argmin())
@@ -125,12 +140,22 @@ def check_exclusion(evidence: Evidence, *, level: float = 0.05) -> Exclusion:
         float(high.max()),
         float(min(1.0, len(hits) * np.exp(log_p[worst]))),
         log_e_value(counts),
-        _words(evidence, ways, worst),
+        _words(evidence.space, cases, ways, worst),
         len(hits),
         used,
         left_out,
         level,
+        cases.bins,
     )
+
+
+def levels_of(space: Space) -> int:
+    """How many levels of the outcome it is about: those of the space, or as many bins as can be told apart."""
+    contexts, proposals, actions, size = space.shape
+    if isinstance(space.outcome, Levels):
+        return size
+    feasible = [many for many in range(2, MOST_BINS + 1) if contexts * actions * proposals**many <= BINNED]
+    return max(feasible, default=2)
 
 
 def _ways(table: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -226,15 +251,12 @@ def log_e_values(hits: IntArray, sizes: IntArray) -> FloatArray:
     return np.asarray(mixed - log_likelihood(hits, sizes, constrained(hits, sizes)))
 
 
-def _words(evidence: Evidence, ways: list[tuple[IntArray, IntArray, IntArray, IntArray]], worst: int) -> str:
+def _words(space: Space, cases: Cases, ways: list[tuple[IntArray, IntArray, IntArray, IntArray]], worst: int) -> str:
     """The inequality that a number stands for."""
-    space = evidence.space
     for x, (hits, _, action, given) in enumerate(ways):
         if worst < len(hits):
             a = space.implemented[action[worst]]
-            terms = [
-                f"p({a}, {y} given {space.proposals[z]})" for y, z in zip(space.outcomes, given[worst], strict=True)
-            ]
+            terms = [f"p({a}, {y} given {space.proposals[z]})" for y, z in zip(cases.labels, given[worst], strict=True)]
             context = f"context {space.contexts[x]}: " if len(ways) > 1 else ""
             return f"{context}{' + '.join(terms)} <= 1"
         worst -= len(hits)

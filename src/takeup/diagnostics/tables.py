@@ -9,19 +9,9 @@ import numpy as np
 from scipy.special import chdtrc, gammaln, xlogy
 
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError
-from takeup.evidence import Evidence
 
 LEAST_EXPECTED = 5.0
 """The smallest expected count with which chi-square is trusted; below it tables are drawn at random."""
-
-
-def complete_cases(evidence: Evidence) -> tuple[IntArray, int]:
-    """n[x, z, a, y] of decisions with compliance and outcome seen, and how many others there are."""
-    if evidence.counts.ndim != 4:
-        raise InputError("evidence", f"shape {evidence.counts.shape}", "a single table, not many side by side")
-    counts = np.asarray(evidence.counts[..., :-1, :-1])
-    return counts, int(evidence.counts.sum() - counts.sum())
 
 
 def log_mixture(counts: IntArray, prior: float) -> FloatArray:

@@ -14,6 +14,7 @@ Whatever κ, every μ[z] alone is Dirichlet(α), and the sticks of two proposals
     p(y given a, z) = Π_j Σ_S p(S) Π_z B(α_j + S + n[z, j], α_>j + κ - S + n[z, >j]) / B(α_j + S, α_>j + κ - S).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,9 +123,7 @@ def believe(
     A model's probability is in proportion to prior times evidence ^ sharpness, action by action.
     """
     fits = [weigh(prior.outcome, outcomes, strength) for strength in models]
-    log_evidence = np.stack([evidence for evidence, _ in fits], axis=-1)
-    scores = log_prior + sharpness * log_evidence
-    probability = np.exp(scores - logsumexp(scores, axis=-1, keepdims=True))
+    log_evidence, probability = weighed([evidence for evidence, _ in fits], log_prior, sharpness)
     return Pooled(
         blocks=prior.plus(outcomes.sum(axis=-3), compliance),
         alpha=prior.outcome,
@@ -134,6 +133,13 @@ def believe(
         probability=probability,
         samples=tuple(sample for _, sample in fits),
     )
+
+
+def weighed(evidence: Sequence[FloatArray], log_prior: FloatArray, sharpness: float) -> tuple[FloatArray, FloatArray]:
+    """The log evidence of each model along a new last axis, and the models' probabilities."""
+    log_evidence = np.stack(evidence, axis=-1)
+    scores = log_prior + sharpness * log_evidence
+    return log_evidence, np.exp(scores - logsumexp(scores, axis=-1, keepdims=True))
 
 
 def weigh(alpha: FloatArray, counts: IntArray | FloatArray, strength: int) -> tuple[FloatArray, FloatArray]:

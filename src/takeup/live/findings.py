@@ -87,7 +87,7 @@ class Findings:
 
     def taken(self) -> list[list[int]]:
         """How often each action was implemented after each proposal, seen ones alone; n[z][a]."""
-        found: list[list[int]] = self.evidence.counts[:, :, :-1].sum(axis=(0, 3)).tolist()
+        found: list[list[int]] = self.evidence.compliance.sum(axis=0).tolist()
         return found
 
 

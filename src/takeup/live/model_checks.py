@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from takeup.diagnostics import check_exclusion, check_ignorable
+from takeup.diagnostics.exclusion import levels_of
 from takeup.evidence import Evidence
 from takeup.trial.design import Design
 
@@ -62,9 +63,9 @@ def ignorable_of(design: Design, evidence: Evidence) -> ModelCheck | Withheld:
 
 def exclusion_of(design: Design, evidence: Evidence) -> ModelCheck | Withheld:
     """Whether proposals act on outcomes past the action: `takeup.check_exclusion`."""
-    contexts, proposals, actions, levels = evidence.space.shape
+    contexts, proposals, actions, _ = evidence.space.shape
     reason = not_identified(design, evidence)
-    if reason is None and contexts * actions * proposals**levels > MOST_INEQUALITIES:
+    if reason is None and contexts * actions * proposals ** levels_of(evidence.space) > MOST_INEQUALITIES:
         reason = "there are too many inequalities to test while you wait; takeup.check_exclusion tests them"
     if reason is not None:
         return Withheld(reason)

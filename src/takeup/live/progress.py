@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from takeup.evidence import Evidence
 from takeup.space import UNSEEN
 from takeup.trial.book import Book
 
@@ -68,9 +69,10 @@ class Progress:
 
 def progress_of(book: Book, late: int) -> Progress:
     """The progress that a book shows."""
-    counts, tally, spec = book.counts, book.tally, book.design.spec
-    unseen = int(counts[..., UNSEEN, :].sum())
-    uncounted = int(counts[..., UNSEEN].sum())
+    tally, spec = book.tally, book.design.spec
+    decisions = Evidence(book.design.space, book.counts).decisions
+    unseen = int(decisions[..., UNSEEN].sum())
+    uncounted = int(book.counts[..., UNSEEN].sum())
     return Progress(
         trial=book.trial,
         name=spec.name,
@@ -80,7 +82,7 @@ def progress_of(book: Book, late: int) -> Progress:
         hash=book.hash,
         version=book.version,
         decisions=book.decisions,
-        contexts=dict(zip(book.design.space.contexts, counts.sum(axis=(1, 2, 3)).tolist(), strict=True)),
+        contexts=dict(zip(book.design.space.contexts, decisions.sum(axis=(1, 2)).tolist(), strict=True)),
         compliance_seen=book.decisions - unseen,
         compliance_missing=tally.missing_implemented,
         compliance_pending=0 if spec.compliance == "never" else unseen - tally.missing_implemented,

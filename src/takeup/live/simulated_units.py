@@ -29,7 +29,7 @@ def response(environment: Environment, decision: Decision, context: int, fate: F
     space = environment.space
     action, outcome = environment.respond(context, space.proposals.index(decision.proposal), fate)
     done = space.implemented[action] if seen else None
-    return Report(decision=decision.number, implemented=done, outcome=space.outcomes[outcome])
+    return Report(decision=decision.number, implemented=done, outcome=space.outcome.plain(int(outcome)))
 
 
 def meet(

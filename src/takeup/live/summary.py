@@ -7,14 +7,15 @@ import numpy as np
 from scipy.special import betaincinv
 
 from takeup.checks import FloatArray, IntArray
+from takeup.conjugates import Conjugate, Dirichlet, Likelihood, likelihood_for
 from takeup.evidence import Evidence
 from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
 from takeup.live.progress import Progress, progress_of
 from takeup.live.time_series import SampleRatio, fallback_ratio_of, sample_ratio_of
+from takeup.outcomes import Levels
 from takeup.policies.base import LivePolicy
 from takeup.policies.beliefs import Exact
 from takeup.policies.latent import Chains
-from takeup.posterior import dirichlet
 from takeup.randomness import Random, stream
 from takeup.space import Space
 from takeup.trial.book import Book
@@ -69,7 +70,7 @@ class ActionSummary:
         decisions: how often it was seen.
         value: the mean reward where it was implemented: causal where compliance is ignorable.
         probability_best: that it is the best by that reading.
-        outcomes: the probability of each outcome level.
+        outcomes: the probability of each outcome level, or of each bin of an outcome that has none.
     """
 
     label: str
@@ -167,17 +168,17 @@ class _Readings:
     def of(cls, design: Design, evidence: Evidence, book: Book) -> "_Readings":
         draws = summary_draws(design.space)
         rng = stream(0, "summary", book.trial, book.version, book.decisions)
-        reward = design.space.reward
+        space = design.space
 
-        def rewards(counts: IntArray) -> FloatArray:
-            return np.asarray(dirichlet(counts.astype(np.float64) + 1, rng, (draws,)) @ reward)
+        def rewards(statistic: IntArray) -> FloatArray:
+            return plain_block(design, statistic.shape[-2]).plus(statistic).sample_rewards(rng, (draws,))
 
         return cls(
             design,
             evidence,
             rewards(evidence.proposed_outcomes),
             values_by_model(design.policy, evidence, rng, draws),
-            None if design.space.intended is None else rewards(evidence.complied_outcomes),
+            None if space.intended is None else rewards(evidence.complied_outcomes),
             rewards(evidence.implemented_outcomes),
         )
 
@@ -187,14 +188,14 @@ class _Readings:
 
     def overall(self) -> GroupSummary:
         """All contexts, each with its share of the decisions."""
-        decisions = self.evidence.counts.sum(axis=(1, 2, 3))
+        decisions = self.evidence.decisions.sum(axis=(1, 2))
         total = decisions.sum()
         weights = decisions / total if total else np.full(decisions.size, 1 / decisions.size)
         return self._group(None, slice(None), weights)
 
     def _group(self, context: str | None, inside: slice, weights: FloatArray) -> GroupSummary:
         """The contexts inside, with their weights."""
-        made = self.evidence.counts[inside].sum(axis=(2, 3))
+        made = self.evidence.decisions[inside].sum(axis=2)
         reason = not_identified(self.design, self.evidence)
         proposed = self.proposed[:, inside]
         regret = np.einsum("dxz,xz->d", proposed.max(axis=-1, keepdims=True) - proposed, made)
@@ -209,13 +210,14 @@ class _Readings:
 
     def _proposals(self, inside: slice, weights: FloatArray) -> tuple[ProposalSummary, ...]:
         space, counts = self.design.space, self.evidence.counts[inside]
+        known = space.outcome.seen(counts)
         values, best = _weighted(self.proposed[:, inside], weights)
         model = None if self.model is None else _weighted(self.model[:, inside], weights)
         complied = None if self.complied is None else _weighted(self.complied[:, inside], weights)[0]
-        seen = counts[..., :-1].sum(axis=(0, 2, 3))
+        seen = known.sum(axis=(0, 2))
         who = np.arange(len(space.proposals)), np.array(space.intended or [0] * len(space.proposals))
-        followed = counts[:, who[0], who[1], :-1].sum(axis=(0, 2))
-        made = counts.sum(axis=(0, 2, 3))
+        followed = known[:, who[0], who[1]].sum(axis=0)
+        made = self.evidence.decisions[inside].sum(axis=(0, 2))
         return tuple(
             ProposalSummary(
                 label,
@@ -232,8 +234,8 @@ class _Readings:
     def _actions(self, inside: slice, weights: FloatArray) -> tuple[ActionSummary, ...]:
         counts = self.evidence.counts[inside]
         values, best = _weighted(self.treated[:, inside], weights)
-        outcomes = counts[..., :-1, :-1].sum(axis=(0, 1))
-        seen = counts[..., :-1, :].sum(axis=(0, 1, 3))
+        outcomes = counts[..., :-1, : self.design.space.outcome.cells].sum(axis=(0, 1))
+        seen = self.evidence.compliance[inside].sum(axis=(0, 1))
         return tuple(
             ActionSummary(
                 label,
@@ -246,13 +248,26 @@ class _Readings:
         )
 
     def _compliance(self, inside: slice) -> tuple[tuple[Estimate, ...], ...]:
-        return tuple(_shares(row) for row in self.evidence.counts[inside][..., :-1, :].sum(axis=(0, 3)))
+        return tuple(_shares(row) for row in self.evidence.compliance[inside].sum(axis=0))
+
+
+def plain_block(design: Design, arms: int) -> Conjugate:
+    """What is believed of the outcomes of so many arms before any data, the same of each: no policy's own prior.
+
+    Levels have a uniform prior; others have the distribution that the policy takes them to have, if it says so.
+    """
+    space = design.space
+    if isinstance(space.outcome, Levels):
+        return Dirichlet(np.ones((len(space.contexts), arms, space.outcome.size)), space.reward)
+    given: Likelihood | None = getattr(design.policy, "likelihood", None)
+    likelihood = likelihood_for(space.outcome) if given is None else type(given)()
+    return likelihood.prior(space.outcome, (len(space.contexts), arms))
 
 
 def summary_draws(space: Space) -> int:
     """How many posterior draws a summary rests on."""
-    x, z, a, y = space.shape
-    return int(np.clip(_MOST_NUMBERS // (x * z * max(a, y)), _LEAST_DRAWS, _MOST_DRAWS))
+    x, z, a, _ = space.shape
+    return int(np.clip(_MOST_NUMBERS // (x * z * max(a, space.outcome.width)), _LEAST_DRAWS, _MOST_DRAWS))
 
 
 def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:

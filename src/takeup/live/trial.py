@@ -19,6 +19,7 @@ from takeup.live.progress import Progress, progress_of
 from takeup.live.summary import TrialSummary, summary_of
 from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.live.trial_run import TriedSpec, tried
+from takeup.outcomes import Plain
 from takeup.specfile import SpecError
 from takeup.store import Store, Witness, now, reading
 from takeup.store.reading import Logged
@@ -184,7 +185,7 @@ class Trial:
         unit: str | None = None,
         occasion: str | None = None,
         implemented: str | int | None = None,
-        outcome: str | int | None = None,
+        outcome: Plain | None = None,
         missing: Sequence[str] = (),
         reason: str | None = None,
         key: str | None = None,
@@ -197,7 +198,7 @@ class Trial:
             unit: whose decision it is.
             occasion: which of the unit's.
             implemented: a, the action.
-            outcome: y, the outcome level.
+            outcome: y: the outcome level, a number, or a table such as {"time": 90, "censored": True}.
             missing: "implemented", "outcome" or both, where they will never be known.
             reason: why, where something that was reported before is corrected; the log keeps both.
             key: an idempotency key.

@@ -13,6 +13,7 @@ from takeup.checks import IntArray
 from takeup.errors import TakeupError
 from takeup.evidence import Evidence
 from takeup.live.summary import summary_draws, values_by_model
+from takeup.outcomes import Outcome
 from takeup.policies.base import Carded
 from takeup.policies.card import Several, Whole
 from takeup.randomness import stream
@@ -39,6 +40,8 @@ MANY = (10**9, 1)
 SOME = 100
 """How many there are in each cell that is summed up."""
 
+LARGEST = 2**62
+"""What no sum of whole numbers may pass."""
 MOST_CONTEXTS = 20
 """How many contexts it is tried in."""
 
@@ -97,8 +100,9 @@ def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
     of the contexts, those first that take most to explain; then nothing in the other contexts, which may have priors of
     their own.
     """
-    contexts, proposals, actions, levels = space.shape
-    empty = np.zeros((proposals, actions + 1, levels + 1), dtype=np.int64)
+    contexts, proposals, actions, _ = space.shape
+    levels = space.outcome.cells
+    empty = np.zeros(space.table[1:], dtype=np.int64)
     first, *others = np.unique(np.linspace(0, contexts - 1, MOST_CONTEXTS).astype(int)).tolist()
     yield "no evidence", first, empty
     every, each = slice(None), np.arange(proposals)
@@ -111,7 +115,7 @@ def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
         "compliance unseen": (every, UNSEEN, slice(levels)),
         "everything": (every, every, every),
         "the first outcome alone, compliance unseen": (every, UNSEEN, 0),
-        "the best outcome alone": (every, slice(actions), int(np.argmax(space.reward))),
+        "the best outcome alone": (every, slice(actions), int(np.argmax(space.reward[space.outcome.examples]))),
         "one action and one outcome for each proposal": (each, each % actions, each % levels),
         "outcomes unseen": (every, slice(actions), UNSEEN),
         "one cell alone": (0, 0, 0),
@@ -121,9 +125,19 @@ def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
     for (words, cell, counts), context in zip(cells, cycle([*others, first]), strict=False):
         known = empty.copy()
         known[cell] = counts
-        yield words, context, known
+        yield words, context, _with_sums(space.outcome, known)
     for context in others:
         yield "no evidence", context, empty
+
+
+def _with_sums(outcome: Outcome, known: IntArray) -> IntArray:
+    """The table with the sums that an outcome for each cell adds up to."""
+    cells = outcome.cells
+    sums = outcome.amounts(outcome.examples)[:, cells:-1]
+    if sums.size:
+        known[..., :cells] = np.minimum(known[..., :cells], LARGEST // max(int(sums.max()) * cells, 1))
+        known[..., cells:-1] = known[..., :cells] @ sums
+    return known
 
 
 def _decide(design: Design, context: int, known: IntArray) -> None:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, expit
 
 from takeup import checks
 from takeup.checks import FloatArray
+from takeup.conjugates.quadrature import LEAST_SHAPE, largest_beta
 from takeup.errors import LimitsError
 from takeup.posterior import Posterior
 
@@ -91,66 +91,21 @@ class Limits:
 def allocate(posterior: Posterior) -> Allocation | None:
     """The probability that each proposal is the best in a draw from the posterior of one context, where it is exact.
 
-    With two outcome levels, at most 64 proposals and no Dirichlet parameter below 0.1 there are two cases; None in all
-    others. Where proposals are taken as implemented (TS, TS-Check), the values are independent betas. With two
-    proposals and two actions, v_0 - v_1 = (π_00 - π_10)(μ_0 - μ_1), so that proposal 0 is best with probability
-    A B + (1 - A)(1 - B), where A = P(μ_0 > μ_1) and B = P(π_00 > π_10).
+    None where no quadrature has it (see `takeup.conjugates.quadrature`). Where proposals are taken as implemented (TS,
+    TS-Check), it is the probability that each is worth the most. With two proposals and two actions,
+    v_0 - v_1 = (π_00 - π_10)(μ_0 - μ_1), so that proposal 0 is best with probability A B + (1 - A)(1 - B), where
+    A = P(μ_0 > μ_1) and B = P(π_00 > π_10).
     """
-    outcome = posterior.outcome[..., 0, :, :]
-    shapes = [outcome] if posterior.compliance is None else [outcome, posterior.compliance]
-    if outcome.shape[-1] != 2 or outcome.shape[-2] > _MOST_EXACT or min(block.min() for block in shapes) < _LEAST_SHAPE:
-        return None
-    good = int(np.argmax(posterior.utility))
-    odds = outcome[:, [good, 1 - good]]
     if posterior.compliance is None:
-        return _exact(probability_largest(odds))
+        probability = posterior.block.largest()
+        return None if probability is None else _exact(probability)
     compliance = posterior.compliance[..., 0, :, :]
-    if compliance.shape != (2, 2):
+    better = posterior.block.largest()
+    if better is None or compliance.shape != (2, 2) or compliance.min() < LEAST_SHAPE:
         return None
-    a = probability_largest(odds)[0]
-    b = probability_largest(compliance)[0]
+    a, b = better[0], largest_beta(compliance)[0]
     return _exact(np.array([a * b + (1 - a) * (1 - b), a * (1 - b) + b * (1 - a)]))
 
 
 def _exact(probability: FloatArray) -> Allocation:
     return Allocation(probability, np.zeros(probability.size), draws=0)
-
-
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-_CORE = np.array([0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 10.0])
-_TAIL = np.array([1.0, 2.0, 4.0, 7.0, 11.0, 16.0, 22.0, 30.0, 40.0])
-_LEAST_SHAPE = 0.1
-"""Below this shape a beta variable sits on 0 or 1 to machine precision; quadrature gives way to draws."""
-_MOST_EXACT = 64
-"""With more proposals it gives way, too: here it takes a sixth of a second."""
-
-
-def probability_largest(parameters: FloatArray) -> FloatArray:
-    """The probability that each of several independent beta variables is the largest.
-
-    P(j is largest) is the integral of the density f_j times the product of the others' distribution functions F_i.
-    It is taken on the logit scale t, where a Beta(a, b) density is smooth, has its mode at log(a / b), a spread near
-    sqrt(1/a + 1/b) and tails exp(a t) and exp(-b t), by Gauss-Legendre rules between points that follow every mode,
-    spread and tail. The cost does not depend on the parameters, and grows with the square of their number; errors are
-    below 2e-12.
-
-    Args:
-        parameters: shape (K, 2), a row (a, b) for each Beta(a, b), none below 0.1.
-    """
-    a, b = parameters[:, 0], parameters[:, 1]
-    mode, spread = np.log(a / b), np.sqrt(1 / a + 1 / b)
-    left = np.concatenate([np.outer(_CORE, spread), _CORE[-1] * spread + np.outer(_TAIL, 1 / a)])
-    right = np.concatenate([np.outer(_CORE, spread), _CORE[-1] * spread + np.outer(_TAIL, 1 / b)])
-    points = np.unique(np.concatenate([mode - left, mode + right]))
-    half = np.diff(points)[:, np.newaxis] / 2
-    t = (points[:-1, np.newaxis] + half + half * _NODES).reshape(-1, 1)
-    weight = (half * _WEIGHTS).ravel()
-    from_mode = t - mode  # large shapes would cancel in a t - (a + b) log(1 + exp t)
-    density = np.exp(a * from_mode - (a + b) * np.log1p(a / (a + b) * np.expm1(from_mode)))
-    density /= weight @ density
-    middle = int(np.searchsorted(t[:, 0], 0.0))
-    below = np.concatenate([betainc(a, b, expit(t[:middle])), 1 - betainc(b, a, expit(-t[middle:]))])
-    before = np.cumprod(np.hstack([np.ones_like(t), below[:, :-1]]), axis=1)
-    after = np.cumprod(np.hstack([np.ones_like(t), below[:, :0:-1]]), axis=1)[:, ::-1]
-    largest = weight @ (density * before * after)
-    return np.asarray(largest / largest.sum())

@@ -63,22 +63,21 @@ class Bandit(Carded, ABC):
 
 
 class Rows(Bandit):
-    """A bandit that remembers how often each outcome was seen of each arm: n[x, arm, y]."""
+    """A bandit that remembers the outcomes of each arm, with levels n[x, arm, y]."""
 
     __slots__ = ()
 
     def blank(self, space: Space, batch: tuple[int, ...] = ()) -> FloatArray:
         """Nothing seen."""
-        contexts, proposals, _, levels = space.shape
-        return np.zeros((*batch, contexts, proposals, levels))
+        contexts, proposals, _, _ = space.shape
+        return np.zeros((*batch, contexts, proposals, space.outcome.width))
 
     def absorb(
         self, table: FloatArray, space: Space, context: Index, share: FloatArray, outcome: Index, weight: FloatArray
     ) -> FloatArray:
         """n[x, arm, y] += share[arm] weight."""
-        contexts, _, _, levels = space.shape
         counted = share * np.asarray(weight)[..., np.newaxis] if self.weighted else share
-        here, came = one_hot(context, contexts), one_hot(outcome, levels)
+        here, came = one_hot(context, len(space.contexts)), space.outcome.amounts(outcome)[..., :-1]
         return np.asarray(table + np.einsum("...x,...z,...y->...xzy", here, counted, came))
 
 
@@ -139,9 +138,8 @@ def credited(evidence: Evidence, credit: Credit) -> FloatArray:
 
 
 def gain(space: Space) -> FloatArray:
-    """The utilities rescaled to [0, 1], which is what bandits for bounded rewards need."""
-    reward = space.reward
-    return np.asarray((reward - reward.min()) / (reward.max() - reward.min()))
+    """What each outcome is worth, rescaled to [0, 1], which is what bandits for bounded rewards need."""
+    return space.outcome.gains()
 
 
 def here(table: NDArray[Scalar], context: Index, axes: int) -> NDArray[Scalar]:

@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
+from takeup.conjugates import Conjugate, Dirichlet, Likelihood, likelihood_for
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Event, Evidence, Index
+from takeup.outcomes import Levels
 from takeup.policies.allocation import Allocation
 from takeup.policies.beliefs import Beliefs, Blocks
 from takeup.policies.card import Card, Compliance
+from takeup.policies.taking import check_outcome
 from takeup.posterior import Posterior
 from takeup.prior import Prior
 from takeup.randomness import Random
@@ -124,6 +127,10 @@ class Carded:
         """Whether it takes those who comply to be like those who do not."""
         return self.card.ignorable
 
+    def suits(self, space: Space) -> None:
+        """An UnsuitableError where it does not take the outcomes of this space."""
+        check_outcome(self.name, self.card.outcomes, space.outcome)
+
     @property
     def fractional(self) -> bool:
         """Whether it works from evidence in which decisions count less than one, as one that forgets shows it."""
@@ -150,6 +157,7 @@ class FromEvidence(Carded, ABC):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet."""
+        self.suits(space)
         return Evidence.empty(space, batch)
 
     def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
@@ -183,9 +191,12 @@ class Thompson(FromEvidence):
 
     Attributes:
         alpha: the prior of the outcomes: one number for all, or an array over (y), (a, y) or (x, a, y).
+        likelihood: the distribution that outcomes other than levels are taken to have, and its prior; what suits the
+            kind of outcome where left out.
     """
 
     alpha: ArrayLike = 1.0
+    likelihood: Likelihood | None = None
 
     @abstractmethod
     def prior(self, space: Space) -> Posterior:
@@ -197,6 +208,7 @@ class Thompson(FromEvidence):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; checks that the priors fit the space."""
+        self.suits(space)
         self.prior(space)
         return Evidence.empty(space, batch)
 
@@ -225,6 +237,41 @@ def prior_at(policy: HasPrior, space: Space, context: Index) -> Posterior:
 def _prior(policy: HasPrior, space: Space) -> Posterior:
     """A live trial asks for it at every decision."""
     return policy.prior(space)
+
+
+class HasOutcomes(Protocol):
+    """A policy with a prior of outcomes."""
+
+    @property
+    def alpha(self) -> ArrayLike:
+        """Of levels."""
+
+    @property
+    def likelihood(self) -> Likelihood | None:
+        """Of others."""
+
+
+def outcome_block(policy: HasOutcomes, space: Space, arms: int, axes: str) -> Conjugate:
+    """What is believed of the outcomes of so many arms before any data; `axes` names those of `alpha`."""
+    contexts, outcome = len(space.contexts), space.outcome
+    if isinstance(outcome, Levels):
+        if policy.likelihood is not None:
+            allowed = "nothing: outcomes with levels have the prior alpha"
+            raise InputError("likelihood", policy.likelihood.kind, allowed)
+        shape = (contexts, arms, outcome.size)
+        return Dirichlet(prior_block("alpha", policy.alpha, shape, axes), outcome.worths)
+    if np.ndim(policy.alpha) or policy.alpha != 1.0:
+        allowed = f"nothing: an outcome that is a {outcome.kind} has a likelihood with its prior"
+        raise InputError("alpha", policy.alpha, allowed, "give likelihood= instead")
+    return (policy.likelihood or likelihood_for(outcome)).prior(outcome, (contexts, arms))
+
+
+def prior_of(policy: HasOutcomes, space: Space, block: Conjugate) -> dict[str, Any]:
+    """The parameters of a policy that make this block its prior."""
+    if isinstance(space.outcome, Levels):
+        assert isinstance(block, Dirichlet)
+        return {"alpha": block.alpha}
+    return {"likelihood": (policy.likelihood or likelihood_for(space.outcome)).informed(block)}
 
 
 def prior_block(argument: str, given: ArrayLike, shape: tuple[int, ...], axes: str) -> FloatArray:

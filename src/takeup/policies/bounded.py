@@ -93,6 +93,7 @@ class ThompsonBounded(Carded):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Bounded:
         """Nothing learnt; refuses a space that does not say what complying means."""
+        self.suits(space)
         contexts, proposals, _, levels = space.shape
         other = self.uncertified
         if isinstance(other, Hierarchical):

@@ -8,10 +8,15 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy as np
 
 from takeup import checks
+from takeup.conjugates import Likelihood
 from takeup.errors import InputError
 
 Compliance: TypeAlias = Literal["not used", "used where seen", "needed"]
 """What a policy makes of the implemented action: nothing, what it can get, or it learns nothing without."""
+
+Outcomes: TypeAlias = Literal["levels", "counted", "valued", "all"]
+"""Which outcomes a policy takes: levels alone; those of which it is known how often each came, as of levels and of
+numbers with a bin for each; those each of which has a worth of its own; or all."""
 
 Family: TypeAlias = Literal["fixed", "Thompson sampling", "bandits", "protocols", "intents", "instruments"]
 """What a policy belongs to; lists of policies are in this order."""
@@ -128,6 +133,16 @@ class Several:
             raise InputError(name, repr(value), "values of which no two are the same")
 
 
+@dataclass(frozen=True, slots=True)
+class ALikelihood:
+    """A likelihood with its prior, for outcomes that are no levels; or nothing."""
+
+    def check(self, name: str, value: Any) -> None:
+        """An InputError unless it is one."""
+        if value is not None and not isinstance(value, Likelihood):
+            raise InputError(name, repr(value), "a likelihood, such as Normal(mean=120, sd=15), or nothing")
+
+
 SWITCH = OneOf((True, False))
 
 
@@ -161,6 +176,7 @@ class Card:
         source: where it is from.
         compliance: what it makes of compliance.
         ignorable: whether it takes those who comply to be like those who do not.
+        outcomes: which outcomes it takes.
         variants: what there is to choose from, with a sentence each; the contract tests each of them.
         parameters: what each parameter may be.
         kernels: modules with compiled forms of it, by their full names; the first that applies is taken.
@@ -171,6 +187,7 @@ class Card:
     source: str
     compliance: Compliance
     ignorable: bool = False
+    outcomes: Outcomes = "levels"
     variants: tuple[Variant, ...]
     parameters: Mapping[str, Bound] = field(default_factory=dict)
     kernels: tuple[str, ...] = ()

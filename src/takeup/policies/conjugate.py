@@ -9,17 +9,17 @@ from numpy.typing import ArrayLike
 from takeup.checks import FloatArray
 from takeup.evidence import Evidence, Index, at_context
 from takeup.policies.arms import Rows
-from takeup.policies.base import FromEvidence, Thompson, prior_at, prior_block
+from takeup.policies.base import FromEvidence, Thompson, outcome_block, prior_at, prior_block, prior_of
 from takeup.policies.beliefs import Beliefs, Blocks, Exact
-from takeup.policies.card import Card, Positive, Variant
+from takeup.policies.card import ALikelihood, Card, Positive, Variant
 from takeup.posterior import Posterior
 from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
 
 STIRN = "Stirn & Jebara (2019)"
-TWO_ARMS = ("takeup.simulation.kernels.two_arm", "takeup.simulation.kernels.proposed")
-"""The kernels of those that learn what proposing is worth: without draws where there are two arms, else with."""
+BY_PROPOSAL = tuple(f"takeup.simulation.kernels.{name}" for name in ("two_arm", "proposed", "proposed_numbers"))
+"""The kernels of those that learn what proposing is worth: two arms without draws, others with, and numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,6 +37,7 @@ class Uniform(FromEvidence):
                 common=True,
             ),
         ),
+        outcomes="all",
         kernels=("takeup.simulation.kernels.uniform",),
     )
 
@@ -68,20 +69,21 @@ class TS(Thompson, Rows):
                 common=True,
             ),
         ),
-        parameters={"alpha": Positive()},
-        kernels=TWO_ARMS,
+        outcomes="all",
+        parameters={"alpha": Positive(), "likelihood": ALikelihood()},
+        kernels=BY_PROPOSAL,
     )
     weighted: ClassVar[bool] = True
 
     def prior(self, space: Space) -> Posterior:
-        """Dir(α) for each proposal, and no model of compliance."""
-        contexts, proposals, _, levels = space.shape
-        alpha = prior_block("alpha", self.alpha, (contexts, proposals, levels), "context, proposal, outcome")
-        return Posterior(alpha, None, space.reward)
+        """Dir(α) for each proposal, or another block, and no model of compliance."""
+        return Posterior(outcome_block(self, space, len(space.proposals), "context, proposal, outcome"), None)
 
     def informed(self, prior: Prior) -> Self:
         """α[x, z, y] plus the pilot's outcomes by proposal."""
-        return replace(self, alpha=TS.prior(self, prior.space).outcome + prior.proposed_outcomes)
+        return replace(
+            self, **prior_of(self, prior.space, TS.prior(self, prior.space).block.plus(prior.proposed_outcomes))
+        )
 
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, z, y] = α + n[x, z, y], summed over a, unseen included."""
@@ -119,8 +121,9 @@ class TSCheck(TS):
                 common=True,
             ),
         ),
-        parameters={"alpha": Positive()},
-        kernels=TWO_ARMS,
+        outcomes="all",
+        parameters={"alpha": Positive(), "likelihood": ALikelihood()},
+        kernels=BY_PROPOSAL,
     )
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
@@ -130,7 +133,7 @@ class TSCheck(TS):
 
     def informed(self, prior: Prior) -> Self:
         """α[x, z, y] plus the outcomes of those of the pilot who complied."""
-        return replace(self, alpha=self.prior(prior.space).outcome + prior.complied_outcomes)
+        return replace(self, **prior_of(self, prior.space, self.prior(prior.space).block.plus(prior.complied_outcomes)))
 
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, z, y] = α + n[x, z, intended[z], y]."""
@@ -164,23 +167,24 @@ class TSObs(Thompson):
                 common=True,
             ),
         ),
-        parameters={"alpha": Positive(), "beta": Positive()},
-        kernels=("takeup.simulation.kernels.two_by_two", "takeup.simulation.kernels.observed"),
+        outcomes="all",
+        parameters={"alpha": Positive(), "beta": Positive(), "likelihood": ALikelihood()},
+        kernels=tuple(f"takeup.simulation.kernels.{name}" for name in ("two_by_two", "observed", "observed_numbers")),
     )
     beta: ArrayLike = 1.0
 
     def prior(self, space: Space) -> Posterior:
-        """Dir(α) for each action and Dir(β) for each proposal."""
-        contexts, proposals, actions, levels = space.shape
-        alpha = prior_block("alpha", self.alpha, (contexts, actions, levels), "context, implemented, outcome")
+        """Dir(α) or another block for each action, and Dir(β) for each proposal."""
+        contexts, proposals, actions, _ = space.shape
+        block = outcome_block(self, space, actions, "context, implemented, outcome")
         beta = prior_block("beta", self.beta, (contexts, proposals, actions), "context, proposal, implemented")
-        return Posterior(alpha, beta, space.reward)
+        return Posterior(block, beta)
 
     def informed(self, prior: Prior) -> Self:
         """α[x, a, y] and β[x, z, a] plus the pilot's outcomes by action and actions by proposal."""
         blocks = self.prior(prior.space).plus(prior.implemented_outcomes, prior.compliance)
         assert blocks.compliance is not None
-        return replace(self, alpha=blocks.outcome, beta=blocks.compliance)
+        return replace(self, beta=blocks.compliance, **prior_of(self, prior.space, blocks.block))
 
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, a, y] = α + n[x, a, y] and β'[x, z, a] = β + n[x, z, a]."""

@@ -6,16 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from takeup.conjugates import Likelihood
 from takeup.environment import Environment, Types
 from takeup.policies.registry import kinds
 from takeup.space import Space
 
-NEWER = ("pilot",)
+NEWER = ("likelihood", "pilot")
 """Parameters that came after descriptions were stored: where they are not used they are left out, as they were then."""
 
 
 def describe(value: object) -> Any:
     """A value as JSON would have it: dataclasses as their fields, policies with their kind."""
+    if isinstance(value, Space):
+        return value.described()
+    if isinstance(value, Likelihood):
+        return value.described()
     if is_dataclass(value):
         kind = {"kind": type(value).__name__} if type(value).__name__ in kinds() else {}
         given = {field.name: getattr(value, field.name) for field in fields(value)}

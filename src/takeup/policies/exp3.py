@@ -34,6 +34,7 @@ class EXP3(Bandit):
 
     card: ClassVar[Card] = Card(
         name="EXP3",
+        outcomes="valued",
         family="bandits",
         source="Auer, Cesa-Bianchi, Freund & Schapire (2002)",
         compliance="not used",
@@ -52,6 +53,7 @@ class EXP3(Bandit):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Tally:
         """Equal weights."""
+        self.suits(space)
         return Tally(self, "chosen", space, self.blank(space, batch))
 
     def propose(self, state: Tally, context: Index, rng: Random) -> IntArray:

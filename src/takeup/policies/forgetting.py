@@ -50,6 +50,7 @@ class Forgetting(Carded):
         family="Thompson sampling",
         source="takeup",
         compliance="not used",
+        outcomes="all",
         variants=(Variant("Thompson sampling to which old decisions count less, for a world that changes."),),
         parameters={"half_life": Whole(1, 10**9), "epoch": Whole(1, 10**9)},
         kernels=("takeup.simulation.kernels.forgetting",),
@@ -96,6 +97,7 @@ class Forgetting(Carded):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Epochs:
         """No evidence yet; an error where the base cannot work in this space."""
+        self.suits(space)
         self.base.start(space)
         return Epochs.empty(space, self.weights.size, self.epoch, batch)
 

@@ -94,6 +94,7 @@ class Hierarchical(Carded):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Hierarchy:
         """Nothing learnt; refuses a space that does not say what complying means."""
+        self.suits(space)
         space.complying(self.name)
         self.base.start(space)
         contexts, proposals, _, levels = space.shape

@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 from takeup.checks import FloatArray
 from takeup.errors import InputError
 from takeup.evidence import Evidence, Index
-from takeup.policies.arms import BANDITS, Credit, Rows, credited, gain, here
+from takeup.policies.arms import BANDITS, Credit, Rows, credited, here
 from takeup.policies.base import FromEvidence
 from takeup.policies.beliefs import Beliefs, Exact
 from takeup.policies.card import Card, OneOf, Real, Variant
@@ -42,6 +42,7 @@ class IndexBandit(FromEvidence, Rows):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet."""
+        self.suits(space)
         if self.credit != "chosen":
             space.complying(self.name)
         return Evidence.empty(space, batch)
@@ -62,8 +63,8 @@ class IndexBandit(FromEvidence, Rows):
     def scores(self, table: FloatArray, space: Space, context: Index) -> FloatArray:
         """The index of every arm for a unit with this context; shape (.., Kz)."""
         rows = here(table, context, axes=3)
-        pulls = rows.sum(axis=-1) + self.imagined
-        total = rows @ gain(space) + self.imagined
+        pulls = np.asarray(space.outcome.seen(rows) + self.imagined, dtype=np.float64)
+        total = space.outcome.gained(rows) + self.imagined
         mean = np.divide(total, pulls, out=np.zeros_like(pulls), where=pulls > 0)
         return self.score(mean, pulls, 1 + pulls.sum(axis=-1, keepdims=True))
 
@@ -91,6 +92,7 @@ class UCB1(IndexBandit):
         source=AUER,
         compliance="not used",
         variants=(Variant("The most promising within its uncertainty; never by chance."),),
+        outcomes="valued",
         parameters={"exploration": Real(above=0), "optimism": Real(least=0)},
         kernels=BANDITS,
     )
@@ -126,6 +128,7 @@ class KLUCB(IndexBandit):
         source="Garivier & Cappé (2011)",
         compliance="not used",
         variants=(Variant("As UCB1, with a sharper bound."),),
+        outcomes="valued",
         parameters={"constant": Real(least=0)},
         kernels=BANDITS,
     )
@@ -160,6 +163,7 @@ class BayesUCB(IndexBandit):
         source="Kaufmann, Cappé & Garivier (2012)",
         compliance="not used",
         variants=(Variant("As UCB1, with a quantile of what is believed."),),
+        outcomes="valued",
         parameters={"alpha": Real(above=0)},
         kernels=BANDITS,
     )
@@ -189,6 +193,7 @@ class EpsilonGreedy(IndexBandit):
         source=AUER,
         compliance="not used",
         variants=(Variant("The best so far, and now and then any other."),),
+        outcomes="valued",
         parameters={"epsilon": Real(least=0), "decay": OneOf(get_args(Decay)), "optimism": Real(least=0)},
         kernels=BANDITS,
     )
@@ -212,15 +217,15 @@ class EpsilonGreedy(IndexBandit):
 
     def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
         """ε / K each, and the rest for the best."""
-        rate = self.rate(table, context)[..., np.newaxis]
+        rate = self.rate(table, space, context)[..., np.newaxis]
         best = self.highest(table, space, context).probability
         return Exact(rate / best.shape[-1] + (1 - rate) * best)
 
-    def rate(self, table: FloatArray, context: Index) -> FloatArray:
+    def rate(self, table: FloatArray, space: Space, context: Index) -> FloatArray:
         """The probability to explore now."""
         rows = here(table, context, axes=3)
         arms = rows.shape[-2]
-        time = 1 + rows.sum(axis=(-2, -1)) + arms * self.optimism
+        time = 1 + space.outcome.seen(rows).sum(axis=-1) + arms * self.optimism
         if self.decay == "none":
             return np.full_like(time, self.epsilon)
         if self.decay == "harmonic":

@@ -37,6 +37,7 @@ class UCBITT(UCB1):
         source=KALLUS,
         compliance="not used",
         variants=(Variant("UCB1 by intention to treat."),),
+        outcomes="valued",
         parameters=UCB1.card.parameters,
         kernels=BANDITS,
     )
@@ -55,6 +56,7 @@ class UCBAT(UCB1):
         compliance="needed",
         ignorable=True,
         variants=(Variant("UCB1 that credits what was done; can be wrong for ever."),),
+        outcomes="valued",
         parameters=UCB1.card.parameters,
         kernels=BANDITS,
     )
@@ -115,6 +117,7 @@ class TwoStage(FromEvidence):
             Variant("As 2SLS-decay, exploring equally often for ever."),
             Variant("As 2SLS-decay, exploring as far as is still unclear.", {"schedule": "adaptive"}),
         ),
+        outcomes="valued",
         parameters={
             "schedule": OneOf(get_args(Schedule)),
             "rate": Real(above=0),
@@ -137,6 +140,7 @@ class TwoStage(FromEvidence):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; refuses a space where proposals and actions are not one to one."""
+        self.suits(space)
         _, proposals, actions, _ = space.shape
         if proposals != actions or sorted(space.complying(self.name)) != list(range(actions)):
             raise UnsuitableError(
@@ -173,7 +177,7 @@ class TwoStage(FromEvidence):
         As for every policy, a decision of which nothing is known yet does not count.
         """
         there = evidence.at(context)
-        made = (there.counts.sum(axis=(-2, -1)) - there.counts[..., UNSEEN, UNSEEN])[..., 0, :]
+        made = (there.decisions.sum(axis=-1) - there.counts[..., UNSEEN, UNSEEN])[..., 0, :]
         mean, smallest, _, _ = self._solve(there)
         unknown = np.asarray(np.isnan(mean).any(axis=-1))
         time = 1.0 + made.sum(axis=-1)
@@ -189,7 +193,7 @@ class TwoStage(FromEvidence):
         """The estimated a."""
         gaps = mean.max(axis=-1, keepdims=True) - mean
         gap = np.where(gaps > 0, gaps, np.inf).min(axis=-1)
-        psi = float(np.ptp(space.reward)) ** 2 / 8 if self.psi is None else self.psi
+        psi = (space.outcome.highest - space.outcome.lowest) ** 2 / 8 if self.psi is None else self.psi
         known = np.where(np.isfinite(gap), gap, 0.0)  # nan before the first estimate, infinite where all are equal
         rate = self.gamma * smallest**2 * known**2 / (8 * mean.shape[-1] * (known + np.sqrt(2 * psi)))
         return np.where(np.isfinite(rate), rate, 0.0)
@@ -198,9 +202,9 @@ class TwoStage(FromEvidence):
         """The means (nan where it abstains), the smallest singular value, its lower end, and whether all is seen."""
         intended = list(there.space.complying(self.name))
         outcomes, responses = there.proposed_outcomes[..., 0, :, :], there.compliance[..., 0, :, :][..., intended]
-        came, done = outcomes.sum(axis=-1), responses.sum(axis=-1)
+        came, done = there.space.outcome.seen(outcomes), responses.sum(axis=-1)
         seen = ((came > 0) & (done > 0)).all(axis=-1)
-        value = outcomes @ there.space.reward / np.where(came > 0, came, 1)
+        value = there.space.outcome.earned(outcomes) / np.where(came > 0, came, 1)
         rows = responses / np.where(done > 0, done, 1)[..., np.newaxis]
         matrix = np.where(seen[..., None, None], rows, np.eye(came.shape[-1]))
         left, singular, right = np.linalg.svd(matrix)

@@ -13,8 +13,8 @@ from takeup.evidence import Evidence, Index
 from takeup.policies.allocation import Allocation
 from takeup.policies.arms import BANDITS, credited, gain, one_hot
 from takeup.policies.beliefs import Beliefs, Blocks
-from takeup.policies.card import Card, Counts, Positive, Variant
-from takeup.policies.conjugate import TS, TWO_ARMS
+from takeup.policies.card import ALikelihood, Card, Counts, Positive, Variant
+from takeup.policies.conjugate import BY_PROPOSAL, TS
 from takeup.posterior import Posterior
 from takeup.randomness import Random
 from takeup.space import Space
@@ -38,8 +38,9 @@ class IntentTS(TS):
         source=BAREINBOIM,
         compliance="not used",
         variants=(Variant("Thompson sampling by what people would do by themselves; contexts must be these intents."),),
-        parameters={"alpha": Positive()},
-        kernels=TWO_ARMS,
+        outcomes="all",
+        parameters={"alpha": Positive(), "likelihood": ALikelihood()},
+        kernels=BY_PROPOSAL,
     )
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
@@ -90,7 +91,7 @@ class CausalTS(IntentTS):
         source=BAREINBOIM,
         compliance="not used",
         variants=(Variant("As TS-Intent, and takes what people do by themselves into account."),),
-        parameters={"alpha": Positive(), "observed": Counts()},
+        parameters={"alpha": Positive(), "likelihood": ALikelihood(), "observed": Counts()},
         kernels=BANDITS,
     )
     observed: ArrayLike | None = None

@@ -6,14 +6,16 @@ from typing import ClassVar, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError
+from takeup.conjugates import Bootstrap, Dirichlet
+from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Event, Evidence, Index, at_context
-from takeup.inference import gibbs, meanfield
+from takeup.inference import gibbs, gibbs_numbers, meanfield
 from takeup.inference.ascent import MAX_EVALUATIONS, TOLERANCE
 from takeup.inference.meanfield import Fit
+from takeup.outcomes import Levels
 from takeup.policies.base import Carded, prior_at
 from takeup.policies.beliefs import Beliefs
-from takeup.policies.card import Card, OneOf, Positive, Real, Variant, Whole
+from takeup.policies.card import ALikelihood, Card, OneOf, Positive, Real, Variant, Whole
 from takeup.policies.conjugate import STIRN, TSObs
 from takeup.posterior import Posterior
 from takeup.prior import Prior
@@ -42,7 +44,7 @@ class Chains(Beliefs):
         counts = self.evidence.counts
         if draws is not None:
             counts = np.broadcast_to(counts, (draws, *counts.shape))
-        blocks = gibbs.draw(self.prior, Evidence(self.evidence.space, counts), rng, self.sweeps)
+        blocks = _chain(self.prior, Evidence(self.evidence.space, counts), rng, self.sweeps)
         return blocks.sample_values(rng)[..., 0, :]
 
 
@@ -56,6 +58,9 @@ class TSLat(TSObs):
     alone. Mean-field posteriors are too sure of themselves: it commits early, which is often right and sometimes
     costly. Gibbs sampling tends to the exact posterior as its sweeps grow. It assumes what TS-Obs assumes, and that
     compliance is missing at random: whether it is seen may depend on context, proposal and outcome, not on the action.
+
+    Outcomes that are no levels need Gibbs sampling, and a bin for each of them, as in Number(0, 100, bins=101); by
+    `Bootstrap` they are taken by their bins, however wide, and either way of inference does.
 
     Attributes:
         inference: "meanfield", or "gibbs", which costs its sweeps and has no long tails.
@@ -74,6 +79,7 @@ class TSLat(TSObs):
         source=f"{STIRN}, section 3.4",
         compliance="used where seen",
         ignorable=True,
+        outcomes="counted",
         variants=(
             Variant("As TS-Obs, and fills in what was done where nobody reported it."),
             Variant(
@@ -96,6 +102,7 @@ class TSLat(TSObs):
             "restarts": Whole(1, 1_000),
             "tolerance": Real(above=0),
             "max_evaluations": Whole(3, 10**6),
+            "likelihood": ALikelihood(),
         },
         kernels=("takeup.simulation.kernels.latent", "takeup.simulation.kernels.gibbs"),
     )
@@ -116,6 +123,15 @@ class TSLat(TSObs):
         """Gibbs sampling places whole decisions."""
         return self.inference == "meanfield"
 
+    def suits(self, space: Space) -> None:
+        """An UnsuitableError where mean-field inference is asked for and outcomes are neither levels nor in bins."""
+        if isinstance(space.outcome, Levels) or isinstance(self.likelihood, Bootstrap):
+            return
+        if self.inference == "meanfield":
+            how = "takes levels alone; use inference='gibbs', or likelihood=Bootstrap() for bins"
+            raise UnsuitableError(f"{self.name}: this is a {space.outcome.kind}, and mean-field inference {how}")
+        TSObs.suits(self, space)
+
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """q(μ) q(π), the mean-field approximation of the posterior; or the blocks given one Gibbs draw of the actions.
 
@@ -123,7 +139,7 @@ class TSLat(TSObs):
         draw from the posterior; the blocks as a whole are not the posterior, which `beliefs` draws from.
         """
         if self.inference == "gibbs":
-            return gibbs.draw(prior, self.used(evidence), rng, self.sweeps)
+            return _chain(prior, self.used(evidence), rng, self.sweeps)
         return self.fit(prior, evidence, rng)[0]
 
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
@@ -144,8 +160,15 @@ class TSLat(TSObs):
         )
 
     def used(self, evidence: Evidence) -> Evidence:
-        """The evidence without that of contexts which are still in their soft start."""
-        return evidence.only(evidence.seen_outcomes >= self.soft_start)
+        """The evidence without that of contexts which are still in their soft start; by bins for the bootstrap."""
+        used = evidence.only(evidence.seen_outcomes >= self.soft_start)
+        return used.by_cell() if isinstance(self.likelihood, Bootstrap) else used
+
+
+def _chain(prior: Posterior, evidence: Evidence, rng: Random, sweeps: int) -> Posterior:
+    """The end of a Gibbs chain, in each replication."""
+    draw = gibbs.draw if isinstance(prior.block, Dirichlet) else gibbs_numbers.draw
+    return draw(prior, evidence, rng, sweeps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,6 +222,7 @@ class WarmTSLat(Carded):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Warm:
         """No evidence yet, and responsibilities that the first fit will replace."""
+        self.suits(space)
         evidence = self.latent.start(space, batch)
         _, _, actions, _ = space.shape
         return Warm(evidence, np.full((*evidence.latent_outcomes.shape, actions), -np.log(actions)))

@@ -93,6 +93,7 @@ class Protocol(Carded):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence | Tally:
         """No evidence yet; refuses a space that does not say what complying means, where that is needed."""
+        self.suits(space)
         if self.credit != "chosen":
             space.complying(self.name)
         state: Evidence | Tally = self.base.start(space, batch)

@@ -12,6 +12,7 @@ from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 from takeup import policies
+from takeup.conjugates import likelihood_of
 from takeup.errors import NOTHING, InputError
 from takeup.policies.base import FUNCTIONS, Registered
 from takeup.policies.card import FAMILIES, Card, Variant
@@ -101,7 +102,7 @@ def _built(
 ) -> Registered:
     """A policy with these parameters, and the others as by default, or as another policy has them."""
     allowed = inspect.signature(kind).parameters
-    given = {}
+    given: dict[str, Any] = {}
     for name, value in parameters.items():
         if name not in allowed:
             takes = ", ".join(allowed) or "it has none"
@@ -109,7 +110,9 @@ def _built(
             hint = f"did you mean {close[0]}?" if close else ""
             raise InputError(name, repr(value), f"a parameter of {kind.__name__}: {takes}", hint)
         other = allowed[name].default if default is None else getattr(default, name)
-        if isinstance(value, Mapping) and "kind" in value:
+        if isinstance(value, Mapping) and name == "likelihood":
+            given[name] = likelihood_of(value)
+        elif isinstance(value, Mapping) and "kind" in value:
             given[name] = _described(value, known)
         elif isinstance(value, Mapping) and hasattr(other, "card"):
             given[name] = _built(type(other), value, known, other)  # without a kind it is the other one, changed

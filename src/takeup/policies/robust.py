@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
+from takeup.conjugates import Dirichlet, Likelihood
 from takeup.errors import InputError
 from takeup.evidence import Evidence, Index, at_context
-from takeup.inference.pooling import SHARED, Pooled, believe
+from takeup.inference import linking, pooling
+from takeup.inference.linking import Linked
+from takeup.inference.pooling import SHARED, Pooled
+from takeup.outcomes import Outcome
 from takeup.policies.base import FromEvidence, prior_at
 from takeup.policies.beliefs import Beliefs
-from takeup.policies.card import Card, Counts, Positive, Real, Several, Variant, Whole
+from takeup.policies.card import ALikelihood, Card, Counts, Positive, Real, Several, Variant, Whole
 from takeup.policies.conjugate import TSObs
 from takeup.posterior import Posterior
 from takeup.prior import Prior
@@ -23,6 +27,9 @@ from takeup.space import Space
 
 MOST_POOLED = 10_000
 """The greatest strength of a model: what it costs grows with it."""
+
+MOST_PILOT = 1e18
+"""The greatest sum that a pilot may have, as the squares of numbers on a fine grid are large."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +40,7 @@ class Sharing(Beliefs):
         pooled: of one context.
     """
 
-    pooled: Pooled
+    pooled: Pooled | Linked
 
     def values(self, rng: Random, draws: int | None = None) -> FloatArray:
         """E[r given x, z] in draws of a model and of the blocks within it."""
@@ -45,7 +52,8 @@ class TSRobust(FromEvidence):
     """Thompson sampling over how far proposals share their outcomes, action by action.
 
     TS-Obs takes it that the outcome of an action does not depend on what was proposed. Here that is one model of
-    several; in the others the proposals' outcomes are pooled in part, or not at all (see `takeup.inference.pooling`).
+    several; in the others the proposals' outcomes are pooled in part, or not at all (see `takeup.inference.pooling`,
+    and `takeup.inference.linking` for outcomes that are no levels).
     Each decision draws, for every implemented action, a model with probability in proportion to
 
         prior * p(outcomes given model) ^ sharpness,
@@ -67,10 +75,12 @@ class TSRobust(FromEvidence):
         alpha: α[x, a, y], the prior of the outcomes, as for TS-Obs.
         beta: β[x, z, a], the prior of the compliance, as for TS-Obs.
         shared: the prior probability that all proposals share the outcomes of an action; 1 is TS-Obs.
-        pooled: the strengths κ of the other models, equally probable: 0 shares nothing, more shares more.
+        pooled: the strengths κ of the other models, equally probable: 0 shares nothing, more shares more. They are
+            counted in people; of counts and times, in events.
         sharpness: the power to which the evidence of a model is taken; 1 is Bayesian model averaging.
         pilot: n[x, z, a, y], what a pilot saw, with a last slot of y for outcomes that it did not; `informed` fills it
             in. It counts as evidence does, so the models are weighed by it, too.
+        likelihood: the distribution that outcomes other than levels are taken to have, and its prior, as for TS-Obs.
     """
 
     card: ClassVar[Card] = Card(
@@ -84,13 +94,15 @@ class TSRobust(FromEvidence):
                 common=True,
             ),
         ),
+        outcomes="all",
         parameters={
             "alpha": Positive(),
             "beta": Positive(),
             "shared": Real(least=0, most=1),
             "pooled": Several(Whole(0, MOST_POOLED), most=32),
             "sharpness": Real(above=0, most=1_000),
-            "pilot": Counts(),
+            "pilot": Counts(MOST_PILOT),
+            "likelihood": ALikelihood(),
         },
         kernels=("takeup.simulation.kernels.robust",),
     )
@@ -100,6 +112,7 @@ class TSRobust(FromEvidence):
     pooled: Sequence[int] = (64, 8, 0)
     sharpness: float = 3.0
     pilot: ArrayLike | None = None
+    likelihood: Likelihood | None = None
 
     def __post_init__(self) -> None:
         FromEvidence.__post_init__(self)
@@ -132,8 +145,8 @@ class TSRobust(FromEvidence):
         )
 
     def prior(self, space: Space) -> Posterior:
-        """The blocks of TS-Obs: Dir(α) for each action and Dir(β) for each proposal."""
-        return TSObs(alpha=self.alpha, beta=self.beta).prior(space)
+        """The blocks of TS-Obs: Dir(α) or another block for each action, and Dir(β) for each proposal."""
+        return TSObs(alpha=self.alpha, beta=self.beta, likelihood=self.likelihood).prior(space)
 
     def informed(self, prior: Prior) -> Self:
         """With the pilot's decisions whose compliance was seen, by proposal and action, on top of any before."""
@@ -142,11 +155,12 @@ class TSRobust(FromEvidence):
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; checks that the priors and the pilot fit the space."""
+        self.suits(space)
         self.prior(space)
         self._pilot(space)
         return Evidence.empty(space, batch)
 
-    def posterior(self, evidence: Evidence, rng: Random) -> Pooled:
+    def posterior(self, evidence: Evidence, rng: Random) -> Pooled | Linked:
         """What is believed of every context, given the evidence; the stream is not used."""
         return self._update(self.prior(evidence.space), evidence, self._pilot(evidence.space))
 
@@ -161,16 +175,26 @@ class TSRobust(FromEvidence):
         if self.pilot is None:
             return None
         counts = checks.real("pilot", self.pilot)
-        x, z, a, y = space.shape
-        if counts.shape != (x, z, a, y + 1):
+        x, z, a, y = space.table
+        if counts.shape != (x, z, a - 1, y):
             axes = "context, proposal, implemented, outcome or UNSEEN"
-            raise InputError("pilot", f"shape {counts.shape}", f"counts of shape {(x, z, a, y + 1)}, the axes: {axes}")
+            raise InputError("pilot", f"shape {counts.shape}", f"counts of shape {(x, z, a - 1, y)}, the axes: {axes}")
         return counts
 
-    def _update(self, prior: Posterior, evidence: Evidence, pilot: FloatArray | None) -> Pooled:
+    def _update(self, prior: Posterior, evidence: Evidence, pilot: FloatArray | None) -> Pooled | Linked:
         seen = evidence.counts[..., :-1, :]
         counts: IntArray | FloatArray = seen if pilot is None else seen + pilot
-        return believe(prior, counts[..., :-1], counts.sum(axis=-1), self.models, self.log_prior, self.sharpness)
+        made, how = _decisions(evidence.space.outcome, counts), (self.models, self.log_prior, self.sharpness)
+        if isinstance(prior.block, Dirichlet):  # levels, or the bins of the bootstrap
+            return pooling.believe(prior, counts[..., : prior.block.utility.size], made, *how)
+        return linking.believe(prior, counts[..., :-1], made, *how)
+
+
+def _decisions(outcome: Outcome, counts: IntArray | FloatArray) -> IntArray | FloatArray:
+    """n[x, z, a], pending ones included."""
+    if outcome.sums:
+        counts = np.concatenate([counts[..., : outcome.cells], counts[..., -1:]], axis=-1)
+    return np.asarray(counts.sum(axis=-1))
 
 
 _DEFAULTS = TSRobust()

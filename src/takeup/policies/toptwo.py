@@ -8,9 +8,10 @@ import numpy as np
 from takeup.checks import FloatArray
 from takeup.evidence import Evidence, Index
 from takeup.policies.allocation import Allocation
-from takeup.policies.arms import BANDITS, credited
+from takeup.policies.arms import BANDITS
+from takeup.policies.base import prior_at
 from takeup.policies.beliefs import Beliefs, Blocks
-from takeup.policies.card import Card, Positive, Real, Variant, Whole
+from takeup.policies.card import ALikelihood, Card, Positive, Real, Variant, Whole
 from takeup.policies.conjugate import TS
 from takeup.randomness import Random
 from takeup.space import Space
@@ -47,7 +48,7 @@ class Challenged(Blocks):
 
     def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
         """Exact where TS has an exact one and there are two proposals, else from draws."""
-        if self.posterior.outcome.shape[-2] > 2:
+        if self.posterior.block.shape[-1] > 2:
             return Beliefs.allocation(self, rng, draws)
         best = Blocks(self.posterior).allocation(rng, draws)
         share = self.leader * best.probability + (1 - self.leader) * best.probability[::-1]
@@ -77,7 +78,13 @@ class TopTwo(TS):
         variants=(
             Variant("Thompson sampling between the best two: for knowing which is best rather than for those treated."),
         ),
-        parameters={"alpha": Positive(), "leader": Real(above=0, most=1), "resamples": Whole(1, 10_000)},
+        outcomes="all",
+        parameters={
+            "alpha": Positive(),
+            "likelihood": ALikelihood(),
+            "leader": Real(above=0, most=1),
+            "resamples": Whole(1, 10_000),
+        },
         kernels=BANDITS,
     )
     leader: float = 0.5
@@ -85,7 +92,8 @@ class TopTwo(TS):
 
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """The blocks of TS, with a leader and a challenger."""
-        return self.believe(credited(evidence, "chosen"), evidence.space, context)
+        posterior = self.update(prior_at(self, evidence.space, context), evidence.at(context), rng)
+        return Challenged(posterior, self.leader, self.resamples)
 
     def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
         """The same of an arm's table."""

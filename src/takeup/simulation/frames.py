@@ -8,11 +8,13 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from takeup.checks import IntArray
 from takeup.errors import InputError, MissingExtraError
+from takeup.outcomes import Levels
 from takeup.policies.registry import kinds
 from takeup.simulation.setup import Setup
 from takeup.simulation.trace import QUANTILES, Trace
-from takeup.space import Axis
+from takeup.space import Axis, Space
 
 try:
     import polars as pl
@@ -48,15 +50,26 @@ def curves(trace: Trace) -> pl.DataFrame:
 
 
 def decisions(trace: Trace) -> pl.DataFrame:
-    """A row a decision, in names."""
+    """A row a decision, in names; outcomes that are no levels as numbers, or in words where one is more than that."""
     named = {
-        axis: pl.Series(np.array(trace.setup.space.names(axis))[index.ravel()], dtype=pl.String)
+        axis: _named(trace.setup.space, axis, index.ravel())
         for axis, index in zip(get_args(Axis), trace.unpacked(), strict=True)
     }
     keys = _keys(trace)
     rows = keys.select(pl.all().repeat_by(trace.setup.horizon).explode())
     steps = np.tile(np.arange(1, trace.setup.horizon + 1), len(keys))
     return rows.with_columns(step=steps).with_columns(**named)
+
+
+def _named(space: Space, axis: Axis, index: IntArray) -> pl.Series:
+    """What these indices stand for."""
+    if axis != "outcome" or isinstance(space.outcome, Levels):
+        return pl.Series(np.array(space.names(axis))[index], dtype=pl.String)
+    codes, which = np.unique(index, return_inverse=True)
+    plain = [space.outcome.plain(int(code)) for code in codes]
+    if any(isinstance(each, dict) for each in plain):
+        return pl.Series(np.array([space.outcome.text(int(code)) for code in codes])[which], dtype=pl.String)
+    return pl.Series(np.array(plain)[which])
 
 
 def write(trace: Trace, path: str | Path) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import BigInteger, Connection, Row, Table, bindparam, insert, se
 from sqlalchemy.dialects import postgresql, sqlite
 
 from takeup.errors import StoreError
+from takeup.evidence import Evidence
 from takeup.space import UNSEEN
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Cell, Entry, Record, StatusCounts, blank
@@ -88,11 +89,12 @@ def load(connection: Connection, head: Row[Any]) -> Book:
     design = _design(head)
     counts = blank(design)
     for row in connection.execute(_EVIDENCE, {"trial": head.id}):
-        if not _in_space(design, row) or not _within(row.decisions, 0, head.decisions):
+        if not _in_table(design, row, head.decisions):
             raise _impossible("evidence", head.id)
         counts[row.context, row.proposal, row.implemented, row.outcome] = row.decisions
-    if counts.sum() != head.decisions:
-        raise StoreError(f"the evidence of trial {head.id} has {counts.sum()} of {head.decisions} decisions; {_AUDIT}")
+    total = int(Evidence(design.space, counts).total)
+    if total != head.decisions:
+        raise StoreError(f"the evidence of trial {head.id} has {total} of {head.decisions} decisions; {_AUDIT}")
     tally = StatusCounts(**{each.name: getattr(head, each.name) for each in fields(StatusCounts)})
     book = Book(
         head.id,
@@ -179,7 +181,7 @@ def fill_due(connection: Connection, book: Book, at: int, most: int) -> int:
 def record_of(row: Row[Any], design: Design, latest: int) -> Record:
     """A decision, of a trial whose latest has this number."""
     known = _within(row.number, 1, latest) and all(_within(getattr(row, name), 0, 1) for name in _FLAGS)
-    if not known or not _in_space(design, row):
+    if not known or not _in_space(design, row, design.space.shape[3]):
         raise _impossible("decisions", row.trial)
     flags: dict[str, Any] = {name: bool(getattr(row, name)) for name in _FLAGS}
     return Record(**{name: getattr(row, name) for name in _PLAIN}, **flags)
@@ -306,15 +308,23 @@ def _remember(book: Book, rows: Iterable[Row[Any]]) -> None:
             book.remember(record_of(row, book.design, book.decisions))
 
 
-def _in_space(design: Design, row: Row[Any]) -> bool:
-    """Whether the indices of a row are those of its trial's space."""
-    x, z, a, y = design.space.shape
+def _in_space(design: Design, row: Row[Any], outcomes: int) -> bool:
+    """Whether the indices of a row are those of its trial's space, where there are so many outcomes."""
+    x, z, a, _ = design.space.shape
     return (
         _within(row.context, 0, x - 1)
         and _within(row.proposal, 0, z - 1)
         and _within(row.implemented, UNSEEN, a - 1)
-        and _within(row.outcome, UNSEEN, y - 1)
+        and _within(row.outcome, UNSEEN, outcomes - 1)
     )
+
+
+def _in_table(design: Design, row: Row[Any], decisions: int) -> bool:
+    """Whether a row can be one of the evidence: cells count decisions, other slots are sums."""
+    outcome = design.space.outcome
+    if not _in_space(design, row, outcome.width):
+        return False
+    return _within(row.decisions, 0, decisions if row.outcome < outcome.cells else sys.maxsize)
 
 
 def _within(value: object, least: int, most: int) -> bool:

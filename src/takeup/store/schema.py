@@ -1,7 +1,7 @@
 """The tables. The log (`events`) is the truth; the others are folds of it, so that nothing has to read it.
 
-Values are indices into the trial's space, -1 being UNSEEN; yes is 1 and no is 0, so that an audit sees any other
-value; times are microseconds since 1970, UTC.
+Values are indices into the trial's space, of outcomes their codes, -1 being UNSEEN; yes is 1 and no is 0, so that an
+audit sees any other value; times are microseconds since 1970, UTC.
 """
 
 from typing import Any
@@ -91,7 +91,7 @@ evidence = Table(
     CheckConstraint("decisions >= 0", name="evidence_counts"),
     sqlite_with_rowid=False,
 )
-"""A row a cell: how many decisions are in it."""
+"""A row a slot of the table: how many decisions are in a cell, or a sum of what they add beside it."""
 
 keys = Table(
     "keys",

@@ -59,7 +59,7 @@ class Record:
         due: when its outcome window closes.
         sequence: where the log says so.
         implemented: a, or UNSEEN.
-        outcome: y, or UNSEEN.
+        outcome: the code of y, or UNSEEN.
         missing_implemented: whether a was declared missing.
         missing_outcome: whether y was declared missing.
         counted: whether the outcome has entered the evidence.
@@ -81,7 +81,7 @@ class Record:
 
     @property
     def cell(self) -> Cell:
-        """Its place in the evidence."""
+        """Its context, proposal, action and outcome, as far as they count."""
         return self.context, self.proposal, self.implemented, self.outcome if self.counted else UNSEEN
 
     @property
@@ -265,8 +265,7 @@ class Book:
         self.units[record.unit, record.occasion] = record.number
         self.changes.created.add(record.number)
         self.records[record.number] = self.changes.records[record.number] = record
-        self.counts[record.cell] += 1
-        self.changes.cells.add(record.cell)
+        self._count(record, 1)
         self.makers[event.number] = event
         if event.software is None:
             self.tally.fallbacks += 1
@@ -288,7 +287,7 @@ class Book:
             pass
         elif event.outcome is not None:
             counted = before.counted or before.due is None or event.at >= before.due
-            after = replace(after, outcome=space.outcomes.index(event.outcome), missing_outcome=False, counted=counted)
+            after = replace(after, outcome=space.outcome.code(event.outcome), missing_outcome=False, counted=counted)
         elif "outcome" in event.missing:
             after = replace(after, outcome=UNSEEN, missing_outcome=True, counted=False)
         self.tally.corrections += event.before is not None
@@ -309,13 +308,19 @@ class Book:
         if after.waiting and not before.waiting:
             heapq.heappush(self.open, (after.due or 0, after.number))
         if after.cell != before.cell:
-            self.counts[before.cell] -= 1
-            self.counts[after.cell] += 1
-            self.changes.cells |= {before.cell, after.cell}
+            self._count(before, -1)
+            self._count(after, 1)
             self.version = self.sequence
+
+    def _count(self, record: Record, sign: int) -> None:
+        """Add to the evidence what a decision adds as far as it is known, or take it away."""
+        *place, outcome = record.cell
+        for slot, amount in self.design.space.outcome.parts(outcome):
+            cell = (place[0], place[1], place[2], slot)
+            self.counts[cell] += sign * amount
+            self.changes.cells.add(cell)
 
 
 def blank(design: Design) -> IntArray:
     """An empty table of evidence that may be written to."""
-    x, z, a, y = design.space.shape
-    return np.zeros((x, z, a + 1, y + 1), dtype=np.int64)
+    return np.zeros(design.space.table, dtype=np.int64)

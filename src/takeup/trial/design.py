@@ -1,6 +1,7 @@
 """A trial's design: its spec, checked and ready to decide from."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 
 from takeup import checks
 from takeup.errors import NOTHING, InputError, LimitsError, UnsuitableError
+from takeup.outcomes import Levels
 from takeup.policies.allocation import Limits
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
@@ -114,7 +116,7 @@ class Design:
 
     def index(self, axis: Axis, label: object) -> int:
         """The index of a label."""
-        if not isinstance(label, str | int):
+        if axis != "outcome" and not isinstance(label, str | int):
             given = NOTHING if label is None else repr(label)
             raise InputError(axis, given, f"one of {', '.join(self.space.names(axis))}")
         return self.space.index(axis, label)
@@ -137,16 +139,19 @@ def _of_text(text: str) -> Design:
 
 
 def _check_size(space: Space, draws: int) -> None:
-    x, z, a, y = space.shape
-    cells = x * z * (a + 1) * (y + 1)
+    _, z, a, _ = space.shape
+    cells = math.prod(space.table)
     if cells > MOST_CELLS:
         raise InputError("size", f"{cells} cells", f"at most {MOST_CELLS}", "merge contexts, actions or outcome levels")
-    numbers = draws * (z * a + max(z, a) * y)
+    numbers = draws * (z * a + max(z, a) * space.outcome.width)
     if numbers > MOST_DRAWN:
         allowed = f"at most {MOST_DRAWN} random numbers a decision"
         raise InputError("draws", f"{draws}, which take {numbers}", allowed, "ask for fewer draws, or merge actions")
-    for name in ("contexts", "proposals", "implemented", "outcomes"):
-        for label in getattr(space, name):
+    levels = {"outcomes": space.outcomes} if isinstance(space.outcome, Levels) else {}
+    for name in ("contexts", "proposals", "implemented"):
+        levels[name] = getattr(space, name)
+    for name, labels in levels.items():
+        for label in labels:
             text(name, label, MOST_LABEL)
 
 
@@ -157,7 +162,7 @@ def _check_decisions(spec: TrialSpec, source: str) -> None:
 
 
 def _check_utility(space: Space) -> None:
-    low, high = min(space.utility), max(space.utility)
+    low, high = space.outcome.lowest, space.outcome.highest
     largest = max(abs(low), abs(high))
     if not 1 / MOST_UTILITY <= largest <= MOST_UTILITY:
         allowed = f"numbers of which the largest is from {1 / MOST_UTILITY:g} to {MOST_UTILITY:g}"

@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Literal, Required, TypeAlias, TypedDict, get_args
 
 from takeup.errors import InputError
+from takeup.outcomes import Plain
 from takeup.trial.design import canonical
 
 GENESIS = "0" * 64
@@ -133,7 +134,7 @@ class Reported(KeyedEvent):
     Attributes:
         decision: its number.
         implemented: a, as a label.
-        outcome: y, as a label.
+        outcome: y: a label, a number, or a table such as {"time": 90, "censored": true}.
         missing: what will never be known.
         reason: why something that was reported before is corrected.
         before: what a correction replaces: labels, or None for what had been declared missing.
@@ -146,11 +147,11 @@ class Reported(KeyedEvent):
 
     decision: int
     implemented: str | None = None
-    outcome: str | None = None
+    outcome: Plain | None = None
     missing: tuple[str, ...] = ()
     reason: str | None = None
-    before: Mapping[str, str | None] | None = None
-    stands: Mapping[str, str | None] | None = None
+    before: Mapping[str, Plain | None] | None = None
+    stands: Mapping[str, Plain | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,8 +98,7 @@ def allocated(design: Design, secret: Secret, context: int, known: IntArray) -> 
 @lru_cache(maxsize=4096)
 def _best(design: Design, secret: Secret, context: int, counts: bytes) -> tuple[float, ...]:
     """What is allocated, within the limits of this process."""
-    _, z, a, y = design.space.shape
-    known = np.frombuffer(counts, dtype=np.int64).reshape(z, a + 1, y + 1)
+    known = np.frombuffer(counts, dtype=np.int64).reshape(design.space.table[1:])
     return METER.run(lambda: allocated(design, secret, context, known))
 
 

@@ -5,6 +5,7 @@ from typing import Unpack
 
 from takeup import checks
 from takeup.errors import NOTHING, ConflictError, InputError, NotFoundError, ReusedKeyError
+from takeup.outcomes import Plain
 from takeup.space import UNSEEN
 from takeup.trial.book import Book, Record
 from takeup.trial.commands import MOST_NAME, MOST_REASON, KeyedCommand, Needs
@@ -38,7 +39,7 @@ class Report(KeyedCommand[Receipt]):
         unit: the unit of the decision, instead of its number.
         occasion: and its occasion.
         implemented: a.
-        outcome: y.
+        outcome: y: a label or its index, a number, or a table such as {"time": 90, "censored": true}.
         missing: "implemented", "outcome" or both: declared missing.
         reason: why, where it corrects what was reported before; from the blinded, what contradicts it without a
             reason is logged and changes nothing.
@@ -48,7 +49,7 @@ class Report(KeyedCommand[Receipt]):
     unit: str | None = None
     occasion: str | None = None
     implemented: str | int | None = None
-    outcome: str | int | None = None
+    outcome: Plain | None = None
     missing: tuple[str, ...] = ()
     reason: str | None = None
 
@@ -117,7 +118,7 @@ def reported_event(
     decision: int,
     *,
     implemented: str | int | None,
-    outcome: str | int | None,
+    outcome: Plain | None,
     missing: tuple[str, ...],
     reason: str | None,
     disputing: bool,
@@ -139,7 +140,7 @@ def reported_event(
     return Reported(
         **stamp,
         decision=decision,
-        implemented=labels.get("implemented"),
+        implemented=None if implemented is None else str(labels["implemented"]),
         outcome=labels.get("outcome"),
         missing=tuple(sorted(set(missing))),
         reason=reason,
@@ -149,10 +150,10 @@ def reported_event(
 
 
 def _labels(
-    book: Book, implemented: str | int | None, outcome: str | int | None, missing: tuple[str, ...]
-) -> dict[str, str | None]:
+    book: Book, implemented: str | int | None, outcome: Plain | None, missing: tuple[str, ...]
+) -> dict[str, Plain | None]:
     """What is reported, by name; None for what is declared missing."""
-    design, labels = book.design, dict[str, str | None]()
+    design, labels = book.design, dict[str, Plain | None]()
     for name in missing:
         if name not in ("implemented", "outcome"):
             raise InputError("missing", repr(name), "implemented or outcome")
@@ -163,7 +164,8 @@ def _labels(
     if implemented is not None:
         labels["implemented"] = design.space.implemented[design.index("implemented", implemented)]
     if outcome is not None:
-        labels["outcome"] = design.space.outcomes[design.index("outcome", outcome)]
+        kind = design.space.outcome
+        labels["outcome"] = kind.plain(kind.code(outcome))
     if not labels:
         words = "the report is empty: give implemented or outcome, or name in missing what will never be known"
         raise InputError("report", NOTHING, "implemented, outcome, or the names of what is missing", words=words)
@@ -172,13 +174,13 @@ def _labels(
     return labels
 
 
-def _known(book: Book, record: Record, labels: dict[str, str | None]) -> dict[str, tuple[str | None, str | None]]:
+def _known(book: Book, record: Record, labels: dict[str, Plain | None]) -> dict[str, tuple[Plain | None, Plain | None]]:
     """Old and new, for what is reported now and has been before."""
-    space, known = book.design.space, dict[str, tuple[str | None, str | None]]()
+    space, known = book.design.space, dict[str, tuple[Plain | None, Plain | None]]()
     if "implemented" in labels and (record.implemented != UNSEEN or record.missing_implemented):
         old = None if record.missing_implemented else space.implemented[record.implemented]
         known["implemented"] = (old, labels["implemented"])
     if "outcome" in labels and (record.outcome != UNSEEN or record.missing_outcome):
-        old = None if record.missing_outcome else space.outcomes[record.outcome]
-        known["outcome"] = (old, labels["outcome"])
+        before = None if record.missing_outcome else space.outcome.plain(record.outcome)
+        known["outcome"] = (before, labels["outcome"])
     return known

@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 from fastapi import Response
 
 from takeup.errors import NOTHING, AccessError, ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
+from takeup.outcomes import Levels
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.problem import ProblemError
 from takeup.store import reading
 from takeup.trial import Ask, Command, Decide, Design, Report
+from takeup.trial.commands import MOST_NAME
 from takeup.trial.reporting import MOST_NUMBER
 
 pages = Pages()
@@ -20,8 +22,11 @@ PATIENCE = 100
 """How often a form that was sent twice asks whether the first request has been answered."""
 
 SENT_BEFORE = "This form was sent before, with something else in it. Look again, and send it."
-PLACES = ("unit", "occasion", "context", "decision", "implemented", "outcome", "reason")
+PLACES = ("unit", "occasion", "context", "decision", "implemented", "outcome", "outcome_value", "reason")
 """The fields of both forms."""
+
+OUTCOME_PARTS = ("outcome", "time", "censored", "exposure")
+"""What errors call an outcome that is written into its field."""
 
 Reply = TypeVar("Reply")
 
@@ -91,14 +96,15 @@ def _report(visit: Visit, key: str | None) -> Report:
     if not number and not form.get("unit"):
         raise InputError("unit", NOTHING, "a unit or a decision's number")
     told = {name: form.get(name, "") for name in ("implemented", "outcome")}
-    if not any(told.values()):
+    written = form.get("outcome_value", "").strip()[:MOST_NAME]
+    if not written and not any(told.values()):
         raise InputError("outcome", NOTHING, "what was done, what came of it, or that it will never be known")
     return Report(
         decision=int(number) if number else None,
         unit=form.get("unit") or None,
         occasion=form.get("occasion") or None,
         implemented=_value(told["implemented"]),
-        outcome=_value(told["outcome"]),
+        outcome=written or _value(told["outcome"]),
         missing=tuple(name for name, value in told.items() if value == MISSING),
         reason=form.get("reason") or None,
         key=key,
@@ -141,11 +147,14 @@ async def _form(
     head = await visit.read(lambda: visit.service.store.read(lambda connection: reading.head(connection, visit.trial)))
     if fields is None:
         fields = visit.form or dict(visit.request.query_params)
+    design = Design.of_text(head.spec)
+    if place in OUTCOME_PARTS and not isinstance(design.space.outcome, Levels):
+        place = "outcome_value"
     return visit.page(
         template,
         status,
         trial=visit.trial,
-        design=Design.of_text(head.spec),
+        design=design,
         state=str(head.state),
         fields=fields,
         wrong={} if wrong is None else {place if place in PLACES else "": wrong},

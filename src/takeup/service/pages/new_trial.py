@@ -8,7 +8,7 @@ from fastapi import Response
 
 from takeup.errors import ConflictError, InputError, StateError
 from takeup.live import Trial
-from takeup.live.rehearsal import Rehearsal
+from takeup.live.rehearsal import Rehearsal, assumed_of
 from takeup.live.trial_run import TriedSpec
 from takeup.service.drafts import Sketch
 from takeup.service.pages import spec_form
@@ -138,6 +138,7 @@ def _form(
         design=design,
         words=[] if design is None else spec_sentences(design),
         rates=rates,
+        assumed=() if design is None else assumed_of(design.space.outcome),
         sketch=sketch,
         sketch_name=str(visit.request.path_params.get("sketch", "")),
     )

@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from takeup.errors import InputError, TakeupError
-from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed
+from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed, assumed_of
 from takeup.live.trial_run import TriedSpec, tried
+from takeup.outcomes import Levels
 from takeup.service.body import parse_json, parse_toml
 from takeup.service.pages.choices import USUAL, choices, chosen
 from takeup.service.problem import ProblemError
@@ -107,6 +108,8 @@ def fields_of(design: Design) -> dict[str, str]:
     limits = spec.limits
     if choice is None or not isinstance(limits.floor, float) or not isinstance(limits.ceiling, float):
         return {"by": "paste", "text": text}
+    if not isinstance(space.outcome, Levels):
+        return {"by": "paste", "text": text}
     fields = {
         "by": "form",
         "name": spec.name,
@@ -135,20 +138,38 @@ def fields_of(design: Design) -> dict[str, str]:
 
 
 def assumptions(fields: Fields, space: Space) -> tuple[dict[str, Any], Wrong]:
-    """What a rehearsal assumes: outcome rates, how many people, and how many a day."""
+    """What a rehearsal assumes: of the outcomes of each action, how many people, and how many a day."""
     wrong: Wrong = {}
-    actions, many = len(space.implemented), len(space.outcomes)
+    many = len(assumed_of(space.outcome))
     rates = assumed(space)
-    if all(f"rate-{a}-{y}" in fields for a in range(actions) for y in range(1, many)):
-        for a in range(actions):
-            given = [_real(fields, f"rate-{a}-{y}", wrong, 0, 100) for y in range(1, many)]
-            row = [0.0 if p is None else p / 100 for p in given]
-            if sum(row) > 1 + 1e-9:
-                wrong.setdefault(f"rate-{a}-1", "Together these are more than 100 %.")
-            rates[a] = [max(0.0, 1 - sum(row)), *row]
+    for a in range(len(rates)):
+        names = [f"rate-{a}-{j}" for j in range(1, many + 1)]
+        if all(name in fields for name in names):
+            levels = isinstance(space.outcome, Levels)
+            rates[a] = _shares(fields, names, wrong) if levels else _assumed(fields, names, rates[a], wrong)
     people = _real(fields, "people", wrong, FEWEST, MOST_PEOPLE) if "people" in fields else 300
     per_day = _real(fields, "per_day", wrong, 0.01, 1e6) if fields.get("per_day") else 10
     return {"rates": rates, "people": int(people or FEWEST), "per_day": float(per_day or 1)}, wrong
+
+
+def _shares(fields: Fields, names: list[str], wrong: Wrong) -> list[float]:
+    """The shares of all levels, from those of all but the first in percent."""
+    given = [_real(fields, name, wrong, 0, 100) for name in names]
+    row = [0.0 if p is None else p / 100 for p in given]
+    if sum(row) > 1 + 1e-9:
+        wrong.setdefault(names[0], "Together these are more than 100 %.")
+    return [max(0.0, 1 - sum(row)), *row]
+
+
+def _assumed(fields: Fields, names: list[str], before: list[float], wrong: Wrong) -> list[float]:
+    """Means, or a mean and a standard deviation; only the mean of numbers may be below zero."""
+    found = []
+    for name, other in zip(names, before, strict=True):
+        number = _real(fields, name, wrong, -1e12, 1e12)
+        if number is not None and number <= 0 and not (len(names) == 2 and name == names[0]):
+            wrong[name] = "Give a number above 0."
+        found.append(other if number is None or name in wrong else number)
+    return found
 
 
 def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:

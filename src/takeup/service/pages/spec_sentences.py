@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from takeup.outcomes import Levels
 from takeup.service.pages.choices import chosen
 from takeup.service.pages.templates import percent
 from takeup.trial import Design
@@ -35,8 +36,11 @@ def _space(design: Design) -> list[str]:
         found.append("Complying means: " + "; ".join(f"{z}: {space.implemented[a]}" for z, a in pairs) + ".")
     if len(space.contexts) > 1:
         found.append(f"Told apart are {_all(space.contexts)}; each is learnt about by itself.")
-    worth = [f"{label} (worth {utility:g})" for label, utility in zip(space.outcomes, space.utility, strict=True)]
-    found.append(f"What comes of it is {_either(worth)}; the trial seeks what is worth most.")
+    if isinstance(space.outcome, Levels):
+        worth = [f"{label} (worth {utility:g})" for label, utility in zip(space.outcomes, space.utility, strict=True)]
+        found.append(f"What comes of it is {_either(worth)}; the trial seeks what is worth most.")
+    else:
+        found.append(f"What comes of it is {space.outcome.sentence}.")
     found.append(REPORTED[spec.compliance])
     return found
 

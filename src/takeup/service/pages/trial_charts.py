@@ -1,43 +1,19 @@
 """The charts of a trial's page, each with a table and a sentence that say the same."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from takeup import charts
-from takeup.charts.style import Chart
 from takeup.charts.trial import MOST_ARMS
 from takeup.live.findings import Findings
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import Estimate, GroupSummary
 from takeup.live.time_series import TimePoint
+from takeup.outcomes import Levels
+from takeup.service.pages.outcome_charts import outcome_charts
+from takeup.service.pages.page_chart import PageChart, Rows, drawn
 from takeup.service.pages.sentences import chance
 from takeup.service.pages.templates import count, decimal, percent, probability
-
-Rows = list[tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class PageChart:
-    """A chart on a page.
-
-    Attributes:
-        name: what its parts are called.
-        title: what it shows.
-        note: what to know about it.
-        svg: the chart.
-        columns: of its table.
-        rows: of its table.
-    """
-
-    name: str
-    title: str
-    note: str
-    svg: Markup
-    columns: tuple[str, ...]
-    rows: Rows
 
 
 def page_charts(found: Findings) -> list[PageChart]:
@@ -51,7 +27,10 @@ def page_charts(found: Findings) -> list[PageChart]:
         overall = found.summary.overall
         if not isinstance(overall.compliance, Withheld):
             made.append(_compliance(found))
-        if not isinstance(overall.implemented, Withheld) and found.summary.progress.outcomes_counted:
+        by_action, counted = not isinstance(overall.implemented, Withheld), found.summary.progress.outcomes_counted
+        if counted and not isinstance(found.space.outcome, Levels):
+            made += outcome_charts(found, by_action=by_action)
+        elif counted and by_action:
             made.append(_outcomes(found))
     return made
 
@@ -72,10 +51,6 @@ def _shown(found: Findings) -> list[int]:
 def _left_out(found: Findings) -> str:
     rest = len(found.space.proposals) - MOST_ARMS
     return f" {rest} proposals that are less probably best are left out; the tables have all." if rest > 0 else ""
-
-
-def _svg(chart: Chart, name: str, alternative: str) -> Markup:
-    return Markup(charts.inline(chart, name, alternative))  # vl-convert escapes what labels say
 
 
 def _record(estimate: Estimate, say: str, **labels: object) -> dict[str, Any]:
@@ -108,7 +83,7 @@ def _best(found: Findings) -> PageChart:
         "best",
         "Probability best over time",
         "What the policy believed when it decided, before limits and burn-in." + _left_out(found),
-        _svg(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
+        drawn(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
         *_over_time(found, lambda point: map(chance, point.best)),
     )
 
@@ -135,7 +110,7 @@ def _allocation(found: Findings) -> PageChart:
         "allocation",
         "Allocation over time",
         "Which share of the proposals was which." + _left_out(found),
-        _svg(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
+        drawn(chart, "allocation", f"Stacked bars over {count(n)} decisions. Altogether: {told}."),
         *_over_time(found, lambda point: map(count, point.proposed)),
     )
 
@@ -161,7 +136,7 @@ def _values(found: Findings) -> PageChart:
         "values",
         "Value of each proposal",
         "The expected reward of proposing it, with 95 % credible intervals.",
-        _svg(charts.intervals(records, "expected reward"), "values", f"By intention to treat: {told}."),
+        drawn(charts.intervals(records, "expected reward"), "values", f"By intention to treat: {told}."),
         ("proposal", "outcomes", *(name for _, name in kinds), "probability best"),
         [
             (
@@ -198,7 +173,7 @@ def _compliance(found: Findings) -> PageChart:
         "compliance",
         "Compliance",
         "What was done after each proposal, with 95 % credible intervals. Frames mark what was proposed.",
-        _svg(charts.compliance_matrix(records), "compliance", f"A table of shares. {told}."),
+        drawn(charts.compliance_matrix(records), "compliance", f"A table of shares. {told}."),
         ("proposed", "done", "count", "of", "share"),
         rows,
     )
@@ -227,7 +202,7 @@ def _outcomes(found: Findings) -> PageChart:
         "outcomes",
         "Outcomes by what was done",
         "With 95 % credible intervals. They say what an action does only where compliance is ignorable.",
-        _svg(charts.intervals(records, title, share=True), "outcomes", f"{told}."),
+        drawn(charts.intervals(records, title, share=True), "outcomes", f"{told}."),
         ("done", "outcomes", *space.outcomes),
         [
             (each.label, count(each.value.n), *(interval(level, share=True) for level in each.outcomes))

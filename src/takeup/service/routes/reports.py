@@ -4,7 +4,7 @@ import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, FailFast, Field, StrictInt
+from pydantic import BaseModel, FailFast, Field, FiniteFloat, StrictBool, StrictFloat, StrictInt
 
 from takeup.errors import TakeupError
 from takeup.service.auth import needs
@@ -22,6 +22,15 @@ AT_ONCE = 256
 _PROBLEMS = ("not-found", "conflict", "in-flight", "reused-key")
 
 
+class OutcomeTable(Strict):
+    """An outcome of more than one part: a count over an exposure, or a time that may be censored."""
+
+    events: StrictInt | None = None
+    exposure: FiniteFloat | None = None
+    time: FiniteFloat | None = None
+    censored: StrictBool | None = None
+
+
 class ReportMade(Strict):
     """What became of a decision.
 
@@ -30,7 +39,7 @@ class ReportMade(Strict):
         unit: whose decision it is.
         occasion: which of the unit's.
         implemented: a, the action.
-        outcome: y, the outcome level.
+        outcome: y: the outcome level, a number, or a table such as {"time": 90, "censored": true}.
         missing: what will never be known.
         reason: why, where something that was reported before is corrected.
     """
@@ -39,7 +48,7 @@ class ReportMade(Strict):
     unit: Name | None = None
     occasion: Name | None = None
     implemented: Label | None = None
-    outcome: Label | None = None
+    outcome: Label | StrictFloat | OutcomeTable | None = None
     missing: Annotated[tuple[Literal["implemented", "outcome"], ...], Field(max_length=2)] = ()
     reason: Annotated[str, Field(min_length=1, max_length=MOST_REASON)] | None = None
 
@@ -99,5 +108,8 @@ async def _result(request: Request, trial: str, made: ReportMade, key: str | Non
 
 
 async def _submit(request: Request, trial: str, made: ReportMade, key: str | None) -> Receipt:
-    command = Report(**dict(made), key=key, **caller_of(request).asking)
+    told = dict(made)
+    if isinstance(made.outcome, OutcomeTable):
+        told["outcome"] = made.outcome.model_dump(exclude_none=True)
+    command = Report(**told, key=key, **caller_of(request).asking)
     return await service_of(request).submit(trial, command, key)

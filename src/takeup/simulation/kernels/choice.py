@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from takeup.errors import EngineError, UnsuitableError
+from takeup.outcomes import Levels
 from takeup.policies import Card, Policy
 from takeup.simulation.kernels import host, rows, small, uniform
 from takeup.simulation.kernels.compile import Plain
@@ -35,12 +36,14 @@ def choose(policy: Policy[Any], space: Space, *, waiting: bool = False, recurren
             kernel = import_module(name)
         except ImportError as error:
             raise EngineError(f"{policy.name} names the kernel {name}, which cannot be imported: {error}") from error
-        applies = not hasattr(kernel, "applies") or kernel.applies(policy, space)
+        takes = space.outcome.kind in getattr(kernel, "OUTCOMES", (Levels.kind,))
+        applies = takes and (not hasattr(kernel, "applies") or kernel.applies(policy, space))
         if applies and (recurrence or not getattr(kernel, "RECURRENCE", False)):
             if waiting and getattr(kernel, "AT_ONCE", False):
                 raise UnsuitableError(f"{policy.name} has no kernel for reports that wait; use engine='reference'")
             return kernel
-    raise UnsuitableError(f"{policy.name} has no kernel in this space; use engine='reference'")
+    outcome = "" if isinstance(space.outcome, Levels) else f", whose outcome is a {space.outcome.kind}"
+    raise UnsuitableError(f"{policy.name} has no kernel in this space{outcome}; use engine='reference'")
 
 
 def bound(kernel: ModuleType, policy: Policy[Any], parameters: Any) -> dict[Plain, Plain]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from takeup.outcomes import Levels
 from takeup.policies import TS, Forgetting, TSCheck, TSObs
 from takeup.simulation.kernels import observed, proposed, rows
 from takeup.simulation.kernels.compile import Plain
@@ -62,8 +63,8 @@ def parameters(policy: Forgetting, space: Space) -> Parameters:
 
 
 def applies(policy: Forgetting, space: Space) -> bool:
-    """Around TS, TS-Check and TS-Obs."""
-    return type(policy.base) in (TS, TSCheck, TSObs)
+    """Around TS, TS-Check and TS-Obs, where outcomes have levels."""
+    return type(policy.base) in (TS, TSCheck, TSObs) and isinstance(space.outcome, Levels)
 
 
 def stand_ins(policy: Forgetting) -> dict[Plain, Plain]:

@@ -56,12 +56,9 @@ def scale(d: Number) -> Number:
 
 
 @inlined
-def normal_pair(radius: Number, angle: Number) -> Number:
-    """Two independent normals from two words: r cos and r sin with r^2 = -2 log u (Box & Muller 1958), in float32.
-
-    The angle's upper 20 bits are a sign, a swap and a point of (-π/4, π/4): together they go round the circle.
-    """
-    u = np.float32(np.int32(np.uint32(radius >> _ONE) | _ONE))
+def exponential(word: Number) -> Number:
+    """The exponential variable -log u of a word, in float32."""
+    u = np.float32(np.int32(np.uint32(word >> _ONE) | _ONE))
     exponent = np.uint32(np.uint32(bits(u) - _THREE_QUARTERS) >> _EXPONENT)
     g = number_of(np.uint32(bits(u) - np.uint32(exponent << _EXPONENT))) - ONE
     p = fused(_LOG_0, g, _LOG_1)
@@ -75,7 +72,15 @@ def normal_pair(radius: Number, angle: Number) -> Number:
     square = g * g
     log_mantissa = fused(p * g, square, fused(-HALF, square, g))
     minus_log = fused(_RADIUS_BITS - np.float32(np.int32(exponent)), _LOG_OF_TWO, -log_mantissa)
-    r = np.float32(math.sqrt(np.float32(2) * (minus_log if minus_log > ZERO else ZERO)))
+    return minus_log if minus_log > ZERO else ZERO
+
+
+@inlined
+def turned(r: Number, angle: Number) -> Number:
+    """A length r as the two coordinates of a point at an angle from a word, in float32.
+
+    The angle's upper 20 bits are a sign, a swap and a point of (-π/4, π/4): together they go round the circle.
+    """
     r = number_of(np.uint32(bits(r) | np.uint32(angle & _SIGN)))
     point = np.int32(np.int32(np.uint32(angle << _TWO)) >> _ANGLE_SHIFT)
     theta = (np.float32(point) + HALF) * _ANGLE
@@ -84,6 +89,12 @@ def normal_pair(radius: Number, angle: Number) -> Number:
     cosine = fused(fused(fused(_COS_0, q, _COS_1), q, _COS_2) * q, q, fused(-HALF, q, ONE))
     swapped = (angle & _SWAP) != np.uint32(0)
     return r * (sine if swapped else cosine), r * (cosine if swapped else sine)
+
+
+@inlined
+def normal_pair(radius: Number, angle: Number) -> Number:
+    """Two independent normals from two words: r cos and r sin with r^2 = -2 log u (Box & Muller 1958), in float32."""
+    return turned(np.float32(math.sqrt(np.float32(2) * exponential(radius))), angle)
 
 
 @inlined

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from takeup.outcomes import Levels
 from takeup.policies import TSLat
 from takeup.simulation.kernels.binomials import binomial, fine
 from takeup.simulation.kernels.dirichlets import dirichlet_row
@@ -26,8 +27,8 @@ LEAST = 1e-300
 
 
 def applies(policy: TSLat, space: Space) -> bool:
-    """Where the policy asks for it."""
-    return policy.inference == "gibbs"
+    """Where the policy asks for it and outcomes have levels."""
+    return policy.inference == "gibbs" and isinstance(space.outcome, Levels)
 
 
 def size(policy: TSLat, space: Space) -> tuple[int, int]:

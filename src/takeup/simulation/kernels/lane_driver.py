@@ -134,7 +134,7 @@ def _group(start: Replication, count: Number, given: KernelInput, memory: Kernel
     lanes = Lanes(x, z, answer, patients, room)
     here = memory.real.reshape(-1)
     if contexts > 1:
-        here = np.empty(2 * slots * LANES, memory.real.dtype)
+        here = np.empty(memory.real.size, memory.real.dtype)
     work = np.zeros((8 + 2 * (shape[2] + 1)) * LANES, np.float32)
     draws = LaneDraws(here, opened(keys, number), work, np.zeros(LANES, np.uint8))
     table = table_of(scenarios.response_threshold[scenario], scenarios.response_alias[scenario])

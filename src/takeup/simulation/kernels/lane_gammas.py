@@ -31,11 +31,12 @@ def _candidates(shapes: Array, at: Number, scales: Number, words: Array, half: N
     """T of both gammas for the normals in rows 0 and 1, and which lanes the squeeze does not accept; whether any."""
     for i in range(LANES):
         lane = np.uintp(i)
-        t_1 = shapes[scales + lane] * t[lane]
-        t_2 = shapes[scales + lane + ROW_1] * t[lane + ROW_1]
+        t_1 = np.float32(shapes[scales + lane]) * t[lane]
+        t_2 = np.float32(shapes[scales + lane + ROW_1]) * t[lane + ROW_1]
         t[lane] = t_1
         t[lane + ROW_1] = t_2
-        squeezed = accepted(shapes[at + lane], shapes[at + lane + ROW_1], t_1, t_2, words[half + lane + ROW_1])
+        d_1, d_2 = np.float32(shapes[at + lane]), np.float32(shapes[at + lane + ROW_1])
+        squeezed = accepted(d_1, d_2, t_1, t_2, words[half + lane + ROW_1])
         late[lane] = np.uint8(0) if squeezed else np.uint8(1)
     some = np.uint8(0)
     for i in range(LANES):
@@ -54,8 +55,8 @@ def draw_pair(draws: LaneDraws, pair: Number, slots: Number, moment: Number) -> 
         for i in range(LANES):
             lane = np.uintp(i)
             if late[lane] != np.uint8(0):
-                d = (shapes[at + lane], shapes[at + lane + ROW_1])
-                c = (shapes[scales + lane], shapes[scales + lane + ROW_1])
+                d = (np.float32(shapes[at + lane]), np.float32(shapes[at + lane + ROW_1]))
+                c = (np.float32(shapes[scales + lane]), np.float32(shapes[scales + lane + ROW_1]))
                 word = (words[half + lane], words[half + lane + ROW_1])
                 t[lane], t[lane + ROW_1] = settled(d, c, word, moment_of(keys, number, i, step), pair)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from takeup.outcomes import Levels
 from takeup.policies import TSLat, WarmTSLat
 from takeup.simulation.kernels.dirichlets import log_gamma_draw
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined
@@ -68,8 +69,9 @@ def parameters(policy: TSLat | WarmTSLat, space: Space) -> Parameters:
 
 
 def applies(policy: TSLat | WarmTSLat, space: Space) -> bool:
-    """Where a fit starts once; the best of several starts is for the reference."""
-    return isinstance(policy, WarmTSLat) or (policy.inference == "meanfield" and policy.restarts == 1)
+    """Where outcomes have levels and a fit starts once; the best of several starts is for the reference."""
+    once = isinstance(policy, WarmTSLat) or (policy.inference == "meanfield" and policy.restarts == 1)
+    return once and isinstance(space.outcome, Levels)
 
 
 def switches(policy: TSLat | WarmTSLat, space: Space) -> dict[str, bool]:

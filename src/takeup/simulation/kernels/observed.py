@@ -25,6 +25,8 @@ __all__ = ["begin", "in_lanes", "learn", "parameters", "propose", "propose_lanes
 REAL = np.float32
 
 _ROW_GAIN, _ROW_LOSS = np.uintp(WORK * LANES), np.uintp((WORK + 1) * LANES)
+MEANS = (WORK + 2) * LANES
+"""Where in the work of the lanes the means of the actions are."""
 
 
 class Parameters(NamedTuple):
@@ -77,7 +79,7 @@ def begin(state: State, shape: Number, parameters: Number) -> None:
 def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
     """argmax_z of Σ_a π[z, a] m_a, where m_a = Σ_y μ[a, y] w_y, in a draw of μ and π."""
     real, column = state.real, state.column
-    proposals, actions, width, wide = shape[1], shape[2], padded(shape[3]), padded(shape[2])
+    actions, width, wide = shape[2], padded(shape[3]), padded(shape[2])
     slots = shape[0] * per_context(shape)
     base = x * per_context(shape)
     weights = end(slots)
@@ -90,7 +92,16 @@ def propose(state: State, x: Number, shape: Number, parameters: Number, moment: 
         whole = gain + loss
         real[means + a, column] = gain / whole
         real[means + wide + a, column] = loss / whole
-    first = actions * (width >> 1)
+    return weigh_proposals(state, x, shape, means, moment, block)
+
+
+@inlined
+def weigh_proposals(state: State, x: Number, shape: Number, means: Number, moment: Number, block: Number) -> Number:
+    """argmax_z of Σ_a π[z, a] m_a in a draw of π, with m_a in row `means` + a and 1 - m_a as many rows further on."""
+    proposals, wide = shape[1], padded(shape[2])
+    slots = shape[0] * per_context(shape)
+    base = x * per_context(shape)
+    first = shape[2] * (padded(shape[3]) >> 1)
     best, best_gain, best_loss = 0, np.float32(-1), np.float32(1)
     for z in range(proposals):
         row = DirichletRow(base, slots, first + z * (wide >> 1), wide, means)
@@ -103,12 +114,16 @@ def propose(state: State, x: Number, shape: Number, parameters: Number, moment: 
 @inlined
 def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """β'[x, z, a] += 1 where a is seen, and α'[x, a, y] += 1 where both are."""
-    x, z, a = event.x, event.z, event.a
-    if a != UNSEEN:
-        slots = shape[0] * per_context(shape)
-        row = x * per_context(shape) + shape[2] * padded(shape[3]) + z * padded(shape[2])
-        see(state, row + a, slots, parameters.prior)
+    if event.a != UNSEEN:
+        see_action(state, event, shape, parameters.prior)
         reveal(state, event, shape, parameters, moment)
+
+
+@inlined
+def see_action(state: State, event: Observation, shape: Number, prior: Array) -> None:
+    """β'[x, z, a] += 1."""
+    row = event.x * per_context(shape) + shape[2] * padded(shape[3]) + event.z * padded(shape[2])
+    see(state, row + event.a, shape[0] * per_context(shape), prior)
 
 
 @inlined
@@ -126,15 +141,24 @@ def propose_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, parameters: Num
     """`propose` for 32 replications side by side: argmax_z of Σ_a π[z, a] m_a in a draw for each lane."""
     shapes, words, work, _ = draws
     keys, _, step = moment
-    proposals, actions, wide, slots = shape[1], shape[2], padded(shape[2]), per_context(shape)
-    means = work[(WORK + 2) * LANES :]
-    forget_best(work)
+    means = work[MEANS:]
     w_1, w_2 = parameters.weight[0], parameters.weight[1]
-    for pair in range(actions):
+    for pair in range(shape[2]):
         if pair & 1 == 0:
             draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
-        draw_pair(draws, pair, slots, moment)
-        _mean(shapes, pair, work, means, wide, w_1, w_2)
+        draw_pair(draws, pair, per_context(shape), moment)
+        _mean(shapes, pair, work, means, padded(shape[2]), w_1, w_2)
+    weigh_proposals_lanes(lanes, draws, shape, moment)
+
+
+@inlined
+def weigh_proposals_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, moment: Number) -> None:
+    """`weigh_proposals` in all lanes, with the m_a in the rows of the work from MEANS on."""
+    shapes, words, work, _ = draws
+    keys, _, step = moment
+    proposals, actions, wide, slots = shape[1], shape[2], padded(shape[2]), per_context(shape)
+    means = work[MEANS:]
+    forget_best(work)
     pair = actions
     for proposal in range(proposals):
         _clear(work)
@@ -175,8 +199,8 @@ def _add(shapes: Array, pair: Number, work: Array, means: Array, action: Number,
     at, own, rest = np.uintp(2 * pair * LANES), np.uintp(action * LANES), np.uintp((wide + action) * LANES)
     for i in range(LANES):
         lane = np.uintp(i)
-        g_1 = cubed(shapes[at + lane], work[lane])
-        g_2 = cubed(shapes[at + lane + ROW_1], work[lane + ROW_1])
+        g_1 = cubed(np.float32(shapes[at + lane]), work[lane])
+        g_2 = cubed(np.float32(shapes[at + lane + ROW_1]), work[lane + ROW_1])
         gain, loss = work[lane + _ROW_GAIN], work[lane + _ROW_LOSS]
         work[lane + _ROW_GAIN] = fused(g_2, means[own + lane + ROW_1], fused(g_1, means[own + lane], gain))
         work[lane + _ROW_LOSS] = fused(g_2, means[rest + lane + ROW_1], fused(g_1, means[rest + lane], loss))

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from takeup.inference import pooling
+from takeup.outcomes import Levels
 from takeup.policies import TSRobust
 from takeup.simulation.kernels.gammas import ZERO, gamma_pair, scale
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined, times_double
@@ -92,8 +93,8 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
 
 
 def applies(policy: TSRobust, space: Space) -> bool:
-    """Where all gammas are of shapes of at least one, and no pilot counts by halves."""
-    if policy.pilot is not None:
+    """Where outcomes have levels, all gammas are of shapes of at least one, and no pilot counts by halves."""
+    if policy.pilot is not None or not isinstance(space.outcome, Levels):
         return False
     prior = policy.prior(space)
     assert prior.compliance is not None

@@ -1,9 +1,10 @@
 """Rows of Dirichlet parameters in a policy's state, and the one draw that Thompson sampling takes from them.
 
-A state is two arrays of columns, one column a replication: `counts` (int32) and `real` (float32). Dirichlet rows lie
-one after the other, each padded to an even width so that gammas are drawn in pairs; pair p of a context occupies its
-slots 2 p and 2 p + 1. Slot s holds how often its cell was seen in counts[s], and what the next draw needs of the shape
-prior[s] + counts[s] in real[s] and real[slots + s]. As shapes come from whole numbers, they never drift.
+A state is two arrays of columns, one column a replication: `counts` (int32) and `real` (float32, or float64 where a
+kernel keeps other numbers beside these). Dirichlet rows lie one after the other, each padded to an even width so that
+gammas are drawn in pairs; pair p of a context occupies its slots 2 p and 2 p + 1. Slot s holds how often its cell was
+seen in counts[s], and what the next draw needs of the shape prior[s] + counts[s], float32 in any case, in real[s] and
+real[slots + s]. As shapes come from whole numbers, they never drift.
 """
 
 from typing import NamedTuple
@@ -85,8 +86,8 @@ def drawn_pair(state: State, row: DirichletRow, pair: Number, moment: Number, bl
     radius = block[0] if pair & 1 == 0 else block[2]
     angle = block[1] if pair & 1 == 0 else block[3]
     slot = row.base + 2 * pair
-    d = (real[slot, column], real[slot + 1, column])
-    c = (real[row.slots + slot, column], real[row.slots + slot + 1, column])
+    d = (np.float32(real[slot, column]), np.float32(real[slot + 1, column]))
+    c = (np.float32(real[row.slots + slot, column]), np.float32(real[row.slots + slot + 1, column]))
     g_1, g_2 = gamma_pair(d, c, (radius, angle), moment, pair)
     return g_1, g_2, block
 
@@ -104,7 +105,9 @@ def weigh(state: State, row: DirichletRow, moment: Number, block: Number) -> Num
     for j in range(0, row.width, 2):
         g_1, g_2, block = drawn_pair(state, row, pair, moment, block)
         own, more = row.weights + j, row.weights + row.width + j
-        gain = fused(g_2, real[own + 1, column], fused(g_1, real[own, column], gain))
-        loss = fused(g_2, real[more + 1, column], fused(g_1, real[more, column], loss))
+        w_1, w_2 = np.float32(real[own, column]), np.float32(real[own + 1, column])
+        v_1, v_2 = np.float32(real[more, column]), np.float32(real[more + 1, column])
+        gain = fused(g_2, w_2, fused(g_1, w_1, gain))
+        loss = fused(g_2, v_2, fused(g_1, v_1, loss))
         pair += 1
     return gain, loss, block

@@ -164,19 +164,21 @@ def alias_table(probability: FloatArray) -> tuple[WordArray, NDArray[np.int32]]:
     """
     rows, size = probability.shape
     threshold = np.zeros((rows, size), dtype=np.uint32)
-    alias = np.tile(np.arange(size, dtype=np.int32), (rows, 1))
+    alias = np.zeros((rows, size), dtype=np.int32)
     for row in range(rows):
-        share = probability[row] / probability[row].sum() * size
-        poor = [j for j in range(size) if share[j] < 1]
-        rich = [j for j in range(size) if share[j] >= 1]
+        share = (probability[row] / probability[row].sum() * size).tolist()  # lists: an entry of an array costs more
+        keeps, lends = [0] * size, list(range(size))
+        poor = [j for j in lends if share[j] < 1]
+        rich = [j for j in lends if share[j] >= 1]
         while poor and rich:
             j, lender = poor.pop(), rich[-1]
-            threshold[row, j] = min(round(share[j] * 2**32), 2**32 - 1)
-            alias[row, j] = lender
+            keeps[j] = min(round(share[j] * 2**32), 2**32 - 1)
+            lends[j] = lender
             share[lender] -= 1 - share[j]
             if share[lender] < 1:
                 poor.append(rich.pop())
         likeliest = int(probability[row].argmax())
         for j in poor:  # what rounding left over keeps its whole share, unless it is impossible
-            alias[row, j] = j if probability[row, j] > 0 else likeliest
+            lends[j] = j if probability[row, j] > 0 else likeliest
+        threshold[row], alias[row] = keeps, lends
     return threshold, alias

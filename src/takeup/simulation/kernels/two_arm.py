@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import betaln
 
 from takeup.checks import FloatArray
+from takeup.conjugates.quadrature import largest_beta
 from takeup.policies import TS
-from takeup.policies.allocation import probability_largest
 from takeup.simulation.kernels import host
 from takeup.simulation.kernels.lanes import LaneDraws, Lanes
 from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, either, inlined, times_double
@@ -54,7 +54,7 @@ class Parameters(NamedTuple):
 def started(table: FloatArray) -> FloatArray:
     """The six numbers of a table n[row, column] of beta parameters, (.., 2, 2) -> (.., 6)."""
     flat = table.reshape(-1, 2, 2)
-    p = [probability_largest(pair)[0] for pair in flat]
+    p = [largest_beta(pair)[0] for pair in flat]
     log_h = betaln(*flat.sum(axis=1).T) - betaln(*flat[:, 0].T) - betaln(*flat[:, 1].T)
     numbers = np.concatenate([flat.reshape(-1, 4), np.stack([p, np.exp(log_h)], axis=1)], axis=1)
     return np.asarray(numbers.reshape(*table.shape[:-2], SLOTS))

@@ -16,6 +16,7 @@ takeup and of their own package, by their bare names, and make no arrays: a GPU 
 
 What else a kernel may say:
 
+    OUTCOMES = ("number",)      the kinds of outcome that it takes, of which y is the code; levels, where left out
     applies(policy, space)      whether it runs this policy in this space; always, where left out
     switches(policy, space)     values of its global names that are True or False; what is off is not compiled
     stand_ins(policy)           functions that stand in for others in what it is made of, as in `forgetting`
@@ -36,6 +37,7 @@ from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
 REAL = np.float32
+OUTCOMES = ("level", "number", "count", "time")
 
 
 class Parameters(NamedTuple):

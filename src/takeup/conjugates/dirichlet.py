@@ -1,0 +1,95 @@
+"""Outcomes with levels, or in bins: a Dirichlet distribution over them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from takeup import checks
+from takeup.checks import FloatArray
+from takeup.conjugates.base import Conjugate
+from takeup.conjugates.quadrature import LEAST_SHAPE, MOST_EXACT, largest_beta
+from takeup.evidence import Index, at_context
+from takeup.families import Categories
+from takeup.outcomes.base import Statistic
+from takeup.randomness import Random
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dirichlet(Conjugate):
+    """Dir(α) over the levels, for each action.
+
+    Attributes:
+        alpha: α[x, a, y]; shape (.., X, K, Y).
+        utility: what each level is worth.
+    """
+
+    alpha: FloatArray
+    utility: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", checks.positive("outcome", self.alpha))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(.., X, K)."""
+        return self.alpha.shape[:-1]
+
+    def at(self, context: Index) -> "Dirichlet":
+        """The rows of one context."""
+        return Dirichlet(at_context(self.alpha, context, trailing=3), self.utility)
+
+    def apart(self, groups: int) -> "Dirichlet":
+        """The same rows for each of several groups."""
+        return Dirichlet(np.repeat(self.alpha[..., np.newaxis, :, :], groups, axis=-3), self.utility)
+
+    def plus(self, statistic: Statistic) -> "Dirichlet":
+        """α' = α + n; of a statistic that has sums as well, the counts."""
+        return Dirichlet(self.alpha + statistic[..., : self.utility.size], self.utility)
+
+    def sample(self, rng: Random, repeat: tuple[int, ...] = ()) -> Categories:
+        """A distribution over the levels for each action."""
+        return Categories(dirichlet(self.alpha, rng, repeat), self.utility)
+
+    def mean(self) -> Categories:
+        """α / Σ α."""
+        return Categories(normalised(self.alpha), self.utility)
+
+    def sample_rewards(self, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
+        """Σ_y μ_y utility_y in draws of μ."""
+        return np.asarray(dirichlet(self.alpha, rng, repeat) @ self.utility)
+
+    def log_evidence(self, statistic: Statistic) -> FloatArray:
+        """Log B(α + n) / B(α)."""
+        return np.asarray(_log_beta(self.plus(statistic).alpha) - _log_beta(self.alpha))
+
+    def largest(self) -> FloatArray | None:
+        """By quadrature over betas, with two levels and no parameter below 0.1."""
+        alpha = self.alpha[..., 0, :, :]
+        if alpha.shape[-1] != 2 or len(alpha) > MOST_EXACT or alpha.min() < LEAST_SHAPE:
+            return None
+        good = int(np.argmax(self.utility))
+        return largest_beta(alpha[:, [good, 1 - good]])
+
+
+def dirichlet(parameters: FloatArray, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
+    """Dirichlet draws along the last axis, as normalised gammas.
+
+    Shapes far below one would underflow to rows of zeros; they are drawn on the log scale with the boost
+    log G(s) = log G(s + 1) + log(U) / s.
+    """
+    shape = (*repeat, *parameters.shape)
+    if parameters.min() >= 0.1:
+        return normalised(rng.standard_gamma(parameters, size=shape))
+    logs = np.log(rng.standard_gamma(parameters + 1, size=shape)) - rng.standard_exponential(shape) / parameters
+    return normalised(np.exp(logs - logs.max(axis=-1, keepdims=True)))
+
+
+def normalised(array: FloatArray) -> FloatArray:
+    """Rows that sum to one."""
+    rows: FloatArray = array / array.sum(axis=-1, keepdims=True)
+    return rows
+
+
+def _log_beta(alpha: FloatArray) -> FloatArray:
+    return np.asarray(gammaln(alpha).sum(axis=-1) - gammaln(alpha.sum(axis=-1)))

@@ -1,0 +1,213 @@
+"""Outcomes that are numbers: blood pressure, a score, money."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from takeup import checks
+from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError
+from takeup.outcomes.base import Better, Outcome, Statistic
+from takeup.outcomes.grid import FARTHEST, FINEST, Bins, Grid, grid
+
+Scale: TypeAlias = Literal["linear", "log"]
+"""Whether differences or ratios are what counts."""
+
+Knots: TypeAlias = Sequence[Sequence[float]]
+"""Pairs (number, worth): what is between two of them is on the line that joins them, beyond the ends it stays."""
+
+BINS = 20
+MOST_BINS = 1_000
+LOG_STEPS = 10_000
+"""Steps of a logarithm: a ratio of 1.0001."""
+WORTH_STEPS = 100_000
+"""Steps from the least to the greatest worth, where numbers are mapped to worth."""
+MOST_KNOTS = 100
+NUDGE = 1e-6
+"""What is half-way between two steps but for rounding goes to the lower one, on every machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Outcome):
+    """A number on a grid: k = (y - low) / step is whole. What is reported is rounded to the grid.
+
+    A decision adds one to the bin of its outcome, k and k^2; on a log scale also l and l^2, where l / 10,000 is
+    log(y / low); with a utility also its worth, in steps of a hundred thousandth of the range.
+
+    Attributes:
+        low: the least that can be; what is below is refused.
+        high: the most that can be.
+        step: how finely it is kept.
+        unit: what it is measured in.
+        better: which end is the good one; a number is worth itself, or its negative where lower is better.
+        utility: what numbers are worth, where that is not so: pairs (number, worth), straight lines in between.
+        scale: "log" where ratios are what counts, as for money; low must then be above 0.
+        bins: how many bins are counted, for charts and for the bootstrap.
+    """
+
+    kind: ClassVar[str] = "number"
+    low: float
+    high: float
+    step: float = 1.0
+    unit: str = ""
+    better: Better = "higher"
+    utility: Knots = ()
+    scale: Scale = "linear"
+    bins: int = BINS
+
+    def __post_init__(self) -> None:
+        points = Grid(self.low, self.high, self.step)
+        for name in ("low", "high", "step"):
+            object.__setattr__(self, name, getattr(points, name))
+        checks.label("unit", self.unit)
+        checks.one_of("better", self.better, get_args(Better))
+        checks.one_of("scale", self.scale, get_args(Scale))
+        object.__setattr__(self, "bins", checks.whole("bins", self.bins, least=2, most=MOST_BINS))
+        if self.scale == "log" and not self.low > 0:
+            raise InputError("low", f"{self.low:g}", "a number above 0, as the scale is a log scale")
+        object.__setattr__(self, "utility", _knots(self.utility, points))
+
+    @property
+    def grid(self) -> Grid:
+        """The grid."""
+        return grid(self.low, self.high, self.step, unit=self.unit)
+
+    @property
+    def size(self) -> int:
+        """How many points the grid has."""
+        return self.grid.size
+
+    @property
+    def cells(self) -> int:
+        """One for each bin."""
+        return self.binned.size
+
+    @property
+    def binned(self) -> Bins:
+        """The bins."""
+        return _binned(self)
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """K and k^2, and more where it is asked for."""
+        return ("k", "k^2", *(("l", "l^2") if self.scale == "log" else ()), *(("w",) if self.utility else ()))
+
+    def code(self, given: object) -> int:
+        """The nearest point of the grid."""
+        return self.grid.index(given)
+
+    def plain(self, code: int) -> int | float:
+        """The number."""
+        return self.grid.point(code)
+
+    @property
+    def sentence(self) -> str:
+        """The range, the step and the good end."""
+        unit = f" {self.unit}" if self.unit else ""
+        good = "worth what the utility says" if self.utility else f"{self.better} is better"
+        return f"a number from {self.low:g} to {self.high:g}{unit}, in steps of {self.step:g}; {good}"
+
+    def text(self, code: int) -> str:
+        """The number and its unit."""
+        return f"{self.plain(code)} {self.unit}".rstrip()
+
+    def worth(self, number: FloatArray) -> FloatArray:
+        """What numbers are worth, on the grid or not."""
+        if self.utility:
+            knots, worths = np.array(self.utility).T
+            return np.asarray(np.interp(number, knots, worths))
+        return number if self.better == "higher" else -number
+
+    @property
+    def worths(self) -> FloatArray:
+        """What each point of the grid is worth."""
+        return _worths(self)
+
+    @property
+    def examples(self) -> IntArray:
+        """The first point of each bin."""
+        return self.binned.starts
+
+    def parts_of(self, codes: IntArray) -> tuple[IntArray, IntArray]:
+        """The bin, and what is added to the sums."""
+        added = [codes, codes**2]
+        if self.scale == "log":
+            logs = _nearest(LOG_STEPS * np.log(self.grid.at(codes) / self.low))
+            added += [logs, logs**2]
+        if self.utility:
+            share = (self.worth(self.grid.at(codes)) - self.lowest) / (self.highest - self.lowest)
+            added.append(_nearest(WORTH_STEPS * share))
+        return self.binned.of(codes), np.stack(added, axis=-1)
+
+    @property
+    def lowest(self) -> float:
+        """The least that a number may be worth."""
+        return min(self._ends)
+
+    @property
+    def highest(self) -> float:
+        """The most that a number may be worth."""
+        return max(self._ends)
+
+    @property
+    def _ends(self) -> tuple[float, ...]:
+        """Where worth may be least and most: at the ends of straight lines."""
+        if self.utility:
+            return tuple(worth for _, worth in self.utility)
+        return tuple(self.worth(np.array([self.low, self.high])).tolist())
+
+    def earned(self, statistic: Statistic) -> FloatArray:
+        """Σ worth, from Σ k or from Σ w."""
+        many = self.seen(statistic)
+        if self.utility:
+            low, high = self.lowest, self.highest
+            return np.asarray(low * many + (high - low) / WORTH_STEPS * statistic[..., self.width - 1])
+        total = self.low * many + self.step * statistic[..., self.cells]
+        return np.asarray(total if self.better == "higher" else -total)
+
+    def gained(self, statistic: Statistic) -> FloatArray:
+        """Σ k in parts of the whole range, or Σ w: never outside [0, 1], however far from zero the numbers are."""
+        if self.utility:
+            return np.asarray(statistic[..., self.width - 1] / WORTH_STEPS)
+        most, total = self.size - 1, statistic[..., self.cells]
+        return np.asarray((total if self.better == "higher" else most * self.seen(statistic) - total) / most)
+
+
+@lru_cache(maxsize=64)
+def _binned(number: Number) -> Bins:
+    return number.grid.bins(number.bins, logarithmic=number.scale == "log")
+
+
+@lru_cache(maxsize=1)  # it may be large, and specs may come from afar
+def _worths(number: Number) -> FloatArray:
+    worths = number.worth(number.grid.points)
+    worths.setflags(write=False)
+    return worths
+
+
+def _nearest(steps: FloatArray) -> IntArray:
+    return np.asarray(np.rint(steps - NUDGE).astype(np.int64))
+
+
+def _knots(given: Knots, points: Grid) -> tuple[tuple[float, float], ...]:
+    """The pairs, checked: numbers that rise, within the range, and worths that differ."""
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+        raise InputError("utility", checks.shown(given), "a list of pairs [number, worth]")
+    if not len(given):
+        return ()
+    if len(given) > MOST_KNOTS:
+        raise InputError("utility", f"{len(given)} pairs", f"at most {MOST_KNOTS}")
+    pairs = checks.real("utility", [list(each) if isinstance(each, tuple) else each for each in given])
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) < 2:
+        raise InputError("utility", checks.shown(given), "at least two pairs [number, worth]")
+    numbers, worths = pairs.T
+    if (np.diff(numbers) < points.step * (1 - 1e-9)).any() or numbers[0] < points.low or numbers[-1] > points.high:
+        allowed = f"pairs whose numbers rise by a step of {points.step:g} or more, from {points.low:g}"
+        raise InputError("utility", checks.shown(given), f"{allowed} to {points.high:g}")
+    if np.abs(worths).max() > FARTHEST or np.ptp(worths) < FINEST:
+        hint = "else no proposal can be better"
+        raise InputError("utility", checks.shown(given), f"different worths, at most {FARTHEST:g}", hint)
+    return tuple((float(number), float(worth)) for number, worth in pairs)
