@@ -141,19 +141,28 @@ CASES: list[tuple[str, Policy[Any], Reporting]] = [
     ("two reversed", TSObs(alpha=[0.7, 2.0], beta=[1.5, 0.5]), SOME),
     ("two in contexts", TSObs(), EVERYTHING),
     ("numbers", TS(), ALL),
-    ("numbers", TS(likelihood=Normal(mean=[25.0, 20.0, 20.0, 15.0], sd=4.0, weight=2.0, freedom=1.0)), ALL),
     ("numbers far", TS(likelihood=Normal(mean=100_020.0, sd=4.0)), ALL),
-    ("numbers in contexts", Uniform(), ALL),
     ("numbers in contexts", TS(), EVERYTHING),
-    ("numbers in contexts", TSCheck(), SOME),
-    ("numbers", TSObs(), ALL),
     ("numbers far", TSObs(likelihood=Normal(mean=100_020.0, sd=4.0)), SOME),
-    ("numbers in contexts", TSObs(beta=[0.4, 1.5, 0.3]), LATE),
     ("numbers in contexts", TSObs(), EVERYTHING),
 ]
 
 
-@pytest.mark.parametrize(("name", "policy", "reporting"), CASES, ids=lambda case: getattr(case, "name", str(case)))
+MORE: list[tuple[str, Policy[Any], Reporting]] = [
+    ("numbers", TS(likelihood=Normal(mean=[25.0, 20.0, 20.0, 15.0], sd=4.0, weight=2.0, freedom=1.0)), ALL),
+    ("numbers in contexts", Uniform(), ALL),
+    ("numbers in contexts", TSCheck(), SOME),
+    ("numbers", TSObs(), ALL),
+    ("numbers in contexts", TSObs(beta=[0.4, 1.5, 0.3]), LATE),
+]
+"""More of the same, which take longer than they are worth every time."""
+
+
+@pytest.mark.parametrize(
+    ("name", "policy", "reporting"),
+    [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)],
+    ids=lambda case: getattr(case, "name", str(case)),
+)
 def test_the_kernel_agrees_with_the_policy(name: str, policy: Policy[Any], reporting: Reporting) -> None:
     truth = environment(name)
     regret, pulls = twin(truth, policy, reporting)

@@ -23,7 +23,7 @@ from kernel_runs import laid_out
 two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 numbers = Environment.from_world(World([[0.8, 0.2], [0.3, 0.7]], Normals([30, 40], [5, 9]), Number(0, 70)))
 levels = ((two, TSObs(), True), (two, TS(), False), (two, TSRobust(), False))
-for truth, policy, recurrence in (*levels, (numbers, TS(), True), (numbers, TSObs(), True)):
+for truth, policy, recurrence in (*levels, (numbers, TSObs(), True)):
     options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "full": True, "recurrence": recurrence}
     layout = laid_out([truth, truth], policy, 6, 5, **options)
     for one, other in zip(gpu.run(layout, range(2, 4), block=1), cpu.run(layout, range(2, 4)), strict=True):
@@ -36,13 +36,13 @@ import numba
 import numba.cuda.dispatcher as dispatcher
 import numpy as np
 from numba import cuda
-from takeup import TS, Normals, Number, TSLat, TSObs, TSRobust, Environment, World
+from takeup import Normals, Number, TSLat, TSObs, TSRobust, Environment, World
 from takeup.simulation.kernels import compile_gpu
 from kernel_runs import laid_out
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
 truth = Environment.from_world(World.bernoulli(np.eye(3), [0.1, 0.2, 0.3]))
 numbers = Environment.from_world(World(np.eye(3), Normals([30, 40, 50], [5, 9, 7]), Number(0, 70)))
-cases = ((truth, TSObs()), (truth, TSRobust()), (truth, TSLat(inference="gibbs")), (numbers, TS()), (numbers, TSObs()))
+cases = ((truth, TSObs()), (truth, TSRobust()), (truth, TSLat(inference="gibbs")), (numbers, TSObs()))
 for each, policy in cases:
     layout = laid_out([each], policy, 100)
     given = ((64, 64, 0), layout.given, layout.memory(1), layout.output(64))
