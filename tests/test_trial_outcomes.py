@@ -242,6 +242,8 @@ def test_a_trial_shows_how_its_outcomes_are_spread(tmp_path: Path, case: str, ti
     ]
     assert any(title in chart.title for chart in charts)
     assert all("<svg" in chart.svg for chart in charts)
+    (values,) = (chart for chart in charts if chart.name == "values")
+    assert "the distribution that the policy assumes" in values.note
     assert found.summary.overall.decisions == 30
     assert sum(each.decisions for each in found.summary.overall.proposals) == 30
     assert found.summary.progress.outcomes_counted == 30

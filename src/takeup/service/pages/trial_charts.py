@@ -115,6 +115,14 @@ def _allocation(found: Findings) -> PageChart:
     )
 
 
+def _assumed(found: Findings) -> str:
+    """What values rest on where outcomes have no levels."""
+    if isinstance(found.space.outcome, Levels):
+        return ""
+    family = {"number": "normal", "count": "Poisson", "time": "exponential"}[found.space.outcome.kind]
+    return f" They hold if outcomes have the distribution that the policy assumes; {family} where it assumes none."
+
+
 def _values(found: Findings) -> PageChart:
     kinds: list[tuple[str, str]] = [("value", "by intention to treat")]
     overall = found.summary.overall
@@ -135,7 +143,7 @@ def _values(found: Findings) -> PageChart:
     return PageChart(
         "values",
         "Value of each proposal",
-        "The expected reward of proposing it, with 95 % credible intervals.",
+        "The expected reward of proposing it, with 95 % credible intervals." + _assumed(found),
         drawn(charts.intervals(records, "expected reward"), "values", f"By intention to treat: {told}."),
         ("proposal", "outcomes", *(name for _, name in kinds), "probability best"),
         [
