@@ -100,8 +100,10 @@ def allocate(posterior: Posterior) -> Allocation | None:
         probability = posterior.block.largest()
         return None if probability is None else _exact(probability)
     compliance = posterior.compliance[..., 0, :, :]
+    if compliance.shape != (2, 2) or compliance.min() < LEAST_SHAPE:
+        return None
     better = posterior.block.largest()
-    if better is None or compliance.shape != (2, 2) or compliance.min() < LEAST_SHAPE:
+    if better is None:
         return None
     a, b = better[0], largest_beta(compliance)[0]
     return _exact(np.array([a * b + (1 - a) * (1 - b), a * (1 - b) + b * (1 - a)]))

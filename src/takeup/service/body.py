@@ -57,9 +57,7 @@ def parse_json(body: bytes) -> Any:
     """JSON with no key twice in an object, no NaN, no number beyond a float, no NUL and no lone surrogate in a text."""
     _check_size(body, _STRINGS)
     try:
-        found = json.loads(
-            body.decode(), object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
-        )
+        found = _JSON.decode(body.decode())
     except UnicodeDecodeError as error:
         raise _malformed(f"it is not UTF-8: {error.reason} at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -185,3 +183,6 @@ def _too_deep() -> ProblemError:
 
 def _too_many() -> ProblemError:
     return _malformed(f"it has more than {MOST_VALUES} values")
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int)

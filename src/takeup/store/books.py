@@ -61,6 +61,7 @@ _BODIES = select(events.c.body).where(
 
 _FLAGS = ("missing_implemented", "missing_outcome", "counted")
 _PLAIN = tuple(each.name for each in fields(Record) if each.name not in _FLAGS)
+_RECORD = slice(1, 1 + len(fields(Record)))  # of a row of `decisions`: its columns after the first are those of a Record
 _MOVING = ("implemented", "outcome", *_FLAGS)
 _NUMBERS = tuple(column.name for column in trials.columns if isinstance(column.type, BigInteger))
 _LISTS = ("proposed", "probability", "variance", "best")
@@ -180,11 +181,12 @@ def fill_due(connection: Connection, book: Book, at: int, most: int) -> int:
 
 def record_of(row: Row[Any], design: Design, latest: int) -> Record:
     """A decision, of a trial whose latest has this number."""
-    known = _within(row.number, 1, latest) and all(_within(getattr(row, name), 0, 1) for name in _FLAGS)
+    *plain, missing_implemented, missing_outcome, counted = row[_RECORD]
+    flags = (missing_implemented, missing_outcome, counted)
+    known = _within(row.number, 1, latest) and all(type(flag) is int and 0 <= flag <= 1 for flag in flags)
     if not known or not _in_space(design, row, design.space.shape[3]):
         raise _impossible("decisions", row.trial)
-    flags: dict[str, Any] = {name: bool(getattr(row, name)) for name in _FLAGS}
-    return Record(**{name: getattr(row, name) for name in _PLAIN}, **flags)
+    return Record(*plain, missing_implemented == 1, missing_outcome == 1, counted == 1)
 
 
 def save(connection: Connection, book: Book, before: str | None) -> None:

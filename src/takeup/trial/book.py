@@ -6,7 +6,7 @@ loads a book, lets commands append to it, and writes down what changed; an audit
 
 import heapq
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     event: Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     """One decision as far as it is known, in indices.
 
@@ -276,20 +276,21 @@ class Book:
 
     def _reported(self, event: Reported) -> None:
         before, space, stands = self.records[event.decision], self.design.space, event.stands or {}
-        after = before
+        known: dict[str, Any] = {}
         if "implemented" in stands:
             pass
         elif event.implemented is not None:
-            after = replace(after, implemented=space.implemented.index(event.implemented), missing_implemented=False)
+            known |= {"implemented": space.implemented.index(event.implemented), "missing_implemented": False}
         elif "implemented" in event.missing:
-            after = replace(after, implemented=UNSEEN, missing_implemented=True)
+            known |= {"implemented": UNSEEN, "missing_implemented": True}
         if "outcome" in stands:
             pass
         elif event.outcome is not None:
             counted = before.counted or before.due is None or event.at >= before.due
-            after = replace(after, outcome=space.outcome.code(event.outcome), missing_outcome=False, counted=counted)
+            known |= {"outcome": space.outcome.code(event.outcome), "missing_outcome": False, "counted": counted}
         elif "outcome" in event.missing:
-            after = replace(after, outcome=UNSEEN, missing_outcome=True, counted=False)
+            known |= {"outcome": UNSEEN, "missing_outcome": True, "counted": False}
+        after = replace(before, **known)
         self.tally.corrections += event.before is not None
         self.tally.disputes += event.stands is not None
         self._move(before, after)
