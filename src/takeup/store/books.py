@@ -61,7 +61,7 @@ _BODIES = select(events.c.body).where(
 
 _FLAGS = ("missing_implemented", "missing_outcome", "counted")
 _PLAIN = tuple(each.name for each in fields(Record) if each.name not in _FLAGS)
-_RECORD = slice(1, 1 + len(fields(Record)))  # of a row of `decisions`: its columns after the first are those of a Record
+_RECORD = slice(1, 1 + len(fields(Record)))  # of a row of `decisions`, whose first column is the trial
 _MOVING = ("implemented", "outcome", *_FLAGS)
 _NUMBERS = tuple(column.name for column in trials.columns if isinstance(column.type, BigInteger))
 _LISTS = ("proposed", "probability", "variance", "best")
