@@ -183,10 +183,10 @@ def record_of(row: Row[Any], design: Design, latest: int) -> Record:
     """A decision, of a trial whose latest has this number."""
     *plain, missing_implemented, missing_outcome, counted = row[_RECORD]
     flags = (missing_implemented, missing_outcome, counted)
-    known = _within(row.number, 1, latest) and all(type(flag) is int and 0 <= flag <= 1 for flag in flags)
+    known = _within(row.number, 1, latest) and all(_within(flag, 0, 1) for flag in flags)
     if not known or not _in_space(design, row, design.space.shape[3]):
         raise _impossible("decisions", row.trial)
-    return Record(*plain, missing_implemented == 1, missing_outcome == 1, counted == 1)
+    return Record(*plain, *(flag == 1 for flag in flags))
 
 
 def save(connection: Connection, book: Book, before: str | None) -> None:
