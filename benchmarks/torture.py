@@ -42,7 +42,7 @@ TIMES = {
     "units": 2_000,
     "crashes": 20,
     "cuts": 200,
-    "migrations": 24,
+    "migrations": 12,
     "events": 1_000_000,
 }
 

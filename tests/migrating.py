@@ -24,6 +24,7 @@ import psycopg
 from sqlalchemy import make_url
 
 import hammer
+import servers
 import version_0_1
 from interrupting import DONE, REFUSED, Migration, interrupt, kill
 from takeup.live import Trial, audit_database
@@ -35,10 +36,6 @@ EVERY = 25
 """How many decisions are read between two points; a twentieth of the instructions of SQLite's machine between two."""
 SYNCS = 8
 """How many points are added by the syncs of a commit, and of the checkpoint after it."""
-END = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid()
-"""
 PATIENCE = 60.0
 WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
@@ -152,7 +149,7 @@ class Victim:
         with Trial.open(self.url, "long") as trial:
             decision = trial.decide("a new one", 0, key="new")
             trial.report(decision, implemented=0, outcome=1, key="newer")
-            trial.fallback("another", "drug", 1, by="north")
+            trial.fallback("another", "drug", 1, by="west")
             trial.pause()
         with looking(self.url) as connection:
             audited = audit_database(connection)
@@ -229,7 +226,7 @@ def torture_postgres(
 
     def cut(migration: Migration) -> None:
         with psycopg.connect(victim.url, autocommit=True) as connection:
-            connection.execute(END)
+            connection.execute(servers.END)
         code, _ = migration.end(signal.SIGCONT)
         assert code in (REFUSED, DONE), code
 

@@ -120,9 +120,13 @@ def source(folder: Path) -> Path | None:
 
 def run(code: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run Python with the code of version 0.1."""
-    environment = {**os.environ, "PYTHONPATH": str(code)}
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=_old(code), capture_output=True, text=True, check=False)
+
+
+def _old(code: Path) -> dict[str, str]:
+    """What makes Python take version 0.1."""
+    return {**os.environ, "PYTHONPATH": str(code)}
 
 
 def keep(path: str) -> None:
@@ -146,9 +150,8 @@ def hold(database: str) -> None:
 
 def overtaken(code: Path, database: str) -> list[str]:
     """What version 0.1 answers that has a database open while it is migrated."""
-    environment = {**os.environ, "PYTHONPATH": str(code)}
     command, pipe = [sys.executable, __file__, "hold", database], subprocess.PIPE
-    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True) as process:
+    with subprocess.Popen(command, env=_old(code), stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         Store(database).close()
