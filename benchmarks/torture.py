@@ -187,6 +187,7 @@ def migration(folder: Path, events: int, times: int) -> bool:
     made = version_0_1.run(code, version_0_1.__file__, original, events)
     if made.returncode != 0:
         raise SystemExit(made.stderr)
+    original.chmod(0o600)
     place, every = folder / "migrated", max(1, events // 500)
     place.mkdir()
     victim = migrating.torture_sqlite(place, original, times, stream(1), every)
