@@ -150,7 +150,6 @@ CASES: list[tuple[str, Policy[Any], Reporting]] = [
     ("numbers far", TSObs(likelihood=Normal(mean=100_020.0, sd=4.0)), SOME),
     ("numbers in contexts", TSObs(), EVERYTHING),
     ("numbers in contexts", UCBAT(exploration=0.05), SOME),
-    ("numbers", TwoStage(schedule="decay", rate=1.0, confidence=None), SOME),
 ]
 
 
@@ -164,6 +163,7 @@ MORE: list[tuple[str, Policy[Any], Reporting]] = [
     ("numbers in contexts", UCBAT(exploration=0.05), EVERYTHING),
     ("numbers in contexts", EpsilonGreedy(epsilon=1.0, decay="logarithmic"), EVERYTHING),
     ("numbers far", EpsilonGreedy(epsilon=2.0, decay="harmonic", optimism=0.1), ALL),
+    ("numbers", TwoStage(schedule="decay", rate=1.0, confidence=None), SOME),
     ("numbers far", TwoStage(schedule="adaptive", gamma=100.0, psi=4.0, confidence=0.5), EVERYTHING),
 ]
 """More of the same, which take longer than they are worth every time."""
