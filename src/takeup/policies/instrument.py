@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import UnsuitableError
 from takeup.evidence import Evidence, Index
-from takeup.policies.arms import BANDITS, Credit
+from takeup.policies.arms import INDICES, Credit
 from takeup.policies.base import FromEvidence
 from takeup.policies.beliefs import Beliefs, Exact
 from takeup.policies.card import Card, OneOf, Real, Variant
@@ -39,7 +39,7 @@ class UCBITT(UCB1):
         variants=(Variant("UCB1 by intention to treat."),),
         outcomes="valued",
         parameters=UCB1.card.parameters,
-        kernels=BANDITS,
+        kernels=INDICES,
     )
 
 
@@ -58,7 +58,7 @@ class UCBAT(UCB1):
         variants=(Variant("UCB1 that credits what was done; can be wrong for ever."),),
         outcomes="valued",
         parameters=UCB1.card.parameters,
-        kernels=BANDITS,
+        kernels=INDICES,
     )
 
 
