@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from typing import ClassVar, get_args
 
 import numpy as np
@@ -12,13 +11,14 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.outcomes.base import MOST_CODES, Better, Outcome, Statistic
+from takeup.outcomes.binned import Binned
 from takeup.outcomes.grid import Bins, Grid, grid
 
 BINS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Outcome):
+class Count(Binned):
     """How many events there were, over an exposure that may differ: 3 relapses in 90 days.
 
     A decision adds one to the bin of its count, the events, and the exposure in steps. It is worth its rate, events
@@ -70,15 +70,8 @@ class Count(Outcome):
     def _exposures(self) -> int:
         return self.time.size - 1 if self.exposure else 1
 
-    @property
-    def cells(self) -> int:
-        """One for each bin."""
-        return self.binned.size
-
-    @property
-    def binned(self) -> Bins:
-        """The bins of the counts."""
-        return _binned(self)
+    def _bins(self) -> Bins:
+        return Grid(0, self.most, 1).bins(BINS)
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -139,10 +132,11 @@ class Count(Outcome):
         over = f" in {self.time.point(steps + 1)} {self.exposure}" if self.exposure else ""
         return f"{events} {self.unit}".rstrip() + over
 
-    @property
-    def worths(self) -> FloatArray:
+    def _worths(self) -> FloatArray:
         """The rate of each outcome, or its negative."""
-        return _worths(self)
+        events, steps = np.divmod(np.arange(self.size), self._exposures)
+        rate = events / (self.step * (steps + 1)) if self.exposure else events.astype(np.float64)
+        return np.asarray(rate if self.better == "higher" else -rate)
 
     @property
     def lowest(self) -> float:
@@ -187,17 +181,3 @@ class Count(Outcome):
         return np.asarray(
             (events if self.better == "higher" else self.most * self.seen(statistic) - events) / self.most
         )
-
-
-@lru_cache(maxsize=64)
-def _binned(count: Count) -> Bins:
-    return Grid(0, count.most, 1).bins(BINS)
-
-
-@lru_cache(maxsize=1)  # it may be large, and specs may come from afar
-def _worths(count: Count) -> FloatArray:
-    events, steps = np.divmod(np.arange(count.size), count.size // (count.most + 1))
-    rate = events / (count.step * (steps + 1)) if count.exposure else events.astype(np.float64)
-    worths = np.asarray(rate if count.better == "higher" else -rate)
-    worths.setflags(write=False)
-    return worths

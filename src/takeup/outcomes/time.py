@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar, get_args
 
 import numpy as np
@@ -10,14 +9,15 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.outcomes.base import Better, Outcome
+from takeup.outcomes.base import Better
+from takeup.outcomes.binned import Binned
 from takeup.outcomes.grid import Bins, Grid, grid
 
 BINS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Time(Outcome):
+class Time(Binned):
     """Days to discharge, or to death: a time, and whether the event came or the watch ended before it.
 
     A decision adds one to the bin of its time, among the events or among the censored, and its time in steps. It is
@@ -63,10 +63,8 @@ class Time(Outcome):
         """Every bin twice."""
         return 2 * self.binned.size
 
-    @property
-    def binned(self) -> Bins:
-        """The bins of the times."""
-        return _binned(self)
+    def _bins(self) -> Bins:
+        return self.grid.bins(BINS)
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -116,10 +114,10 @@ class Time(Outcome):
         """The time, with a plus where it is censored."""
         return f"{self.flat(code)} {self.unit}".rstrip()
 
-    @property
-    def worths(self) -> FloatArray:
+    def _worths(self) -> FloatArray:
         """The time that was seen to pass, or its negative."""
-        return _worths(self)
+        seen = np.repeat(self.grid.points, 2)
+        return seen if self.better == "higher" else -seen
 
     @property
     def examples(self) -> IntArray:
@@ -146,16 +144,3 @@ class Time(Outcome):
     def valued(self) -> bool:
         """None: a censored time says what was seen, not what it is worth."""
         return False
-
-
-@lru_cache(maxsize=64)
-def _binned(time: Time) -> Bins:
-    return time.grid.bins(BINS)
-
-
-@lru_cache(maxsize=1)  # it may be large, and specs may come from afar
-def _worths(time: Time) -> FloatArray:
-    seen = np.repeat(time.grid.points, 2)
-    worths = seen if time.better == "higher" else -seen
-    worths.setflags(write=False)
-    return worths
