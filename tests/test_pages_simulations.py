@@ -18,8 +18,9 @@ from page_visitor import TRY, Visitor, choose, harmless
 from takeup.errors import InputError
 from takeup.live import Trial, rehearsal, sandbox
 from takeup.live.export import rows_of
-from takeup.live.rehearsal import Rehearsal, assumed, scenarios
+from takeup.live.rehearsal import Rehearsal
 from takeup.live.sandbox import MOST_PEOPLE, SPACE, Play, Truth
+from takeup.live.scenarios import assumed, scenarios
 from takeup.live.simulated_units import meet
 from takeup.service import background
 from takeup.service.background import Background, BackgroundJob

@@ -54,6 +54,10 @@ class Likelihood(ABC):
     def informed(self, block: Any) -> Self:
         """The likelihood whose prior this block is."""
 
+    def drawn(self, outcome: Outcome) -> int:
+        """How many random numbers a draw of one arm's distribution takes, at most."""
+        return 2
+
     def described(self) -> dict[str, Any]:
         """Its parameters, as JSON would have them; `likelihood_of` makes it again."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
@@ -184,6 +188,10 @@ class Bootstrap(Likelihood):
         bins = number.cells
         alpha = _block("alpha", 1 / bins if self.alpha is None else self.alpha, (*shape, bins))
         return Dirichlet(alpha, number.worth(number.binned.middle))
+
+    def drawn(self, outcome: Outcome) -> int:
+        """One for each bin."""
+        return outcome.cells
 
     def informed(self, block: Dirichlet) -> "Bootstrap":
         """Its parameters."""

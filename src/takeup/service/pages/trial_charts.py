@@ -5,9 +5,10 @@ from typing import Any
 
 from takeup import charts
 from takeup.charts.trial import MOST_ARMS
+from takeup.live.estimates import Estimate
 from takeup.live.findings import Findings
 from takeup.live.model_checks import Withheld
-from takeup.live.summary import Estimate, GroupSummary
+from takeup.live.summary import GroupSummary
 from takeup.live.time_series import TimePoint
 from takeup.outcomes import Levels
 from takeup.service.pages.outcome_charts import outcome_charts

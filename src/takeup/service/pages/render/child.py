@@ -4,9 +4,10 @@ import signal
 import time
 from contextlib import suppress
 
+from takeup.live.estimates import Estimate
 from takeup.live.findings import Findings, findings_of
 from takeup.live.model_checks import Withheld
-from takeup.live.summary import Estimate, GroupSummary
+from takeup.live.summary import GroupSummary
 from takeup.pipes import lower_priority, packed, standard, unpacked
 from takeup.service.pages import sentences
 from takeup.service.pages.render.process import Brief, Rendered, RenderTask
