@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from takeup import checks
 from takeup.checks import FloatArray
 from takeup.errors import NOTHING, InputError
 from takeup.families.base import Family, known
@@ -24,11 +25,16 @@ class Samples(Family):
     outcome: Outcome | None = None
 
     def __init__(self, values: Sequence[Sequence[object]], outcome: Outcome | None = None) -> None:
+        if isinstance(values, str) or any(not isinstance(each, Sequence | np.ndarray) for each in values):
+            raise InputError("values", checks.shown(values), "a list of outcomes for each action")
         object.__setattr__(self, "values", tuple(tuple(each) for each in values))
         object.__setattr__(self, "outcome", outcome)
         for a, some in enumerate(self.values):
             if not some:
                 raise InputError("values", f"none of action {a}", "at least one outcome of each action")
+            if outcome is not None:
+                for each in some:
+                    outcome.code(each)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import ClassVar, get_args
 
 import numpy as np
@@ -12,7 +11,7 @@ from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.outcomes.base import MOST_CODES, Better, Outcome, Statistic
 from takeup.outcomes.binned import Binned
-from takeup.outcomes.grid import Bins, Grid, grid
+from takeup.outcomes.grid import Bins, Grid, from_zero, grid, number_in
 
 BINS = 20
 
@@ -49,7 +48,10 @@ class Count(Binned):
         if not self.exposure and (self.longest, self.step) != (1.0, 1.0):
             hint = 'say what it is measured in, as in exposure="days"'
             raise InputError("exposure", "none", "a unit where longest or step is given", hint)
-        points = Grid(0.0, self.longest, self.step, "exposure", self.exposure)
+        points = from_zero(self.longest, self.step, "exposure", self.exposure)
+        if self.exposure and points.size == 2:
+            hint = "say how long the longest is; leave exposure out where everybody has the same"
+            raise InputError("longest", f"{points.high:g}", f"more than one step of {points.step:g}", hint)
         object.__setattr__(self, "longest", points.high)
         object.__setattr__(self, "step", points.step)
         if self.size > MOST_CODES:
@@ -89,21 +91,17 @@ class Count(Binned):
             raise InputError("outcome", checks.shown(given), allowed)
         steps = self.time.index(given["exposure"])
         if steps == 0:
-            raise InputError(
-                "exposure", checks.shown(given["exposure"]), f"more than {self.step / 2:g} {self.exposure}"
-            )
+            allowed = f"more than {self.step / 2:g} {self.exposure}, at most {self.longest:g}"
+            hint = "who was not watched has no outcome, and can be declared missing"
+            raise InputError("exposure", checks.shown(given["exposure"]), allowed, hint)
         return self._events(given["events"]) * self._exposures + steps - 1
 
     def _events(self, given: object) -> int:
+        what = "events" if self.exposure else "outcome"
         allowed = f"a whole number from 0 to {self.most} {self.unit}".rstrip()
-        if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating | str):
-            raise InputError("outcome", checks.shown(given), allowed)
-        try:
-            number = Decimal(given if isinstance(given, int) else str(given).strip())
-        except InvalidOperation:
-            raise InputError("outcome", checks.shown(given), allowed) from None
-        if not number.is_finite() or not 0 <= number <= self.most or number != number.to_integral_value():
-            raise InputError("outcome", checks.shown(given), allowed)
+        number = number_in(what, given, allowed)
+        if not 0 <= number <= self.most or number != number.to_integral_value():
+            raise InputError(what, checks.shown(given), allowed)
         return int(number)
 
     def plain(self, code: int) -> int | dict[str, float | bool]:

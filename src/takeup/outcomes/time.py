@@ -11,7 +11,7 @@ from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.outcomes.base import Better
 from takeup.outcomes.binned import Binned
-from takeup.outcomes.grid import Bins, Grid, grid
+from takeup.outcomes.grid import Bins, Grid, from_zero, grid
 
 BINS = 40
 
@@ -44,7 +44,7 @@ class Time(Binned):
             raise InputError("censored", repr(self.censored), "true or false")
         checks.label("unit", self.unit)
         checks.one_of("better", self.better, get_args(Better))
-        points = Grid(0.0, self.longest, self.step)
+        points = from_zero(self.longest, self.step)
         object.__setattr__(self, "longest", points.high)
         object.__setattr__(self, "step", points.step)
 
@@ -81,20 +81,15 @@ class Time(Binned):
             given, censored = told["time"], told["censored"]
         elif isinstance(given, str) and given.rstrip().endswith("+"):
             given, censored = given.rstrip()[:-1], True
+        elif isinstance(given, list | tuple):
+            raise InputError("outcome", checks.shown(given), """a time, "90+" or {'time': 90, 'censored': true}""")
         if not isinstance(censored, bool):
             raise InputError("censored", repr(censored), "true or false")
-        steps = self._steps(given)
+        steps = self.grid.index(given, above=f'whoever is watched for longer is "{self.longest:g}+"')
         if censored and not self.censored and steps < self.grid.size - 1:
             allowed = f"a time with its event, or one censored at {self.longest:g} {self.unit}".rstrip()
             raise InputError("outcome", f"{given}+", allowed, "the outcome says that none is censored before")
         return 2 * steps + censored
-
-    def _steps(self, given: object) -> int:
-        try:
-            return self.grid.index(given)
-        except InputError as error:
-            hint = f'whoever is watched for longer is "{self.longest:g}+"'
-            raise InputError(error.argument, error.value, error.allowed, hint) from None
 
     def plain(self, code: int) -> dict[str, float | bool]:
         """The time, and whether it is censored."""
