@@ -33,6 +33,9 @@ def likelihood_of(description: Mapping[str, Any]) -> Likelihood:
     if "about" in given or "rarely_outside" in given:
         return _about(family, given)
     known = inspect.signature(family).parameters
+    if "bins" in given and family is Bootstrap:
+        hint = "an outcome says how many it has, as in Number(.., bins=50)"
+        raise InputError("likelihood.bins", checks.shown(given["bins"]), "nothing", hint)
     checks.keys(given, known, "likelihood.")
     with checks.inside("likelihood"):
         found: Likelihood = family(**given)
