@@ -4,8 +4,8 @@ PYTHONPATH=tests python benchmarks/service.py [--quick] [--only NAME]
 
 Every request is authenticated and has an idempotency key; the policy is TS-Obs with six arms in four contexts; every
 answer comes after the commit is on the disk. At the end of each part all that was acknowledged must be in the log
-exactly once, and the audit must pass. The part `kinds` runs trials with levels, numbers, counts and times in turns on one
-server, so that what a decision and a report cost can be compared.
+exactly once, and the audit must pass. The part `kinds` runs trials with levels, numbers, counts and times in turns on
+one server, so that what a decision and a report cost can be compared.
 """
 
 import argparse

@@ -23,6 +23,8 @@ FINEST = 1e-9
 
 _EXACT = Context(prec=40)
 """Whatever precision a program has chosen for its own decimals."""
+_HALF, _BEYOND = Decimal("0.5"), Decimal(2 * FARTHEST)
+_NUMBERS = (int, float, np.integer, np.floating, Decimal, str)
 _COMMA, _UNIT = pattern(r"[-+]?\d[\d.]*,[\d.,]*"), pattern(r"[-+]?\d[\d.]*[^\d.,]+")
 
 
@@ -93,11 +95,11 @@ class Grid:
         unit = f" {self.unit}" if self.unit else ""
         allowed = f"a number from {self.low:g} to {self.high:g}{unit}"
         number = number_in(self.what, given, allowed)
-        if not -2 * FARTHEST < number < 2 * FARTHEST:
+        if not -_BEYOND < number < _BEYOND:
             raise InputError(self.what, shown(given), allowed, above if number > 0 else "")
         steps = _EXACT.divide(_EXACT.subtract(number, decimal(self.low)), decimal(self.step))
         most = self.size - 1
-        if not Decimal("-0.5") <= steps <= most + Decimal("0.5"):
+        if not -_HALF <= steps <= most + _HALF:
             hint = f"check its digits and its unit; half a step of {self.step:g} beyond is rounded, no more"
             raise InputError(self.what, f"{number:.15g}{unit}", allowed, (above if steps > 0 else "") or hint)
         return min(max(int(steps.to_integral_value(ROUND_HALF_EVEN)), 0), most)
@@ -164,7 +166,7 @@ def grid(low: float, high: float, step: float, what: str = "outcome", unit: str 
 def number_in(what: str, given: object, allowed: str) -> Decimal:
     """The number that somebody gave, exactly as it was written; an InputError where it is none."""
     number = Decimal("NaN")
-    if isinstance(given, int | float | np.integer | np.floating | Decimal | str) and not isinstance(given, bool):
+    if isinstance(given, _NUMBERS) and not isinstance(given, bool):
         with suppress(InvalidOperation):
             number = Decimal(given if isinstance(given, int | Decimal) else str(given).strip())
     if not number.is_finite():
@@ -182,6 +184,7 @@ def _remedy(given: object) -> str:
     return "give the number alone, without a unit" if _UNIT.fullmatch(text) else ""
 
 
+@lru_cache(maxsize=256)
 def decimal(number: float) -> Decimal:
-    """The decimal fraction that a number is written as."""
+    """The decimal fraction that a number is written as; kept, as an outcome asks for its ends at every report."""
     return Decimal(repr(float(number)))
