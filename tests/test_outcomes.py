@@ -160,7 +160,7 @@ def test_counts_are_whole_and_are_not_rounded() -> None:
 
 def test_times_may_be_censored() -> None:
     time = Time(90, "days")
-    for same in ("30+", "30 + ", {"time": 30, "censored": True}, {"time": "30.2", "censored": True}):
+    for same in ("30+", "30 + ", {"time": 30, "censored": True}, {"time": "30.2", "censored": np.True_}):
         assert time.plain(time.code(same)) == {"time": 30, "censored": True}
     assert time.text(time.code("30+")) == "30+ days"
     assert time.plain(time.code({"time": 0})) == {"time": 0, "censored": False}

@@ -83,13 +83,13 @@ class Time(Binned):
             given, censored = given.rstrip()[:-1], True
         elif isinstance(given, list | tuple):
             raise InputError("outcome", checks.shown(given), """a time, "90+" or {'time': 90, 'censored': true}""")
-        if not isinstance(censored, bool):
+        if not isinstance(censored, bool | np.bool_):
             raise InputError("censored", repr(censored), "true or false")
         steps = self.grid.index(given, above=f'whoever is watched for longer is "{self.longest:g}+"')
         if censored and not self.censored and steps < self.grid.size - 1:
             allowed = f"a time with its event, or one censored at {self.longest:g} {self.unit}".rstrip()
             raise InputError("outcome", f"{given}+", allowed, "the outcome says that none is censored before")
-        return 2 * steps + censored
+        return 2 * steps + int(censored)
 
     def plain(self, code: int) -> dict[str, float | bool]:
         """The time, and whether it is censored."""
