@@ -3,11 +3,11 @@
 Points are decimal fractions as people write them, so that 0.1 + 0.2 is 0.3 here, and rounding is the same everywhere.
 """
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from functools import lru_cache
-from re import compile as pattern
 
 import numpy as np
 
@@ -25,7 +25,7 @@ _EXACT = Context(prec=40)
 """Whatever precision a program has chosen for its own decimals."""
 _HALF, _BEYOND = Decimal("0.5"), Decimal(2 * FARTHEST)
 _NUMBERS = (int, float, np.integer, np.floating, Decimal, str)
-_COMMA, _UNIT = pattern(r"[-+]?\d[\d.]*,[\d.,]*"), pattern(r"[-+]?\d[\d.]*[^\d.,]+")
+_COMMA, _UNIT = re.compile(r"[-+]?\d[\d.]*,[\d.,]*"), re.compile(r"[-+]?\d[\d.]*[^\d.,]+")
 
 
 @dataclass(frozen=True, slots=True)
