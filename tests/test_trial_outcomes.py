@@ -16,7 +16,8 @@ from takeup.errors import ConflictError, InputError, StoreError
 from takeup.evidence import Evidence, event
 from takeup.live import Trial
 from takeup.live.findings import findings_of
-from takeup.live.rehearsal import Rehearsal, assumed, assumed_of
+from takeup.live.rehearsal import Rehearsal
+from takeup.live.scenarios import assumed, assumed_of
 from takeup.service.keys import SCOPES
 from takeup.service.pages.trial_charts import page_charts
 from takeup.space import Space

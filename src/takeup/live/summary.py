@@ -12,7 +12,7 @@ from takeup.evidence import Evidence
 from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
 from takeup.live.progress import Progress, progress_of
 from takeup.live.time_series import SampleRatio, fallback_ratio_of, sample_ratio_of
-from takeup.outcomes import Levels
+from takeup.outcomes import Levels, Shown
 from takeup.policies.base import LivePolicy
 from takeup.policies.beliefs import Exact
 from takeup.policies.latent import Chains
@@ -36,6 +36,11 @@ class Estimate:
     low: float
     high: float
     n: int
+
+    def shown(self, how: Shown) -> "Estimate":
+        """An estimate of what something is worth, as people are shown it."""
+        low, high = sorted((how.sign * self.low, how.sign * self.high))
+        return Estimate(how.sign * self.mean, low, high, self.n)
 
 
 @dataclass(frozen=True, slots=True)

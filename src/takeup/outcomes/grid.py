@@ -150,6 +150,11 @@ def grid(low: float, high: float, step: float, what: str = "outcome", unit: str 
     return Grid(low, high, step, what, unit)
 
 
+def decimals(step: float) -> int:
+    """How many decimals a step is written with."""
+    return max(0, -int(decimal(step).normalize().as_tuple().exponent))
+
+
 def decimal(number: float) -> Decimal:
     """The decimal fraction that a number is written as."""
     return Decimal(repr(float(number)))

@@ -10,8 +10,8 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.outcomes.base import Better, Outcome
-from takeup.outcomes.grid import Bins, Grid, grid
+from takeup.outcomes.base import Better, Outcome, Shown
+from takeup.outcomes.grid import Bins, Grid, decimals, grid
 
 BINS = 40
 
@@ -120,6 +120,12 @@ class Time(Outcome):
     def worths(self) -> FloatArray:
         """The time that was seen to pass, or its negative."""
         return _worths(self)
+
+    @property
+    def shown(self) -> Shown:
+        """The mean time within the longest watch."""
+        sign = 1.0 if self.better == "higher" else -1.0
+        return Shown("mean time within the watch", self.unit, sign, decimals(self.step) + 1)
 
     @property
     def examples(self) -> IntArray:
