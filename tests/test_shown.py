@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from outcome_cases import OUTCOMES
+from takeup import Environment, Normals, Uniform, World, simulate
+from takeup.cli.simulate import _table
 from takeup.live import Trial
 from takeup.live.findings import Findings, findings_of
 from takeup.live.summary import Estimate
@@ -83,6 +85,14 @@ def test_averages_are_those_of_every_outcome(case: str) -> None:
     expected = sum(many) / sum(over)
     assert average(outcome, outcome.amounts(codes).sum(axis=0)) == pytest.approx(expected)
     assert np.isnan(average(outcome, np.zeros(outcome.width, dtype=np.int64)))
+
+
+def test_a_simulation_on_a_terminal_says_the_unit() -> None:
+    world = World([[0.9, 0.1], [0.2, 0.8]], Normals([130.0, 118.0], [14.0, 16.0]), Number(60, 220, 1, "mmHg"))
+    plain = World.bernoulli([[0.9, 0.1], [0.2, 0.8]], [0.4, 0.6])
+    for each, title in ((world, "Regret in mmHg after 3 decisions"), (plain, "Regret after 3 decisions")):
+        trace = simulate(Environment.from_world(each), Uniform(), 3, 2, engine="reference")
+        assert str(_table(trace).title).startswith(title)
 
 
 def found_of(folder: Path, outcome: dict[str, Any], values: tuple[Any, Any]) -> Findings:

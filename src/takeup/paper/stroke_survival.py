@@ -38,6 +38,14 @@ class ArmSurvival:
     mean_days: float
     exponential_days: float
 
+    @property
+    def short(self) -> str:
+        """The arm in fewer words, for a legend."""
+        aspirin, heparin = self.arm.split(", ")
+        if aspirin == "no aspirin":
+            return "neither" if heparin == "no heparin" else heparin
+        return "aspirin" if heparin == "no heparin" else f"both, {heparin.removesuffix(' heparin')}"
+
     def alive(self, day: int) -> float:
         """The share who lived through this day."""
         return next((step.share for step in reversed(self.steps) if step.time <= day), 1.0)
@@ -89,15 +97,17 @@ def _risk(deaths: IntArray, at_risk: IntArray, first: int, last: int) -> float:
 
 
 def records(arms: tuple[ArmSurvival, ...]) -> list[dict[str, Any]]:
-    """The survival curves for `takeup.charts.survival_curves`."""
-    found: list[dict[str, Any]] = []
-    for each in arms:
-        steps: list[tuple[float, float]] = [(0.0, 1.0), *((step.time, step.share) for step in each.steps)]
-        found += [
-            {"time": time, "label": each.arm, "share": share, "say": f"{each.arm}, day {time:.0f}: {share:.1%} alive"}
-            for time, share in [*steps, (DAYS.longest, steps[-1][1])]
-        ]
-    return found
+    """The survival curves for `takeup.charts.survival_curves`, day by day for a fortnight and then every fifth."""
+    return [
+        {
+            "time": day,
+            "label": arm.short,
+            "share": arm.alive(day),
+            "say": f"{arm.arm}: {arm.alive(day):.1%} on day {day}",
+        }
+        for arm in arms
+        for day in (*range(15), *range(18, 184, 5))
+    ]
 
 
 def mean_days() -> FloatArray:

@@ -80,5 +80,5 @@ def _curves(name: str, by: str, arms: tuple[ArmSurvival, ...]) -> ReportFigure:
         f"stroke-{name}",
         f"The share alive over the days (Kaplan-Meier), by {by}; the axis begins at {LEAST_ALIVE:.0%}.",
         "; ".join(f"{arm.arm}: {arm.alive(14):.1%} on day 14, {arm.alive(183):.1%} on day 183" for arm in arms),
-        lambda: charts.survival_curves(records(arms), [arm.arm for arm in arms], "days", least=LEAST_ALIVE),
+        lambda: charts.survival_curves(records(arms), [arm.short for arm in arms], "days", least=LEAST_ALIVE),
     )

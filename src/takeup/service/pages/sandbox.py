@@ -70,8 +70,9 @@ async def run(visit: Visit) -> Response:
 def _asked(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
     """What a form says about a sandbox, or what is wrong with it."""
     wrong, values = {}, {}
-    measured = form.get("measured", FIRST)
-    blank = Truth.of(measured if measured in SCENES else FIRST)
+    blank = _start(form)
+    if form.get("measured", FIRST) not in SCENES:
+        wrong["measured"] = "Choose one of these."
     for name, slider in blank.sliders.items():
         given = form.get(name, "")
         if given.isascii() and given.isdecimal() and slider.low <= int(given[:9]) <= slider.high:
@@ -98,6 +99,12 @@ def _broken(sandbox: Sandbox) -> bool:
     return sandbox.job is not None and sandbox.job.state == "failed"
 
 
+def _start(fields: Mapping[str, str]) -> Truth:
+    """What the sliders are at first where this is measured, or what usually is where it is nothing known."""
+    measured = fields.get("measured", FIRST)
+    return Truth.of(measured if measured in SCENES else FIRST)
+
+
 def _blank(measured: str) -> dict[str, str]:
     return {**_text(Truth.of(measured)), "policy": POLICY, "compliance": "always"}
 
@@ -117,8 +124,7 @@ def _page(
     wrong: dict[str, str] | None = None,
     status: int = 200,
 ) -> Response:
-    measured = fields.get("measured", FIRST)
-    blank = Truth.of(measured if measured in SCENES else FIRST)
+    blank = _start(fields)
     if sandbox is not None and sandbox.truth.measured != blank.measured:
         sandbox = None
     job = None if sandbox is None else sandbox.look()
