@@ -8,6 +8,7 @@ from scipy.special import betaincinv
 from takeup.checks import FloatArray, IntArray
 from takeup.conjugates import Conjugate, Dirichlet
 from takeup.evidence import Evidence
+from takeup.outcomes import Shown
 from takeup.policies.base import LivePolicy
 from takeup.policies.beliefs import Exact
 from takeup.policies.latent import Chains
@@ -28,6 +29,11 @@ class Estimate:
     low: float
     high: float
     n: int
+
+    def shown(self, how: Shown) -> "Estimate":
+        """An estimate of what something is worth, as people are shown it."""
+        low, high = sorted((how.sign * self.low, how.sign * self.high))
+        return Estimate(how.sign * self.mean, low, high, self.n)
 
 
 def plain_block(design: Design, arms: int) -> Conjugate:

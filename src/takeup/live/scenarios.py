@@ -1,4 +1,4 @@
-"""Three ways in which people may comply, with outcomes that are assumed: what a rehearsal takes for the truth."""
+"""Three ways in which people may comply, for rehearsals of a spec."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +14,8 @@ from takeup.outcomes import Count, Levels, Number, Outcome, Time
 from takeup.space import Space
 
 WORSE = 1 / 3
+"""How many of those who do not comply fare as badly as one can, where they are other people."""
+
 MOST_OUTCOMES = 20_000
 
 
@@ -125,7 +127,7 @@ def _confounded(space: Space, outcome: FloatArray) -> Scenario:
     share = [0.5, *[0.5 / actions] * actions]
     response = [list(_meant(space)), *[[a] * proposals for a in range(actions)]]
     worst = np.zeros(levels)
-    worst[int(np.argmin(space.reward))] = 1.0
+    worst[_worst(space.outcome)] = 1.0
     others = (1 - WORSE) * outcome + WORSE * worst
     environment = Environment.from_types(space, share, response, np.stack([outcome, *[others] * actions]))
     words = (
@@ -133,6 +135,13 @@ def _confounded(space: Space, outcome: FloatArray) -> Scenario:
         " probability, and they are other people: whatever they do, a third of them fare as badly as one can."
     )
     return Scenario("half comply, confounded", words, environment)
+
+
+def _worst(outcome: Outcome) -> int:
+    """The code of the worst outcome; of counts over an exposure, of those that were watched for longest."""
+    if isinstance(outcome, Count) and outcome.exposure:
+        return outcome.code({"events": outcome.most if outcome.better == "lower" else 0, "exposure": outcome.longest})
+    return int(np.argmin(outcome.worths))
 
 
 def _meant(space: Space) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """Outcomes that are counts: relapses, visits, falls."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, get_args
@@ -9,7 +10,7 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.outcomes.base import MOST_CODES, Better, Outcome, Statistic
+from takeup.outcomes.base import MOST_CODES, Better, Outcome, Shown, Statistic
 from takeup.outcomes.binned import Binned
 from takeup.outcomes.grid import Bins, Grid, from_zero, grid, number_in
 
@@ -135,6 +136,15 @@ class Count(Binned):
         events, steps = np.divmod(np.arange(self.size), self._exposures)
         rate = events / (self.step * (steps + 1)) if self.exposure else events.astype(np.float64)
         return np.asarray(rate if self.better == "higher" else -rate)
+
+    @property
+    def shown(self) -> Shown:
+        """The mean count; where exposures differ the rate, with decimals for a few events in the longest one."""
+        sign = 1.0 if self.better == "higher" else -1.0
+        if not self.exposure:
+            return Shown("mean", self.unit, sign)
+        per = f"{self.unit or 'events'}/{self.exposure}"
+        return Shown("rate", per, sign, 2 + max(0, math.ceil(math.log10(self.longest))))
 
     @property
     def lowest(self) -> float:

@@ -184,6 +184,11 @@ def _remedy(given: object) -> str:
     return "give the number alone, without a unit" if _UNIT.fullmatch(text) else ""
 
 
+def decimals(step: float) -> int:
+    """How many decimals a step is written with."""
+    return max(0, -int(decimal(step).normalize().as_tuple().exponent))
+
+
 @lru_cache(maxsize=256)
 def decimal(number: float) -> Decimal:
     """The decimal fraction that a number is written as; kept, as an outcome asks for its ends at every report."""

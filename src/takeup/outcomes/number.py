@@ -9,9 +9,9 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.outcomes.base import Better, Statistic
+from takeup.outcomes.base import Better, Shown, Statistic
 from takeup.outcomes.binned import Binned
-from takeup.outcomes.grid import FARTHEST, FINEST, Bins, Grid, grid
+from takeup.outcomes.grid import FARTHEST, FINEST, Bins, Grid, decimals, grid
 
 Scale: TypeAlias = Literal["linear", "log"]
 """Whether differences or ratios are what counts."""
@@ -106,6 +106,13 @@ class Number(Binned):
     def text(self, code: int) -> str:
         """The number and its unit."""
         return f"{self.plain(code)} {self.unit}".rstrip()
+
+    @property
+    def shown(self) -> Shown:
+        """The mean in its unit; with a utility the expected worth, which has none."""
+        if self.utility:
+            return Shown("expected worth")
+        return Shown("mean", self.unit, 1.0 if self.better == "higher" else -1.0, decimals(self.step) + 1)
 
     def worth(self, number: FloatArray) -> FloatArray:
         """What numbers are worth, on the grid or not."""

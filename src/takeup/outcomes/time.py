@@ -9,9 +9,9 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.outcomes.base import Better
+from takeup.outcomes.base import Better, Shown
 from takeup.outcomes.binned import Binned
-from takeup.outcomes.grid import Bins, Grid, from_zero, grid
+from takeup.outcomes.grid import Bins, Grid, decimals, from_zero, grid
 
 BINS = 40
 
@@ -113,6 +113,12 @@ class Time(Binned):
         """The time that was seen to pass, or its negative."""
         seen = np.repeat(self.grid.points, 2)
         return seen if self.better == "higher" else -seen
+
+    @property
+    def shown(self) -> Shown:
+        """The mean time within the longest watch."""
+        sign = 1.0 if self.better == "higher" else -1.0
+        return Shown("mean time within the watch", self.unit, sign, decimals(self.step) + 1)
 
     @property
     def examples(self) -> IntArray:
