@@ -30,7 +30,7 @@ from takeup import (
     stream,
 )
 from takeup.epochs import Epochs
-from takeup.live.summary import values_by_model
+from takeup.live.beliefs import values_by_model
 from takeup.live.trial_run import evidence
 from takeup.outcomes import Levels, Outcome
 from takeup.policies import Policy, registered

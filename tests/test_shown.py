@@ -128,6 +128,9 @@ def test_a_page_says_mmhg(tmp_path: Path) -> None:
     assert "mean, mmHg" in html
     assert re.search(r"pill, by intention to treat: 1[12]\d\.\d \(", html)
     assert "pill is best" in html
+    summary = found.summary
+    assert (summary.shown.title, summary.shown.sign) == ("mean, mmHg", -1)
+    assert summary.overall.proposals[1].value.shown(summary.shown).mean == pytest.approx(120, abs=2.5)
 
 
 def test_a_utility_is_shown_as_worth(tmp_path: Path) -> None:

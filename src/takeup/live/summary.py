@@ -7,25 +7,20 @@ import numpy as np
 from scipy.special import betaincinv
 
 from takeup.checks import FloatArray, IntArray
-from takeup.conjugates import Conjugate, Dirichlet, Likelihood, likelihood_for
 from takeup.evidence import Evidence
+from takeup.live.beliefs import plain_block, summary_draws, values_by_model
 from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
 from takeup.live.progress import Progress, progress_of
 from takeup.live.time_series import SampleRatio, fallback_ratio_of, sample_ratio_of
-from takeup.outcomes import Levels, Shown
+from takeup.outcomes import Shown
 from takeup.policies.base import LivePolicy
-from takeup.policies.beliefs import Exact
-from takeup.policies.latent import Chains
-from takeup.randomness import Random, stream
-from takeup.space import Space
+from takeup.randomness import stream
 from takeup.trial.book import Book
 from takeup.trial.design import Design
 from takeup.trial.stopping import FEW, StoppingAdvice, advise, most_probable
 
 LEVEL = 0.95
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-_MOST_DRAWS, _LEAST_DRAWS, _MOST_NUMBERS = 4_000, 200, 2_000_000
-_MOST_CHAINS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +108,7 @@ class TrialSummary:
     Attributes:
         progress: what blinded readers see too.
         policy: the policy's name.
+        shown: how people are shown values, which are worth: the mean in its unit is `shown.sign` times the value.
         overall: all contexts together.
         contexts: each by itself.
         ignorable: whether those who comply are like those who do not: no trace of the proposal in the outcomes of an
@@ -126,6 +122,7 @@ class TrialSummary:
 
     progress: Progress
     policy: str
+    shown: Shown
     overall: GroupSummary
     contexts: tuple[GroupSummary, ...]
     ignorable: ModelCheck | Withheld
@@ -147,6 +144,7 @@ def summary_of(book: Book, late: int) -> TrialSummary:
     return TrialSummary(
         progress=progress_of(book, late),
         policy=design.policy.name,
+        shown=design.space.outcome.shown,
         overall=contexts[0] if len(contexts) == 1 else readings.overall(),
         contexts=contexts,
         ignorable=ignorable,
@@ -254,34 +252,6 @@ class _Readings:
 
     def _compliance(self, inside: slice) -> tuple[tuple[Estimate, ...], ...]:
         return tuple(_shares(row) for row in self.evidence.compliance[inside].sum(axis=0))
-
-
-def plain_block(design: Design, arms: int) -> Conjugate:
-    """What is believed of the outcomes of so many arms before any data, the same of each: no policy's own prior.
-
-    Levels have a uniform prior; others have the distribution that the policy takes them to have, if it says so.
-    """
-    space = design.space
-    if isinstance(space.outcome, Levels):
-        return Dirichlet(np.ones((len(space.contexts), arms, space.outcome.size)), space.reward)
-    given: Likelihood | None = getattr(design.policy, "likelihood", None)
-    likelihood = likelihood_for(space.outcome) if given is None else type(given)()
-    return likelihood.prior(space.outcome, (len(space.contexts), arms))
-
-
-def summary_draws(space: Space) -> int:
-    """How many posterior draws a summary rests on."""
-    x, z, a, _ = space.shape
-    return int(np.clip(_MOST_NUMBERS // (x * z * max(a, space.outcome.width)), _LEAST_DRAWS, _MOST_DRAWS))
-
-
-def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:
-    """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
-    beliefs = [policy.beliefs(evidence, x, rng) for x in range(len(evidence.space.contexts))]
-    if any(isinstance(each, Exact) for each in beliefs):
-        return None
-    many = min(draws, _MOST_CHAINS) if any(isinstance(each, Chains) for each in beliefs) else draws
-    return np.stack([each.values(rng, many) for each in beliefs], axis=1)
 
 
 def _weighted(draws: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

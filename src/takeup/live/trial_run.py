@@ -12,7 +12,7 @@ import numpy as np
 from takeup.checks import IntArray
 from takeup.errors import TakeupError
 from takeup.evidence import Evidence
-from takeup.live.summary import summary_draws, values_by_model
+from takeup.live.beliefs import summary_draws, values_by_model
 from takeup.outcomes import Outcome
 from takeup.policies.base import Carded
 from takeup.policies.card import Several, Whole
