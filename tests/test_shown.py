@@ -139,6 +139,6 @@ def test_a_utility_is_shown_as_worth(tmp_path: Path) -> None:
     found = found_of(tmp_path, utility, (150, 120))
     html = dashboard(found, 0)
     assert "Expected worth with 95 % credible intervals" in html
-    assert "mmHg that better proposals" not in html
+    assert "</strong> worth that better proposals would have gained" in html
     assert all(0 < each < 1 for each in means(readings(found, found.summary.overall)[1]))
     assert re.search(r"<th scope=\"row\" class=\"word\">rest</th><td>\d+</td><td>1(49|50)\.\d", html)
