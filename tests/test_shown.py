@@ -128,6 +128,9 @@ def test_a_page_says_mmhg(tmp_path: Path) -> None:
     assert "mean, mmHg" in html
     assert re.search(r"pill, by intention to treat: 1[12]\d\.\d \(", html)
     assert "pill is best" in html
+    summary = found.summary
+    assert (summary.shown.title, summary.shown.sign) == ("mean, mmHg", -1)
+    assert summary.overall.proposals[1].value.shown(summary.shown).mean == pytest.approx(120, abs=2.5)
 
 
 def test_a_utility_is_shown_as_worth(tmp_path: Path) -> None:
@@ -136,6 +139,6 @@ def test_a_utility_is_shown_as_worth(tmp_path: Path) -> None:
     found = found_of(tmp_path, utility, (150, 120))
     html = dashboard(found, 0)
     assert "Expected worth with 95 % credible intervals" in html
-    assert "mmHg that better proposals" not in html
+    assert "</strong> worth that better proposals would have gained" in html
     assert all(0 < each < 1 for each in means(readings(found, found.summary.overall)[1]))
     assert re.search(r"<th scope=\"row\" class=\"word\">rest</th><td>\d+</td><td>1(49|50)\.\d", html)

@@ -11,6 +11,7 @@ from takeup.live.estimates import Estimate, estimate, plain_block, shares, summa
 from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
 from takeup.live.progress import Progress, progress_of
 from takeup.live.time_series import SampleRatio, fallback_ratio_of, sample_ratio_of
+from takeup.outcomes import Shown
 from takeup.policies.base import LivePolicy
 from takeup.randomness import stream
 from takeup.trial.book import Book
@@ -88,6 +89,7 @@ class TrialSummary:
     Attributes:
         progress: what blinded readers see too.
         policy: the policy's name.
+        shown: how people are shown values, which are worth: the mean in its unit is `shown.sign` times the value.
         overall: all contexts together.
         contexts: each by itself.
         ignorable: whether those who comply are like those who do not: no trace of the proposal in the outcomes of an
@@ -101,6 +103,7 @@ class TrialSummary:
 
     progress: Progress
     policy: str
+    shown: Shown
     overall: GroupSummary
     contexts: tuple[GroupSummary, ...]
     ignorable: ModelCheck | Withheld
@@ -122,6 +125,7 @@ def summary_of(book: Book, late: int) -> TrialSummary:
     return TrialSummary(
         progress=progress_of(book, late),
         policy=design.policy.name,
+        shown=design.space.outcome.shown,
         overall=contexts[0] if len(contexts) == 1 else readings.overall(),
         contexts=contexts,
         ignorable=ignorable,
