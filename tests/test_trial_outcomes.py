@@ -119,7 +119,7 @@ def test_an_outcome_enters_the_evidence_when_its_window_closes(tmp_path: Path) -
         assert trial.audit().passed
 
 
-@pytest.mark.parametrize("change", ["decisions + 1", "decisions - 1", "-1"])
+@pytest.mark.parametrize("change", ["amount + 1", "amount - 1", "-1"])
 def test_a_sum_that_no_log_leads_to_is_found(tmp_path: Path, change: str) -> None:
     path = tmp_path / "t.db"
     with Trial.create(path, spec("number"), trial="t") as trial:
@@ -128,7 +128,7 @@ def test_a_sum_that_no_log_leads_to_is_found(tmp_path: Path, change: str) -> Non
         slot = trial.design.space.outcome.cells
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA ignore_check_constraints = 1")
-        changed = connection.execute(f"UPDATE evidence SET decisions = {change} WHERE outcome = {slot}")
+        changed = connection.execute(f"UPDATE evidence SET amount = {change} WHERE outcome = {slot}")
         assert changed.rowcount >= 1
     with Trial.open(path, "t") as trial:
         found = trial.audit()
