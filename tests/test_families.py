@@ -270,7 +270,7 @@ def test_an_environment_takes_its_tables_with_it() -> None:
 
 
 def test_an_environment_of_real_people_whatever_their_outcome() -> None:
-    """Of three who were told the first two did it and had 100 and 110, one did the other and had 130: 113.3 on average."""
+    """Of three told the first, two did it and had 100 and 110, one did the other and had 130: 113.3 on average."""
     counts = np.zeros((1, 2, 2, PRESSURE.size), dtype=np.int64)
     for z, a, y in ((0, 0, 100), (0, 0, 110), (0, 1, 130), (1, 1, 90)):
         counts[0, z, a, PRESSURE.code(y)] += 1
