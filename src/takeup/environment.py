@@ -41,7 +41,7 @@ class Types:
 class Environment:
     """The distribution of contexts and the joint response p(a, y given x, z).
 
-    Build one with `from_world`, `from_types` or `from_evidence`.
+    Build one with `from_world`, `from_types`, `from_evidence` or `from_counts`.
 
     Attributes:
         space: what the axes stand for.
