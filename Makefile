@@ -16,7 +16,7 @@ help:
 	@echo "make peers   the tests against other libraries of bandits"
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
-	@echo "make bench-service   the service under load, on both databases: the figures in docs/reliability.md (20 minutes)"
+	@echo "make bench-service   the service under load, on both databases: the figures in docs/reliability.md (half an hour)"
 	@echo "make torture   kill stores and servers, cut the power, fill the disk, forge logs, break off migrations (more than an hour)"
 	@echo "make fuzz   200,000 specs, bodies and requests by chance against a service (an hour or more)"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"

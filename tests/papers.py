@@ -2,7 +2,7 @@
 
 import pytest
 
-from takeup.paper import drift, robust, robust_stroke
+from takeup.paper import drift, robust, robust_stroke, stroke_outcomes
 from takeup.paper.related import compliance_aware, instrument_examples, instruments, intents
 
 
@@ -26,3 +26,4 @@ def shorten_beyond(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(robust, "SHARED", (0.3,))
     patched.setattr(robust, "SHARPNESS", (1.0,))
     patched.setattr(robust_stroke, "HORIZON", 5)
+    patched.setattr(stroke_outcomes, "HORIZON", 3)

@@ -49,7 +49,7 @@ from takeup.simulation.kernels import choice, driver, normals, observed_numbers,
 from takeup.simulation.kernels.compile_cpu import build
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.streams import PATIENT, words
-from takeup.simulation.kernels.students import LEAST_FREEDOM, exp_minus_one, student
+from takeup.simulation.kernels.students import exp_minus_one, student
 from takeup.simulation.kernels.tables import Observation, Replication, State
 from takeup.simulation.run import plan
 
@@ -134,7 +134,7 @@ def _students(out: NDArray[np.float64], rate: np.float32) -> None:
         out[i] = student(rate, w[0], w[1])
 
 
-@pytest.mark.parametrize("freedom", [LEAST_FREEDOM, 1, 3, 3.7, 40, 20_000])
+@pytest.mark.parametrize("freedom", [1, 3, 3.7, 40, 20_000])
 def test_students(freedom: float) -> None:
     """A draw times sqrt(ν) is of Student's t distribution, in its tails too: its size is held on a log scale."""
     t = np.zeros(DRAWS)
@@ -152,7 +152,7 @@ def _lengths(out: NDArray[np.float64], word: NDArray[np.uint32], rate: np.float3
         out[i] = student(rate, word[i], np.uint32(0))
 
 
-@pytest.mark.parametrize("freedom", [LEAST_FREEDOM, 3, 20_000])
+@pytest.mark.parametrize("freedom", [1, 3, 20_000])
 def test_the_length_of_a_draw_is_that_of_the_polar_method(freedom: float) -> None:
     """At an angle of zero a draw is sqrt(u^(-2 / ν) - 1), from the least u of 31 bits to nearly one."""
     u = np.append(np.geomspace(1, 2.0**31 * 0.999, 10_000).astype(np.int64) | 1, 1)

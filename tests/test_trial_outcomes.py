@@ -16,7 +16,8 @@ from takeup.errors import ConflictError, InputError, StoreError
 from takeup.evidence import Evidence, event
 from takeup.live import Trial
 from takeup.live.findings import findings_of
-from takeup.live.rehearsal import Rehearsal, assumed, assumed_of
+from takeup.live.rehearsal import Rehearsal
+from takeup.live.scenarios import assumed, assumed_of
 from takeup.service.keys import SCOPES
 from takeup.service.pages.trial_charts import page_charts
 from takeup.space import Space
@@ -247,3 +248,17 @@ def test_a_trial_shows_how_its_outcomes_are_spread(tmp_path: Path, case: str, ti
     assert found.summary.overall.decisions == 30
     assert sum(each.decisions for each in found.summary.overall.proposals) == 30
     assert found.summary.progress.outcomes_counted == 30
+
+
+def test_random_numbers_are_counted_by_what_a_draw_takes() -> None:
+    """With 1,000 bins and 10,000 draws of two arms: 20 million for the bootstrap, few for a normal mean."""
+    outcomes = {**NUMBER, "high": 560, "bins": 1_000}
+    given: dict[str, Any] = {**spec("number"), "space": {"proposals": 2, "outcomes": outcomes}, "draws": 10_000}
+    assert Design.of(given).drawn == 2
+    given["policy"] = {"kind": "TSObs", "likelihood": {"kind": "bootstrap"}}
+    with pytest.raises(InputError, match=r"^spec: draws: got 10000, which take 20040000, .* fewer draws, .* or bins$"):
+        Design.of(given)
+    assert Design.of({**given, "draws": 9_900}).drawn == 1_000
+    given["space"]["outcomes"], given["policy"] = {**TIME, "step": 0.1}, {"kind": "TS"}
+    assert Design.of(given).drawn == 2
+    assert Design.of({**given, "space": {"proposals": 2, "outcomes": 5, "utility": [0, 1, 2, 3, 4]}}).drawn == 5

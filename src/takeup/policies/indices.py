@@ -107,7 +107,8 @@ class UCB1(IndexBandit):
     def score(self, mean: FloatArray, pulls: FloatArray, time: FloatArray) -> FloatArray:
         """The mean and its bound's width."""
         log = np.log(np.maximum(time - 1, 1))
-        width = np.sqrt(self.exploration * np.divide(log, pulls, out=np.zeros_like(pulls), where=pulls > 0))
+        with np.errstate(over="ignore"):  # of pulls that are imagined and next to none
+            width = np.sqrt(self.exploration * np.divide(log, pulls, out=np.zeros_like(pulls), where=pulls > 0))
         return np.where(pulls > 0, mean + width, np.inf)
 
 

@@ -183,7 +183,7 @@ class TwoStage(FromEvidence):
         time = 1.0 + made.sum(axis=-1)
         arms = made.shape[-1]
         if self.schedule == "decay":
-            explore = np.minimum(1, arms / (self.rate * time))
+            explore = arms / np.maximum(arms, self.rate * time)
         else:
             rate = self._rate(mean, smallest, evidence.space) if self.schedule == "adaptive" else self.rate
             explore = (made.min(axis=-1) * rate < np.log(time)).astype(np.float64)
