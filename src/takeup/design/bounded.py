@@ -8,8 +8,9 @@ a bias that is known at its worst: bias-aware intervals, Armstrong & Kolesár (2
 
 With c[z, a] the shares of the cells, intention to treat estimates v_1 - v_0 by Σ_a c[1, a] m[1, a] - c[0, a] m[0, a].
 Nothing is known of the level of an action's outcomes, so that other weights may differ from these only by what sums to
-zero over the proposals: w[1, a] = c[1, a] - λ_a and w[0, a] = -c[0, a] + λ_a. The bias is at most Σ_a |λ_a| Δ d_a, where
-d_a is how much the groups that take a under the two proposals differ as groups: one less what they share of the larger.
+zero over the proposals: w[1, a] = c[1, a] - λ_a and w[0, a] = -c[0, a] + λ_a. The bias is at most Σ_a |λ_a| Δ d_a,
+where d_a is how much the groups that take a under the two proposals differ as groups: one less what they share of the
+larger.
 """
 
 from dataclasses import dataclass
