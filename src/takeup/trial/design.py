@@ -13,10 +13,10 @@ import numpy as np
 from takeup import checks
 from takeup.errors import NOTHING, InputError, LimitsError, UnsuitableError
 from takeup.outcomes import Levels
-from takeup.policies.allocation import Limits
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
 from takeup.policies.description import describe
+from takeup.policies.limits import Limits
 from takeup.policies.registry import kinds, policy_of
 from takeup.randomness import stream
 from takeup.space import Axis, Space
