@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive
 from naive import FloatArray
 from takeup import TS, UNSEEN, Allocation, Event, Evidence, Limits, LimitsError, Space, Thompson, TSCheck, TSObs, stream
-from takeup.policies.limits import softened, with_control
+from takeup.policies.limits import LEAST, softened, with_control
 
 many = settings(max_examples=200)
 TWO = Space(2)
@@ -303,9 +303,7 @@ PROPORTIONAL = [
 
 
 @pytest.mark.parametrize(("p", "floor", "ceiling", "expected"), PROPORTIONAL)
-def test_limits_in_proportion(
-    p: tuple[float, ...], floor: object, ceiling: object, expected: tuple[float, ...]
-) -> None:
+def test_limits_in_proportion(p: Numbers, floor: Any, ceiling: Any, expected: Numbers) -> None:
     found = Limits(floor, ceiling, "proportional").project(p)
     np.testing.assert_allclose(found, expected, atol=5e-8)
 
@@ -332,7 +330,7 @@ def test_proportional_limits_hold_whatever_comes(weights: list[float], least: fl
     assert q.sum() == pytest.approx(1, abs=1e-12)
     assert (q >= floor - 1e-15).all()
     assert (q <= ceiling + 1e-15).all()
-    free = (q > floor + 1e-9) & (q < ceiling - 1e-9) & (p > 0)
+    free = (q > floor + 1e-9) & (q < ceiling - 1e-9) & (p > LEAST)
     if free.sum() > 1:
         ratio = q[free] / p[free]
         np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
