@@ -85,7 +85,9 @@ def _scaled(p: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     if (p >= low).all() and (p <= high).all():
         return p
     some = p > LEAST
-    if np.where(some, high, low).sum() < 1:  # all that are possible are at their ceilings: the others share the rest
+    if (
+        np.where(some, high, low).sum() < 1 - checks.TOLERANCE
+    ):  # all that are possible are at their ceilings: the others share the rest
         q = np.where(some, high, low)
         room = np.where(some, 0.0, high - low)
         return np.asarray(q + room * (1 - q.sum()) / room.sum())
