@@ -1,10 +1,11 @@
 """Which of several beta variables is the largest, and by how much one exceeds another, for kernels.
 
 All densities are laid out on one grid of the logit scale t, whose step is a power of two and at most a quarter of the
-narrowest one's spread. There a Beta(a, b) density is proportional to exp(a t - (a + b) log(1 + e^t)); the logarithm comes
-from a table. F is the trapezoidal sum with the first correction of Euler and Maclaurin, h^2 f' / 12, and integrals of
-f_j F_i .. are plain sums, which converge faster than any power of h for functions that vanish at both ends. Probabilities
-are right to 2e-6 (`takeup.conjugates.quadrature` is right to 1e-11, and takes a hundred times as long).
+narrowest one's spread. There a Beta(a, b) density is proportional to exp(a t - (a + b) log(1 + e^t)); the logarithm
+comes from a table. F is the trapezoidal sum with the first correction of Euler and Maclaurin, h^2 f' / 12, and
+integrals of f_j F_i .. are plain sums, which converge faster than any power of h for functions that vanish at both
+ends. Probabilities are right to 2e-6 (`takeup.conjugates.quadrature` is right to 1e-11, and takes a hundred times as
+long).
 """
 
 import math
@@ -59,9 +60,7 @@ class Densities(NamedTuple):
 
 def grids(margin: float = 0.0) -> Grids:
     """The tables for one margin."""
-    points = [
-        np.arange(round(2 * REACH * 2**level) + 1) * 2.0**-level - REACH for level in range(COARSEST, FINEST + 1)
-    ]
+    points = [np.arange(round(2 * REACH * 2**level) + 1) * 2.0**-level - REACH for level in range(COARSEST, FINEST + 1)]
     t = np.concatenate(points)
     start = np.concatenate([[0], np.cumsum([each.size for each in points])])
     share = expit(t)

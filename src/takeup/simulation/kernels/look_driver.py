@@ -29,6 +29,9 @@ GOING_ON, SUPERIOR, EQUIVALENT, FUTILE, MAXIMUM = range(5)
 INFERIOR = 1
 """Why a proposal is dropped: this, EQUIVALENT or FUTILE."""
 NONE = -1
+HALVINGS = 60
+MOST_FACTOR = 1e18
+"""By how much an entry is enlarged at most."""
 
 CONTROLLED = False
 """Whether there is a control."""
@@ -65,6 +68,7 @@ class Sharing(NamedTuple):
     Attributes:
         start: the probabilities before the first look.
         adaptive: whether they change.
+        factor: whether they come within the limits by one factor; else by one amount.
         floor: the least of each.
         ceiling: the greatest.
         power: to which they are softened after each look.
@@ -72,6 +76,7 @@ class Sharing(NamedTuple):
 
     start: Array
     adaptive: Number
+    factor: Number
     floor: Array
     ceiling: Array
     power: Array
@@ -243,10 +248,10 @@ def judge(
                 first = k
     if count == 1 or best[first] > rules.superiority[look]:
         return SUPERIOR, first
-    if rules.equivalence[look] < 1.0:
-        if within(memory.densities, offered, level, given.equivalence) > rules.equivalence[look]:
-            return EQUIVALENT, NONE
-    return GOING_ON, NONE
+    if rules.equivalence[look] >= 1.0:
+        return GOING_ON, NONE
+    close = within(memory.densities, offered, level, given.equivalence)
+    return (EQUIVALENT if close > rules.equivalence[look] else GOING_ON), NONE
 
 
 def judge_control(
@@ -283,10 +288,9 @@ def judge_control(
             if close > rules.equivalence[look]:
                 status = EQUIVALENT
                 drop(k, look, EQUIVALENT, which, memory, output)
-            elif rules.futility[look] < 1.0:
-                if exceeds_less(densities, k, control, level, given.futility) > rules.futility[look]:
-                    status = FUTILE if status == SUPERIOR else status
-                    drop(k, look, FUTILE, which, memory, output)
+            elif exceeds_less(densities, k, control, level, given.futility) > rules.futility[look]:
+                status = FUTILE if status == SUPERIOR else status
+                drop(k, look, FUTILE, which, memory, output)
     for k in range(offered.size):
         if offered[k] and k != control:
             largest(densities, offered, memory.best)
@@ -302,32 +306,47 @@ def drop(k: Number, look: Number, reason: Number, which: Replication, memory: Lo
 
 
 def allocate(look: Number, given: LookInput, memory: LookMemory) -> None:
-    """The probabilities after a look: softened, and within the limits in proportion."""
+    """The probabilities after a look: softened, and within the limits by one amount or one factor."""
     share, offered, rules = memory.share, memory.offered, given.sharing
     total = 0.0
     for k in range(share.size):
-        share[k] = memory.best[k] ** rules.power[look] if offered[k] else 0.0
+        share[k] = memory.best[k] ** rules.power[look - 1] if offered[k] else 0.0
         total += share[k]
+    beyond = False
     for k in range(share.size):
         share[k] /= total
-    for _ in range(2 * share.size):
-        fixed, free, moved = 0.0, 0.0, False
-        for k in range(share.size):
-            if offered[k]:
-                if share[k] <= rules.floor[k] or share[k] >= rules.ceiling[k]:
-                    fixed += min(max(share[k], rules.floor[k]), rules.ceiling[k])
-                else:
-                    free += share[k]
-        factor = (1.0 - fixed) / free if free > 0.0 else 1.0
-        for k in range(share.size):
-            if offered[k]:
-                if share[k] <= rules.floor[k] or share[k] >= rules.ceiling[k]:
-                    share[k] = min(max(share[k], rules.floor[k]), rules.ceiling[k])
-                else:
-                    share[k] *= factor
-                    moved = moved or share[k] < rules.floor[k] or share[k] > rules.ceiling[k]
-        if not moved:
-            break
+        beyond = beyond or (offered[k] and (share[k] < rules.floor[k] or share[k] > rules.ceiling[k]))
+    if not beyond:
+        return
+    low, high = (0.0, 1.0) if rules.factor else (-1.0, 1.0)
+    if rules.factor:
+        while within_limits(high, rules, memory) < 1.0 and high < MOST_FACTOR:
+            high *= 2.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        if within_limits(middle, rules, memory) < 1.0:
+            low = middle
+        else:
+            high = middle
+    total = within_limits(high, rules, memory)
+    for k in range(share.size):
+        if offered[k]:
+            share[k] = limited(k, high, rules, memory) / total
+
+
+def limited(k: Number, change: Number, rules: Sharing, memory: LookMemory) -> Number:
+    """An entry changed by a factor or an amount, and cut off at its limits."""
+    moved = memory.share[k] * change if rules.factor else memory.share[k] + change
+    return min(max(moved, rules.floor[k]), rules.ceiling[k])
+
+
+def within_limits(change: Number, rules: Sharing, memory: LookMemory) -> Number:
+    """What all entries that are offered sum to then."""
+    total = 0.0
+    for k in range(memory.share.size):
+        if memory.offered[k]:
+            total += limited(k, change, rules, memory)
+    return total
 
 
 def keep(given: LookInput, memory: LookMemory) -> None:
@@ -340,9 +359,7 @@ def keep(given: LookInput, memory: LookMemory) -> None:
         memory.share[k] = given.sharing.start[k] / total if memory.offered[k] else 0.0
 
 
-def replicate_many(
-    start: Replication, count: Number, given: LookInput, memory: LookMemory, output: LookOutput
-) -> None:
+def replicate_many(start: Replication, count: Number, given: LookInput, memory: LookMemory, output: LookOutput) -> None:
     """Run `count` trials from `start` on, one after the other."""
     for i in range(count):
         replicate(Replication(start.scenario, start.row + i, start.number + i), given, memory, output)
