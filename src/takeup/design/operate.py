@@ -1,6 +1,6 @@
 """What a plan does: its operating characteristics, the thresholds that keep an error, and the size that has a power."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,14 +9,18 @@ from takeup import checks
 from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
 from takeup.design.running import run
-from takeup.design.scenarios import Scenario
+from takeup.design.scenarios import Scenario, ScenarioTable
 from takeup.errors import InputError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_driver import SUPERIOR, LookOutput
 
 REPLICATIONS = 10_000
-STEPS = 14
-"""Halvings of a search: the last decides about a few trials in 100,000."""
+FEWER, COARSE = 20, 0.2
+"""A search begins with so many times fewer trials, until the threshold is known to a fifth of what it leaves."""
+STEPS, MOST_STEPS = 4, 12
+"""How often all trials are run, and how often at most."""
+NUDGE, SLOPES = 0.003, (0.4, 3.0)
+"""By how much more than the target asks the next step goes, and what powers are believed."""
 
 
 def operate(
@@ -95,16 +99,41 @@ def calibrate(
     def tried(threshold: float) -> Plan:
         return plan.with_thresholds(threshold, 1 - threshold if both else None)
 
-    low, high = 0.5, 1.0
-    for _ in range(STEPS):
+    def error(threshold: float, trials: int) -> float:
+        found = _errors(tried(threshold), nulls, range(trials), seed, progress)
+        return max(figure.mean for figure in found.values())
+
+    low, high, few = 0.5, 1.0, max(replications // FEWER, 1)
+    while high - low > COARSE * (1 - low):
         middle = (low + high) / 2
-        found = _errors(tried(middle), nulls, range(replications), seed, progress)
-        if max(figure.mean for figure in found.values()) > target:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if error(middle, few) > target else (low, middle)
+    threshold = _search(lambda each: error(each, replications), target, (low + high) / 2)
     fresh = range(replications, 2 * replications)
-    return Calibration(tried(high), target, high, _errors(tried(high), nulls, fresh, seed, progress))
+    errors = _errors(tried(threshold), nulls, fresh, seed, progress)
+    return Calibration(tried(threshold), target, threshold, errors)
+
+
+def _search(error: Callable[[float], float], target: float, start: float) -> float:
+    """The lowest threshold found that keeps the error, from a good guess on.
+
+    The error is near a power of 1 - threshold, so that a secant in logarithms arrives in a few steps.
+    """
+    at, kept, slope = np.log(1 - start), -np.inf, 1.0
+    before: tuple[float, float] | None = None
+    for step in range(MOST_STEPS):
+        found = error(float(1 - np.exp(at)))
+        if found <= target:
+            kept = max(kept, at)
+        if step + 1 >= STEPS and np.isfinite(kept):
+            break
+        here = float(np.log(max(found, target / 10)))
+        if before is not None and at != before[0]:
+            slope = float(np.clip((here - before[1]) / (at - before[0]), *SLOPES))
+        before = (at, here)
+        at += (np.log(target) - here) / slope - NUDGE
+    if not np.isfinite(kept):
+        raise InputError("target", target, "an error that some threshold keeps", "look less often, or later")
+    return float(1 - np.exp(kept))
 
 
 def _errors(
@@ -116,8 +145,6 @@ def _errors(
 
 def null_rates(plan: Plan, rates: Sequence[float]) -> Plan:
     """The plan with a null scenario for each of these rates, at which all proposals are alike."""
-    from takeup.design.scenarios import ScenarioTable
-
     proposals, more = len(plan.design.space.proposals), {}
     for rate in rates:
         table = ScenarioTable(role="null", success=[float(rate)] * proposals)

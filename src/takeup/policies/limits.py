@@ -101,11 +101,11 @@ def _scaled(p: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def softened(probability: FloatArray, power: float) -> FloatArray:
-    """The entries to a power from 0, which makes them even, to 1, which leaves them; they sum to one again."""
+    """The entries to a power, from 0, which makes them even, to 1, which leaves them; rows sum to one again."""
     if power == 1:
         return probability
     weight = probability**power
-    return np.asarray(weight / weight.sum())
+    return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
 
 
 def with_control(probability: FloatArray, control: int, share: ControlShare) -> FloatArray:
