@@ -1,0 +1,124 @@
+"""`takeup design`: what a plan does before anybody is asked."""
+
+import json
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from takeup.cli.progress import watched
+from takeup.design.operate import Calibration, calibrate, operate
+from takeup.design.plan import Plan
+from takeup.design.results import Outcomes, plain
+from takeup.version import __version__
+
+PARTS = 20
+"""In how many parts the trials of a plan are run: what Ctrl-C may cost."""
+
+
+def design(
+    plan: Annotated[Path, typer.Argument(help="A TOML file: a trial's spec with looks, stopping rules and scenarios.")],
+    replications: Annotated[int, typer.Option(min=2, help="Trials in each scenario.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="The seed.")] = 0,
+    calibrate_to: Annotated[
+        float | None,
+        typer.Option("--calibrate", help="First find the threshold for superiority with this error in null scenarios."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures for machines.")] = False,
+) -> None:
+    """Try a plan thousands of times: type I error, power, size, and how many get the worse arm.
+
+    Every figure has its Monte Carlo error. Ctrl-C shows what has been done by then.
+    """
+    chosen = Plan.load(plan)
+    found = None if calibrate_to is None else _calibrated(chosen, calibrate_to, replications, seed)
+    if found is not None:
+        chosen = found.plan
+    outcomes, stopped = _run(chosen, replications, seed)
+    if not outcomes:
+        raise typer.Abort
+    if as_json:
+        typer.echo(json.dumps({"design": _plain(chosen, outcomes, found, seed)}))
+    else:
+        _show(chosen, outcomes, found, seed)
+    if stopped:
+        done = next(iter(outcomes.values())).replications.size
+        typer.echo(f"stopped after {done:,} of {replications:,} trials of each scenario", err=True)
+        raise typer.Exit(130)
+
+
+def _calibrated(plan: Plan, target: float, replications: int, seed: int) -> Calibration:
+    with watched("calibrating", 0) as (_, say):
+        say(f"looking for the threshold with an error of {target:g}")
+        return calibrate(plan, target, replications, seed)
+
+
+def _run(plan: Plan, replications: int, seed: int) -> tuple[dict[str, Outcomes], bool]:
+    """What is finished by the end or by Ctrl-C, and whether it was the latter."""
+    parts: list[dict[str, Outcomes]] = []
+    size = -(-replications // PARTS)
+    stopped = False
+    try:
+        with watched("trying the plan", replications * len(plan.scenarios)) as (report, _):
+            for start in range(0, replications, size):
+                numbers = range(start, min(start + size, replications))
+                parts.append(operate(plan, None, numbers, seed, progress=report))
+    except KeyboardInterrupt:
+        stopped = True
+    return {name: reduce(add, [part[name] for part in parts]) for name in plan.scenarios if parts}, stopped
+
+
+def _plain(plan: Plan, outcomes: dict[str, Outcomes], found: Calibration | None, seed: int) -> dict[str, Any]:
+    calibration = None
+    if found is not None:
+        errors = {name: figure.plain() for name, figure in found.errors.items()}
+        calibration = {"target": found.target, "superiority": found.threshold, "errors": errors}
+    return {
+        "plan": plan.content,
+        "seed": seed,
+        "version": __version__,
+        "scenarios": plain(outcomes),
+        "calibration": calibration,
+    }
+
+
+def _show(plan: Plan, outcomes: dict[str, Outcomes], found: Calibration | None, seed: int) -> None:
+    console, trials = Console(), next(iter(outcomes.values())).replications.size
+    if found is not None:
+        worst = found.worst
+        console.print(
+            f"superiority above {found.threshold:.5f}: the largest error over the null scenarios is"
+            f" {worst.mean:.4f} ± {worst.error:.4f} in {trials:,} other trials of each; {found.target:g} was asked for",
+            highlight=False,
+            soft_wrap=True,
+        )
+    table = Table(title=f"{plan.name}: {trials:,} trials of each scenario, seed {seed}, takeup {__version__}")
+    for name in ("scenario", "role"):
+        table.add_column(name)
+    for name in ("size", "superior", "equivalent", "futile", "maximum", "on worse"):
+        table.add_column(name, justify="right")
+    for name, each in outcomes.items():
+        m = each.metrics()
+        ends = (_figure(m[end], 4) for end in ("superior", "equivalent", "futile", "maximum"))
+        table.add_row(name, each.truth.role, _figure(m["size"], 1), *ends, _figure(m["on_worse"], 4))
+    console.print(table)
+    arms = Table(title="Each proposal: found superior, dropped, selected, and its share of the units")
+    for name in ("scenario", "proposal"):
+        arms.add_column(name)
+    for name in ("value", "superior", "dropped", "selected", "share"):
+        arms.add_column(name, justify="right")
+    for name, each in outcomes.items():
+        m, values = each.metrics(), each.truth.values
+        for k, label in enumerate(plan.design.space.proposals):
+            columns = ("superior_by_arm", "dropped_by_arm", "selected", "share")
+            arms.add_row(name, label, f"{values[k]:.4g}", *(_figure(m[column][label], 4) for column in columns))
+        arms.add_section()
+    console.print(arms)
+
+
+def _figure(figure: dict[str, float], digits: int) -> str:
+    return f"{figure['mean']:,.{digits}f} ± {figure['error']:.{digits}f}"
