@@ -4,7 +4,7 @@ import asyncio
 import gc
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +45,11 @@ class Seen:
         return min(found), max(found)
 
 
+def level(i: int) -> int:
+    """The outcome of the i-th unit of a trial with two levels."""
+    return (i * 3) % 5 % 2
+
+
 @dataclass
 class Load:
     """Decisions and reports for one trial, over connections that are kept open."""
@@ -52,6 +57,7 @@ class Load:
     ports: Sequence[int]
     requests: load.Requests
     connections: int = 256
+    outcome: Callable[[int], object] = level
     decisions: Seen = field(default_factory=Seen)
     reports: Seen = field(default_factory=Seen)
     said: Acknowledged = field(default_factory=Acknowledged)
@@ -150,7 +156,7 @@ class Load:
 
     async def report(self, unit: str, i: int, number: int, due: float) -> None:
         """What became of a decision."""
-        made = {"decision": number, "implemented": (i * 7) % ARMS, "outcome": (i * 3) % 5 % 2}
+        made = {"decision": number, "implemented": (i * 7) % ARMS, "outcome": self.outcome(i)}
         answer = await self._send(self.requests.post("reports", made, f"r{unit}"), self.reports, due)
         if answer is not None:
             self.said.reported.append((answer["sequence"], f"r{unit}"))

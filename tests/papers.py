@@ -2,8 +2,8 @@
 
 import pytest
 
-from takeup.paper import drift, robust, robust_stroke
-from takeup.paper.related import compliance_aware, instruments, intents
+from takeup.paper import drift, robust, robust_stroke, stroke_outcomes
+from takeup.paper.related import compliance_aware, instrument_examples, instruments, intents
 
 
 def shorten_related(patched: pytest.MonkeyPatch) -> None:
@@ -12,6 +12,7 @@ def shorten_related(patched: pytest.MonkeyPatch) -> None:
         patched.setattr(compliance_aware, name, value)
     for name, value in {"FIRST": 10, "SECOND": 20, "LONG": 30}.items():
         patched.setattr(instruments, name, value)
+    patched.setattr(instrument_examples, "STEP", 0.1)
     patched.setattr(instruments, "_AGAIN", {20: instruments._AGAIN[10_000], 30: instruments._AGAIN[1_000_000]})
     patched.setattr(intents, "HORIZON", 10)
 
@@ -25,3 +26,4 @@ def shorten_beyond(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(robust, "SHARED", (0.3,))
     patched.setattr(robust, "SHARPNESS", (1.0,))
     patched.setattr(robust_stroke, "HORIZON", 5)
+    patched.setattr(stroke_outcomes, "HORIZON", 3)

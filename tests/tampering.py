@@ -88,7 +88,7 @@ ADDED = {
         "a rule": "CREATE RULE mine AS ON INSERT TO keys DO ALSO DELETE FROM evidence",
         "a table": "CREATE TABLE mine (id INTEGER)",
         "a column": "ALTER TABLE evidence ADD COLUMN mine INTEGER",
-        "a column of another type": "ALTER TABLE evidence ALTER COLUMN decisions TYPE numeric",
+        "a column of another type": "ALTER TABLE evidence ALTER COLUMN amount TYPE numeric",
         "a default": "ALTER TABLE trials ALTER COLUMN state SET DEFAULT 'running'",
         "a view": "CREATE VIEW mine AS SELECT * FROM evidence",
         "an index": "CREATE UNIQUE INDEX mine ON keys (request)",
@@ -221,7 +221,7 @@ class Forger:
         columns = [c for c in row.keys() if c not in ("trial", "id")]  # noqa: SIM118  # a Row is no mapping
         column = columns[self.rng.integers(len(columns))]
         if table == "evidence":
-            column = "decisions"
+            column = "amount"
         where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118  # a row is no mapping
         try:
             self.connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (self.other(row[column]), *row))

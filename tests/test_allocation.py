@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import naive
 from naive import FloatArray
 from takeup import TS, UNSEEN, Allocation, Event, Evidence, Limits, LimitsError, Space, Thompson, TSCheck, TSObs, stream
+from takeup.conjugates import Dirichlet
 from takeup.policies.limits import LEAST, softened, with_control
 
 many = settings(max_examples=200)
@@ -183,6 +184,19 @@ def test_what_has_no_integral_comes_from_draws(name: str) -> None:
         value = np.stack([(rng.dirichlet(row, 400_000).T * value).sum(axis=0) for row in posterior.compliance[0]])
     q = np.bincount(value.argmax(axis=0), minlength=len(value)) / 400_000
     assert np.all(abs(p - q) < 5 * np.sqrt(q * (1 - q) * (1 / 20_000 + 1 / 400_000)))
+
+
+def test_no_integral_is_computed_where_it_would_not_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take a third of a live decision with six proposals."""
+
+    def refuse(_: object) -> None:
+        raise AssertionError("an integral of which nothing comes")
+
+    monkeypatch.setattr(Dirichlet, "largest", refuse)
+    assert allocated(TSObs(), Space(6), draws=10).draws == 10
+    assert allocated(TSObs(beta=0.01), Space(2), draws=10).draws == 10
+    with pytest.raises(AssertionError, match="an integral"):
+        allocated(TSObs(), Space(2), draws=10)
 
 
 def test_draws_follow_the_scale_of_utility_no_more_than_the_stream() -> None:

@@ -26,7 +26,7 @@ def found() -> BeyondResult:
 
 def test_every_piece_is_in_the_chapter(found: BeyondResult) -> None:
     shown = chapter(found)
-    assert len(shown.tables) == 6
+    assert len(shown.tables) == 6 + 3
     assert all(table.rows for table in shown.tables)
     assert all(len(row) == len(table.columns) for table in shown.tables for row in table.rows)
     assert len(shown.checked[0].claims) == 2 * 2 + 2 * 2 + 2 * 2 + 4

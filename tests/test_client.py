@@ -5,8 +5,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from proxy import Mode, Proxy
@@ -190,6 +193,22 @@ def test_a_lost_answer_is_asked_for_again_under_the_same_key(
     assert line.swallowed >= 3
     with stored(server, name) as log:
         assert [each.kind for each in log.log(limit=100)] == ["created", "moved", "decided"]
+
+
+def test_numbers_may_be_numpys_and_decimal(client: Client) -> None:
+    """As `Trial.report` takes them; what is no number is refused before it is sent."""
+    outcomes = {"kind": "count", "most": 50, "exposure": "days", "longest": 90, "step": 0.5}
+    client.create({**SPEC, "space": {**SPEC["space"], "outcomes": outcomes}}, trial="numbers")  # type: ignore[dict-item]
+    trial = RemoteTrial(client, "numbers")
+    trial.start()
+    decision, three = trial.decide("a", "old"), cast("Any", np.int64(3))
+    exposures: tuple[Any, ...] = (np.float64(60.5), np.float32(60.5), Decimal("60.5"), "60.5", np.array(60.5))
+    for exposure in exposures:
+        trial.report(decision, outcome={"events": three, "exposure": exposure})
+    wrong: dict[Any, str] = {float("nan"): "got a number that is nan or infinite, .* declare it missing", 3j: "got 3j,"}
+    for bad, words in wrong.items():
+        with pytest.raises(InputError, match=words):
+            trial.report(decision, outcome={"events": 3, "exposure": bad})
 
 
 def test_what_may_have_happened_is_not_repeated_without_a_key(client: Client, line: Proxy) -> None:

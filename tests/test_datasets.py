@@ -15,20 +15,35 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from takeup import Environment, InputError, datasets
-from takeup.datasets import Coding, DatasetError, Outcome, ist, ist_counts, ist_doubts, ist_evidence
+from takeup import Environment, Evidence, InputError, Samples, World, datasets, event
+from takeup.checks import IntArray
+from takeup.datasets import (
+    DAYS,
+    STATES,
+    Coding,
+    DatasetError,
+    Outcome,
+    ist,
+    ist_counts,
+    ist_doubts,
+    ist_environment,
+    ist_evidence,
+)
 
 CODINGS: tuple[Coding, ...] = get_args(Coding)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+TWO_LEVELS: tuple[Outcome, ...] = ("STS", "LTS", "LTR", "S14")
 GIVEN = ["RXASP", "RXHEP", "DASP14", "DLH14", "DMH14", "DHH14"]
-COLUMNS = [*GIVEN, "CMPLASP", "CMPLHEP", "DDEAD", "FDEAD", "FRECOVER", "ID14"]
+COLUMNS = [*GIVEN, "CMPLASP", "CMPLHEP", "DDEAD", "FDEAD", "FRECOVER", "ID14", "OCCODE", "DIED", "TD"]
+FATE = ("4", "0", "190")
+"""The last three: recovered at six months, and alive on day 190."""
 FILE = Path(os.environ.get("TAKEUP_IST", Path(__file__).resolve().parents[2] / "shared" / "data" / "ist.csv.gz"))
 with_file = pytest.mark.skipif(
     not FILE.exists(), reason=f"the trial's file is not at {FILE}; set TAKEUP_IST to where it is"
 )
 
 Row = tuple[str, ...]
-PATIENT: Row = ("Y", "L", "Y", "Y", "N", "", "Y", "Y", "N", "N", "Y", "0")
+PATIENT: Row = ("Y", "L", "Y", "Y", "N", "", "Y", "Y", "N", "N", "Y", "0", *FATE)
 
 
 def text(rows: Iterable[Row], columns: list[str] = COLUMNS) -> str:
@@ -68,8 +83,8 @@ def test_every_combination_of_codes(tmp_path: Path, coding: Coding) -> None:
     """All codes of what was given and complied with, against the naive twin."""
     answers = ("Y", "N", "U", "", "y", "n")
     drugs = itertools.product("YN", "NLMH", answers, ("Y", "N", "U", ""), ("Y", "N", ""), ("Y", "N", ""))
-    rows = [(*drug, asp, hep, "N", "N", "Y", "0") for drug in drugs for asp, hep in (("Y", "N"), ("N", "Y"))]
-    rows += [("Y", "M", "Y", "N", "Y", "N", asp, hep, "N", "N", "Y", "0") for asp, hep in (("", "Y"), ("N", ""))]
+    rows = [(*drug, asp, hep, "N", "N", "Y", "0", *FATE) for drug in drugs for asp, hep in (("Y", "N"), ("N", "Y"))]
+    rows += [("Y", "M", "Y", "N", "Y", "N", asp, hep, "N", "N", "Y", "0", *FATE) for asp, hep in (("", "Y"), ("N", ""))]
     trial = ist(write(tmp_path / "ist.csv", text(rows)), coding, patients=None)
     expected = [arms for row in rows if (arms := naive_arms(row, coding)) is not None]
     assert list(zip(trial.proposals.tolist(), trial.implemented.tolist(), strict=True)) == expected
@@ -78,7 +93,7 @@ def test_every_combination_of_codes(tmp_path: Path, coding: Coding) -> None:
 def test_outcomes(tmp_path: Path) -> None:
     """Alive is N of dead; recovered is Y; everything else is failure."""
     codes = [("N", "N", "Y", "0"), ("Y", "Y", "N", "1"), ("U", "U", "U", "0"), ("", "", "", "1"), ("n", "n", "y", "0")]
-    trial = ist(write(tmp_path / "ist.csv", text(PATIENT[:8] + each for each in codes)), patients=None)
+    trial = ist(write(tmp_path / "ist.csv", text(PATIENT[:8] + each + FATE for each in codes)), patients=None)
     for outcome in ("STS", "LTS", "LTR"):
         assert trial.outcomes[outcome].tolist() == [1, 0, 0, 0, 1]
     assert trial.outcomes["S14"].tolist() == [1, 0, 1, 0, 1]
@@ -104,7 +119,7 @@ def test_doubts_are_counted(tmp_path: Path) -> None:
 
 def test_the_file_as_others_save_it(tmp_path: Path) -> None:
     """A byte order mark, quotes, other case and spaces in names, old bytes, other line ends, blank lines: no matter."""
-    rows = [PATIENT, ("N", "M", "N", "N", "Y", "", "Y", "Y", "Y", "", "", "1")]
+    rows = [PATIENT, ("N", "M", "N", "N", "Y", "", "Y", "Y", "Y", "", "", "1", *FATE)]
     plain = ist(write(tmp_path / "plain.csv", text(rows)), patients=None)
     columns = ["RDATE", *(f" {name.lower()} " for name in COLUMNS), "COUNTRY"]
     dressed = text((("pa\x9f-91", *row, "a, b") for row in rows), columns)
@@ -122,8 +137,12 @@ def test_the_file_as_others_save_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("coding", CODINGS)
 def test_shipped_counts_are_whole(coding: Coding) -> None:
-    """Everybody was assigned something, whatever the outcome: 19,435, or 19,422 with compliance recorded."""
-    tables = [ist_counts(outcome, coding) for outcome in OUTCOMES]
+    """Everybody was assigned something, whatever the outcome: 19,435, or 19,422 with compliance recorded.
+
+    The state at six months is not known of 150 of them, of whom two have no compliance recorded.
+    """
+    tables = [ist_counts(outcome, coding) for outcome in (*TWO_LEVELS, "DAYS")]
+    assert ist_counts("STATE", coding).sum() == (19_274 if coding.startswith("recorded") else 19_285)
     for table in tables:
         assert table.min() >= 0
         assert table.sum() == (19_422 if coding.startswith("recorded") else 19_435)
@@ -143,6 +162,61 @@ def test_evidence_has_names() -> None:
     assert space.proposals[4] == "aspirin, medium heparin"
     assert space.outcomes == ("not recovered", "recovered")
     assert space.intended == tuple(range(6))
+
+
+def test_states_and_days(tmp_path: Path) -> None:
+    """Unknown states are left out; who died later than day 183, or was seen later, lived through it."""
+    fates = [
+        ("1", "1", "12"),
+        ("2", "1", "184"),
+        ("3", "0", "170"),
+        ("4", "0", "183"),
+        ("1", "1", "183"),
+        ("0", "0", ""),
+    ]
+    trial = ist(write(tmp_path / "ist.csv", text(PATIENT[:12] + each for each in fates)), patients=None)
+    assert trial.outcomes["STATE"].tolist() == [0, 1, 2, 3, 0, -1]
+    days = ["12 days", "183+ days", "170+ days", "183+ days", "183 days", "0+ days"]
+    assert [DAYS.text(code) for code in trial.outcomes["DAYS"].tolist()] == days
+    assert trial.counts("STATE").sum() == 5
+    doubts = {doubt.columns: (doubt.codes, doubt.taken_as) for doubt in trial.doubts}
+    assert doubts == {("OCCODE",): (("0",), "left out"), ("TD",): (("",), "watched for 0 days")}
+
+
+def test_states_are_worth_what_the_rankin_scale_says() -> None:
+    """Chaisinanunkul et al. (2015): 1, .91, .76, .65, .33, 0, 0 for the steps from 0 to 6."""
+    rankin = [1, 0.91, 0.76, 0.65, 0.33, 0, 0]
+    steps = ([6], [3, 4, 5], [1, 2], [0])
+    assert STATES.utility == pytest.approx([np.mean([rankin[step] for step in some]) for some in steps], abs=0.006)
+    assert ist_environment("STATE").space.utility == STATES.utility
+
+
+def each_patient(counts: IntArray) -> list[tuple[int, int, int]]:
+    """(z, a, y) of every patient."""
+    return [(int(z), int(a), int(y)) for z, a, y in np.argwhere(counts) for _ in range(counts[z, a, y])]
+
+
+def test_evidence_of_days_is_that_of_every_patient() -> None:
+    """The table from counts is the one that reports one by one would make; and 4,241 died."""
+    evidence = ist_evidence("DAYS", "recorded-aspirin")
+    patients = each_patient(ist_counts("DAYS", "recorded-aspirin"))[::20]
+    some = np.zeros((2, 2, DAYS.size), dtype=np.int64)
+    for z, a, y in patients:
+        some[z, a, y] += 1
+    space = evidence.space
+    reported = Evidence.of(space, [event(space, z, a, DAYS.plain(y)) for z, a, y in patients])
+    assert datasets.stroke.evidence_of(some, "DAYS", "recorded-aspirin") == reported
+    assert ist_evidence("DAYS").counts[..., -3].sum() == 4_241
+
+
+def test_samples_of_real_people_are_the_counts() -> None:
+    """The paper's model with the times of those who got each arm: `Samples` and the table say the same."""
+    counts = ist_counts("DAYS", "recorded-aspirin")
+    values = [[DAYS.plain(y) for _, a, y in each_patient(counts) if a == arm] for arm in range(2)]
+    world = World([[0.9, 0.1], [0.2, 0.8]], Samples(values), DAYS)
+    shares = counts.sum(axis=0) / counts.sum(axis=(0, 2))[:, np.newaxis]
+    np.testing.assert_allclose(world.family.table()[0], shares, atol=1e-12)
+    assert Environment.from_world(world).value()[0] == pytest.approx(world.compliance[0] @ shares @ DAYS.worths)
 
 
 @with_file
@@ -192,9 +266,9 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "no patients": (text([]), r"line 1: got the last of 0 patients, expected 3"),
     "cut between lines": (text([PATIENT] * 2), r"line 3: got the last of 2 patients, expected 3"),
     "too many": (text([PATIENT] * 4), r"line 5: got the last of 4 patients, expected 3"),
-    "cut inside a line": (GOOD[:-12], r"line 4: got 7 fields, expected 12, as many as the header has; .*cut off"),
-    "one field more": (GOOD.replace("Y,L", "Y,x,L", 1), r"line 2: got 13 fields, expected 12"),
-    "a missing column": (GOOD.replace("FDEAD", "F_DEAD"), r"line 1: got no column FDEAD among 12 \('RXASP', "),
+    "cut inside a line": (GOOD[:-20], r"line 4: got 7 fields, expected 15, as many as the header has; .*cut off"),
+    "one field more": (GOOD.replace("Y,L", "Y,x,L", 1), r"line 2: got 16 fields, expected 15"),
+    "a missing column": (GOOD.replace("FDEAD", "F_DEAD"), r"line 1: got no column FDEAD among 15 \('RXASP', "),
     "a column twice": (text([], [*COLUMNS, "FDEAD"]), r"line 1: got 2 columns called FDEAD, expected one"),
     "semicolons": (GOOD.replace(",", ";"), r"line 1: got no column RXASP .*not separated by commas"),
     "another file": ("a,b\n1,2\n", r"line 1: got no column RXASP among 2 \('A', 'B'\), expected a column RXASP"),
@@ -209,6 +283,10 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "an impossible answer": (changed("DASP14", "7"), r"line 3, DASP14: got '7', expected one of Y, N, U, nothing"),
     "an impossible outcome": (changed("FDEAD", "X"), r"line 3, FDEAD: got 'X'"),
     "a date of death": (changed("ID14", "2"), r"line 3, ID14: got '2', expected one of 0, 1"),
+    "an unknown state": (changed("OCCODE", "8"), r"line 3, OCCODE: got '8', expected one of 1, 2, 3, 4, 0, 9"),
+    "days in words": (changed("TD", "ten"), r"line 3, TD: got 'ten', expected a whole number or nothing"),
+    "days before": (changed("TD", "-3"), r"line 3, TD: got '-3', expected a whole number or nothing"),
+    "too many days": (changed("TD", "9" * 30), r"line 3, TD: got '999"),
 }
 
 
@@ -258,7 +336,7 @@ def test_unknown_codings(call: Callable[[], object]) -> None:
 
 
 def test_unknown_outcomes() -> None:
-    with pytest.raises(InputError, match="outcome: got 'XYZ', expected one of STS, LTS, LTR, S14"):
+    with pytest.raises(InputError, match="outcome: got 'XYZ', expected one of STS, LTS, LTR, S14, STATE, DAYS"):
         ist_counts("XYZ")  # type: ignore[arg-type]  # as a user may
 
 

@@ -267,3 +267,18 @@ def test_an_environment_takes_its_tables_with_it() -> None:
     assert _cumulative(environment).shape == (1, 2, 2 * PRESSURE.size)
     del environment
     assert len(_CUMULATIVE) == kept - 1
+
+
+def test_an_environment_of_real_people_whatever_their_outcome() -> None:
+    """Of three told the first, two did it and had 100 and 110, one did the other and had 130: 113.3 on average."""
+    counts = np.zeros((1, 2, 2, PRESSURE.size), dtype=np.int64)
+    for z, a, y in ((0, 0, 100), (0, 0, 110), (0, 1, 130), (1, 1, 90)):
+        counts[0, z, a, PRESSURE.code(y)] += 1
+    space = Space(2, outcomes=PRESSURE)
+    environment = Environment.from_counts(space, counts)
+    assert np.abs(environment.value()[0]) == pytest.approx([340 / 3, 90])
+    assert environment.response.sum(axis=3)[0] == pytest.approx(np.array([[2 / 3, 1 / 3], [0, 1]]))
+    with pytest.raises(InputError, match="no decision with context 0 and proposal 1"):
+        Environment.from_counts(space, counts * np.array([1, 0])[:, np.newaxis, np.newaxis])
+    with pytest.raises(InputError, match="counts: got shape"):
+        Environment.from_counts(space, counts[0])

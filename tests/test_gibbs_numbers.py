@@ -5,7 +5,7 @@ they raise a false alarm in fewer than 1 of 5,000 choices of the seeds.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from takeup.policies import Forgetting
 from takeup.simulation.kernels.choice import choose
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 LEVEL = 1e-6
 ERRORS = 5.0
 CHAINS = 3_000
@@ -99,20 +100,33 @@ class TestCalibration:
     """Truth drawn from the prior is a draw like any other from the posterior: Talts et al. (2018)."""
 
     trials, people, bins = 600, 50, 10
+    cases: ClassVar[dict[str, tuple[Outcome, Likelihood]]] = {
+        "number": (Number(-100, 100, 4, bins=51), Normal(mean=0, sd=10, freedom=12)),
+        "count": (Count(19, better="higher"), Poisson(rate=4, weight=0.8)),
+        "time": (Time(19), Exponential(mean=6, weight=1.5)),
+    }
+
+    def tabled(self, family: Any, trial: IntArray, a: IntArray, rng: np.random.Generator) -> IntArray:
+        law = np.cumsum(family.table()[:, 0], axis=-1)[trial, a]
+        return np.asarray((rng.random(a.shape)[..., np.newaxis] >= law[..., :-1]).sum(axis=-1))
+
+    def times(self, family: Any, trial: IntArray, a: IntArray, rng: np.random.Generator) -> IntArray:
+        """A third is lost from sight at some time, whatever would have come; the others are watched to the end."""
+        time = family.mean[:, 0][trial, a] * rng.standard_exponential(a.shape)
+        watch = np.where(rng.random(a.shape) < 1 / 3, rng.uniform(0, 19, a.shape), 19.0)
+        return np.asarray(2 * np.rint(np.minimum(time, watch)).astype(np.int64) + (time > watch))
 
     @pytest.mark.parametrize("seen", [0.0, 0.3], ids=["nothing seen", "some seen"])
-    @pytest.mark.parametrize("kind", ["number", "count"])
+    @pytest.mark.parametrize("kind", ["number", "count", "time"])
     def test_it_knows_how_much_it_knows(self, kind: str, seen: float) -> None:
         """Ranks of two values and two means among as many chains of the default length: four tests at 1e-6."""
         rng = stream(2, kind, int(10 * seen))
-        outcome: Outcome = Number(-100, 100, 4, bins=51) if kind == "number" else Count(19, better="higher")
-        likelihood: Likelihood = Normal(mean=0, sd=10, freedom=12) if kind == "number" else Poisson(rate=4, weight=0.8)
+        outcome, likelihood = self.cases[kind]
         space, policy = Space(2, outcomes=outcome), TSLat(inference="gibbs", likelihood=likelihood)
         truth = policy.prior(space).sample(rng, self.trials)
         trial, z = np.arange(self.trials)[:, np.newaxis], rng.integers(2, size=(self.trials, self.people))
         a = (rng.random(z.shape) < truth.compliance[:, 0][trial, z, 1]).astype(np.int64)
-        law = np.cumsum(truth.family.table()[:, 0], axis=-1)[trial, a]
-        y = (rng.random(z.shape)[..., np.newaxis] >= law[..., :-1]).sum(axis=-1)
+        y = self.times(truth.family, trial, a, rng) if kind == "time" else self.tabled(truth.family, trial, a, rng)
         hidden = np.where(rng.random(z.shape) < seen, a, UNSEEN)
         counts = np.zeros((self.trials, *space.table), dtype=np.int64)
         np.add.at(counts, (trial, np.zeros_like(z), z, hidden), outcome.amounts(y))
@@ -183,8 +197,10 @@ def test_old_numbers_count_less_by_their_bins() -> None:
     [
         (TSLat(inference="gibbs"), Number(0, 100), r"20 bins of this number hold 101 .* Number\(.., bins=101\)"),
         (TSLat(inference="gibbs"), Number(0, 5_000), "at most 1,000, and bins=1000"),
-        (TSLat(inference="gibbs"), Count(100), "20 bins of this count hold 101 different ones"),
-        (TSLat(inference="gibbs"), Time(90), "80 bins of this time hold 182 different ones"),
+        (TSLat(inference="gibbs"), Count(100), "20 bins of this count hold 101 different ones; counts up to 19"),
+        (TSLat(inference="gibbs"), Time(90), "80 bins of this time hold 182 .* the longest is at most 39 steps"),
+        (TSLat(inference="gibbs"), Count(9, exposure="days", longest=9), "10 bins of this count hold 90 .* TSObs take"),
+        (TSLat(), Time(9), "a time, and mean-field inference takes levels alone; use inference='gibbs'$"),
         (TSLat(), Number(0, 9), r"a number, and mean-field .* inference='gibbs', or likelihood=Bootstrap\(\)"),
         (WarmTSLat(), Number(0, 9), "takes outcomes with levels alone"),
     ],

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from takeup import (
     Environment,
@@ -18,7 +19,7 @@ from takeup import (
     stream,
     weak_instrument,
 )
-from takeup.paper.related import instruments
+from takeup.paper.related import instrument_examples as examples
 from takeup.policies.instrument import singular_error
 from takeup.simulation import simulate
 from takeup.simulation.kernels.matrices import smallest_singular, solve
@@ -83,18 +84,23 @@ class TestRegrets:
             trace.cost("all", "2SLS-fixed")  # type: ignore[arg-type]  # as a user may
 
 
+BOTH = pytest.mark.parametrize("bins", [False, True], ids=["continuous", "bins"])
+
+
 class TestExamples:
-    def test_the_first_has_its_printed_means(self) -> None:
+    @BOTH
+    def test_the_first_has_its_printed_means(self, bins: bool) -> None:
         """μ = (25/8, 27/8, 13/4) and v = (25/8, 15/8, 4): best are the second action and the third proposal."""
-        truth = instruments.first_example()
+        truth = examples.first_example(examples.uniform_bins() if bins else None)
         assert truth.types is not None
         mean = np.einsum("u,uay,y->a", truth.types.share[0], truth.types.outcome[0], truth.space.reward)
         np.testing.assert_allclose(mean, [25 / 8, 27 / 8, 13 / 4])
         np.testing.assert_allclose(truth.value()[0], [25 / 8, 15 / 8, 4])
 
-    def test_the_second_has_its_printed_means_once_some_comply(self) -> None:
+    @BOTH
+    def test_the_second_has_its_printed_means_once_some_comply(self, bins: bool) -> None:
         """V = (1.45, 1.49, 1.49, 1.49, 1.18), printed as (1.4, 1.5, 1.5, 1.5, 1.2); a tenth comply."""
-        truth = instruments.second_example()
+        truth = examples.second_example(examples.normal_bins() if bins else None)
         np.testing.assert_allclose(truth.value()[0], [1.45, 1.49, 1.49, 1.49, 1.18], atol=1e-9)
         compliance = truth.response[0].sum(axis=-1)
         np.testing.assert_allclose(compliance[-1], 0.2, atol=1e-12)
@@ -103,11 +109,59 @@ class TestExamples:
 
     def test_bins_keep_the_mean_and_the_cut(self) -> None:
         """Twenty bins of a tenth each above and below ±1.2816; what binning loses of the variance is under 2 %."""
-        bins = instruments.normal_bins()
+        bins = examples.normal_bins().points
         assert bins.mean() == pytest.approx(0, abs=1e-12)
         assert bins[-3] < 1.2816 < bins[-2]
         assert 0.98 < bins.var() < 1
-        np.testing.assert_allclose(np.diff(instruments.uniform_bins()), 0.1)
+        np.testing.assert_allclose(np.diff(examples.uniform_bins().points), 0.1)
+
+    def test_continuous_rewards_have_their_law_whoever_gets_them(self) -> None:
+        """P(a, Y <= y given z) of example 2 by hand, half-way between points of the grid, where rounding is exact.
+
+        Proposed the first, those above the cut take it, and half of the rest: 4/8 in between. Proposed the last, those
+        below the cut take it, and 1/8 in between.
+        """
+        truth = examples.second_example()
+        y = truth.space.reward + examples.STEP / 2
+        first, last = np.cumsum(truth.response[0, 0, 0]), np.cumsum(truth.response[0, 4, 4])
+        noise, cut = stats.norm.cdf(y - 0.9), 0.1
+        between = np.clip(noise, cut, 1 - cut) - cut
+        np.testing.assert_allclose(first, np.maximum(noise - (1 - cut), 0) + between / 2, atol=1e-11)
+        noise = stats.norm.cdf(y - 2)
+        np.testing.assert_allclose(last, np.minimum(noise, cut) + (np.clip(noise, cut, 1 - cut) - cut) / 8, atol=1e-11)
+
+    def test_the_first_has_uniform_noise(self) -> None:
+        """Proposed the first arm everyone takes it: of 5/8 Y is uniform on [4, 6], of 3/8 on [-1, 1]."""
+        truth = examples.first_example()
+        y = truth.space.reward + examples.STEP / 2
+        above = 1 - np.cumsum(truth.response[0, 0, 0])
+        expected = 5 / 8 * np.clip((6 - y) / 2, 0, 1) + 3 / 8 * np.clip((1 - y) / 2, 0, 1)
+        np.testing.assert_allclose(above, expected, atol=1e-12)
+
+    def test_bins_and_continuous_rewards_have_the_same_means(self) -> None:
+        """P(a | z) and E[Y | z, a] are what the limits of figure 3 rest on; the noise itself matters no further."""
+        one, two = examples.second_example(), examples.second_example(examples.normal_bins())
+        np.testing.assert_allclose(one.response.sum(axis=-1), two.response.sum(axis=-1), atol=1e-12)
+        np.testing.assert_allclose(one.response @ one.space.reward, two.response @ two.space.reward, atol=1e-6)
+
+    @pytest.mark.parametrize(("variance", "compliers", "proposals"), [(1.0, 43_665, 202_821), (1.5, 69_961, 138_278)])
+    def test_as_treated_the_second_ends_between_two_arms(
+        self, variance: float, compliers: float, proposals: float
+    ) -> None:
+        """UCB-AT settles where the first and the last action have the same mean among those who took them.
+
+        Proposed the first alone, rewards of those who take either differ by 0.1 (2.655 - 0.245) + 0.4 (0.9 - 2) =
+        -0.199 in all; proposed the last alone, by 0.241 + 0.1 (0.9 - 2) = 0.131. As many take the one as the other, so
+        that both have the same mean where 0.199 / 0.330 of proposals are the last. Figure 3 has 70,000 and 140,000.
+        """
+        bins = examples.normal_bins()
+        truth = examples.second_example(bins._replace(points=bins.points * variance**0.5))
+        taken, earned = truth.response[0].sum(axis=-1), truth.response[0] @ truth.space.reward
+        np.testing.assert_allclose(taken[[0, 4], 0], taken[[0, 4], 4])
+        apart = earned[[0, 4], 0] - earned[[0, 4], 4]
+        mix = np.array([apart[1], -apart[0]]) / (apart[1] - apart[0])
+        np.testing.assert_allclose(1e6 * mix @ regret.compliers(truth)[0, [0, 4]], compliers, atol=1)
+        np.testing.assert_allclose(1e6 * mix @ regret.proposals(truth)[0, [0, 4]], proposals, atol=1)
 
 
 def homogeneous(counts: int) -> tuple[Evidence, np.ndarray]:

@@ -15,8 +15,11 @@ from scipy import stats
 from kernel_runs import run_cpu
 from takeup import (
     TS,
+    UCBAT,
+    UCBITT,
     UNSEEN,
     Environment,
+    EpsilonGreedy,
     Event,
     Normal,
     Normals,
@@ -26,6 +29,7 @@ from takeup import (
     Space,
     TSCheck,
     TSObs,
+    TwoStage,
     Uniform,
     World,
 )
@@ -145,6 +149,7 @@ CASES: list[tuple[str, Policy[Any], Reporting]] = [
     ("numbers in contexts", TS(), EVERYTHING),
     ("numbers far", TSObs(likelihood=Normal(mean=100_020.0, sd=4.0)), SOME),
     ("numbers in contexts", TSObs(), EVERYTHING),
+    ("numbers in contexts", UCBAT(exploration=0.05), SOME),
 ]
 
 
@@ -154,6 +159,12 @@ MORE: list[tuple[str, Policy[Any], Reporting]] = [
     ("numbers in contexts", TSCheck(), SOME),
     ("numbers", TSObs(), ALL),
     ("numbers in contexts", TSObs(beta=[0.4, 1.5, 0.3]), LATE),
+    ("numbers", UCBITT(exploration=0.05, optimism=0.5), BATCHED),
+    ("numbers in contexts", UCBAT(exploration=0.05), EVERYTHING),
+    ("numbers in contexts", EpsilonGreedy(epsilon=1.0, decay="logarithmic"), EVERYTHING),
+    ("numbers far", EpsilonGreedy(epsilon=2.0, decay="harmonic", optimism=0.1), ALL),
+    ("numbers", TwoStage(schedule="decay", rate=1.0, confidence=None), SOME),
+    ("numbers far", TwoStage(schedule="adaptive", gamma=100.0, psi=4.0, confidence=0.5), EVERYTHING),
 ]
 """More of the same, which take longer than they are worth every time."""
 

@@ -17,13 +17,14 @@ needs_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-c
 
 SIMULATED = """
 import numpy as np
-from takeup import TS, Normals, Number, TSObs, TSRobust, Environment, Reporting, World
+from takeup import TS, UCBAT, Normals, Number, TSObs, TSRobust, Environment, Reporting, World
 from takeup.simulation.kernels import cpu, gpu
 from kernel_runs import laid_out
 two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 numbers = Environment.from_world(World([[0.8, 0.2], [0.3, 0.7]], Normals([30, 40], [5, 9]), Number(0, 70)))
 levels = ((two, TSObs(), True), (two, TS(), False), (two, TSRobust(), False))
-for truth, policy, recurrence in (*levels, (numbers, TSObs(), True)):
+valued = ((numbers, policy, True) for policy in (TSObs(), UCBAT()))
+for truth, policy, recurrence in (*levels, *valued):
     options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "full": True, "recurrence": recurrence}
     layout = laid_out([truth, truth], policy, 6, 5, **options)
     for one, other in zip(gpu.run(layout, range(2, 4), block=1), cpu.run(layout, range(2, 4)), strict=True):

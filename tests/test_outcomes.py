@@ -1,6 +1,7 @@
 """Outcomes of every kind: what people give becomes a code and back, and a code becomes what a decision adds."""
 
 import json
+import re
 import tracemalloc
 from decimal import Decimal
 from fractions import Fraction
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from outcome_cases import OUTCOMES, codes
 from takeup import UNSEEN, Count, InputError, Number, Space, Time
-from takeup.outcomes import Levels, Outcome, described, outcome_of
+from takeup.outcomes import Levels, Outcome, binned, described, outcome_of
 from takeup.outcomes.number import LOG_STEPS, WORTH_STEPS
 
 every_kind = pytest.mark.parametrize("outcome", OUTCOMES.values(), ids=list(OUTCOMES))
@@ -114,9 +115,31 @@ def test_what_is_no_outcome_is_refused_in_a_few_words(outcome: Outcome, given: o
         assert len(str(refused.value)) < 400
 
 
+REMEDIES = {
+    "12,5": "write a decimal point",
+    "1,180": "write a decimal point",
+    "120 mmHg": "give the number alone",
+    "16kPa": "give the number alone",
+    "45+ days": "give the number alone",
+    "NA": "declare it missing",
+    "": "declare it missing",
+    float("nan"): "declare it missing",
+    None: "declare it missing",
+}
+
+
+@pytest.mark.parametrize("given", REMEDIES)
+def test_what_people_often_give_instead_of_a_number_is_answered_with_what_to_do(given: object) -> None:
+    for outcome in (Number(60, 220, 1, "mmHg"), Count(300), Time(90, "days")):
+        with pytest.raises(
+            InputError, match=f"^outcome: got {re.escape(repr(given))}, expected .*; .*{REMEDIES[given]}"
+        ):
+            outcome.code(given)
+
+
 def test_counts_are_whole_and_are_not_rounded() -> None:
     count = Count(30, unit="falls")
-    for same in (3, 3.0, "3", " 3 ", "3.0", np.int32(3), np.float32(3)):
+    for same in (3, 3.0, "3", " 3 ", "3.0", np.int32(3), np.float32(3), Decimal(3)):
         assert count.code(same) == 3
     for other in (2.5, "2.5", 31, -1):
         with pytest.raises(InputError, match=f"got .*{other}.*, expected a whole number from 0 to 30 falls"):
@@ -125,7 +148,9 @@ def test_counts_are_whole_and_are_not_rounded() -> None:
     assert visits.plain(visits.code({"events": 2, "exposure": 14.4})) == {"events": 2, "exposure": 14}
     assert visits.text(visits.code({"events": 2, "exposure": 14})) == "2 in 14 days"
     for bad, words in (
-        ({"events": 2, "exposure": 0.5}, "exposure: got 0.5, expected more than 0.5 days"),
+        ({"events": 2, "exposure": 0.5}, "exposure: got 0.5, expected more than 0.5 days, at most 30; who was not"),
+        ({"events": -2, "exposure": 5}, "events: got -2, expected a whole number from 0 to 12"),
+        ("2/", "exposure: got '', .*; leave it out while it is unknown"),
         ({"events": 2, "exposure": 31}, "exposure: got 31 days, expected a number from 0 to 30 days"),
         (2, "outcome: got 2, expected events and exposure, as in"),
     ):
@@ -135,12 +160,16 @@ def test_counts_are_whole_and_are_not_rounded() -> None:
 
 def test_times_may_be_censored() -> None:
     time = Time(90, "days")
-    for same in ("30+", "30 + ", {"time": 30, "censored": True}, {"time": "30.2", "censored": True}):
+    for same in ("30+", "30 + ", {"time": 30, "censored": True}, {"time": "30.2", "censored": np.True_}):
         assert time.plain(time.code(same)) == {"time": 30, "censored": True}
     assert time.text(time.code("30+")) == "30+ days"
     assert time.plain(time.code({"time": 0})) == {"time": 0, "censored": False}
     with pytest.raises(InputError, match=r'outcome: got 95 days, .* whoever is watched for longer is "90\+"'):
         time.code(95)
+    with pytest.raises(InputError, match=r"outcome: got -1 days, .*; check its digits and its unit"):
+        time.code(-1)
+    with pytest.raises(InputError, match=r"outcome: got \(45, True\), expected a time, .90\+. or {'time': 90,"):
+        time.code((45, True))
     with pytest.raises(InputError, match="censored: got 'yes', expected true or false"):
         time.code({"time": 30, "censored": "yes"})
     watched = Time(90, "days", censored=False)
@@ -255,7 +284,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"kind": "numbre", "low": 0}, "kind: got 'numbre', expected one of number, count, time"),
     ({"low": 0, "high": 1}, "kind is missing"),
     ({"kind": "number", "low": 0, "high": 1, "stepp": 1}, "did you mean step?"),
-    ({"kind": "number", "low": 0, "high": 1, "step": 0.3}, "step: got 0.3, expected a step that divides 0.0 to 1.0"),
+    (
+        {"kind": "number", "low": 0, "high": 1, "step": 0.3},
+        "step: got 0.3, .* 0.0 to 1.0 evenly; it goes 3.33333",
+    ),
     ({"kind": "number", "low": 0, "high": 0.1 + 0.2, "step": 0.1}, "to 0.30000000000000004 evenly"),
     ({"kind": "number", "low": 0, "high": 1, "step": 0}, "step: got 0.0, expected a number above 0"),
     ({"kind": "number", "low": 0, "high": 1, "step": 1e-9}, "at most 1,000,000 steps"),
@@ -290,7 +322,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "exposure: got none, expected a unit where longest or step is given",
     ),
     ({"kind": "count", "most": 10**6, "exposure": "days", "longest": 9}, "at most 2,000,001 combinations"),
-    ({"kind": "time", "longest": 0}, "high: got 0.0"),
+    (
+        {"kind": "count", "most": 10, "exposure": "days"},
+        "longest: got 1, .* one step of 1; say how long",
+    ),
+    ({"kind": "count", "most": 10, "exposure": "days", "longest": -1}, "longest: got -1, expected one number above 0"),
+    ({"kind": "time", "longest": 0}, "longest: got 0, expected one number above 0"),
+    ({"kind": "time", "longest": "90"}, "longest: got '90', expected numbers; texts, true and false are none"),
+    ({"kind": "levels"}, "kind: got 'levels', .*; levels are a list of their names"),
     ({"kind": "time", "longest": 9, "censored": 1}, "censored: got 1, expected true or false"),
 ]
 
@@ -309,15 +348,12 @@ def test_levels_and_others_say_what_they_are_worth_in_their_own_way() -> None:
 
 
 def test_specs_from_afar_do_not_fill_the_memory() -> None:
-    """Of the largest arrays one is kept of each kind, whoever asks for how many."""
+    """Of the largest arrays three are kept, whoever asks for how many."""
     for most in range(200_000, 200_004):
         assert Count(most).worths.size == most + 1
         assert Time(most).worths.size == 2 * most + 2
         assert Number(0, most).worths.size == most + 1
-    from takeup.outcomes import count, number, time
-
-    for module in (count, number, time):
-        assert module._worths.cache_info().currsize == 1
+    assert binned._valued.cache_info().currsize == 3
 
 
 def test_many_levels_take_no_more_memory_than_one_decision() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -18,14 +19,18 @@ from page_visitor import TRY, Visitor, choose, harmless
 from takeup.errors import InputError
 from takeup.live import Trial, rehearsal, sandbox
 from takeup.live.export import rows_of
-from takeup.live.rehearsal import Rehearsal, assumed, scenarios
-from takeup.live.sandbox import MOST_PEOPLE, SPACE, Play, Truth
+from takeup.live.rehearsal import Rehearsal
+from takeup.live.sandbox import MOST_PEOPLE, Play, Truth
+from takeup.live.scenarios import assumed, scenarios
+from takeup.live.scenes import SCENES
 from takeup.live.simulated_units import meet
+from takeup.outcomes import Count
 from takeup.service import background
 from takeup.service.background import Background, BackgroundJob
 from takeup.service.keys import SCOPES
 from takeup.service.lru import LruCache
 from takeup.service.problem import ProblemError
+from takeup.service.sessions import digest
 from takeup.space import Space
 from takeup.store import Store
 
@@ -56,6 +61,14 @@ def test_scenarios_of_actions_that_are_not_the_proposals() -> None:
     assert space.intended is None
     for each in scenarios(space, assumed(space)):
         assert each.environment.space == space
+
+
+def test_the_worst_of_counts_is_watched_for_long() -> None:
+    """Half comply; the others get 12 falls in 30 days, 0.4 a day, in a third of cases: not 12 in a single day."""
+    space = Space(2, outcomes=Count(12, exposure="days", longest=30))
+    value = scenarios(space, [[0.1], [0.05]])[2].environment.value()[0]
+    others = (0.1 + 0.05) / 2 * 2 / 3 + 0.4 / 3
+    assert value == pytest.approx([-(0.1 + others) / 2, -(0.05 + others) / 2], abs=1e-3)
 
 
 @pytest.mark.parametrize("levels", [2, 3, 7])
@@ -103,18 +116,88 @@ def test_a_rehearsal_says_how_far_it_is_and_refuses_what_is_too_much() -> None:
 
 def test_the_truth_of_a_sandbox_by_hand() -> None:
     """Offered the drug, 60 % take it; 0.6 * 0.6 + 0.4 * 0.4 = 0.52 get well."""
-    environment = Truth(follow_usual=90, follow_new=60, well_usual=40, well_new=60).environment()
+    environment = Truth(follow_usual=90, follow_new=60, fare_usual=40, fare_new=60).environment()
     assert environment.response[0].sum(axis=2) == pytest.approx(np.array([[0.9, 0.1], [0.4, 0.6]]))
     assert environment.value()[0] == pytest.approx([0.9 * 0.4 + 0.1 * 0.6, 0.52])
-    apart = Truth(follow_usual=100, follow_new=50, well_usual=40, well_new=60, unlike=100).environment()
+    apart = Truth(follow_usual=100, follow_new=50, fare_usual=40, fare_new=60, unlike=100).environment()
     assert apart.value()[0] == pytest.approx([0.5 * 0.4, 0.5 * 0.6])
     with pytest.raises(InputError):
         Truth(unlike=101)
 
 
+FARED = {"pressure": (135, 125, 20), "relapses": (4, 2, 3), "days": (40, 80, 30)}
+
+
+@pytest.mark.parametrize("measured", FARED)
+def test_the_truth_of_a_sandbox_with_other_outcomes(measured: str) -> None:
+    """All keep to usual care, half take the drug: half fare as with it, half as under usual care and worse by so much.
+
+    Times are worth what passes of 90 days: a mean of m gives m (1 - exp(-90 / m)), to a tenth of a day on the grid.
+    """
+    usual, new, unlike = FARED[measured]
+    fares = {"fare_usual": usual, "fare_new": new}
+    environment = Truth(measured=measured, follow_usual=100, follow_new=50, unlike=unlike, **fares).environment()
+
+    def worth(mean: float) -> float:
+        return mean * -math.expm1(-90 / mean) if measured == "days" else -mean
+
+    worse = -unlike if measured == "days" else unlike
+    value = [(worth(usual) + worth(usual + worse)) / 2, (worth(new) + worth(usual + worse)) / 2]
+    assert environment.value()[0] == pytest.approx(value, abs=0.1)
+
+
+@pytest.mark.parametrize("measured", SCENES)
+def test_a_sandbox_believes_in_the_units_of_what_is_measured(tmp_path: Path, measured: str) -> None:
+    """Truth beside belief: 150 people, within six standard errors by the widths of the intervals; fixed seed."""
+    truth: dict[str, Any] = {"measured": measured, **{name: s.start for name, s in SCENES[measured].sliders.items()}}
+    found = play(tmp_path / "s.db", truth=truth, people=150).run(silent)
+    environment = Truth(**truth).environment()
+    sign = -1 if measured in ("pressure", "relapses") else 1
+    assert found["value"] == pytest.approx(sign * environment.value()[0])
+    assert found["best"] == "new drug"
+    for true, believed in zip(found["value"] + found["treated"], found["believed"] + found["as_treated"], strict=True):
+        assert believed["low"] < believed["mean"] < believed["high"]
+        assert abs(believed["mean"] - true) < 6 * (believed["high"] - believed["low"]) / 3.92
+
+
+def form_of(visitor: Visitor, measured: str) -> dict[str, str]:
+    """The form of a sandbox in which this is measured, as the page has it at first."""
+    page = harmless(visitor.get(f"/app/try?measured={measured}"))
+    filled = {name: page.value(name) or "" for name in (*TRY, "measured")}
+    return {**filled, "policy": "TS-Obs", "compliance": "always", "do": "100"}
+
+
+def test_a_sandbox_of_another_outcome_from_the_page(api: asgi.Api) -> None:
+    visitor, bench = Visitor(api, "decide"), api.app.state.service.drafts
+    form = form_of(visitor, "pressure")
+    assert (form["measured"], form["fare_usual"]) == ("pressure", "145")
+    assert visitor.post("/app/try", form).status == 303
+    wait(bench.sandboxes.get(digest(visitor.cookie)).job)
+    shown = harmless(visitor.get("/app/try")).text
+    assert "After 100 people TS-Obs" in shown
+    assert "mmHg in all so far" in shown
+    assert re.search(r"mean, when offered new drug\s*139\.\d\s*1[34]\d\.\d", shown)
+    assert "Nobody has come yet" in harmless(visitor.get("/app/try?measured=well")).text
+    assert "After 100 people" in harmless(visitor.get("/app/try?measured=pressure")).text
+
+
+@pytest.mark.parametrize("measured", SCENES)
+def test_the_sliders_of_a_sandbox_have_ends(api: asgi.Api, measured: str) -> None:
+    visitor = Visitor(api, "decide")
+    form = form_of(visitor, measured)
+    for field, slider in SCENES[measured].sliders.items():
+        assert form[field] == str(slider.start)
+        wrong = visitor.post("/app/try", {**form, field: str(slider.high + 1)})
+        assert wrong.status == 422
+        assert f"{field}-wrong" in harmless(wrong).ids
+    known = harmless(visitor.get(f"/app/try?measured={measured}")).attributes
+    assert ("UCB1" in known) == (measured != "days")  # a censored time has no reward
+
+
 def test_people_are_the_same_whatever_is_proposed(tmp_path: Path) -> None:
     environment = Truth().environment()
-    spec = {"name": "x", "space": {"proposals": list(SPACE.proposals), "outcomes": list(SPACE.outcomes)}}
+    space = SCENES["well"].space
+    spec = {"name": "x", "space": {"proposals": list(space.proposals), "outcomes": list(space.outcomes)}}
     with Store(f"sqlite:///{tmp_path}/a.db", synchronous="OFF") as store:
         trials = [Trial.create(store, {**spec, "policy": {"kind": k}}, trial=k.lower()) for k in ("TS", "Uniform")]
         for trial in trials:
@@ -158,7 +241,8 @@ def test_a_sandbox_goes_on_where_it_was_and_adds_up(tmp_path: Path) -> None:
 
 def test_a_sandbox_shows_what_cannot_be_known_as_unknown(tmp_path: Path) -> None:
     found = play(tmp_path / "s.db", compliance="never", policy={"kind": "TS"}).run(silent)
-    assert "reason" in found["summary"]["compliance"]
+    assert found["complied"] is None
+    assert "compliance" in found["withheld"]
 
 
 def test_a_sandbox_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,20 +307,21 @@ def test_a_sandbox_from_the_page(api: asgi.Api) -> None:
     assert visitor.post("/app/try", form).status == 303
     assert b'http-equiv="refresh"' in visitor.get("/app/try").body
     assert visitor.post("/app/try", form).status == 303  # a double click adds nobody
-    box = next(iter(bench.sandboxes))
+    box = bench.sandboxes.get(digest(visitor.cookie))
     wait(box.job)
     page = harmless(visitor.get("/app/try"))
     assert "After 100 people TS-Obs" in page.text
     assert "plain Thompson sampling" in page.text
     assert Path(box.database).exists()
     assert "After" not in harmless(Visitor(api, "decide").get("/app/try")).text  # everybody has their own
-    changed = visitor.post("/app/try", {**form, "well_new": "10", "do": "over"})
+    changed = visitor.post("/app/try", {**form, "fare_new": "10", "do": "over"})
     assert changed.status == 303
     assert not Path(box.database).exists()
     assert "After" not in harmless(visitor.get("/app/try")).text
     assert len(api.request("GET", "/trials", key=api.key("admin")).json["trials"]) <= 1  # no real trial came of it
-    for wrong in ({"well_new": "101"}, {"well_new": "-1"}, {"policy": "none"}, {"compliance": ""}):
-        assert visitor.post("/app/try", {**form, **wrong}).status == 422
+    wrongs = [("fare_new", "101"), ("fare_new", "-1"), ("policy", "none"), ("compliance", ""), ("measured", "luck")]
+    for field, wrong in wrongs:
+        assert visitor.post("/app/try", {**form, field: wrong}).status == 422
     blind = visitor.post("/app/try", {**form, "compliance": "never"})
     assert "compliance-wrong" in harmless(blind).ids
 

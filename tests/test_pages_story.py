@@ -219,6 +219,10 @@ def test_the_sandbox_teaches(chromium: Browser, camera: Camera, tmp_path: Path) 
         page.get_by_role("button", name="Run 100 people").click()
         expect(page.get_by_text("After 100 people")).to_be_visible()
         camera.see(page, "try", whole=True)
+        page.get_by_role("link", name="days to a relapse").click()
+        page.get_by_role("button", name="Run 100 people").click()
+        expect(page.get_by_text("mean within 90 days, when offered new drug")).to_be_visible()
+        camera.see(page, "try-days", whole=True)
 
 
 def test_pages_can_be_read_without_scripts(chromium: Browser, tmp_path: Path) -> None:

@@ -41,4 +41,5 @@ def test_the_command_lists_every_policy() -> None:
     for row, policy in zip(rows, registered(), strict=True):
         assert row["live"] == policy.live
         assert row["kernel"] == bool(policy.card.kernels)
+        assert row["outcomes"] == policy.card.outcomes
         assert row["name"] in shown.output

@@ -10,6 +10,7 @@ from takeup.paper import related
 from takeup.paper.agreement import Mean
 from takeup.paper.related import compliance_aware, figures, instruments, intents, protocol_claims, theorems
 from takeup.paper.related.figures import FigureComparison, Published, ahead, at_most, larger
+from takeup.paper.related.instrument_examples import Noise, first_example, normal_bins, second_example, uniform_bins
 from takeup.paper.runner import Runner
 from takeup.policies import TS
 
@@ -46,9 +47,10 @@ def test_a_limit_is_exceeded_by_four_errors() -> None:
     assert not at_most("s", "c", Mean(10.1, 0.3), 2.0, Mean(4.0, 0.2), ("a", "b")).holds
 
 
-def test_what_needs_no_run() -> None:
+@pytest.mark.parametrize("bins", [False, True], ids=["continuous", "bins"])
+def test_what_needs_no_run(bins: bool) -> None:
     """Means as printed, with the errata; theorems on the examples. As printed, example 2 has no compliers."""
-    one, two = instruments.first_example(), instruments.second_example()
+    one, two = first_example(uniform_bins() if bins else None), second_example(normal_bins() if bins else None)
     found = list(theorems.printed_means(one, two))
     assert len(found) == 3 + 3 + 5
     assert all(each.agrees and each.mcse == 0 for each in found)
@@ -88,9 +90,10 @@ def test_the_trap_world_agrees_with_the_printed_table() -> None:
 
 
 @pytest.mark.long
-def test_the_second_example_of_kallus_agrees_at_the_short_horizon() -> None:
+@pytest.mark.parametrize("noise", [None, normal_bins()], ids=["continuous", "bins"])
+def test_the_second_example_of_kallus_agrees_at_the_short_horizon(noise: Noise | None) -> None:
     """Ten figures of 30 runs; false alarms as above."""
-    two = instruments.second_example()
+    two = second_example(noise)
     policies = [*instruments.upper_bounds(two, 2.0), *instruments.two_stage(two)]
     short = instruments._costs(Runner(30, 5, "cpu"), two, policies, instruments.SECOND)
     for each in instruments._again(short, instruments.SECOND):
@@ -103,7 +106,7 @@ def test_the_spread_of_what_units_lose() -> None:
 
     By proposals, the first costs 0.1 to the four tenths who follow it, 0.4 * 0.6 * 0.01, and the next three are alike.
     """
-    two = instruments.second_example()
+    two = second_example()
     lost = np.array([1.1, 1, 1, 1, 0])
     np.testing.assert_allclose(instruments.variances(two, "compliers"), 0.09 * lost**2, atol=1e-9)
     np.testing.assert_allclose(instruments.variances(two, "proposals")[:4], [0.0024, 0, 0, 0], atol=1e-9)
@@ -119,6 +122,7 @@ def test_everything_runs_and_is_told_to_machines(monkeypatch: pytest.MonkeyPatch
     brief = related.related(Runner(3, 1, progress=made.append), long=False)
     assert sum(made) == related.decisions(3, long=False)
     assert brief.figures == tuple(f for f in result.figures if "T = 30" not in f.experiment)
+    assert brief.binned == tuple(f for f in result.binned if "T = 30" not in f.experiment)
     told = result.as_json()
     assert len(told["figures"]) == len(result.figures) > 100
     assert set(told["figures"][0]) == {
@@ -133,6 +137,10 @@ def test_everything_runs_and_is_told_to_machines(monkeypatch: pytest.MonkeyPatch
         "agrees",
     }
     assert told["agreeing"] == sum(f["agrees"] for f in told["figures"])
+    assert len(told["binned"]) == 8 + 20 + 10
+    named = {(f["source"], f["experiment"], f["policy"], f["quantity"]): f["published"] for f in told["figures"]}
+    for f in told["binned"]:
+        assert named[f["source"], f["experiment"], f["policy"], f["quantity"]]["value"] == f["published"]["value"]
     bases = {f["published"]["basis"] for f in told["figures"]}
     assert bases == set(get_args(figures.Basis))
     assert np.isfinite([f["measured"] for f in told["figures"]]).all()

@@ -315,7 +315,7 @@ def test_an_audit_names_the_cell_to_those_who_may_see_it_alone(api: Api, key: st
     """The name of a cell is a context, a proposal, an action and an outcome."""
     filled(api, key, 1)
     with engine(api.store).begin() as connection:
-        connection.execute(text("UPDATE evidence SET decisions = 7 WHERE decisions = 1"))
+        connection.execute(text("UPDATE evidence SET amount = 7 WHERE amount = 1"))
     spy, boss = Visitor(api, "read-blinded"), Visitor(api, "read-unblinded")
     token = api.key("read-blinded")
     assert api.request("GET", "/trials/t/audit", key=token).json["where"] == "the tables"

@@ -43,6 +43,42 @@ def test_errors_read_as_sentences(api: Api, key: str, trial: str) -> None:
     assert many == "missing: got ['outcome', 'outcome', 'outcome'], expected at most 2 items"
 
 
+VISITS = {"kind": "count", "most": 50, "exposure": "days", "longest": 90}
+WRONG = {
+    "true": "outcome: got True, expected a text, or a whole number, or a number, or a table of keys and values",
+    "[3]": "outcome: got [3], expected a text, or a whole number, or a number, or a table of keys and values",
+    '{"events": 3.5, "exposure": 60}': "events: got 3.5, expected a whole number from 0 to 50",
+    '{"events": -1, "exposure": 60}': "events: got -1, expected a whole number from 0 to 50",
+    '{"events": true, "exposure": 60}': "outcome.events: got True, expected a whole number, or a number, or a text",
+    '{"events": 3, "exposure": true}': "outcome.exposure: got True, expected a whole number, or a number, or a text",
+    '{"event": 3, "exposure": 60}': (
+        "outcome.event is not a key that this request has; leave it out, or correct its name"
+    ),
+    '{"events": 3}': "outcome: got {'events': 3}, expected events and exposure, as in {'events': 3, 'exposure': 90}",
+    '{"events": 3, "exposure": "60 days"}': (
+        "exposure: got '60 days', expected a number from 0 to 90 days; give the number alone, without a unit"
+    ),
+    "3": "outcome: got 3, expected events and exposure, as in {'events': 3, 'exposure': 90}",
+}
+
+
+def test_outcomes_that_are_none_are_refused_in_words_that_help(api: Api, key: str) -> None:
+    spec = {"name": "visits", "space": {"proposals": 2, "outcomes": VISITS}, "policy": {"kind": "TS"}}
+    assert api.request("POST", "/trials", spec, key).status == 201
+    api.request("PUT", "/trials/visits/state", {"state": "running"}, key)
+    api.request("POST", "/trials/visits/decisions", {"unit": "a"}, key)
+    for outcome, words in WRONG.items():
+        raw = f'{{"unit": "a", "outcome": {outcome}}}'.encode()
+        reply = api.request("POST", "/trials/visits/reports", raw=raw, key=key)
+        assert (reply.status, reply.json["detail"]) == (422, words)
+    several = {"reports": [{"unit": "a"}, {"unit": "a", "outcome": False}]}
+    batch = api.request("POST", "/trials/visits/reports/batch", several, key)
+    assert batch.json["detail"].startswith("reports.1.outcome: got False, expected a text, or")
+    for outcome in ('{"events": 3.0, "exposure": "60"}', '"3/60"', '{"events": "3", "exposure": 60.2}'):
+        raw = f'{{"unit": "a", "outcome": {outcome}}}'.encode()
+        assert api.request("POST", "/trials/visits/reports", raw=raw, key=key).status == 200
+
+
 def test_errors_have_one_shape(api: Api, key: str, trial: str) -> None:
     cases = {
         400: ("POST", f"{trial}/decisions", b"{"),

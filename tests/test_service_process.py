@@ -179,6 +179,7 @@ def test_the_benchmark_runs(server: Served, tmp_path: Path, capsys: pytest.Captu
     service = benchmark.Checked([server], server.database, name="benchmark")
     benchmark.paced(service, size)
     benchmark.most(service, size)
+    benchmark.kinds(service, size, ("times",))
     assert service.problems == []
     assert len(service.said.decided) > 20
     assert "none lost, audit passed" in capsys.readouterr().out

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from takeup import Trace, TSLat
+from takeup import Environment, Normals, Trace, TSLat, World
 from takeup.cli import app
 from takeup.simulation.spec import SpecError, load
 
@@ -90,6 +90,69 @@ def test_errors_name_file_key_and_value(file: Path, old: str, new: str, message:
     file.write_text(GOOD.replace(old, new))
     with pytest.raises(SpecError) as error:
         load(file)
+    assert message in str(error.value)
+
+
+NUMBERS = """
+horizon = 20
+replications = 5
+
+[space]
+proposals = ["rest", "drug"]
+outcomes = { kind = "number", low = 60, high = 220, unit = "mmHg", better = "lower" }
+
+[environments.hoped]
+compliance = [[0.9, 0.1], [0.3, 0.7]]
+outcome = { kind = "normal", mean = [130, 118], sd = 15 }
+
+[[policies]]
+kind = "TSObs"
+likelihood = { kind = "normal", about = 120, rarely_outside = [90, 160] }
+"""
+
+
+def test_a_file_may_have_outcomes_from_a_family(tmp_path: Path) -> None:
+    """The environment is that of the same world in Python; every other family is known by its name."""
+    file = tmp_path / "trial.toml"
+    file.write_text(NUMBERS)
+    environment = load(file).arguments["environment"]["hoped"]
+    world = World([[0.9, 0.1], [0.3, 0.7]], Normals([130, 118], 15), environment.space.outcome)
+    np.testing.assert_array_equal(environment.response, Environment.from_world(world).response)
+    code, shown = invoke(file, "--engine", "reference")
+    assert code == 0, shown
+    for old, new in (
+        ('"normal", mean = [130, 118], sd = 15', '"samples", values = [[120, 140], [110]]'),
+        ('low = 60, high = 220, unit = "mmHg"', 'low = 60, high = 220, scale = "log"'),
+    ):
+        file.write_text(NUMBERS.replace(old, new))
+        load(file)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"normal", mean', '"normall", mean', "hoped.outcome.kind: got 'normall', expected one of normal, lognormal"),
+        ("sd = 15 }", "sdd = 15 }", "hoped.outcome.sdd: got 15, expected one of the keys mean, sd; did you mean sd?"),
+        (", sd = 15", "", "hoped.outcome.sd is missing; expected a list with an entry for each action"),
+        ("sd = 15", "sd = -1", "hoped.outcome.sd: got -1.0, expected numbers above 0"),
+        ('"normal", mean = [130, 118], sd = 15', '"poisson", rate = [1, 2]', "hoped.utility: got number, expected the"),
+        (
+            '"normal", mean = [130, 118], sd = 15',
+            '"samples", values = [1, 2]',
+            "outcome.values: got [1, 2]",
+        ),
+        ('"normal", mean = [130, 118], sd = 15', '"samples", values = [[120], [500]]', "outcome: got 500 mmHg"),
+        ("about = 120", "about = 12", "policies.0.likelihood.about: got 12, expected a number between 90 and 160"),
+        ("[90, 160]", "[160, 90]", "policies.0.likelihood.rarely_outside: got 160 to 90, expected a lower number"),
+    ],
+)
+def test_errors_about_families_and_priors_name_file_key_and_value(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert old in NUMBERS
+    (tmp_path / "trial.toml").write_text(NUMBERS.replace(old, new))
+    with pytest.raises(SpecError) as error:
+        load(tmp_path / "trial.toml")
     assert message in str(error.value)
 
 

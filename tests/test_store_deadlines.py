@@ -16,9 +16,10 @@ from takeup.errors import BusyError, StateError, StoreError
 from takeup.live import Trial
 from takeup.store import Store, library
 from takeup.store.group import Task, order
+from takeup.store.writer import Writer
 from takeup.store.writer_process import MOST_DEATHS, Deadlines, WriterProcess
 from takeup.trial import Ask, Decide
-from takeup.trial.computing import BY, ComputingLimits, Meter
+from takeup.trial.computing import BY, METER, ComputingLimits, Meter
 from takeup.trial.steering import Tick
 
 pytestmark = pytest.mark.skipif(not library().shared, reason="this SQLite lets nobody else open the file")
@@ -190,8 +191,39 @@ def test_what_a_transaction_may_compute_is_shared(meter: Meter) -> None:
     assert meter.run(lambda: 1) == 1
 
 
+def test_of_two_slow_trials_one_has_its_turn_and_the_other_comes_again(meter: Meter) -> None:
+    """A fifth of a second each, of a second that a transaction may compute: whoever else waits would wait for both."""
+    meter.clock = itertools.count(step=0.2).__next__
+    meter.slow |= {"slow", "other"}
+    for trial in ("quick", "slow", "new"):
+        meter.turn(trial)
+        assert meter.run(lambda: 1) == 1
+    meter.turn("other")
+    with pytest.raises(BusyError, match="ask again"):
+        meter.run(lambda: 1)
+
+
 def test_slow_trials_wait_for_the_others_and_keep_their_own_order() -> None:
     decide, tick = Decide(ask=Ask(unit="u")), Tick()
     tasks: list[Task] = [("slow", tick), ("quick", tick), ("slow", decide), ("quick", decide)]
     assert order(tasks, {"slow"}) == [1, 3, 0, 2]
     assert order(tasks, set()) == [0, 1, 2, 3]
+
+
+def test_what_is_slow_is_not_worked_out_in_advance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others would wait for it a second time, between two transactions."""
+    prepared: list[int] = []
+    writer = Writer(str(tmp_path / "t.db"))
+    with Store(str(tmp_path / "t.db"), writer=writer) as store:
+        trial = Trial.create(store, troubled.SPEC | {"policy": {"kind": "TS"}})
+        trial.start()
+        monkeypatch.setattr(
+            "takeup.trial.proposal.prepare", lambda design, secret, counts, context: prepared.append(context)
+        )
+        trial.decide("one", 0)
+        writer.rest()
+        assert prepared == [0]
+        monkeypatch.setattr(METER, "slow", {trial.id})
+        trial.decide("two", 0)
+        writer.rest()
+    assert prepared == [0]

@@ -7,12 +7,6 @@ from asgi import SPEC
 from takeup.live import Trial
 from takeup.store import Store, reading
 
-END = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid()
-"""
-"""Ends all connections but this one, as a server does that is stopped."""
-
 
 def test_a_read_does_not_notice_that_the_server_was_started_again(postgres: servers.Server) -> None:
     with postgres.database() as url, Store(url) as store:
@@ -20,5 +14,5 @@ def test_a_read_does_not_notice_that_the_server_was_started_again(postgres: serv
         for _ in range(2):
             assert store.read(reading.identifiers) == [trial.id]
             with psycopg.connect(url) as other:
-                other.execute(END)
+                other.execute(servers.END)
         assert trial.state == "draft"

@@ -123,6 +123,15 @@ def test_a_writer_that_cannot_be_started_again_is_unavailable_until_it_can(store
     assert store.writing
 
 
+def test_a_writer_that_ends_before_it_has_opened_the_database_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has asked anything under any key yet: it is what `takeup serve` says when a migration is killed."""
+    monkeypatch.setattr("takeup.store.writer_process.running", lambda _: (sys.executable, "-c", "pass"))
+    with pytest.raises(StoreError, match=r"the process that writes has ended$"):
+        Settings(database=str(tmp_path / "t.db")).store()
+
+
 def test_signals_are_for_whoever_asks(store: Store) -> None:
     trial = Trial.create(store, SPEC, trial="deaf")
     trial.start()

@@ -150,7 +150,7 @@ def test_a_row_that_no_log_leads_to_is_found_and_never_loaded(lived: str, cell: 
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE evidence SET decisions = decisions + 1 WHERE decisions > 0",
+        "UPDATE evidence SET amount = amount + 1 WHERE amount > 0",
         "UPDATE decisions SET implemented = 3 WHERE number = 1",
         "UPDATE decisions SET counted = 2 WHERE number = 1",
         "UPDATE decisions SET number = 99, unit = 'forged' WHERE number = 16",
@@ -172,9 +172,9 @@ def test_whoever_would_use_a_row_that_cannot_be_is_refused(lived: str, change: s
 def test_cells_that_became_empty_are_no_difference_and_must_be_there(lived: str) -> None:
     """A decision that is reported leaves the cell it was in: its row stays, and is part of the fold."""
     with forged(lived) as connection:
-        empty = connection.exec_driver_sql("SELECT count(*) FROM evidence WHERE decisions = 0").scalar_one()
+        empty = connection.exec_driver_sql("SELECT count(*) FROM evidence WHERE amount = 0").scalar_one()
     assert empty > 0
-    with forged(lived, "DELETE FROM evidence WHERE decisions = 0") as connection:
+    with forged(lived, "DELETE FROM evidence WHERE amount = 0") as connection:
         assert not audit(connection, "victim").passed
 
 

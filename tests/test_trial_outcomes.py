@@ -16,7 +16,8 @@ from takeup.errors import ConflictError, InputError, StoreError
 from takeup.evidence import Evidence, event
 from takeup.live import Trial
 from takeup.live.findings import findings_of
-from takeup.live.rehearsal import Rehearsal, assumed, assumed_of
+from takeup.live.rehearsal import Rehearsal
+from takeup.live.scenarios import assumed, assumed_of
 from takeup.service.keys import SCOPES
 from takeup.service.pages.trial_charts import page_charts
 from takeup.space import Space
@@ -118,7 +119,7 @@ def test_an_outcome_enters_the_evidence_when_its_window_closes(tmp_path: Path) -
         assert trial.audit().passed
 
 
-@pytest.mark.parametrize("change", ["decisions + 1", "decisions - 1", "-1"])
+@pytest.mark.parametrize("change", ["amount + 1", "amount - 1", "-1"])
 def test_a_sum_that_no_log_leads_to_is_found(tmp_path: Path, change: str) -> None:
     path = tmp_path / "t.db"
     with Trial.create(path, spec("number"), trial="t") as trial:
@@ -127,7 +128,7 @@ def test_a_sum_that_no_log_leads_to_is_found(tmp_path: Path, change: str) -> Non
         slot = trial.design.space.outcome.cells
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA ignore_check_constraints = 1")
-        changed = connection.execute(f"UPDATE evidence SET decisions = {change} WHERE outcome = {slot}")
+        changed = connection.execute(f"UPDATE evidence SET amount = {change} WHERE outcome = {slot}")
         assert changed.rowcount >= 1
     with Trial.open(path, "t") as trial:
         found = trial.audit()
@@ -247,3 +248,17 @@ def test_a_trial_shows_how_its_outcomes_are_spread(tmp_path: Path, case: str, ti
     assert found.summary.overall.decisions == 30
     assert sum(each.decisions for each in found.summary.overall.proposals) == 30
     assert found.summary.progress.outcomes_counted == 30
+
+
+def test_random_numbers_are_counted_by_what_a_draw_takes() -> None:
+    """With 1,000 bins and 10,000 draws of two arms: 20 million for the bootstrap, few for a normal mean."""
+    outcomes = {**NUMBER, "high": 560, "bins": 1_000}
+    given: dict[str, Any] = {**spec("number"), "space": {"proposals": 2, "outcomes": outcomes}, "draws": 10_000}
+    assert Design.of(given).drawn == 2
+    given["policy"] = {"kind": "TSObs", "likelihood": {"kind": "bootstrap"}}
+    with pytest.raises(InputError, match=r"^spec: draws: got 10000, which take 20040000, .* fewer draws, .* or bins$"):
+        Design.of(given)
+    assert Design.of({**given, "draws": 9_900}).drawn == 1_000
+    given["space"]["outcomes"], given["policy"] = {**TIME, "step": 0.1}, {"kind": "TS"}
+    assert Design.of(given).drawn == 2
+    assert Design.of({**given, "space": {"proposals": 2, "outcomes": 5, "utility": [0, 1, 2, 3, 4]}}).drawn == 5

@@ -16,7 +16,7 @@ from sqlalchemy import event, exc, text
 from store_internals import SPEC, engine
 from takeup.errors import ConflictError, InputError, LabelError, NotFoundError, StateError, StoreError
 from takeup.live import Trial, trials
-from takeup.store import Library, Store, reading, sqlite
+from takeup.store import Library, Store, looking, reading, sqlite
 from takeup.store.migrate import HEAD, revision
 from takeup.store.schema import metadata
 from takeup.trial import Ask, Book, Decide, Design, Report
@@ -311,6 +311,8 @@ def test_migrations_make_what_the_schema_says(trial: Trial) -> None:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StoreError, match="upgrade takeup"):
         Store(trial.store.url)
+    with pytest.raises(StoreError, match="upgrade takeup"), looking(trial.store.url):
+        pass
 
 
 def test_an_old_sqlite_keeps_the_file_to_a_single_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

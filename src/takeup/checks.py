@@ -1,7 +1,9 @@
 """Checks of what enters: each returns the value in its final form or raises an InputError."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,6 +35,25 @@ def one_of(argument: str, value: Name, allowed: Iterable[Name]) -> Name:
     return value
 
 
+@contextmanager
+def inside(key: str) -> Iterator[None]:
+    """Errors that are raised inside name what is inside of this key."""
+    try:
+        yield
+    except InputError as error:
+        words = error.words and f"{key}: {error.words}"
+        raise type(error)(f"{key}.{error.argument}", error.value, error.allowed, error.hint, words) from None
+
+
+def keys(given: Mapping[str, object], known: Iterable[str], inside: str = "") -> None:
+    """No key of a table but those that are known; `inside` is what comes before a key where errors name it."""
+    for name, value in given.items():
+        if name not in (names := tuple(known)):
+            close = get_close_matches(str(name), names, n=1)
+            hint = f"did you mean {close[0]}?" if close else ""
+            raise InputError(f"{inside}{name}", shown(value), f"one of the keys {', '.join(names)}", hint)
+
+
 def shown(value: object, most: int = 100) -> str:
     """A value as an error shows it, however long it is."""
     try:
@@ -52,9 +73,8 @@ def label(argument: str, value: object, most: int = 100) -> str:
 def real(argument: str, value: ArrayLike) -> FloatArray:
     """An array of finite real numbers, owned by nobody else."""
     try:
-        if not isinstance(value, np.ndarray) and np.asarray(value).dtype.kind in "bSU":  # numpy would read "1" and True
-            raise InputError(argument, repr(value), "numbers")
-        array = np.array(value, dtype=np.float64)
+        told = not isinstance(value, np.ndarray) and np.asarray(value).dtype.kind in "bSU"
+        array = np.zeros(0) if told else np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
             argument,
@@ -62,6 +82,8 @@ def real(argument: str, value: ArrayLike) -> FloatArray:
             "numbers in a rectangular array",
             "check that all rows are of one length",
         ) from None
+    if told:  # numpy would read "1" and True
+        raise InputError(argument, shown(value), "numbers", "texts, true and false are none")
     if not np.isfinite(array).all():
         raise InputError(argument, f"{_first(array, ~np.isfinite(array))}", "finite numbers")
     return array

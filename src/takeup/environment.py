@@ -41,7 +41,7 @@ class Types:
 class Environment:
     """The distribution of contexts and the joint response p(a, y given x, z).
 
-    Build one with `from_world`, `from_types` or `from_evidence`.
+    Build one with `from_world`, `from_types`, `from_evidence` or `from_counts`.
 
     Attributes:
         space: what the axes stand for.
@@ -168,16 +168,26 @@ class Environment:
                 "complete decisions",
                 "leave them out or impute them, knowingly",
             )
+        return cls.from_counts(evidence.space, seen)
+
+    @classmethod
+    def from_counts(cls, space: Space, counts: ArrayLike) -> "Environment":
+        """The same from how often each outcome came, whatever kind it is of: n[x, z, a, y], where y is its code.
+
+        Raises:
+            InputError: a (context, proposal) without any decision.
+        """
+        seen = checks.counts("counts", counts)
+        checks.shaped("counts", seen, space.shape, "context, proposal, implemented, outcome")
         rows = seen.sum(axis=(-2, -1))
         if (rows == 0).any():
             x, z = np.argwhere(rows == 0)[0]
-            space = evidence.space
             raise InputError(
                 "evidence",
                 f"no decision with context {space.contexts[x]} and proposal {space.proposals[z]}",
                 "at least one decision in each",
             )
-        return cls(evidence.space, rows.sum(axis=1) / rows.sum(), seen / rows[..., np.newaxis, np.newaxis])
+        return cls(space, rows.sum(axis=1) / rows.sum(), seen / rows[..., np.newaxis, np.newaxis])
 
     def switch(self, step: int, other: "Environment") -> "Environment":
         """This environment for the first `step` decisions, and then the other one."""

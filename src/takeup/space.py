@@ -217,7 +217,11 @@ def _names(argument: str, given: Names, least: int) -> tuple[str, ...]:
 
 def _outcome(given: Names | Outcome | Mapping[str, Any], utility: Sequence[float] | None) -> Outcome:
     if isinstance(given, Mapping):
-        given = outcome_of(given)
+        with checks.inside("outcomes"):
+            given = outcome_of(given)
+    if not isinstance(given, Outcome | int | np.integer | Sequence) or isinstance(given, str | bool):
+        allowed = "the names of levels, how many there are, or what else it is: Number(..), Count(..) or Time(..)"
+        raise InputError("outcomes", checks.shown(given), allowed)
     if not isinstance(given, Outcome):
         return Levels(_names("outcomes", given, least=2), utility)  # type: ignore[arg-type]  # Levels checks it
     if utility is not None:

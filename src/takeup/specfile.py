@@ -4,7 +4,7 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
@@ -81,20 +81,26 @@ def validated(model: type[Model], content: Mapping[str, Any], file: str) -> Mode
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        found = [(_place(content, each), each) for each in error.errors()]
-        unknown = [each for each in found if each[1]["type"] == "extra_forbidden"]  # likelier than what it stands for
-        root = (unknown or found)[0][0]
-        place, first = max((each for each in unknown or found if each[0][: len(root)] == root), key=lambda e: len(e[0]))
+        place, first, said = told(content, error.errors())
         name = f"{file}: {'.'.join(map(str, place)) or 'the whole'}"
-        if unknown:
+        if first["type"] == "extra_forbidden":
             known = _keys(model, place[:-1])
             close = difflib.get_close_matches(str(place[-1]), known, n=1)
             hint = f"did you mean {close[0]}?" if close else ""
             raise SpecError(name, repr(first["input"]), f"one of the keys {', '.join(known)}", hint) from None
         if first["type"] == "missing":
             raise SpecError(name, NOTHING, "a value") from None
-        said = dict.fromkeys(allowed(each["msg"]) for other, each in found if other == place)
-        raise SpecError(name, repr(first["input"]), ", or ".join(said)) from None
+        raise SpecError(name, repr(first["input"]), said) from None
+
+
+def told(content: Any, errors: Iterable[ErrorDetails]) -> tuple[tuple[int | str, ...], ErrorDetails, str]:
+    """Where the first thing is wrong in a content, the error that says it best, and what would be allowed there."""
+    found = [(_place(content, each), each) for each in errors]
+    unknown = [each for each in found if each[1]["type"] == "extra_forbidden"]  # likelier than what it stands for
+    root = (unknown or found)[0][0]
+    place, first = max((each for each in unknown or found if each[0][: len(root)] == root), key=lambda e: len(e[0]))
+    said = dict.fromkeys(allowed(each["msg"]) for other, each in found if other == place)
+    return place, first, ", or ".join(said)
 
 
 def _place(content: Any, error: ErrorDetails) -> tuple[int | str, ...]:
@@ -125,7 +131,7 @@ def allowed(said: str) -> str:
     """What would have been right, in a sentence of ours, from a sentence of pydantic's."""
     said = re.sub(r" after validation, not \d+$", "", said.removeprefix("Value error, "))
     said = re.sub(r"^[A-Z]\w* should (be |have |match )", lambda begun: _BEGINNINGS[begun[1]], said)
-    return _PLAIN.get(said.partition(",")[0], said)
+    return _PLAIN.get(re.sub(r" or instance of \w+$", "", said.partition(",")[0]), said)
 
 
 @contextmanager

@@ -63,7 +63,7 @@ PAGES: dict[str, dict[str, str]] = {
     "/app/sign-in": {"next": "/app/new"},
     "/app/new": {"by": "paste"},
     "/app/new/{id}": {},
-    "/app/try": {},
+    "/app/try": {"measured": "days"},
     "/app/static/{id}": {},
     "/app/trials/{trial}": {},
     "/app/trials/{trial}/dashboard": {"after": "1"},
@@ -83,7 +83,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/app/trials/t/report": {"unit": "a", "implemented": "0", "outcome": "1", "reason": "x", "key": MARK},
     "/app/trials/moved/state": {"state": "paused", "reason": "x", "sure": "no"},
     "/app/trials/{trial}/audit": {},
-    "/app/try": {**TRY, "policy": "TS", "compliance": "always", "do": "none"},
+    "/app/try": {**TRY, "measured": "well", "policy": "TS", "compliance": "always", "do": "none"},
 }
 """A good form for each page that takes one; none of them starts a simulation."""
 TRIALS = ("t", "t", "t", "many", "paused", "stopped", "draft")

@@ -107,17 +107,19 @@ def intervals(estimates: Records, title: str, *, share: bool = False) -> Chart:
     return _sized(alt.layer(ranges, marks), len(labels) * max(30, 13 * len(kinds) + 12))
 
 
-def survival_curves(steps: Records, labels: Sequence[str], title: str) -> Chart:
+def survival_curves(steps: Records, labels: Sequence[str], title: str, least: float = 0.0) -> Chart:
     """The share who have had no event yet, over time: a step after each event.
 
     Args:
         steps: records with time, label, share and say.
         labels: the arms, in the order of their colours.
         title: of the axis of time.
+        least: where the axis of shares begins.
     """
     alt = required("altair")
     records = rows("steps", steps, "time", "label", "share", "say")
-    y = alt.Y("share:Q", title=None, scale={"domain": [0, 1]}, axis=alt.Axis(**_PERCENT))
+    axis = {**_QUIET, "format": "%", "tickCount": 5} if least else _PERCENT
+    y = alt.Y("share:Q", title=None, scale={"domain": [least, 1]}, axis=alt.Axis(**axis))
     x = alt.X("time:Q", title=title, axis=alt.Axis(**_QUIET, tickCount=5, grid=False))
     base = alt.Chart(alt.Data(values=records)).encode(x=x, y=y, color=_arm(alt, "Color", "label", labels))
     lines = base.mark_line(strokeWidth=2, interpolate="step-after", aria=False)

@@ -17,21 +17,22 @@ from takeup.space import Space
 def policies(
     as_json: Annotated[bool, typer.Option("--json", help="Print the list for machines.")] = False,
 ) -> None:
-    """List the policies: whether they may run a live trial, what they must see, what runs them, where they are from."""
+    """List the policies: whether they run live trials, what they must see, which outcomes they take, what runs them."""
     rows = [_row(policy, variant) for policy, variant in variants()]
     if as_json:
         typer.echo(json.dumps({"policies": rows}))
         return
     table = Table(title="Policies, with their defaults")
-    for name in ("name", "kind", "live", "compliance", "engines", "source"):
+    for name in ("name", "kind", "live", "compliance", "outcomes", "engines", "source"):
         table.add_column(name, overflow="fold", no_wrap=name == "kind")
     for row in rows:
         engines = "cpu, gpu, reference" if row["kernel"] else "reference"
         live = "yes" if row["live"] else "no"
-        table.add_row(row["name"], row["kind"], live, row["compliance"], engines, row["source"])
+        table.add_row(row["name"], row["kind"], live, row["compliance"], row["outcomes"], engines, row["source"])
     console = Console()
     console.print(table)
     console.print("A policy that is not live depends on the path and runs in simulations alone; see docs/policies.md.")
+    console.print("Which outcomes are all, valued, counted or levels is in docs/outcomes.md.")
 
 
 def _row(policy: Registered, variant: Variant) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def _row(policy: Registered, variant: Variant) -> dict[str, Any]:
         "family": policy.card.family,
         "live": policy.live,
         "compliance": policy.compliance,
+        "outcomes": policy.card.outcomes,
         "kernel": has_kernel(policy, Space(2, contexts=2)),
         "source": policy.card.source,
         "sentence": variant.sentence,

@@ -87,7 +87,9 @@ def _table(trace: Trace) -> Table:
     """Final regret, a row a policy in an environment."""
     setup, runs = trace.setup, trace.replications.size
     engines = " and ".join(sorted(set(setup.engines)))
-    table = Table(title=f"Regret after {setup.horizon:,} decisions, {runs:,} runs, seed {setup.seed}, {engines}")
+    unit = setup.space.outcome.shown.unit
+    regret = f"Regret in {unit}" if unit else "Regret"
+    table = Table(title=f"{regret} after {setup.horizon:,} decisions, {runs:,} runs, seed {setup.seed}, {engines}")
     for name in ("environment", "policy", "mean", "error", "sd", "5 %", "median", "95 %"):
         table.add_column(name, justify="left" if name in ("environment", "policy") else "right")
     for environment in setup.environments:

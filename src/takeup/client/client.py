@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -86,7 +87,7 @@ class Client(AbstractContextManager["Client"]):
         headers = dict(self._headers)
         content = None
         if body is not None:
-            content = json.dumps(body, allow_nan=False).encode()
+            content = _encoded(body)
             headers["Content-Type"] = "application/json"
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -118,6 +119,26 @@ class Client(AbstractContextManager["Client"]):
         raise errors.UnreachableError(
             f"{self._transport.url} did not answer within {seconds:g} s; the last try: {said}"
         )
+
+
+def _encoded(body: object) -> bytes:
+    """A body as JSON; numbers may be numpy's, or decimal fractions."""
+    try:
+        return json.dumps(body, allow_nan=False, default=_plain).encode()
+    except errors.InputError:
+        raise
+    except ValueError:
+        hint = "leave out what is unknown, and declare it missing if it stays so"
+        raise errors.InputError("body", "a number that is nan or infinite", "finite numbers", hint) from None
+
+
+def _plain(value: Any) -> object:
+    """What JSON has no word for, in its words."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if getattr(value, "shape", None) == ():
+        return value.item()
+    raise errors.InputError("body", f"{value!r:.100}", "texts, numbers, true, false, lists and tables")
 
 
 def new_key() -> str:

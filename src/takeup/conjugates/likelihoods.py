@@ -54,6 +54,10 @@ class Likelihood(ABC):
     def informed(self, block: Any) -> Self:
         """The likelihood whose prior this block is."""
 
+    def drawn(self, outcome: Outcome) -> int:
+        """How many random numbers a draw of one arm's distribution takes, at most."""
+        return 2
+
     def described(self) -> dict[str, Any]:
         """Its parameters, as JSON would have them; `likelihood_of` makes it again."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
@@ -107,7 +111,7 @@ class Normal(Likelihood):
         number: Number = self.fitting(outcome)
         mean = (number.low + number.high) / 2 if self.mean is None else self.mean
         sd = (number.high - number.low) / 4 if self.sd is None else self.sd
-        centre, deviation = _block("mean", mean, shape), _block("sd", sd, shape)
+        centre, deviation = _inside("mean", _block("mean", mean, shape), number), _block("sd", sd, shape)
         weight, freedom = _block("weight", self.weight, shape), _block("freedom", self.freedom, shape)
         return NormalGamma(centre, weight, freedom, deviation**2, number)
 
@@ -151,12 +155,12 @@ class LogNormal(Likelihood):
         """Normal-inverse-gamma, of logarithms."""
         number: Number = self.fitting(outcome)
         if number.scale != "log":
-            raise UnsuitableError('likelihood lognormal needs an outcome whose sums are kept so: scale="log"')
+            raise UnsuitableError('likelihood lognormal needs sums of logarithms; give the Number scale="log"')
         median = np.sqrt(number.low * number.high) if self.median is None else self.median
         spread = (number.high / number.low) ** 0.25 if self.spread is None else self.spread
-        centre, deviation = (np.log(_block("prior", given, shape)) for given in (median, spread))
+        middle, factor = _inside("median", _block("median", median, shape), number), _block("spread", spread, shape)
         weight, freedom = _block("weight", self.weight, shape), _block("freedom", self.freedom, shape)
-        return NormalGamma(centre, weight, freedom, deviation**2, number, logarithmic=True)
+        return NormalGamma(np.log(middle), weight, freedom, np.log(factor) ** 2, number, logarithmic=True)
 
     def informed(self, block: NormalGamma) -> "LogNormal":
         """Its parameters."""
@@ -184,6 +188,10 @@ class Bootstrap(Likelihood):
         bins = number.cells
         alpha = _block("alpha", 1 / bins if self.alpha is None else self.alpha, (*shape, bins))
         return Dirichlet(alpha, number.worth(number.binned.middle))
+
+    def drawn(self, outcome: Outcome) -> int:
+        """One for each bin."""
+        return outcome.cells
 
     def informed(self, block: Dirichlet) -> "Bootstrap":
         """Its parameters."""
@@ -262,6 +270,15 @@ def _block(name: str, given: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
         axes = "context, arm" if len(shape) == 2 else "context, arm, bin"
         allowed = f"a number or an array of shape {shape}, the axes being {axes}"
         raise InputError(name, f"shape {numbers.shape}", allowed) from None
+
+
+def _inside(name: str, numbers: FloatArray, number: Number) -> FloatArray:
+    """What outcomes are about, checked: it is where they can be."""
+    half = number.step / 2
+    if numbers.min() < number.low - half or numbers.max() > number.high + half:
+        allowed = f"numbers from {number.low:g} to {number.high:g} {number.unit}".rstrip() + ", as outcomes are"
+        raise InputError(name, checks.shown(numbers.tolist()), allowed, "priors are in the units of the outcome")
+    return numbers
 
 
 def _deviation(guess: Normal | LogNormal, value: float, low: float, high: float) -> float:

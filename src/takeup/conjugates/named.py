@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from takeup import checks
@@ -34,12 +33,12 @@ def likelihood_of(description: Mapping[str, Any]) -> Likelihood:
     if "about" in given or "rarely_outside" in given:
         return _about(family, given)
     known = inspect.signature(family).parameters
-    for name, value in given.items():
-        if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else ""
-            raise InputError(f"likelihood.{name}", checks.shown(value), f"one of the keys {', '.join(known)}", hint)
-    found: Likelihood = family(**given)
+    if "bins" in given and family is Bootstrap:
+        hint = "an outcome says how many it has, as in Number(.., bins=50)"
+        raise InputError("likelihood.bins", checks.shown(given["bins"]), "nothing", hint)
+    checks.keys(given, known, "likelihood.")
+    with checks.inside("likelihood"):
+        found: Likelihood = family(**given)
     return found
 
 
@@ -57,5 +56,6 @@ def _about(family: type[Any], given: dict[str, Any]) -> Likelihood:
         if name not in more:
             allowed = f"one of {', '.join(('about', 'rarely_outside', *more))}"
             raise InputError(f"likelihood.{name}", checks.shown(other), allowed)
-    found: Likelihood = family.about(value, *outside, **given)
+    with checks.inside("likelihood"):
+        found: Likelihood = family.about(value, *outside, **given)
     return found

@@ -57,6 +57,8 @@ def three(value: object, low: object, high: object, least: float | None = None) 
 
 
 def _between(value: float, low: float, high: float) -> None:
+    if not low < high:
+        raise InputError("rarely_outside", f"{low:g} to {high:g}", "a lower number and then a higher one")
     if not low < value < high:
         raise InputError("about", f"{value:g}", f"a number between {low:g} and {high:g}, which it is rarely outside of")
 

@@ -2,11 +2,14 @@
 
 from takeup.datasets.codings import Coding, Doubt
 from takeup.datasets.columns import DatasetError
-from takeup.datasets.shipped import ist_counts, ist_doubts, ist_evidence
-from takeup.datasets.stroke import ATTRIBUTION, Outcome, StrokeTrial, ist
+from takeup.datasets.measures import DAYS, STATES, Outcome
+from takeup.datasets.shipped import ist_counts, ist_doubts, ist_environment, ist_evidence
+from takeup.datasets.stroke import ATTRIBUTION, StrokeTrial, ist
 
 __all__ = [
     "ATTRIBUTION",
+    "DAYS",
+    "STATES",
     "Coding",
     "DatasetError",
     "Doubt",
@@ -15,5 +18,6 @@ __all__ = [
     "ist",
     "ist_counts",
     "ist_doubts",
+    "ist_environment",
     "ist_evidence",
 ]

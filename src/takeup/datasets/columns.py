@@ -17,6 +17,7 @@ from takeup.errors import InputError
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 16
+_MOST_DIGITS = 9
 
 
 class DatasetError(InputError):
@@ -37,15 +38,19 @@ class Columns:
     lines: tuple[int, ...]
     values: Mapping[str, NDArray[np.str_]]
 
-    def check(self, column: str, allowed: Sequence[str]) -> None:
-        """Refuse a column that holds anything but these codes, in upper or lower case."""
+    def check(self, column: str, allowed: Sequence[str] | None) -> None:
+        """Refuse a column that holds anything but these codes, in upper or lower case; None allows whole numbers."""
         values = self.values[column]
-        unknown = ~np.isin(np.char.upper(values), allowed)
+        if allowed is None:
+            unknown = ~((values == "") | (np.char.isdecimal(values) & (np.char.str_len(values) <= _MOST_DIGITS)))
+            expected = "a whole number or nothing"
+        else:
+            unknown = ~np.isin(np.char.upper(values), allowed)
+            expected = f"one of {', '.join(code or 'nothing' for code in allowed)}"
         if unknown.any():
             first = int(unknown.argmax())
             got = repr(str(values[first])) if values[first] else "nothing"
-            codes = ", ".join(code or "nothing" for code in allowed)
-            _refuse(self.path, f"line {self.lines[first]}, {column}", got, f"one of {codes}")
+            _refuse(self.path, f"line {self.lines[first]}, {column}", got, expected)
 
 
 def read(path: str | Path, wanted: Sequence[str]) -> Columns:

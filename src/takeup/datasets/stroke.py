@@ -1,18 +1,19 @@
 """The patients of the International Stroke Trial, read from the database that its authors publish."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from takeup.checks import IntArray, one_of
 from takeup.datasets import codings
-from takeup.datasets.codings import ALLOWED, ARMS, Coding, Doubt, answered, doubts_about
+from takeup.datasets.codings import ALLOWED, ARMS, Coding, Doubt
 from takeup.datasets.columns import Columns, DatasetError, read
+from takeup.datasets.measures import MEASURES, Outcome
+from takeup.environment import Environment
 from takeup.evidence import Evidence
+from takeup.outcomes import UNSEEN
 from takeup.space import Space
 
 ATTRIBUTION = (
@@ -26,39 +27,6 @@ ATTRIBUTION = (
 PATIENTS = 19_435
 """Patients who were randomised, all of whom are in the published file."""
 
-Outcome: TypeAlias = Literal["STS", "LTS", "LTR", "S14"]
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """How an outcome is read.
-
-    Attributes:
-        column: where it is recorded.
-        success: the code of success; every other one is failure.
-        clear: the codes that say yes or no.
-        allowed: all codes.
-        levels: what failure and success are called.
-    """
-
-    column: str
-    success: str
-    clear: tuple[str, ...]
-    allowed: tuple[str, ...]
-    levels: tuple[str, str]
-
-
-_ANSWERS = (("Y", "N"), ("Y", "N", "U", ""))
-
-MEASURES: dict[Outcome, Measure] = {
-    "STS": Measure("DDEAD", "N", *_ANSWERS, ("died", "alive")),
-    "LTS": Measure("FDEAD", "N", *_ANSWERS, ("died", "alive")),
-    "LTR": Measure("FRECOVER", "Y", *_ANSWERS, ("not recovered", "recovered")),
-    "S14": Measure("ID14", "0", ("0", "1"), ("0", "1"), ("died", "alive")),
-}
-"""Short-term survival, to discharge or day 14 by the hospital's form; long-term survival and full recovery, at six
-months; and survival to day 14 by the date of death, which is known for everybody."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrokeTrial:
@@ -68,7 +36,8 @@ class StrokeTrial:
         coding: how the columns were read.
         proposals: z, the assigned arm of each patient, an index of `space(..).proposals`.
         implemented: a, the arm that each patient got, likewise.
-        outcomes: y of each patient by outcome, 1 being success.
+        outcomes: y of each patient by outcome: the index of a level, 1 being success where there are two, or the code
+            of a time; UNSEEN where the patient is left out.
         doubts: the patients whose record is not clear, and how it was read.
     """
 
@@ -81,9 +50,10 @@ class StrokeTrial:
     def counts(self, outcome: Outcome) -> IntArray:
         """n[z, a, y]: how many patients were assigned z, got a and fared y."""
         y = self.outcomes[one_of("outcome", outcome, MEASURES)]
-        arms = len(ARMS[self.coding])
-        cells = np.ravel_multi_index((self.proposals, self.implemented, y), (arms, arms, 2))
-        return np.bincount(cells, minlength=arms * arms * 2).reshape(arms, arms, 2)
+        arms, seen = len(ARMS[self.coding]), y != UNSEEN
+        shape = (arms, arms, MEASURES[outcome].outcome.size)
+        cells = np.ravel_multi_index((self.proposals[seen], self.implemented[seen], y[seen]), shape)
+        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
     def evidence(self, outcome: Outcome) -> Evidence:
         """The counts as evidence, with the names of arms and outcomes."""
@@ -104,7 +74,9 @@ def ist(path: str | Path, coding: Coding = "paper", *, patients: int | None = PA
         DatasetError: a file that cannot be read, is damaged, or holds something else. It names line and value.
     """
     codes_of = ALLOWED[one_of("coding", coding, ALLOWED)]
-    allowed = codes_of | {measure.column: measure.allowed for measure in MEASURES.values()}
+    allowed: dict[str, Sequence[str] | None] = {**codes_of}
+    for measure in MEASURES.values():
+        allowed |= measure.columns
     columns = read(path, list(allowed))
     _check_whole(columns, patients)
     for column, codes in allowed.items():
@@ -114,18 +86,28 @@ def ist(path: str | Path, coding: Coding = "paper", *, patients: int | None = PA
     doubts = list(coded.doubts)
     outcomes: dict[Outcome, IntArray] = {}
     for outcome, measure in MEASURES.items():
-        outcomes[outcome] = answered(values, measure.column, measure.success).astype(np.int64)
-        clear: NDArray[np.bool_] = np.isin(np.char.upper(values[measure.column]), measure.clear)
-        doubts += doubts_about(values, (measure.column,), ~clear, measure.levels[0])
+        outcomes[outcome], unclear = measure.read(values)
+        doubts += unclear
     for array in (coded.proposals, coded.implemented, *outcomes.values()):
         array.setflags(write=False)
     return StrokeTrial(coding, coded.proposals, coded.implemented, outcomes, tuple(doubts))
 
 
+def space_of(outcome: Outcome, coding: Coding) -> Space:
+    """The arms and the outcome, with their names."""
+    return Space(ARMS[coding], outcomes=MEASURES[outcome].outcome)
+
+
 def evidence_of(counts: IntArray, outcome: Outcome, coding: Coding) -> Evidence:
     """n[z, a, y] as evidence in which everything was seen."""
-    space = Space(ARMS[coding], outcomes=MEASURES[outcome].levels)
-    return Evidence(space, np.pad(counts, ((0, 0), (0, 1), (0, 1)))[np.newaxis])
+    space = space_of(outcome, coding)
+    statistic = counts @ space.outcome.amounts(np.arange(space.outcome.size))
+    return Evidence(space, np.pad(statistic, ((0, 0), (0, 1), (0, 0)))[np.newaxis])
+
+
+def environment_of(counts: IntArray, outcome: Outcome, coding: Coding) -> Environment:
+    """The patients as they are: what happened to those who were assigned z is what happens."""
+    return Environment.from_counts(space_of(outcome, coding), counts[np.newaxis])
 
 
 def _check_whole(columns: Columns, patients: int | None) -> None:

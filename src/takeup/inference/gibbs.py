@@ -117,7 +117,7 @@ def _explained(seen: Posterior, taken: IntArray) -> Posterior:
 
 def _log_ratio(parameters: FloatArray, old: FloatArray, new: FloatArray) -> FloatArray:
     """The logarithm of the ratio of Dirichlet densities along the last axis."""
-    ratio: FloatArray = ((parameters - 1) * np.log(new / np.maximum(old, LEAST))).sum(axis=-1)
+    ratio: FloatArray = ((parameters - 1) * np.log(np.maximum(new, LEAST) / np.maximum(old, LEAST))).sum(axis=-1)
     return ratio
 
 

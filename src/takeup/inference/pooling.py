@@ -155,6 +155,7 @@ def weigh(alpha: FloatArray, counts: IntArray | FloatArray, strength: int) -> tu
         hits, misses, strength = _everyone(hits), _everyone(misses), 0
     unseen = np.arange(strength + 1)
     stop, rest = first[..., np.newaxis] + unseen, others[..., np.newaxis] + strength - unseen
+    rest = np.where(rest > 0, rest, others[..., np.newaxis])  # tiny ones are lost beside the strength
     ways = gammaln(strength + 1) - gammaln(unseen + 1) - gammaln(strength - unseen + 1)
     log_prior = ways + gammaln(stop) + gammaln(rest)
     log_weight = log_prior + _rise(stop, hits) + _rise(rest, misses)

@@ -13,50 +13,71 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.environment import Environment
-from takeup.errors import InputError
+from takeup.live.estimates import Estimate
 from takeup.live.job_process import Say, attend
+from takeup.live.model_checks import Withheld
+from takeup.live.scenes import ARMS, FOLLOWING, SCENES, Scene, Slider
 from takeup.live.simulated_units import SEEN, meet
 from takeup.live.time_series import TimeSeries
 from takeup.live.trial import Trial
-from takeup.space import Space
+from takeup.outcomes import Levels, described
 from takeup.store import Store
 
-SPACE = Space(["usual care", "new drug"], outcomes=["not well", "well"])
+FIRST = "well"
+"""What is measured unless somebody asks for something else."""
+
 MOST_PEOPLE = 10_000
 YOURS, PLAIN = "yours", "plain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """What the people of a sandbox are like, in percent.
+    """What the people of a sandbox are like.
 
     Attributes:
-        follow_usual: how many of those who are offered usual care keep to it.
-        follow_new: how many of those who are offered the new drug take it.
-        well_usual: how many get well under usual care.
-        well_new: how many get well with the new drug.
-        unlike: how many fewer of those get well who would not do as they are told in either case.
+        measured: what comes of it, one of SCENES; it says which sliders there are.
+        follow_usual: how many of those who are offered usual care keep to it, in percent.
+        follow_new: how many of those who are offered the new drug take it, in percent.
+        fare_usual: how people fare under usual care: how many get well, in percent, or a mean in the outcome's unit.
+        fare_new: likewise with the new drug.
+        unlike: how much worse those fare who would not do as they are told in either case.
     """
 
-    follow_usual: int = 90
-    follow_new: int = 60
-    well_usual: int = 40
-    well_new: int = 60
+    measured: str = FIRST
+    follow_usual: int = FOLLOWING["follow_usual"].start
+    follow_new: int = FOLLOWING["follow_new"].start
+    fare_usual: int = SCENES[FIRST].sliders["fare_usual"].start
+    fare_new: int = SCENES[FIRST].sliders["fare_new"].start
     unlike: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if checks.whole(name, value, least=0) > 100:
-                raise InputError(name, value, "a percentage from 0 to 100")
+        checks.one_of("measured", self.measured, SCENES)
+        for name, slider in self.sliders.items():
+            checks.whole(name, getattr(self, name), least=slider.low, most=slider.high)
+
+    @classmethod
+    def of(cls, measured: str) -> "Truth":
+        """What the sliders are at first."""
+        sliders = SCENES[checks.one_of("measured", measured, SCENES)].sliders
+        return cls(measured=measured, **{name: slider.start for name, slider in sliders.items()})
+
+    @property
+    def scene(self) -> Scene:
+        """What is measured."""
+        return SCENES[self.measured]
+
+    @property
+    def sliders(self) -> Mapping[str, Slider]:
+        """All that can be said about the people, by field."""
+        return {**FOLLOWING, **self.scene.sliders}
 
     def environment(self) -> Environment:
         """As types: who follows both offers, who insists on one of the two, who does the opposite."""
         usual, new = self.follow_usual / 100, self.follow_new / 100
         share = [usual * new, usual * (1 - new), (1 - usual) * new, (1 - usual) * (1 - new)]
-        well = np.array([self.well_usual, self.well_new]) / 100
-        fates = [well, *[well * (1 - self.unlike / 100)] * 3]
-        outcome = [[[1 - p, p] for p in fate] for fate in fates]
-        return Environment.from_types(SPACE, share, [[0, 1], [0, 0], [1, 1], [1, 0]], outcome)
+        told, others = self.scene.distributions(self.fare_usual, self.fare_new, self.unlike)
+        outcome = np.stack([told, others, others, others])
+        return Environment.from_types(self.scene.space, share, [[0, 1], [0, 0], [1, 1], [1, 0]], outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +94,7 @@ class Play:
     """
 
     database: str
-    truth: Mapping[str, int]
+    truth: Mapping[str, Any]
     policy: Mapping[str, Any]
     compliance: str
     people: int
@@ -81,10 +102,11 @@ class Play:
 
     def run(self, say: Say) -> dict[str, Any]:
         """Let them come, and tell what the policy has learnt."""
-        environment, fresh = Truth(**self.truth).environment(), not Path(self.database).exists()
+        truth, fresh = Truth(**self.truth), not Path(self.database).exists()
+        environment = truth.environment()
         with Store(self.database, synchronous="OFF") as store:
             specs = {YOURS: self.policy, PLAIN: {"kind": "TS"}}
-            opened = {name: self._trial(store, name, policy, fresh) for name, policy in specs.items()}
+            opened = {name: self._trial(store, name, policy, fresh, truth.scene) for name, policy in specs.items()}
             before = opened[YOURS].progress().decisions
             people = range(before, min(before + self.people, MOST_PEOPLE))
             through = 0
@@ -98,12 +120,16 @@ class Play:
                 meet(trial, environment, people, self.seed, seen=SEEN[self.compliance], progress=went)
             return self._found(opened, environment)
 
-    def _trial(self, store: Store, name: str, policy: Mapping[str, Any], fresh: bool) -> Trial:
+    def _trial(self, store: Store, name: str, policy: Mapping[str, Any], fresh: bool, scene: Scene) -> Trial:
         if not fresh:
             return Trial(store, name)
+        outcome = scene.space.outcome
         spec = {
             "name": f"sandbox ({name})",
-            "space": {"proposals": list(SPACE.proposals), "outcomes": list(SPACE.outcomes)},
+            "space": {
+                "proposals": list(ARMS),
+                "outcomes": list(outcome.names) if isinstance(outcome, Levels) else described(outcome),
+            },
             "policy": dict(policy),
             "compliance": self.compliance,
         }
@@ -120,20 +146,30 @@ class Play:
         joint = environment.response[0]
         made = courses[YOURS].overall
         weights = np.sum([point.proposed for point in made], axis=0)[:, np.newaxis, np.newaxis] * joint
-        treated = weights.sum(axis=0)
+        treated, how = weights.sum(axis=0), environment.space.outcome.shown
+        by_action = treated @ environment.space.reward / np.maximum(treated.sum(axis=1), 1e-12)
         group = summary.overall
+        actions = group.implemented
         return {
             "people": group.decisions,
             "policy": names[YOURS],
-            "best": SPACE.proposals[int(environment.value()[0].argmax())],
+            "best": ARMS[int(environment.value()[0].argmax())],
             "regret": {name: curve[-1][1] for name, curve in regrets.items()},
-            "value": environment.value()[0].tolist(),
+            "value": (how.sign * environment.value()[0]).tolist(),
             "compliance": joint.sum(axis=2).tolist(),
-            "treated": (treated[:, 1] / np.maximum(treated.sum(axis=1), 1e-12)).tolist(),
-            "summary": asdict(group),
+            "treated": (how.sign * by_action).tolist(),
+            "believed": [asdict(each.value.shown(how)) for each in group.proposals],
+            "complied": None if isinstance(group.compliance, Withheld) else _rows(group.compliance),
+            "as_treated": None if isinstance(actions, Withheld) else [asdict(a.value.shown(how)) for a in actions],
+            "withheld": actions.reason if isinstance(actions, Withheld) else None,
             "allocation": made[-1].probability,
             "charts": _charts(courses[YOURS], regrets),
         }
+
+
+def _rows(table: tuple[tuple[Estimate, ...], ...]) -> list[dict[str, Any]]:
+    """How many did as they were told, by proposal."""
+    return [asdict(row[z]) for z, row in enumerate(table)]
 
 
 def _regret(course: TimeSeries, gaps: FloatArray) -> list[tuple[int, float]]:

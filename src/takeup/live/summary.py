@@ -4,38 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
 
 from takeup.checks import FloatArray, IntArray
-from takeup.conjugates import Conjugate, Dirichlet, Likelihood, likelihood_for
 from takeup.evidence import Evidence
+from takeup.live.estimates import Estimate, estimate, plain_block, shares, summary_draws, values_by_model, weighted
 from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
 from takeup.live.progress import Progress, progress_of
 from takeup.live.time_series import SampleRatio, fallback_ratio_of, sample_ratio_of
-from takeup.outcomes import Levels
+from takeup.outcomes import Shown
 from takeup.policies.base import LivePolicy
-from takeup.policies.beliefs import Exact
-from takeup.policies.latent import Chains
-from takeup.randomness import Random, stream
-from takeup.space import Space
+from takeup.randomness import stream
 from takeup.trial.book import Book
 from takeup.trial.design import Design
 from takeup.trial.stopping import FEW, StoppingAdvice, advise, most_probable
-
-LEVEL = 0.95
-_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-_MOST_DRAWS, _LEAST_DRAWS, _MOST_NUMBERS = 4_000, 200, 2_000_000
-_MOST_CHAINS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A posterior mean with its 95 % credible interval, from `n` decisions."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +89,7 @@ class TrialSummary:
     Attributes:
         progress: what blinded readers see too.
         policy: the policy's name.
+        shown: how people are shown values, which are worth: the mean in its unit is `shown.sign` times the value.
         overall: all contexts together.
         contexts: each by itself.
         ignorable: whether those who comply are like those who do not: no trace of the proposal in the outcomes of an
@@ -121,6 +103,7 @@ class TrialSummary:
 
     progress: Progress
     policy: str
+    shown: Shown
     overall: GroupSummary
     contexts: tuple[GroupSummary, ...]
     ignorable: ModelCheck | Withheld
@@ -142,6 +125,7 @@ def summary_of(book: Book, late: int) -> TrialSummary:
     return TrialSummary(
         progress=progress_of(book, late),
         policy=design.policy.name,
+        shown=design.space.outcome.shown,
         overall=contexts[0] if len(contexts) == 1 else readings.overall(),
         contexts=contexts,
         ignorable=ignorable,
@@ -166,7 +150,7 @@ class _Readings:
 
     @classmethod
     def of(cls, design: Design, evidence: Evidence, book: Book) -> "_Readings":
-        draws = summary_draws(design.space)
+        draws = summary_draws(design)
         rng = stream(0, "summary", book.trial, book.version, book.decisions)
         space = design.space
 
@@ -205,15 +189,15 @@ class _Readings:
             self._proposals(inside, weights),
             self._actions(inside, weights) if reason is None else Withheld(reason),
             self._compliance(inside) if reason is None else Withheld(reason),
-            _estimate(regret, int(made.sum())),
+            estimate(regret, int(made.sum())),
         )
 
     def _proposals(self, inside: slice, weights: FloatArray) -> tuple[ProposalSummary, ...]:
         space, counts = self.design.space, self.evidence.counts[inside]
         known = space.outcome.seen(counts)
-        values, best = _weighted(self.proposed[:, inside], weights)
-        model = None if self.model is None else _weighted(self.model[:, inside], weights)
-        complied = None if self.complied is None else _weighted(self.complied[:, inside], weights)[0]
+        values, best = weighted(self.proposed[:, inside], weights)
+        model = None if self.model is None else weighted(self.model[:, inside], weights)
+        complied = None if self.complied is None else weighted(self.complied[:, inside], weights)[0]
         seen = known.sum(axis=(0, 2))
         who = np.arange(len(space.proposals)), np.array(space.intended or [0] * len(space.proposals))
         followed = known[:, who[0], who[1]].sum(axis=0)
@@ -222,84 +206,33 @@ class _Readings:
             ProposalSummary(
                 label,
                 int(made[z]),
-                _estimate(values[:, z], int(seen[z])),
+                estimate(values[:, z], int(seen[z])),
                 float(best[z]),
-                None if model is None else _estimate(model[0][:, z], int(seen[z])),
+                None if model is None else estimate(model[0][:, z], int(seen[z])),
                 None if model is None else float(model[1][z]),
-                None if complied is None else _estimate(complied[:, z], int(followed[z])),
+                None if complied is None else estimate(complied[:, z], int(followed[z])),
             )
             for z, label in enumerate(space.proposals)
         )
 
     def _actions(self, inside: slice, weights: FloatArray) -> tuple[ActionSummary, ...]:
         counts = self.evidence.counts[inside]
-        values, best = _weighted(self.treated[:, inside], weights)
+        values, best = weighted(self.treated[:, inside], weights)
         outcomes = counts[..., :-1, : self.design.space.outcome.cells].sum(axis=(0, 1))
         seen = self.evidence.compliance[inside].sum(axis=(0, 1))
         return tuple(
             ActionSummary(
                 label,
                 int(seen[a]),
-                _estimate(values[:, a], int(outcomes[a].sum())),
+                estimate(values[:, a], int(outcomes[a].sum())),
                 float(best[a]),
-                _shares(outcomes[a]),
+                shares(outcomes[a]),
             )
             for a, label in enumerate(self.design.space.implemented)
         )
 
     def _compliance(self, inside: slice) -> tuple[tuple[Estimate, ...], ...]:
-        return tuple(_shares(row) for row in self.evidence.compliance[inside].sum(axis=0))
-
-
-def plain_block(design: Design, arms: int) -> Conjugate:
-    """What is believed of the outcomes of so many arms before any data, the same of each: no policy's own prior.
-
-    Levels have a uniform prior; others have the distribution that the policy takes them to have, if it says so.
-    """
-    space = design.space
-    if isinstance(space.outcome, Levels):
-        return Dirichlet(np.ones((len(space.contexts), arms, space.outcome.size)), space.reward)
-    given: Likelihood | None = getattr(design.policy, "likelihood", None)
-    likelihood = likelihood_for(space.outcome) if given is None else type(given)()
-    return likelihood.prior(space.outcome, (len(space.contexts), arms))
-
-
-def summary_draws(space: Space) -> int:
-    """How many posterior draws a summary rests on."""
-    x, z, a, _ = space.shape
-    return int(np.clip(_MOST_NUMBERS // (x * z * max(a, space.outcome.width)), _LEAST_DRAWS, _MOST_DRAWS))
-
-
-def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:
-    """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
-    beliefs = [policy.beliefs(evidence, x, rng) for x in range(len(evidence.space.contexts))]
-    if any(isinstance(each, Exact) for each in beliefs):
-        return None
-    many = min(draws, _MOST_CHAINS) if any(isinstance(each, Chains) for each in beliefs) else draws
-    return np.stack([each.values(rng, many) for each in beliefs], axis=1)
-
-
-def _weighted(draws: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mixture over contexts, and how often each entry is the largest."""
-    values = np.einsum("dxk,x->dk", draws, weights)
-    best = np.bincount(values.argmax(axis=1), minlength=values.shape[1]) / values.shape[0]
-    return np.asarray(values), best
-
-
-def _estimate(draws: FloatArray, n: int) -> Estimate:
-    low, high = np.quantile(draws, _TAILS)
-    return Estimate(float(draws.mean()), float(low), float(high), n)
-
-
-def _shares(counts: IntArray) -> tuple[Estimate, ...]:
-    """The probability of each category under a uniform prior: marginals of a Dirichlet are betas."""
-    total = int(counts.sum())
-    a = counts + 1.0
-    b = a.sum() - a
-    low, high = (betaincinv(a, b, tail) for tail in _TAILS)
-    return tuple(
-        Estimate(float(a[k] / (a[k] + b[k])), float(low[k]), float(high[k]), total) for k in range(counts.size)
-    )
+        return tuple(shares(row) for row in self.evidence.compliance[inside].sum(axis=0))
 
 
 def _advice(

@@ -12,7 +12,7 @@ import numpy as np
 from takeup.checks import IntArray
 from takeup.errors import TakeupError
 from takeup.evidence import Evidence
-from takeup.live.summary import summary_draws, values_by_model
+from takeup.live.estimates import summary_draws, values_by_model
 from takeup.outcomes import Outcome
 from takeup.policies.base import Carded
 from takeup.policies.card import Several, Whole
@@ -148,7 +148,7 @@ def _sum_up(design: Design) -> None:
     """What a summary takes most of its time for, where compliance is unseen in every context."""
     counts = np.zeros_like(Evidence.empty(design.space).counts)
     counts[:, :, UNSEEN, :UNSEEN] = SOME
-    values_by_model(design.policy, Evidence(design.space, counts), stream(0), summary_draws(design.space))
+    values_by_model(design.policy, Evidence(design.space, counts), stream(0), summary_draws(design))
 
 
 def _try(source: str, design: Design, what: str, seconds: float, work: Callable[[], None]) -> None:

@@ -6,6 +6,7 @@ k^2 of a number. Statistics add, in any order, and what is added can be taken ba
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Literal, TypeAlias
 
@@ -29,6 +30,28 @@ Statistic: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 MOST_CODES = 2_000_001
 """How many different outcomes a space may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How people are shown what a proposal is worth: as a mean in the outcome's own units, wherever it is one.
+
+    Attributes:
+        what: what it is called.
+        unit: what it is measured in; may be empty.
+        sign: -1 where the worth is the negative of the mean, as lower is better.
+        digits: how many decimals it has.
+    """
+
+    what: str = "expected reward"
+    unit: str = ""
+    sign: float = 1.0
+    digits: int = 2
+
+    @property
+    def title(self) -> str:
+        """What it is called, with the unit."""
+        return f"{self.what}, {self.unit}" if self.unit else self.what
 
 
 class Outcome(ABC):
@@ -87,6 +110,11 @@ class Outcome(ABC):
     @abstractmethod
     def worths(self) -> FloatArray:
         """What each outcome is worth, by its code."""
+
+    @property
+    def shown(self) -> Shown:
+        """How people are shown what a proposal is worth."""
+        return Shown()
 
     @property
     @abstractmethod

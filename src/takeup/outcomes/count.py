@@ -1,9 +1,8 @@
 """Outcomes that are counts: relapses, visits, falls."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from typing import ClassVar, get_args
 
 import numpy as np
@@ -11,14 +10,15 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.outcomes.base import MOST_CODES, Better, Outcome, Statistic
-from takeup.outcomes.grid import Bins, Grid, grid
+from takeup.outcomes.base import MOST_CODES, Better, Outcome, Shown, Statistic
+from takeup.outcomes.binned import Binned
+from takeup.outcomes.grid import Bins, Grid, from_zero, grid, number_in
 
 BINS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Outcome):
+class Count(Binned):
     """How many events there were, over an exposure that may differ: 3 relapses in 90 days.
 
     A decision adds one to the bin of its count, the events, and the exposure in steps. It is worth its rate, events
@@ -49,7 +49,10 @@ class Count(Outcome):
         if not self.exposure and (self.longest, self.step) != (1.0, 1.0):
             hint = 'say what it is measured in, as in exposure="days"'
             raise InputError("exposure", "none", "a unit where longest or step is given", hint)
-        points = Grid(0.0, self.longest, self.step, "exposure", self.exposure)
+        points = from_zero(self.longest, self.step, "exposure", self.exposure)
+        if self.exposure and points.size == 2:
+            hint = "say how long the longest is; leave exposure out where everybody has the same"
+            raise InputError("longest", f"{points.high:g}", f"more than one step of {points.step:g}", hint)
         object.__setattr__(self, "longest", points.high)
         object.__setattr__(self, "step", points.step)
         if self.size > MOST_CODES:
@@ -70,15 +73,8 @@ class Count(Outcome):
     def _exposures(self) -> int:
         return self.time.size - 1 if self.exposure else 1
 
-    @property
-    def cells(self) -> int:
-        """One for each bin."""
-        return self.binned.size
-
-    @property
-    def binned(self) -> Bins:
-        """The bins of the counts."""
-        return _binned(self)
+    def _bins(self) -> Bins:
+        return Grid(0, self.most, 1).bins(BINS)
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -96,21 +92,17 @@ class Count(Outcome):
             raise InputError("outcome", checks.shown(given), allowed)
         steps = self.time.index(given["exposure"])
         if steps == 0:
-            raise InputError(
-                "exposure", checks.shown(given["exposure"]), f"more than {self.step / 2:g} {self.exposure}"
-            )
+            allowed = f"more than {self.step / 2:g} {self.exposure}, at most {self.longest:g}"
+            hint = "who was not watched has no outcome, and can be declared missing"
+            raise InputError("exposure", checks.shown(given["exposure"]), allowed, hint)
         return self._events(given["events"]) * self._exposures + steps - 1
 
     def _events(self, given: object) -> int:
+        what = "events" if self.exposure else "outcome"
         allowed = f"a whole number from 0 to {self.most} {self.unit}".rstrip()
-        if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating | str):
-            raise InputError("outcome", checks.shown(given), allowed)
-        try:
-            number = Decimal(given if isinstance(given, int) else str(given).strip())
-        except InvalidOperation:
-            raise InputError("outcome", checks.shown(given), allowed) from None
-        if not number.is_finite() or not 0 <= number <= self.most or number != number.to_integral_value():
-            raise InputError("outcome", checks.shown(given), allowed)
+        number = number_in(what, given, allowed)
+        if not 0 <= number <= self.most or number != number.to_integral_value():
+            raise InputError(what, checks.shown(given), allowed)
         return int(number)
 
     def plain(self, code: int) -> int | dict[str, float | bool]:
@@ -139,10 +131,20 @@ class Count(Outcome):
         over = f" in {self.time.point(steps + 1)} {self.exposure}" if self.exposure else ""
         return f"{events} {self.unit}".rstrip() + over
 
-    @property
-    def worths(self) -> FloatArray:
+    def _worths(self) -> FloatArray:
         """The rate of each outcome, or its negative."""
-        return _worths(self)
+        events, steps = np.divmod(np.arange(self.size), self._exposures)
+        rate = events / (self.step * (steps + 1)) if self.exposure else events.astype(np.float64)
+        return np.asarray(rate if self.better == "higher" else -rate)
+
+    @property
+    def shown(self) -> Shown:
+        """The mean count; where exposures differ the rate, with decimals for a few events in the longest one."""
+        sign = 1.0 if self.better == "higher" else -1.0
+        if not self.exposure:
+            return Shown("mean", self.unit, sign)
+        per = f"{self.unit or 'events'}/{self.exposure}"
+        return Shown("rate", per, sign, 2 + max(0, math.ceil(math.log10(self.longest))))
 
     @property
     def lowest(self) -> float:
@@ -187,17 +189,3 @@ class Count(Outcome):
         return np.asarray(
             (events if self.better == "higher" else self.most * self.seen(statistic) - events) / self.most
         )
-
-
-@lru_cache(maxsize=64)
-def _binned(count: Count) -> Bins:
-    return Grid(0, count.most, 1).bins(BINS)
-
-
-@lru_cache(maxsize=1)  # it may be large, and specs may come from afar
-def _worths(count: Count) -> FloatArray:
-    events, steps = np.divmod(np.arange(count.size), count.size // (count.most + 1))
-    rate = events / (count.step * (steps + 1)) if count.exposure else events.astype(np.float64)
-    worths = np.asarray(rate if count.better == "higher" else -rate)
-    worths.setflags(write=False)
-    return worths

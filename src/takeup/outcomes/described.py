@@ -3,9 +3,9 @@
 import inspect
 from collections.abc import Mapping
 from dataclasses import asdict
-from difflib import get_close_matches
 from typing import Any
 
+from takeup import checks
 from takeup.errors import NOTHING, InputError
 from takeup.outcomes.base import Outcome
 from takeup.outcomes.count import Count
@@ -26,13 +26,10 @@ def outcome_of(description: Mapping[str, Any]) -> Outcome:
     given = dict(description)
     kind = given.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError("kind", NOTHING if kind is None else repr(kind), f"one of {', '.join(KINDS)}")
+        given_kind = NOTHING if kind is None else repr(kind)
+        raise InputError("kind", given_kind, f"one of {', '.join(KINDS)}", "levels are a list of their names")
     known = inspect.signature(KINDS[kind]).parameters
-    for name, value in given.items():
-        if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else ""
-            raise InputError(name, repr(value), f"one of the keys {', '.join(known)}", hint)
+    checks.keys(given, known)
     for name, parameter in known.items():
         if parameter.default is inspect.Parameter.empty and name not in given:
             raise InputError(name, NOTHING, "a number")

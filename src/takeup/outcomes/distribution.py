@@ -37,6 +37,16 @@ def quantiles(outcome: Number | Count, cells: IntArray, levels: tuple[float, ...
     return np.asarray(np.clip(found, *limits))
 
 
+def average(outcome: Number | Count, statistic: IntArray) -> float:
+    """The mean of the outcomes in a statistic, in their unit, or their rate; nan where there are none."""
+    many, total = int(outcome.seen(statistic)), int(statistic[outcome.cells])
+    if not many:
+        return float("nan")
+    if isinstance(outcome, Count):
+        return total / (outcome.step * int(statistic[outcome.cells + 1]))
+    return outcome.low + outcome.step * total / many
+
+
 @dataclass(frozen=True, slots=True)
 class SurvivalStep:
     """A step of a survival curve.
@@ -63,11 +73,21 @@ def survival(time: Time, cells: IntArray) -> tuple[SurvivalStep, ...]:
         time: the outcome.
         cells: how many had their event in each bin, and then how many were censored in each.
     """
-    events, censored = cells.reshape(2, -1)
-    at_risk, share, steps = int(cells.sum()), 1.0, []
-    for end, had, left in zip(time.binned.last, events.tolist(), censored.tolist(), strict=True):
+    return kaplan_meier(time.binned.last, *cells.reshape(2, -1))
+
+
+def kaplan_meier(ends: FloatArray, events: IntArray, censored: IntArray) -> tuple[SurvivalStep, ...]:
+    """The same from how many had their event and how many were censored up to each of these times, and no earlier."""
+    at_risk, share, steps = int(events.sum() + censored.sum()), 1.0, []
+    for end, had, left in zip(ends, events.tolist(), censored.tolist(), strict=True):
         if had:
             share *= 1 - had / at_risk
             steps.append(SurvivalStep(float(end), share, at_risk, had))
         at_risk -= had + left
     return tuple(steps)
+
+
+def restricted_mean(steps: tuple[SurvivalStep, ...], longest: float) -> float:
+    """The mean time within the longest watch: the area below the survival curve."""
+    times = np.array([0.0, *(step.time for step in steps), longest])
+    return float(np.diff(times) @ np.array([1.0, *(step.share for step in steps)]))

@@ -3,6 +3,8 @@
 Points are decimal fractions as people write them, so that 0.1 + 0.2 is 0.3 here, and rounding is the same everywhere.
 """
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from functools import lru_cache
@@ -21,6 +23,9 @@ FINEST = 1e-9
 
 _EXACT = Context(prec=40)
 """Whatever precision a program has chosen for its own decimals."""
+_HALF, _BEYOND = Decimal("0.5"), Decimal(2 * FARTHEST)
+_NUMBERS = (int, float, np.integer, np.floating, Decimal, str)
+_COMMA, _UNIT = re.compile(r"[-+]?\d[\d.]*,[\d.,]*"), re.compile(r"[-+]?\d[\d.]*[^\d.,]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,8 @@ class Grid:
             raise InputError("step", repr(self.step), f"at least {least:g}", "finer ones are lost in rounding")
         steps = _EXACT.divide(_EXACT.subtract(decimal(self.high), decimal(self.low)), decimal(self.step))
         if steps != steps.to_integral_value():
-            raise InputError("step", repr(self.step), f"a step that divides {self.low} to {self.high} evenly")
+            hint = f"it goes {steps:.6g} times into it; choose another step, or another end"
+            raise InputError("step", repr(self.step), f"a step that divides {self.low} to {self.high} evenly", hint)
         if steps > MOST_STEPS:
             hint = f"a step of {(self.high - self.low) / MOST_STEPS:.2g} or more has so few"
             raise InputError("step", repr(self.step), f"at most {MOST_STEPS:,} steps from low to high", hint)
@@ -79,23 +85,23 @@ class Grid:
         """The points so many steps from the low end."""
         return np.asarray(self.low + self.step * steps, dtype=np.float64)
 
-    def index(self, given: object) -> int:
-        """How many steps from the low end the nearest point is; more than half a step beyond either end is too far."""
+    def index(self, given: object, above: str = "") -> int:
+        """How many steps from the low end the nearest point is; more than half a step beyond either end is too far.
+
+        Args:
+            given: the number.
+            above: what to do with a number that is above the high end, if there is something to do.
+        """
         unit = f" {self.unit}" if self.unit else ""
         allowed = f"a number from {self.low:g} to {self.high:g}{unit}"
-        if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating | Decimal | str):
-            raise InputError(self.what, shown(given), allowed)
-        try:
-            number = Decimal(given if isinstance(given, int | Decimal) else str(given).strip())
-        except InvalidOperation:
-            raise InputError(self.what, shown(given), allowed) from None
-        if not number.is_finite() or not -2 * FARTHEST < number < 2 * FARTHEST:
-            raise InputError(self.what, shown(given), allowed)
+        number = number_in(self.what, given, allowed)
+        if not -_BEYOND < number < _BEYOND:
+            raise InputError(self.what, shown(given), allowed, above if number > 0 else "")
         steps = _EXACT.divide(_EXACT.subtract(number, decimal(self.low)), decimal(self.step))
         most = self.size - 1
-        if not Decimal("-0.5") <= steps <= most + Decimal("0.5"):
-            hint = f"what is at most half a step of {self.step:g} beyond is rounded, no more"
-            raise InputError(self.what, f"{number:.15g}{unit}", allowed, hint)
+        if not -_HALF <= steps <= most + _HALF:
+            hint = f"check its digits and its unit; half a step of {self.step:g} beyond is rounded, no more"
+            raise InputError(self.what, f"{number:.15g}{unit}", allowed, (above if steps > 0 else "") or hint)
         return min(max(int(steps.to_integral_value(ROUND_HALF_EVEN)), 0), most)
 
     def point(self, index: int) -> int | float:
@@ -144,12 +150,46 @@ class Bins:
         return np.asarray((self.first + self.last) / 2)
 
 
+def from_zero(longest: float, step: float, what: str = "outcome", unit: str = "") -> Grid:
+    """The grid from zero to the longest time."""
+    if isinstance(longest, bool) or np.ndim(longest) or not 0 < float(real("longest", longest)) <= FARTHEST:
+        raise InputError("longest", shown(longest), f"one number above 0, at most {FARTHEST:g}")
+    return Grid(0.0, longest, step, what, unit)
+
+
 @lru_cache(maxsize=256)
 def grid(low: float, high: float, step: float, what: str = "outcome", unit: str = "") -> Grid:
     """The grid, kept for the next time: an outcome asks for it at every report."""
     return Grid(low, high, step, what, unit)
 
 
+def number_in(what: str, given: object, allowed: str) -> Decimal:
+    """The number that somebody gave, exactly as it was written; an InputError where it is none."""
+    number = Decimal("NaN")
+    if isinstance(given, _NUMBERS) and not isinstance(given, bool):
+        with suppress(InvalidOperation):
+            number = Decimal(given if isinstance(given, int | Decimal) else str(given).strip())
+    if not number.is_finite():
+        raise InputError(what, shown(given), allowed, _remedy(given))
+    return number
+
+
+def _remedy(given: object) -> str:
+    """What to do about what is no number."""
+    text = "" if given is None else str(given).strip() if isinstance(given, float | str) else "other"
+    if text.lower() in ("", "nan", "na"):
+        return "leave it out while it is unknown, and declare it missing if it stays so"
+    if _COMMA.fullmatch(text):
+        return "write a decimal point, as in 12.5, and nothing between thousands"
+    return "give the number alone, without a unit" if _UNIT.fullmatch(text) else ""
+
+
+def decimals(step: float) -> int:
+    """How many decimals a step is written with."""
+    return max(0, -int(decimal(step).normalize().as_tuple().exponent))
+
+
+@lru_cache(maxsize=256)
 def decimal(number: float) -> Decimal:
-    """The decimal fraction that a number is written as."""
+    """The decimal fraction that a number is written as; kept, as an outcome asks for its ends at every report."""
     return Decimal(repr(float(number)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -10,8 +9,9 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.outcomes.base import Better, Outcome, Statistic
-from takeup.outcomes.grid import FARTHEST, FINEST, Bins, Grid, grid
+from takeup.outcomes.base import Better, Shown, Statistic
+from takeup.outcomes.binned import Binned
+from takeup.outcomes.grid import FARTHEST, FINEST, Bins, Grid, decimals, grid
 
 Scale: TypeAlias = Literal["linear", "log"]
 """Whether differences or ratios are what counts."""
@@ -31,7 +31,7 @@ NUDGE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Outcome):
+class Number(Binned):
     """A number on a grid: k = (y - low) / step is whole. What is reported is rounded to the grid.
 
     A decision adds one to the bin of its outcome, k and k^2; on a log scale also l and l^2, where l / 10,000 is
@@ -80,15 +80,8 @@ class Number(Outcome):
         """How many points the grid has."""
         return self.grid.size
 
-    @property
-    def cells(self) -> int:
-        """One for each bin."""
-        return self.binned.size
-
-    @property
-    def binned(self) -> Bins:
-        """The bins."""
-        return _binned(self)
+    def _bins(self) -> Bins:
+        return self.grid.bins(self.bins, logarithmic=self.scale == "log")
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -114,6 +107,13 @@ class Number(Outcome):
         """The number and its unit."""
         return f"{self.plain(code)} {self.unit}".rstrip()
 
+    @property
+    def shown(self) -> Shown:
+        """The mean in its unit; with a utility the expected worth, which has none."""
+        if self.utility:
+            return Shown("expected worth")
+        return Shown("mean", self.unit, 1.0 if self.better == "higher" else -1.0, decimals(self.step) + 1)
+
     def worth(self, number: FloatArray) -> FloatArray:
         """What numbers are worth, on the grid or not."""
         if self.utility:
@@ -121,10 +121,9 @@ class Number(Outcome):
             return np.asarray(np.interp(number, knots, worths))
         return number if self.better == "higher" else -number
 
-    @property
-    def worths(self) -> FloatArray:
+    def _worths(self) -> FloatArray:
         """What each point of the grid is worth."""
-        return _worths(self)
+        return self.worth(self.grid.points)
 
     @property
     def examples(self) -> IntArray:
@@ -174,18 +173,6 @@ class Number(Outcome):
             return np.asarray(statistic[..., self.width - 1] / WORTH_STEPS)
         most, total = self.size - 1, statistic[..., self.cells]
         return np.asarray((total if self.better == "higher" else most * self.seen(statistic) - total) / most)
-
-
-@lru_cache(maxsize=64)
-def _binned(number: Number) -> Bins:
-    return number.grid.bins(number.bins, logarithmic=number.scale == "log")
-
-
-@lru_cache(maxsize=1)  # it may be large, and specs may come from afar
-def _worths(number: Number) -> FloatArray:
-    worths = number.worth(number.grid.points)
-    worths.setflags(write=False)
-    return worths
 
 
 def _nearest(steps: FloatArray) -> IntArray:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar, get_args
 
 import numpy as np
@@ -10,14 +9,15 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.outcomes.base import Better, Outcome
-from takeup.outcomes.grid import Bins, Grid, grid
+from takeup.outcomes.base import Better, Shown
+from takeup.outcomes.binned import Binned
+from takeup.outcomes.grid import Bins, Grid, decimals, from_zero, grid
 
 BINS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Time(Outcome):
+class Time(Binned):
     """Days to discharge, or to death: a time, and whether the event came or the watch ended before it.
 
     A decision adds one to the bin of its time, among the events or among the censored, and its time in steps. It is
@@ -44,7 +44,7 @@ class Time(Outcome):
             raise InputError("censored", repr(self.censored), "true or false")
         checks.label("unit", self.unit)
         checks.one_of("better", self.better, get_args(Better))
-        points = Grid(0.0, self.longest, self.step)
+        points = from_zero(self.longest, self.step)
         object.__setattr__(self, "longest", points.high)
         object.__setattr__(self, "step", points.step)
 
@@ -63,10 +63,8 @@ class Time(Outcome):
         """Every bin twice."""
         return 2 * self.binned.size
 
-    @property
-    def binned(self) -> Bins:
-        """The bins of the times."""
-        return _binned(self)
+    def _bins(self) -> Bins:
+        return self.grid.bins(BINS)
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -83,20 +81,15 @@ class Time(Outcome):
             given, censored = told["time"], told["censored"]
         elif isinstance(given, str) and given.rstrip().endswith("+"):
             given, censored = given.rstrip()[:-1], True
-        if not isinstance(censored, bool):
+        elif isinstance(given, list | tuple):
+            raise InputError("outcome", checks.shown(given), """a time, "90+" or {'time': 90, 'censored': true}""")
+        if not isinstance(censored, bool | np.bool_):
             raise InputError("censored", repr(censored), "true or false")
-        steps = self._steps(given)
+        steps = self.grid.index(given, above=f'whoever is watched for longer is "{self.longest:g}+"')
         if censored and not self.censored and steps < self.grid.size - 1:
             allowed = f"a time with its event, or one censored at {self.longest:g} {self.unit}".rstrip()
             raise InputError("outcome", f"{given}+", allowed, "the outcome says that none is censored before")
-        return 2 * steps + censored
-
-    def _steps(self, given: object) -> int:
-        try:
-            return self.grid.index(given)
-        except InputError as error:
-            hint = f'whoever is watched for longer is "{self.longest:g}+"'
-            raise InputError(error.argument, error.value, error.allowed, hint) from None
+        return 2 * steps + int(censored)
 
     def plain(self, code: int) -> dict[str, float | bool]:
         """The time, and whether it is censored."""
@@ -116,10 +109,16 @@ class Time(Outcome):
         """The time, with a plus where it is censored."""
         return f"{self.flat(code)} {self.unit}".rstrip()
 
-    @property
-    def worths(self) -> FloatArray:
+    def _worths(self) -> FloatArray:
         """The time that was seen to pass, or its negative."""
-        return _worths(self)
+        seen = np.repeat(self.grid.points, 2)
+        return seen if self.better == "higher" else -seen
+
+    @property
+    def shown(self) -> Shown:
+        """The mean time within the longest watch."""
+        sign = 1.0 if self.better == "higher" else -1.0
+        return Shown("mean time within the watch", self.unit, sign, decimals(self.step) + 1)
 
     @property
     def examples(self) -> IntArray:
@@ -146,16 +145,3 @@ class Time(Outcome):
     def valued(self) -> bool:
         """None: a censored time says what was seen, not what it is worth."""
         return False
-
-
-@lru_cache(maxsize=64)
-def _binned(time: Time) -> Bins:
-    return time.grid.bins(BINS)
-
-
-@lru_cache(maxsize=1)  # it may be large, and specs may come from afar
-def _worths(time: Time) -> FloatArray:
-    seen = np.repeat(time.grid.points, 2)
-    worths = seen if time.better == "higher" else -seen
-    worths.setflags(write=False)
-    return worths

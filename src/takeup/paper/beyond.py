@@ -1,4 +1,4 @@
-"""What lies beyond the paper: compliance partly seen, pilots, drift, and a policy for compliance that is not ignorable.
+"""What lies beyond the paper: audits, pilots, drift, compliance that is not ignorable, and other outcomes.
 
 Each experiment has a module of its own; here they are run together.
 """
@@ -6,11 +6,11 @@ Each experiment has a module of its own; here they are run together.
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from takeup.paper import audited, drift, piloted, robust, robust_stroke
+from takeup.paper import audited, drift, piloted, robust, robust_stroke, stroke_outcomes
 from takeup.paper.regret_curve import RegretCurve
 from takeup.paper.runner import Runner
 
-_WEIGHTS = {"audited": 8, "piloted": 15, "drift": 20, "robust": 1, "patients": 2}
+_WEIGHTS = {"audited": 8, "piloted": 15, "drift": 20, "robust": 1, "patients": 2, "outcomes": 2}
 """How long a decision of each takes beside one of the robust worlds, for one progress bar over all of them."""
 
 
@@ -24,6 +24,7 @@ class BeyondResult:
         drift: what forgetting is worth when compliance changes.
         robust: TS-Robust beside TS, with the four bars.
         patients: TS-Robust on the stroke patients.
+        outcomes: the stroke trial with the state at six months and with days to death.
     """
 
     audited: RegretCurve
@@ -31,6 +32,7 @@ class BeyondResult:
     drift: drift.DriftResult
     robust: robust.RobustResult
     patients: robust_stroke.PatientsResult
+    outcomes: stroke_outcomes.OutcomesResult
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain data."""
@@ -40,6 +42,7 @@ class BeyondResult:
             "drift": self.drift.as_json(),
             "robust": self.robust.as_json(),
             "patients": asdict(self.patients),
+            "outcomes": self.outcomes.as_json(),
         }
 
 
@@ -48,7 +51,7 @@ def beyond(run: Runner, *, curves: bool = True) -> BeyondResult:
 
     Args:
         run: how; TS-Robust gets fifty replications at least.
-        curves: whether to run the trade-off curves of TS-Robust too.
+        curves: whether to run what takes longest too: the trade-off curves of TS-Robust, and exponential times.
     """
     runs = {name: run.weighted(weight) for name, weight in _WEIGHTS.items()}
     return BeyondResult(
@@ -57,6 +60,7 @@ def beyond(run: Runner, *, curves: bool = True) -> BeyondResult:
         drift.drift(runs["drift"]),
         robust.robust(runs["robust"].times(max(run.replications, robust.LEAST)), curves=curves),
         robust_stroke.patients(runs["patients"]),
+        stroke_outcomes.outcomes(runs["outcomes"], slow=curves),
     )
 
 
@@ -68,5 +72,6 @@ def work(replications: int, curves: bool = True) -> int:
         "drift": drift.decisions(replications),
         "robust": robust.decisions(max(replications, robust.LEAST), curves),
         "patients": robust_stroke.decisions(replications),
+        "outcomes": stroke_outcomes.decisions(replications, curves),
     }
     return sum(_WEIGHTS[name] * many for name, many in decisions.items())

@@ -26,6 +26,9 @@ CREDITS: tuple[Credit, ...] = get_args(Credit)
 BANDITS = ("takeup.simulation.kernels.bandits",)
 """The kernel of every bandit under every credit."""
 
+INDICES = (*BANDITS, "takeup.simulation.kernels.bandits_numbers")
+"""Those of the bandits that need no more of an arm than its pulls and its mean."""
+
 
 class Bandit(Carded, ABC):
     """An algorithm for arms: what it remembers is a table that any rewards can be put into, with any weight.

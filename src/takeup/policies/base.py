@@ -263,7 +263,8 @@ def outcome_block(policy: HasOutcomes, space: Space, arms: int, axes: str) -> Co
     if np.ndim(policy.alpha) or policy.alpha != 1.0:
         allowed = f"nothing: an outcome that is a {outcome.kind} has a likelihood with its prior"
         raise InputError("alpha", policy.alpha, allowed, "give likelihood= instead")
-    return (policy.likelihood or likelihood_for(outcome)).prior(outcome, (contexts, arms))
+    with checks.inside("likelihood"):
+        return (policy.likelihood or likelihood_for(outcome)).prior(outcome, (contexts, arms))
 
 
 def prior_of(policy: HasOutcomes, space: Space, block: Conjugate) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 from takeup.checks import FloatArray
 from takeup.errors import InputError
 from takeup.evidence import Evidence, Index
-from takeup.policies.arms import BANDITS, Credit, Rows, credited, here
+from takeup.policies.arms import INDICES, Credit, Rows, credited, here
 from takeup.policies.base import FromEvidence
 from takeup.policies.beliefs import Beliefs, Exact
 from takeup.policies.card import Card, OneOf, Real, Variant
@@ -94,7 +94,7 @@ class UCB1(IndexBandit):
         variants=(Variant("The most promising within its uncertainty; never by chance."),),
         outcomes="valued",
         parameters={"exploration": Real(above=0), "optimism": Real(least=0)},
-        kernels=BANDITS,
+        kernels=INDICES,
     )
     exploration: float = 2.0
     optimism: float = 0.0
@@ -107,7 +107,8 @@ class UCB1(IndexBandit):
     def score(self, mean: FloatArray, pulls: FloatArray, time: FloatArray) -> FloatArray:
         """The mean and its bound's width."""
         log = np.log(np.maximum(time - 1, 1))
-        width = np.sqrt(self.exploration * np.divide(log, pulls, out=np.zeros_like(pulls), where=pulls > 0))
+        with np.errstate(over="ignore"):  # of pulls that are imagined and next to none
+            width = np.sqrt(self.exploration * np.divide(log, pulls, out=np.zeros_like(pulls), where=pulls > 0))
         return np.where(pulls > 0, mean + width, np.inf)
 
 
@@ -130,7 +131,7 @@ class KLUCB(IndexBandit):
         variants=(Variant("As UCB1, with a sharper bound."),),
         outcomes="valued",
         parameters={"constant": Real(least=0)},
-        kernels=BANDITS,
+        kernels=INDICES,
     )
     constant: float = 0.0
 
@@ -165,7 +166,7 @@ class BayesUCB(IndexBandit):
         variants=(Variant("As UCB1, with a quantile of what is believed."),),
         outcomes="valued",
         parameters={"alpha": Real(above=0)},
-        kernels=BANDITS,
+        kernels=INDICES,
     )
     alpha: float = 1.0
 
@@ -195,7 +196,7 @@ class EpsilonGreedy(IndexBandit):
         variants=(Variant("The best so far, and now and then any other."),),
         outcomes="valued",
         parameters={"epsilon": Real(least=0), "decay": OneOf(get_args(Decay)), "optimism": Real(least=0)},
-        kernels=BANDITS,
+        kernels=INDICES,
     )
     epsilon: float = 0.1
     decay: Decay = "none"

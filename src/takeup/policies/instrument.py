@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import UnsuitableError
 from takeup.evidence import Evidence, Index
-from takeup.policies.arms import BANDITS, Credit
+from takeup.policies.arms import INDICES, Credit
 from takeup.policies.base import FromEvidence
 from takeup.policies.beliefs import Beliefs, Exact
 from takeup.policies.card import Card, OneOf, Real, Variant
@@ -39,7 +39,7 @@ class UCBITT(UCB1):
         variants=(Variant("UCB1 by intention to treat."),),
         outcomes="valued",
         parameters=UCB1.card.parameters,
-        kernels=BANDITS,
+        kernels=INDICES,
     )
 
 
@@ -58,7 +58,7 @@ class UCBAT(UCB1):
         variants=(Variant("UCB1 that credits what was done; can be wrong for ever."),),
         outcomes="valued",
         parameters=UCB1.card.parameters,
-        kernels=BANDITS,
+        kernels=INDICES,
     )
 
 
@@ -183,7 +183,7 @@ class TwoStage(FromEvidence):
         time = 1.0 + made.sum(axis=-1)
         arms = made.shape[-1]
         if self.schedule == "decay":
-            explore = np.minimum(1, arms / (self.rate * time))
+            explore = arms / np.maximum(arms, self.rate * time)
         else:
             rate = self._rate(mean, smallest, evidence.space) if self.schedule == "adaptive" else self.rate
             explore = (made.min(axis=-1) * rate < np.log(time)).astype(np.float64)

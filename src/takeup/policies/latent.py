@@ -12,7 +12,7 @@ from takeup.evidence import Event, Evidence, Index, at_context
 from takeup.inference import gibbs, gibbs_numbers, meanfield
 from takeup.inference.ascent import MAX_EVALUATIONS, TOLERANCE
 from takeup.inference.meanfield import Fit
-from takeup.outcomes import Levels
+from takeup.outcomes import Levels, Number
 from takeup.policies.base import Carded, prior_at
 from takeup.policies.beliefs import Beliefs
 from takeup.policies.card import ALikelihood, Card, OneOf, Positive, Real, Variant, Whole
@@ -128,7 +128,8 @@ class TSLat(TSObs):
         if isinstance(space.outcome, Levels) or isinstance(self.likelihood, Bootstrap):
             return
         if self.inference == "meanfield":
-            how = "takes levels alone; use inference='gibbs', or likelihood=Bootstrap() for bins"
+            bins = ", or likelihood=Bootstrap() for bins" if isinstance(space.outcome, Number) else ""
+            how = f"takes levels alone; use inference='gibbs'{bins}"
             raise UnsuitableError(f"{self.name}: this is a {space.outcome.kind}, and mean-field inference {how}")
         TSObs.suits(self, space)
 

@@ -40,7 +40,7 @@ class FastRoute(KeyRoute):
             try:
                 return asked.validate_python(found)
             except ValidationError as error:
-                raise RequestValidationError(error.errors(include_url=False)) from None
+                raise RequestValidationError(error.errors(include_url=False), body=found) from None
 
         async def handle(request: Request) -> Response:
             trial, key = request.path_params["trial"], request.headers.get("idempotency-key")

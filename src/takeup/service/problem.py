@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from takeup import errors
 from takeup.errors import NOTHING, InputError, TakeupError
-from takeup.specfile import allowed
+from takeup.specfile import allowed, told
 
 LOG = logging.getLogger("takeup.service")
 UNAVAILABLE = "the database cannot be used now, or did not take it; ask again under the same idempotency key"
@@ -159,8 +159,11 @@ def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
 def _invalid(error: RequestValidationError) -> ProblemError:
     """The first thing that is wrong with a request, as an error of ours."""
     first = error.errors()[0]
-    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
-    argument = ".".join(place) or "body"
+    place = tuple(part for part in first["loc"] if part not in ("body", "query", "path", "header"))
+    said = allowed(str(first["msg"]))
+    if error.body is not None and first["loc"][:1] not in (("query",), ("path",), ("header",)):
+        place, first, said = told(error.body, error.errors())
+    argument = ".".join(map(str, place)) or "body"
     value = _SHORT.repr(first["input"])
     match first["type"]:
         case "missing":
@@ -168,4 +171,4 @@ def _invalid(error: RequestValidationError) -> ProblemError:
         case "extra_forbidden":
             words = f"{argument} is not a key that this request has; leave it out, or correct its name"
             return refused(InputError(argument, value, "no such key", words=words))
-    return refused(InputError(argument, value, allowed(str(first["msg"]))))
+    return refused(InputError(argument, value, said))

@@ -10,6 +10,7 @@ from pydantic import Field
 from takeup import checks, specfile
 from takeup.environment import Environment
 from takeup.errors import InputError
+from takeup.families import family_of
 from takeup.policies.registry import policy_of
 from takeup.simulation.reporting import Reporting
 from takeup.simulation.run import Record
@@ -26,11 +27,14 @@ Named = Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
 
 
 class EnvironmentTable(Table):
-    """`[environments.NAME]`: a world (compliance with success or outcome) or types (share, response, outcome)."""
+    """`[environments.NAME]`: a world (compliance with success or outcome) or types (share, response, outcome).
+
+    The outcome of a world is a table of probabilities or, where outcomes are no levels, a family of distributions.
+    """
 
     compliance: Nested | None = None
     success: Nested | None = None
-    outcome: Nested | None = None
+    outcome: Nested | dict[str, Any] | None = None
     share: Nested | None = None
     response: Nested | None = None
     context: list[float] | None = None
@@ -40,6 +44,9 @@ class EnvironmentTable(Table):
         if self.share is not None and self.response is not None and self.outcome is not None:
             if space is None:
                 raise InputError("share", "types without a [space]", "a [space] table that says what can be proposed")
+            if isinstance(self.outcome, dict):
+                allowed = "the probability of each outcome by type and action, as types have no families"
+                raise InputError("outcome", checks.shown(self.outcome), allowed)
             return Environment.from_types(space, self.share, self.response, self.outcome, context=self.context)
         if self.compliance is None or (self.success is None) == (self.outcome is None):
             given = ", ".join(sorted(self.model_fields_set)) or "nothing"
@@ -48,6 +55,10 @@ class EnvironmentTable(Table):
             )
         if self.success is not None:
             world = World.bernoulli(self.compliance, self.success)
+        elif isinstance(self.outcome, dict):
+            with checks.inside("outcome"):
+                family = family_of(self.outcome)
+            world = World(checks.real("compliance", self.compliance), family, space.outcome if space else None)
         else:
             compliance, outcome = checks.real("compliance", self.compliance), checks.real("outcome", self.outcome or [])
             world = World(compliance, outcome, space.reward) if space else World(compliance, outcome)

@@ -92,7 +92,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
     for row in connection.execute(_EVIDENCE, {"trial": head.id}):
         if not _in_table(design, row, head.decisions):
             raise _impossible("evidence", head.id)
-        counts[row.context, row.proposal, row.implemented, row.outcome] = row.decisions
+        counts[row.context, row.proposal, row.implemented, row.outcome] = row.amount
     total = int(Evidence(design.space, counts).total)
     if total != head.decisions:
         raise StoreError(f"the evidence of trial {head.id} has {total} of {head.decisions} decisions; {_AUDIT}")
@@ -107,7 +107,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
         head.hash,
         head.at,
         head.decisions,
-        head.version,
+        head.evidence_version,
         tally,
         head.moved,
         {by: ClientDraws.stored(each) for by, each in json.loads(head.draws).items()},
@@ -212,7 +212,7 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
     _save_decisions(connection, book)
     if book.changes.cells:
         cells = [cell_values(book, cell) for cell in book.changes.cells]
-        connection.execute(_upsert(connection.dialect.name, evidence, ("decisions",)), cells)
+        connection.execute(_upsert(connection.dialect.name, evidence, ("amount",)), cells)
     if book.changes.keys:
         answers = book.changes.keys.items()
         connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
@@ -228,7 +228,7 @@ def head_values(book: Book) -> dict[str, Any]:
         "hash": book.hash,
         "at": book.at,
         "decisions": book.decisions,
-        "version": book.version,
+        "evidence_version": book.version,
         "moved": book.moved,
         "draws": canonical({by: asdict(each) for by, each in book.draws.items()}),
         **asdict(book.tally),
@@ -262,7 +262,7 @@ def record_values(trial: str, record: Record) -> dict[str, Any]:
 def cell_values(book: Book, cell: Cell) -> dict[str, Any]:
     """A row of the evidence."""
     names = ("context", "proposal", "implemented", "outcome")
-    return {"trial": book.trial, **dict(zip(names, cell, strict=True)), "decisions": int(book.counts[cell])}
+    return {"trial": book.trial, **dict(zip(names, cell, strict=True)), "amount": int(book.counts[cell])}
 
 
 def key_values(trial: str, key: str, answer: tuple[str, int]) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def _in_table(design: Design, row: Row[Any], decisions: int) -> bool:
     outcome = design.space.outcome
     if not _in_space(design, row, outcome.width):
         return False
-    return _within(row.decisions, 0, decisions if row.outcome < outcome.cells else sys.maxsize)
+    return _within(row.amount, 0, decisions if row.outcome < outcome.cells else sys.maxsize)
 
 
 def _within(value: object, least: int, most: int) -> bool:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, exc
 
 from takeup.errors import StoreError
 from takeup.store import postgres, sqlite
-from takeup.store.migrate import HEAD, revision
+from takeup.store.migrate import HEAD, check_known, revision
 
 LOG = logging.getLogger("takeup.store")
 READERS = 6
@@ -73,7 +73,9 @@ def looking(url: str | Path) -> Iterator[Connection]:
         engine = sqlite.reader(path, 1)
     try:
         with engine.connect() as connection, connection.begin():
-            if revision(connection) != HEAD:
+            found = revision(connection)
+            check_known(found)
+            if found != HEAD:
                 words = f"{shown(url)} does not hold takeup's tables of schema {HEAD}; it is not changed here"
                 raise StoreError(f"{words}: `takeup serve` or `Trial.open` brings an older one up to date")
             yield connection

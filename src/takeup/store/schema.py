@@ -28,7 +28,7 @@ trials = Table(
         BigInteger,
         "at",
         "decisions",
-        "version",
+        "evidence_version",
         "missing_implemented",
         "missing_outcome",
         "waiting",
@@ -87,11 +87,11 @@ evidence = Table(
     Column("proposal", Integer, primary_key=True, autoincrement=False),
     Column("implemented", Integer, primary_key=True, autoincrement=False),
     Column("outcome", Integer, primary_key=True, autoincrement=False),
-    *_columns(BigInteger, "decisions"),
-    CheckConstraint("decisions >= 0", name="evidence_counts"),
+    *_columns(BigInteger, "amount"),
+    CheckConstraint("amount >= 0", name="evidence_counts"),
     sqlite_with_rowid=False,
 )
-"""A row a slot of the table: how many decisions are in a cell, or a sum of what they add beside it."""
+"""A row a slot of the table; the amount is how many decisions are in a cell, or a sum of what they add beside it."""
 
 keys = Table(
     "keys",

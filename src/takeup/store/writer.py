@@ -135,8 +135,9 @@ class Writer:
             for book, context in expected:
                 if time.perf_counter() > until + PREPARE_SECONDS:
                     break
-                METER.turn(book.trial)
-                proposal.prepare(book.design, book.secret, book.counts, context)
+                if book.trial not in METER.slow:  # what takes long would keep others waiting once more
+                    METER.turn(book.trial)
+                    proposal.prepare(book.design, book.secret, book.counts, context)
         except Exception:
             LOG.exception("what decisions will need was not worked out")  # those that need it will say why
         left = until - time.perf_counter()

@@ -158,7 +158,10 @@ class WriterProcess:
                 self._start(self._deadlines.opening)
             except Exception as error:  # whatever it is, it is no fault of whoever asks
                 raise StoreError(f"the process that writes cannot be started: {error}") from error
-        answer = self._exchange((what, content), self._deadlines.exchange)
+        try:
+            answer = self._exchange((what, content), self._deadlines.exchange)
+        except StoreError as error:
+            raise StoreError(f"{error}; ask again under the same idempotency key") from error
         self._deaths.clear()
         return answer
 
@@ -211,7 +214,7 @@ class WriterProcess:
             process.kill()  # or its answer would be taken for that to the next question
             raise
         self._bury(process)
-        raise StoreError(f"{said}; ask again under the same idempotency key")
+        raise StoreError(said)
 
     def _check(self, until: float | None) -> None:
         """Whether it is too late for an answer; where a policy is why, its trial is to be paused."""

@@ -24,6 +24,9 @@ AGAIN_SECONDS = 0.1
 SLOW_SECONDS = 0.1
 """From here on a trial's requests come after those of all others that share the transaction."""
 
+SLOW_SHARE = 0.25
+"""What share of what a transaction may compute may be gone before the decision of a slow trial has to come again."""
+
 UNLIMITED = 1 << 60
 """More outcome windows than any database has."""
 
@@ -130,7 +133,7 @@ class Meter:
             FailedPolicyError: it took too long, or failed.
             BusyError: this transaction has computed enough; as that is kept, whoever comes again needs less.
         """
-        if self._spent >= self._limits.together:
+        if self._spent >= self._limits.together * (SLOW_SHARE if self._trial in self.slow else 1):
             words = "much has to be computed at the moment"
             raise BusyError(f"{words}; ask again under the same idempotency key, or send fewer units at a time")
         try:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from takeup import checks
+from takeup.conjugates import Likelihood, likelihood_for
 from takeup.errors import NOTHING, InputError, LimitsError, UnsuitableError
 from takeup.outcomes import Levels
 from takeup.policies.base import LivePolicy, is_live
@@ -76,13 +77,14 @@ class Design:
             _check_decisions(spec, source)
         with at(source, "space"):
             space = spec.space.build()
-            _check_size(space, spec.draws)
+            _check_size(space)
             if new:
                 _check_utility(space)
         with at(source, "policy"):
             policy = _policy(spec, space) if new else _stored_policy(spec, space)
             if new:
                 _check_compliance(spec, policy)
+        _check_draws(source, space, policy, spec.draws)
         with at(source, "stopping"):
             if new and spec.stopping.reading == "policy":
                 _check_model(policy, space)
@@ -103,6 +105,16 @@ class Design:
         text = canonical(full.model_dump(mode="json", exclude={"seed"}))
         window = None if spec.window is None else spec.window * MICROSECONDS
         return cls(full, text, space, policy, limits, tuple(even.tolist()), tuple(fallback.tolist()), window)
+
+    @property
+    def drawn(self) -> int:
+        """How many random numbers a draw of one arm's outcomes takes."""
+        return _drawn(self.space, self.policy)
+
+    @property
+    def likelihood(self) -> Likelihood | None:
+        """The distribution that outcomes are taken to have; None where they are levels."""
+        return _likelihood(self.space, self.policy)
 
     @property
     def refused(self) -> str | None:
@@ -138,15 +150,31 @@ def _of_text(text: str) -> Design:
     return Design.of(json.loads(text), "the stored spec", new=False)
 
 
-def _check_size(space: Space, draws: int) -> None:
+def _likelihood(space: Space, policy: LivePolicy) -> Likelihood | None:
+    if isinstance(space.outcome, Levels):
+        return None
+    given: Likelihood | None = getattr(policy, "likelihood", None)
+    return likelihood_for(space.outcome) if given is None else given
+
+
+def _drawn(space: Space, policy: LivePolicy) -> int:
+    likelihood = _likelihood(space, policy)
+    return space.outcome.size if likelihood is None else likelihood.drawn(space.outcome)
+
+
+def _check_draws(source: str, space: Space, policy: LivePolicy, draws: int) -> None:
     _, z, a, _ = space.shape
+    numbers = draws * (z * a + max(z, a) * _drawn(space, policy))
+    if numbers > MOST_DRAWN:
+        allowed = f"at most {MOST_DRAWN} random numbers a decision"
+        hint = "ask for fewer draws, or merge actions, outcome levels or bins"
+        raise SpecError(f"{source}: draws", f"{draws}, which take {numbers}", allowed, hint)
+
+
+def _check_size(space: Space) -> None:
     cells = math.prod(space.table)
     if cells > MOST_CELLS:
         raise InputError("size", f"{cells} cells", f"at most {MOST_CELLS}", "merge contexts, actions or outcome levels")
-    numbers = draws * (z * a + max(z, a) * space.outcome.width)
-    if numbers > MOST_DRAWN:
-        allowed = f"at most {MOST_DRAWN} random numbers a decision"
-        raise InputError("draws", f"{draws}, which take {numbers}", allowed, "ask for fewer draws, or merge actions")
     levels = {"outcomes": space.outcomes} if isinstance(space.outcome, Levels) else {}
     for name in ("contexts", "proposals", "implemented"):
         levels[name] = getattr(space, name)

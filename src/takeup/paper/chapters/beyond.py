@@ -1,8 +1,9 @@
-"""Beyond the paper: audits, pilots, drift and TS-Robust."""
+"""Beyond the paper: audits, pilots, drift, TS-Robust, and other outcomes of the stroke trial."""
 
 from takeup import charts
 from takeup.paper.beyond import BeyondResult
 from takeup.paper.beyond_claims import claims
+from takeup.paper.chapters import stroke_outcomes
 from takeup.paper.document import Chapter, Checked, Entry, Judged, ReportFigure, ReportTable, with_error
 from takeup.paper.drift import CHANGE, EPOCH, HALF_LIFE
 from takeup.paper.regret_curve import RegretCurve
@@ -34,9 +35,9 @@ def chapter(result: BeyondResult) -> Chapter:
         f"{result.robust.world_replications:,} in each of the random worlds."
     )
     return Chapter(
-        title="Beyond the paper: audits, pilots, drift and TS-Robust",
+        title="Beyond the paper: audits, pilots, drift, TS-Robust and other outcomes",
         verdict=f"{sum(claim.holds for claim in checked)} of {len(checked)} claims hold.",
-        text=(runs, AUDITS, drifting, ROBUST),
+        text=(runs, AUDITS, drifting, ROBUST, stroke_outcomes.TEXT),
         checked=(Checked("What is said of these policies, and whether the runs bear it out", checked),),
         tables=(
             _regrets(AUDITED.format(result.audited.horizon), "audited", result.audited),
@@ -45,6 +46,7 @@ def chapter(result: BeyondResult) -> Chapter:
             _cells(result),
             *((_curve(result),) if result.robust.curve else ()),
             _patients(result),
+            *stroke_outcomes.tables(result.outcomes),
         ),
         figures=(
             ReportFigure(
@@ -57,6 +59,7 @@ def chapter(result: BeyondResult) -> Chapter:
                 ),
                 lambda: charts.regret_over_audits(result.audited.records()),
             ),
+            *stroke_outcomes.figures(result.outcomes),
         ),
     )
 

@@ -12,11 +12,12 @@ PAPERS = {
     "stroke trial by its columns CMPLASP and CMPLHEP (alive after 14 days, 10,000 patients), and in two worlds of the "
     "authors' code. The row labels of their table are shifted by one; it is read as the code confirms. The text has "
     "2,000 runs, the captions 10,000.",
-    "Kallus (2018)": "Four regrets. Rewards are continuous there; here the noise lies on 20 equiprobable bins, aligned "
-    "with the cut at 1.2816, so that all means are exact, and UCB gets utilities rescaled to [0, 1]. Errata: the means "
-    "of example 1 belong to compliers with (5, 3, 4); in example 2 nobody complies as printed, and the printed means "
-    "come out if the class of one eighth does; figure 3 is impossible at T = 10,000 and right at a million. The "
-    "constant of UCB is not stated: 8 gives figure 2 and is taken for the figures, 2 is UCB1.",
+    "Kallus (2018)": "Four regrets. Rewards are continuous: numbers in steps of a thousandth, with uniform or normal "
+    "noise. Beside that the noise lies on 20 equiprobable bins, aligned with the cut at 1.2816, so that all means are "
+    "the same. UCB gets utilities rescaled to [0, 1]. Errata: the means of example 1 belong to compliers with "
+    "(5, 3, 4); in example 2 nobody complies as printed, and the printed means come out if the class of one eighth "
+    "does; figure 3 is impossible at T = 10,000 and right at a million. The constant of UCB is not stated: 8 gives "
+    "figure 2 and is taken for the figures, 2 is UCB1.",
     "Bareinboim et al. (2015)": "Six casinos of 1,000 gamblers. Intent is a context, what is proposed is played, and "
     "regret is against the best machine for each intent.",
 }
@@ -52,7 +53,7 @@ def chapter(result: RelatedResult) -> Chapter:
             )
             for paper in PAPERS
         ),
-        tables=(_apart(result), *(_table(result, paper) for paper in PAPERS)),
+        tables=(_apart(result), _bins(result), *(_table(result, paper) for paper in PAPERS)),
         figures=(
             ReportFigure(
                 "related",
@@ -85,6 +86,21 @@ def _apart(result: RelatedResult) -> ReportTable:
     )
     columns = ("paper", "experiment", "policy", "quantity", "where from", "to be known", "published", "measured")
     return ReportTable("The figures that lie apart", columns, rows, words=6)
+
+
+def _bins(result: RelatedResult) -> ReportTable:
+    found = {_key(f): f for f in result.figures}
+    pairs = [(found[_key(binned)], binned) for binned in result.binned]
+    rows = tuple(
+        (*_what(f), f.published.basis, shown(f.published.value), Judged(_ours(f), f.agrees), Judged(_ours(b), b.agrees))
+        for f, b in pairs
+    )
+    columns = ("experiment", "policy", "quantity", "where from", "published", "continuous", "on 20 bins")
+    return ReportTable("Kallus (2018): continuous rewards beside the noise on 20 bins", columns, rows, words=4)
+
+
+def _key(figure: FigureComparison) -> tuple[str, ...]:
+    return figure.source, *_what(figure)
 
 
 def _list(result: RelatedResult) -> str:

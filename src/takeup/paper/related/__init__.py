@@ -21,6 +21,7 @@ class RelatedResult:
     Attributes:
         figures: published figures beside ours.
         statements: what the papers say in words, and whether our runs confirm it.
+        binned: those of Kallus (2018) that need runs again, with the noise on 20 bins.
         replications: runs of each cell.
         seed: the seed.
         long: whether there were runs of a million decisions.
@@ -28,6 +29,7 @@ class RelatedResult:
 
     figures: tuple[FigureComparison, ...]
     statements: tuple[Statement, ...]
+    binned: tuple[FigureComparison, ...]
     replications: int
     seed: int
     long: bool
@@ -42,6 +44,7 @@ class RelatedResult:
             "agreeing": sum(figure.agrees for figure in self.figures),
             "figures": [figure.as_json() for figure in self.figures],
             "statements": [asdict(statement) for statement in self.statements],
+            "binned": [figure.as_json() for figure in self.binned],
         }
 
 
@@ -56,13 +59,14 @@ def related(run: Runner, *, long: bool = True) -> RelatedResult:
     parts = (compliance_aware.measure(run), instruments.measure(run, long), intents.measure(run))
     figures = tuple(figure for part, _ in parts for figure in part)
     statements = tuple(statement for _, part in parts for statement in part)
-    return RelatedResult(figures, statements, run.replications, run.seed, long)
+    binned = tuple(instruments.measure_bins(run, long))
+    return RelatedResult(figures, statements, binned, run.replications, run.seed, long)
 
 
 def decisions(replications: int, engine: EngineName = "auto", long: bool = True) -> int:
     """How many decisions all of it takes, for a progress bar."""
     others = compliance_aware.decisions(replications) + intents.decisions(replications)
-    return others + instruments.decisions(replications, _long(engine, long))
+    return others + 2 * instruments.decisions(replications, _long(engine, long))
 
 
 def _long(engine: EngineName, long: bool) -> bool:

@@ -1,8 +1,7 @@
 """Kallus (2018), "Instrument-armed bandits" (ALT, PMLR 83): both examples, with their errata.
 
-Rewards there are continuous. Here the noise lies on 20 equiprobable bins, each at its conditional mean, so that all
-means are exact and the cut of example 2 at 1.2816, the 90 % point, falls between two bins. UCB gets utilities rescaled
-to [0, 1], so that c / width^2 makes it UCB with the constant c on the rewards as they are. The paper does not state c.
+Rewards are continuous, as there, and beside that on 20 bins: see `instrument_examples`. UCB gets utilities rescaled to
+[0, 1], so that c / width^2 makes it UCB with the constant c on the rewards as they are. The paper does not state c.
 Of c = 2, which is UCB1, and c = 8, which is the (α, ψ)-UCB with α = 4 for noise of variance one, the latter gives all
 of figure 2, so it is taken for the figures.
 
@@ -11,24 +10,28 @@ are the same. Example 2: as printed nobody complies, and the printed means of th
 one eighth complies. Figure 3's regrets are impossible at its horizon of 10,000, and right at a million.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
 
 from takeup.checks import FloatArray
 from takeup.environment import Environment
 from takeup.paper.agreement import Mean
 from takeup.paper.related.figures import FigureComparison, Published, Statement, larger
+from takeup.paper.related.instrument_examples import (
+    MEANS,
+    first_example,
+    normal_bins,
+    second_example,
+    uniform_bins,
+)
 from takeup.paper.related.theorems import printed_means, theorems
 from takeup.paper.runner import Runner
 from takeup.policies import UCBAT, UCBITT, TwoStage
 from takeup.policies.base import Policy
 from takeup.regret import KINDS, Kind
-from takeup.space import Space
 
-BINS = 20
 SOURCE = "Kallus (2018)"
 FIRST, SECOND, LONG = 5_000, 10_000, 1_000_000
 FEWEST = 6
@@ -38,75 +41,16 @@ GAMMA = 20.0
 PSI = 0.5
 """Half the variance of normal noise."""
 
-_MEANS = np.array([0.9, 1.0, 1.0, 1.0, 2.0])
-_OTHER = np.array([1, 2, 2, 2]) / 7
 _LONG_NOTE = "figure 3's axis must be in hundreds of rounds"
 _UNSTATED = "the constant of UCB is not stated; taken as 8"
-
-
-def normal_bins(bins: int = BINS) -> FloatArray:
-    """The conditional means of a standard normal variable on equiprobable bins."""
-    edges = ndtri(np.arange(1, bins) / bins)
-    density = np.concatenate([[0.0], np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi), [0.0]])
-    return np.asarray((density[:-1] - density[1:]) * bins)
-
-
-def uniform_bins(bins: int = BINS) -> FloatArray:
-    """The conditional means of a uniform variable on [-1, 1] on equiprobable bins."""
-    return np.asarray((2 * np.arange(bins) + 1) / bins - 1)
-
-
-class Kin(NamedTuple):
-    """Units that respond alike: how many there are in each bin of the noise, what they do, and their mean rewards."""
-
-    share: FloatArray
-    response: Sequence[int]
-    mean: FloatArray
-
-
-def build(noise: FloatArray, kin: Sequence[Kin]) -> Environment:
-    """An environment of types: a type is a class of units at one bin of the noise, and its rewards are certain."""
-    rewards = np.round([each.mean[:, np.newaxis] + noise for each in kin], 10)  # class, action, bin
-    utility = np.unique(rewards)
-    certain = np.eye(utility.size)[np.searchsorted(utility, rewards)]  # class, action, bin, level
-    share, response, outcome = [], [], []
-    for each, level in zip(kin, certain, strict=True):
-        for bin_ in np.flatnonzero(each.share):
-            share.append(each.share[bin_])
-            response.append(list(each.response))
-            outcome.append(level[:, bin_])
-    space = Space(kin[0].mean.size, outcomes=utility.size, utility=list(utility))
-    return Environment.from_types(space, np.array(share) / np.sum(share), response, outcome)
-
-
-def first_example() -> Environment:
-    """Three arms; 5/8 comply with means (5, 3, 4), 3/8 take (1, 1, 2) with means (0, 4, 2); noise on [-1, 1]."""
-    everyone = np.full(BINS, 1 / BINS)
-    compliers = Kin(everyone * 5 / 8, (0, 1, 2), np.array([5.0, 3.0, 4.0]))
-    return build(uniform_bins(), [compliers, Kin(everyone * 3 / 8, (0, 0, 1), np.array([0.0, 4.0, 2.0]))])
-
-
-def second_example() -> Environment:
-    """Five arms with means (0.9, 1, 1, 1, 2) and normal noise, which decides who complies."""
-    bin_ = np.arange(BINS)
-    high, low = bin_ >= BINS - BINS // 10, bin_ < BINS // 10
-    between = np.where(high | low, 0.0, 1 / BINS)
-    kin = [
-        Kin(high / BINS, (0,) * 5, _MEANS),
-        Kin(low / BINS, (4,) * 5, _MEANS),
-        Kin(between / 8, (0, 1, 2, 3, 4), _MEANS),
-    ]
-    for other, share in enumerate(_OTHER):
-        kin.append(Kin(between * 3 / 8 * share, (0, 1, 2, 3, other), _MEANS))
-        kin.append(Kin(between / 2 * share, (4, 4, 4, 4, other), _MEANS))
-    return build(normal_bins(), kin)
+_WIDER = f"{_LONG_NOTE}; fits noise of variance 1.5"
 
 
 def rate(environment: Environment) -> float:
     """γ times the largest a of the theorem, s^2 min(1 / (8 m), d^2 / (16 m ψ^2)), at the truth of example 2."""
     compliance = environment.response[0].sum(axis=-1)
     smallest = float(np.linalg.svd(compliance, compute_uv=False)[-1])
-    arms, gap = _MEANS.size, 1.0
+    arms, gap = MEANS.size, 1.0
     return GAMMA * smallest**2 * min(1 / (8 * arms), gap**2 / (16 * arms * PSI**2))
 
 
@@ -138,12 +82,12 @@ _FIGURE_2: dict[tuple[str, Kind], Published] = {
 }
 _FIGURE_3: dict[tuple[str, Kind], Published] = {
     ("UCB-ITT", "compliers"): Published(100_000, 2_000, 0, "read off", _LONG_NOTE),
-    ("UCB-AT", "compliers"): Published(70_000, 2_000, 0, "read off", f"{_LONG_NOTE}; {_UNSTATED}"),
+    ("UCB-AT", "compliers"): Published(70_000, 2_000, 0, "read off", _WIDER),
     ("2SLS-decay", "compliers"): Published(103, 10, 0, "read off", _LONG_NOTE),
     ("2SLS-fixed", "compliers"): Published(95, 10, 0, "read off", "fits a rate without its term 1 / (8 m)"),
     ("2SLS-adaptive", "compliers"): Published(150, 15, 0, "read off", _LONG_NOTE),
     ("UCB-ITT", "proposals"): Published(2_750, 300, 0, "read off", f"{_LONG_NOTE}; {_UNSTATED}"),
-    ("UCB-AT", "proposals"): Published(140_000, 5_000, 0, "read off", f"{_LONG_NOTE}; {_UNSTATED}"),
+    ("UCB-AT", "proposals"): Published(140_000, 5_000, 0, "read off", _WIDER),
     ("2SLS-decay", "proposals"): Published(310_000, 5_000, 0, "read off", _LONG_NOTE),
     ("2SLS-fixed", "proposals"): Published(310_000, 5_000, 0, "read off", _LONG_NOTE),
     ("2SLS-adaptive", "proposals"): Published(310_000, 5_000, 0, "read off", _LONG_NOTE),
@@ -181,25 +125,39 @@ Costs: TypeAlias = Mapping[tuple[str, Kind], MeanCost]
 def measure(run: Runner, long: bool = True) -> tuple[list[FigureComparison], list[Statement]]:
     """Example 1 by all four regrets, example 2 by two of them; at T = 1,000,000 only where runs may be long."""
     one, two = first_example(), second_example()
-    found = _costs(run, one, upper_bounds(one, 8.0), FIRST)
-    short = _costs(run, two, [*upper_bounds(two, 2.0), *two_stage(two)], SECOND)
-    figures = [*_drawn(found, _FIGURE_2, "figure 2", f"example 1, T = {FIRST:,}"), *_again(short, SECOND)]
+    figures, short, million = _compared(run, one, two, long)
     figures += printed_means(one, two)
     statements = [*theorems(one, two), *_statements(short, f"example 2 at T = {SECOND:,}")]
-    if long:
-        fewer = run.times(_long(run.replications))
-        million = _costs(fewer, two, [*upper_bounds(two, 2.0), *two_stage(two)], LONG)
-        figures += _again(million, LONG)
-        drawn = million | _costs(fewer, two, upper_bounds(two, 8.0), LONG)
-        figures += _drawn(drawn, _FIGURE_3, "figure 3", f"example 2, T = {LONG:,}")
+    if million:
         statements += _growth(short, million)
     return figures, statements
 
 
+def measure_bins(run: Runner, long: bool = True) -> list[FigureComparison]:
+    """The figures that need runs, with the noise on bins."""
+    return _compared(run, first_example(uniform_bins()), second_example(normal_bins()), long)[0]
+
+
 def decisions(replications: int, long: bool = True) -> int:
-    """How many decisions `measure` makes, for a progress bar."""
+    """How many decisions `measure` makes, and `measure_bins` as many again, for a progress bar."""
     million = (len(_ORDER) + 2) * LONG * _long(replications) if long else 0
     return replications * (2 * FIRST + len(_ORDER) * SECOND) + million
+
+
+def _compared(
+    run: Runner, one: Environment, two: Environment, long: bool
+) -> tuple[list[FigureComparison], Costs, Costs]:
+    """The figures that need runs, and what was found of example 2 at both horizons; nothing at one that was not run."""
+    found = _costs(run, one, upper_bounds(one, 8.0), FIRST)
+    short = _costs(run, two, [*upper_bounds(two, 2.0), *two_stage(two)], SECOND)
+    figures = [*_drawn(found, _FIGURE_2, "figure 2", f"example 1, T = {FIRST:,}"), *_again(short, SECOND)]
+    if not long:
+        return figures, short, {}
+    fewer = run.times(_long(run.replications))
+    million = _costs(fewer, two, [*upper_bounds(two, 2.0), *two_stage(two)], LONG)
+    drawn = million | _costs(fewer, two, upper_bounds(two, 8.0), LONG)
+    figures += [*_again(million, LONG), *_drawn(drawn, _FIGURE_3, "figure 3", f"example 2, T = {LONG:,}")]
+    return figures, short, million
 
 
 def _long(replications: int) -> int:
@@ -221,7 +179,10 @@ def _costs(
 
 
 def variances(environment: Environment, kind: Kind) -> FloatArray:
-    """The variance of what one unit loses by each proposal, over units, whose rewards are certain; shape (Kz,)."""
+    """The variance of what one unit loses by each proposal, over units; shape (Kz,).
+
+    The noise of a unit is the same whatever is done, so that its losses are differences of means.
+    """
     types = environment.types
     assert types is not None
     reward = types.outcome[0] @ environment.space.reward

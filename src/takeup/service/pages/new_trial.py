@@ -8,7 +8,8 @@ from fastapi import Response
 
 from takeup.errors import ConflictError, InputError, StateError
 from takeup.live import Trial
-from takeup.live.rehearsal import Rehearsal, assumed_of
+from takeup.live.rehearsal import Rehearsal
+from takeup.live.scenarios import assumed_of
 from takeup.live.trial_run import TriedSpec
 from takeup.service.drafts import Sketch
 from takeup.service.pages import spec_form

@@ -7,7 +7,7 @@ from takeup import charts
 from takeup.checks import IntArray
 from takeup.live.findings import Findings
 from takeup.outcomes import Count, Number, Time
-from takeup.outcomes.distribution import quantiles, survival
+from takeup.outcomes.distribution import average, quantiles, survival
 from takeup.service.pages.page_chart import PageChart, Rows, drawn
 from takeup.service.pages.templates import count, decimal, percent
 
@@ -19,12 +19,11 @@ PROPOSED = "Without a correction for the adaptive allocation."
 def outcome_charts(found: Findings, *, by_action: bool) -> list[PageChart]:
     """A chart by proposal, and one by action where that may be shown."""
     evidence, outcome, space = found.evidence, found.space.outcome, found.space
-    cells = slice(outcome.cells)
     groups: list[tuple[str, str, str, Sequence[str], IntArray]] = [
-        ("proposed", "what was proposed", PROPOSED, space.proposals, evidence.proposed_outcomes.sum(axis=0)[:, cells])
+        ("proposed", "what was proposed", PROPOSED, space.proposals, evidence.proposed_outcomes.sum(axis=0))
     ]
     if by_action:
-        done = evidence.implemented_outcomes.sum(axis=0)[:, cells]
+        done = evidence.implemented_outcomes.sum(axis=0)
         groups.append(("done", "what was done", WARNING, space.implemented, done))
     if isinstance(outcome, Time):
         return [_survival(outcome, *group) for group in groups]
@@ -34,14 +33,16 @@ def outcome_charts(found: Findings, *, by_action: bool) -> list[PageChart]:
 
 
 def _quantiles(
-    outcome: Number | Count, name: str, by: str, note: str, labels: Sequence[str], counts: IntArray
+    outcome: Number | Count, name: str, by: str, note: str, labels: Sequence[str], statistics: IntArray
 ) -> PageChart:
-    """The middle half of the outcomes, and their median."""
+    """The middle half of the outcomes, and their median; the table has the mean as well."""
     records: list[dict[str, Any]] = []
     rows = []
-    for label, cells in zip(labels, counts, strict=True):
+    for label, statistic in zip(labels, statistics, strict=True):
+        cells = statistic[: outcome.cells]
         n, at = int(cells.sum()), quantiles(outcome, cells, LEVELS)
-        rows.append((label, count(n), *(decimal(each) if n else "-" for each in at)))
+        mean = decimal(average(outcome, statistic), outcome.shown.digits)
+        rows.append((label, count(n), *((mean, *map(decimal, at)) if n else ["-"] * (1 + len(LEVELS)))))
         if n:
             say = f"{label}: half of {count(n)} outcomes are from {decimal(at[1])} to {decimal(at[3])}"
             spread = {"mean": float(at[2]), "low": float(at[1]), "high": float(at[3])}
@@ -53,22 +54,23 @@ def _quantiles(
         f"Outcomes by {by}",
         f"The median and the middle half, to within a bin. {note}",
         drawn(charts.intervals(records, title), f"outcomes-{name}", f"{told}."),
-        ("arm", "outcomes", *(percent(level) for level in LEVELS)),
+        ("arm", "outcomes", "mean" if isinstance(outcome, Number) else outcome.shown.title, *map(percent, LEVELS)),
         rows,
     )
 
 
-def _survival(time: Time, name: str, by: str, note: str, labels: Sequence[str], counts: IntArray) -> PageChart:
+def _survival(time: Time, name: str, by: str, note: str, labels: Sequence[str], statistics: IntArray) -> PageChart:
     """The share who have had no event yet, over time."""
     records: list[dict[str, Any]] = []
     rows: Rows = []
     ends = []
-    for label, cells in zip(labels, counts, strict=True):
+    for label, statistic in zip(labels, statistics, strict=True):
+        cells = statistic[: time.cells]
         steps = survival(time, cells)
         say = f"{label}: all of {count(int(cells.sum()))} without the event at the start"
         records.append({"time": 0.0, "label": label, "share": 1.0, "say": say})
         for step in steps:
-            at = f"{decimal(step.time)} {time.unit}".rstrip()
+            at = f"{step.time:g} {time.unit}".rstrip()
             say = f"{label}: {percent(step.share)} without the event after {at}, {count(step.at_risk)} at risk before"
             records.append({"time": step.time, "label": label, "share": step.share, "say": say})
             rows.append((label, at, count(step.at_risk), count(step.events), percent(step.share)))

@@ -6,7 +6,8 @@ from typing import Any
 
 from fastapi import Response
 
-from takeup.live.sandbox import MOST_PEOPLE, SPACE, Truth
+from takeup.live.sandbox import FIRST, MOST_PEOPLE, Truth
+from takeup.live.scenes import ARMS, SCENES
 from takeup.service.drafts import Sandbox
 from takeup.service.keys import SCOPES
 from takeup.service.pages.choices import suited
@@ -18,15 +19,8 @@ PATH = "/app/try"
 RUNS = (100, 1_000)
 """How many people may come at a time."""
 
-SLIDERS: Mapping[str, tuple[str, str]] = {
-    "follow_usual": ("Offered usual care, keep to it", "Compliance"),
-    "follow_new": ("Offered the new drug, take it", "Compliance"),
-    "well_usual": ("Get well under usual care", "Outcomes"),
-    "well_new": ("Get well with the new drug", "Outcomes"),
-    "unlike": ("Fewer get well among those who go their own way", "Outcomes"),
-}
 REPORTED = {"always": "of everybody", "sometimes": "of half of them", "never": "of nobody"}
-FIRST = "TS-Obs"
+POLICY = "TS-Obs"
 """The policy that a new sandbox has."""
 
 Setting = tuple[Truth, str, str]
@@ -35,9 +29,12 @@ Setting = tuple[Truth, str, str]
 
 @pages.get(PATH, *SCOPES)
 async def look(visit: Visit) -> Response:
-    """The sandbox of this session."""
+    """The sandbox of this session; a new one where another thing shall be measured."""
     found = visit.service.drafts.sandboxes.get(digest(visit.cookie))
-    return _page(visit, found, _fields(found))
+    measured = visit.request.query_params.get("measured", "")
+    if measured in SCENES and (found is None or found.truth.measured != measured):
+        return _page(visit, None, _blank(measured))
+    return _page(visit, found, _blank(FIRST) if found is None else _fields(found))
 
 
 @pages.post(PATH, *SCOPES)
@@ -60,7 +57,7 @@ async def run(visit: Visit) -> Response:
         play = {
             "database": sandbox.database,
             "truth": asdict(sandbox.truth),
-            "policy": suited(SPACE)[sandbox.policy].description,
+            "policy": suited(sandbox.truth.scene.space)[sandbox.policy].description,
             "compliance": sandbox.compliance,
             "people": wanted,
             "seed": sandbox.seed,
@@ -73,13 +70,16 @@ async def run(visit: Visit) -> Response:
 def _asked(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
     """What a form says about a sandbox, or what is wrong with it."""
     wrong, values = {}, {}
-    for name in SLIDERS:
+    blank = _start(form)
+    if form.get("measured", FIRST) not in SCENES:
+        wrong["measured"] = "Choose one of these."
+    for name, slider in blank.sliders.items():
         given = form.get(name, "")
-        if given.isascii() and given.isdecimal() and int(given[:9]) <= 100:
+        if given.isascii() and given.isdecimal() and slider.low <= int(given[:9]) <= slider.high:
             values[name] = int(given)
         else:
-            wrong[name] = "Expected: a percentage from 0 to 100."
-    choices = suited(SPACE)
+            wrong[name] = f"Expected: a whole number from {slider.low} to {slider.high}."
+    choices = suited(blank.scene.space)
     policy, compliance = form.get("policy", ""), form.get("compliance", "")
     if policy not in choices:
         wrong["policy"] = "Choose one of these."
@@ -87,7 +87,7 @@ def _asked(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
         wrong["compliance"] = "Choose one of these."
     elif compliance == "never" and not wrong and choices[policy].compliance == "needed":
         wrong["compliance"] = f"{policy} learns nothing where what people did is never reported."
-    return (None if wrong else (Truth(**values), policy, compliance)), wrong
+    return (None if wrong else (Truth(measured=blank.measured, **values), policy, compliance)), wrong
 
 
 def _setting(sandbox: Sandbox) -> Setting:
@@ -99,9 +99,17 @@ def _broken(sandbox: Sandbox) -> bool:
     return sandbox.job is not None and sandbox.job.state == "failed"
 
 
-def _fields(sandbox: Sandbox | None) -> dict[str, str]:
-    if sandbox is None:
-        return {**_text(Truth()), "policy": FIRST, "compliance": "always"}
+def _start(fields: Mapping[str, str]) -> Truth:
+    """What the sliders are at first where this is measured, or what usually is where it is nothing known."""
+    measured = fields.get("measured", FIRST)
+    return Truth.of(measured if measured in SCENES else FIRST)
+
+
+def _blank(measured: str) -> dict[str, str]:
+    return {**_text(Truth.of(measured)), "policy": POLICY, "compliance": "always"}
+
+
+def _fields(sandbox: Sandbox) -> dict[str, str]:
     return {**_text(sandbox.truth), "policy": sandbox.policy, "compliance": sandbox.compliance}
 
 
@@ -116,6 +124,9 @@ def _page(
     wrong: dict[str, str] | None = None,
     status: int = 200,
 ) -> Response:
+    blank = _start(fields)
+    if sandbox is not None and sandbox.truth.measured != blank.measured:
+        sandbox = None
     job = None if sandbox is None else sandbox.look()
     result: Mapping[str, Any] | None = None if sandbox is None else sandbox.result
     return visit.page(
@@ -126,10 +137,13 @@ def _page(
         found=result,
         fields=fields,
         wrong=wrong or {},
-        sliders=SLIDERS,
+        measured=blank.measured,
+        scene=blank.scene,
+        scenes=SCENES,
+        sliders=blank.sliders,
         reported=REPORTED,
-        choices=list(suited(SPACE).values()),
+        choices=list(suited(blank.scene.space).values()),
         runs=RUNS,
         most=MOST_PEOPLE,
-        proposals=SPACE.proposals,
+        proposals=ARMS,
     )

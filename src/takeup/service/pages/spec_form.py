@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from takeup.errors import InputError, TakeupError
-from takeup.live.rehearsal import FEWEST, MOST_PEOPLE, assumed, assumed_of
+from takeup.live.rehearsal import FEWEST, MOST_PEOPLE
+from takeup.live.scenarios import assumed, assumed_of
 from takeup.live.trial_run import TriedSpec, tried
 from takeup.outcomes import Levels
 from takeup.service.body import parse_json, parse_toml

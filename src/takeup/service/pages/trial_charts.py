@@ -5,11 +5,12 @@ from typing import Any
 
 from takeup import charts
 from takeup.charts.trial import MOST_ARMS
+from takeup.live.estimates import Estimate
 from takeup.live.findings import Findings
 from takeup.live.model_checks import Withheld
-from takeup.live.summary import Estimate, GroupSummary
+from takeup.live.summary import GroupSummary
 from takeup.live.time_series import TimePoint
-from takeup.outcomes import Levels
+from takeup.outcomes import Levels, Shown
 from takeup.service.pages.outcome_charts import outcome_charts
 from takeup.service.pages.page_chart import PageChart, Rows, drawn
 from takeup.service.pages.sentences import chance
@@ -35,10 +36,11 @@ def page_charts(found: Findings) -> list[PageChart]:
     return made
 
 
-def interval(estimate: Estimate, *, share: bool = False) -> str:
+def interval(estimate: Estimate, how: Shown = Shown(), *, share: bool = False) -> str:
     """0.42 (0.38 to 0.46)."""
-    write = percent if share else decimal
-    return f"{write(estimate.mean)} ({write(estimate.low)} to {write(estimate.high)})"
+    seen = estimate.shown(how)
+    mean, low, high = (percent(x) if share else decimal(x, how.digits) for x in (seen.mean, seen.low, seen.high))
+    return f"{mean} ({low} to {high})"
 
 
 def _shown(found: Findings) -> list[int]:
@@ -128,10 +130,11 @@ def _values(found: Findings) -> PageChart:
     overall = found.summary.overall
     if overall.proposals[0].model_value is not None:
         kinds.append(("model_value", f"by {found.summary.policy}'s model"))
+    how = found.space.outcome.shown
     records = [
         _record(
-            estimate,
-            f"{proposal.label}, {name}: {interval(estimate)}, from {count(estimate.n)} outcomes",
+            estimate.shown(how),
+            f"{proposal.label}, {name}: {interval(estimate, how)}, from {count(estimate.n)} outcomes",
             label=proposal.label,
             kind=name,
         )
@@ -139,18 +142,18 @@ def _values(found: Findings) -> PageChart:
         for field, name in kinds
         for estimate in [getattr(proposal, field)]
     ]
-    told = "; ".join(f"{each.label} {interval(each.value)}" for each in overall.proposals)
+    told = "; ".join(f"{each.label} {interval(each.value, how)}" for each in overall.proposals)
     return PageChart(
         "values",
         "Value of each proposal",
-        "The expected reward of proposing it, with 95 % credible intervals." + _assumed(found),
-        drawn(charts.intervals(records, "expected reward"), "values", f"By intention to treat: {told}."),
+        f"The {how.what} of proposing it, with 95 % credible intervals." + _assumed(found),
+        drawn(charts.intervals(records, how.title), "values", f"By intention to treat: {told}."),
         ("proposal", "outcomes", *(name for _, name in kinds), "probability best"),
         [
             (
                 each.label,
                 count(each.value.n),
-                *(interval(getattr(each, field)) for field, _ in kinds),
+                *(interval(getattr(each, field), how) for field, _ in kinds),
                 chance(found.probability(each)),
             )
             for each in overall.proposals
@@ -221,15 +224,15 @@ def _outcomes(found: Findings) -> PageChart:
 
 def readings(found: Findings, group: GroupSummary) -> tuple[tuple[str, ...], Rows]:
     """The readings side by side, a row a proposal: the columns and the rows. Those that are withheld are left out."""
-    intended, actions = found.space.intended, group.implemented
+    intended, actions, how = found.space.intended, group.implemented, found.space.outcome.shown
     both = intended is not None and not isinstance(actions, Withheld)
     others = ("as treated", "complied only") if both else ()
     rows: Rows = []
     for z, proposal in enumerate(group.proposals):
-        cells = [proposal.label, interval(proposal.value)]
+        cells = [proposal.label, interval(proposal.value, how)]
         if intended is not None and not isinstance(actions, Withheld):
             complied = proposal.complied_value
-            cells += [interval(actions[intended[z]].value), "" if complied is None else interval(complied)]
+            cells += [interval(actions[intended[z]].value, how), "" if complied is None else interval(complied, how)]
         rows.append((*cells, chance(proposal.probability_best)))
     return ("proposal", "intention to treat", *others, "best, by intention to treat"), rows
 

@@ -4,7 +4,7 @@ import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, FailFast, Field, FiniteFloat, StrictBool, StrictFloat, StrictInt
+from pydantic import BaseModel, FailFast, Field, StrictBool, StrictFloat, StrictInt
 
 from takeup.errors import TakeupError
 from takeup.service.auth import needs
@@ -22,12 +22,16 @@ AT_ONCE = 256
 _PROBLEMS = ("not-found", "conflict", "in-flight", "reused-key")
 
 
+Amount = StrictInt | Annotated[float, Field(strict=True, allow_inf_nan=False)] | Name
+"""A number, or one in a text; a trial says what it may be."""
+
+
 class OutcomeTable(Strict):
     """An outcome of more than one part: a count over an exposure, or a time that may be censored."""
 
-    events: StrictInt | None = None
-    exposure: FiniteFloat | None = None
-    time: FiniteFloat | None = None
+    events: Amount | None = None
+    exposure: Amount | None = None
+    time: Amount | None = None
     censored: StrictBool | None = None
 
 

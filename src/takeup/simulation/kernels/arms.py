@@ -104,8 +104,8 @@ def choose(state: State, player: Player, shape: Number, parameters: Number, mome
     if rule == EXP3:
         return pick(state, row, arms, shape[3], parameters.second, moment)
     if rule == GREEDY:
-        rate = exploring(state, row, shape, parameters)
-        if chance(state, moment) < rate:
+        time = time_of(state, row, shape)
+        if chance(state, moment) < exploring(time, arms, parameters):
             return min(arms - 1, np.int64(chance(state, moment) * arms))
     leader, draws = np.int64(-1), np.int64(1)
     if rule == TOP_TWO and chance(state, moment) >= parameters.first:
@@ -174,16 +174,21 @@ def mean_of(state: State, row: Number, levels: Number, gain: Array) -> Number:
     return pulls, total / pulls if pulls > 0.0 else 0.0
 
 
-def exploring(state: State, row: Number, shape: Number, parameters: Number) -> Number:
-    """The probability to explore now."""
+def time_of(state: State, row: Number, shape: Number) -> Number:
+    """One more than the pulls of all arms."""
     real, column = state.real, state.column
     time = 1.0
     for cell in range(rows(shape)):
         time += real[row + cell, column]
+    return time
+
+
+def exploring(time: Number, arms: Number, parameters: Number) -> Number:
+    """The probability to explore now."""
     if parameters.second == FIXED:
         return parameters.first
     if parameters.second == HARMONIC:
-        return parameters.first * shape[1] / time
+        return parameters.first * arms / time
     return parameters.first / math.log(time) if time > 1.0 else 1.0
 
 

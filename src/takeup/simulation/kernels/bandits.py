@@ -70,6 +70,11 @@ RULES: dict[type, Rule] = {
 """By class; a subclass has the rule of the nearest."""
 
 
+def rule_of(bandit: Bandit) -> Rule:
+    """The rule of a bandit."""
+    return RULES[next(kind for kind in type(bandit).__mro__ if kind in RULES)]
+
+
 def parameters(policy: Bandit | Protocol, space: Space) -> Parameters:
     """The parameters in the layout of the state."""
     bandit = policy.base if isinstance(policy, Protocol) else policy
@@ -79,7 +84,7 @@ def parameters(policy: Bandit | Protocol, space: Space) -> Parameters:
 def of_bandit(bandit: Bandit, space: Space, credit: int) -> Parameters:
     """The parameters of a bandit under a credit."""
     contexts, proposals, _, _ = space.shape
-    rule = RULES[next(kind for kind in type(bandit).__mro__ if kind in RULES)]
+    rule = rule_of(bandit)
     first, second = rule.numbers(bandit, proposals)
     intended = np.full(proposals, -2) if space.intended is None else np.array(space.intended)
     intent, observed = np.zeros(contexts, dtype=np.int64), np.full(contexts, np.nan)

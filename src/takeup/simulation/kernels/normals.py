@@ -23,7 +23,7 @@ from takeup.simulation.kernels.lane_streams import ROW_1, draw_words
 from takeup.simulation.kernels.lanes import LaneDraws
 from takeup.simulation.kernels.machine import LANES, Array, Number, inlined, times_double
 from takeup.simulation.kernels.streams import POLICY, words
-from takeup.simulation.kernels.students import LEAST_FREEDOM, student
+from takeup.simulation.kernels.students import student
 from takeup.simulation.kernels.tables import State
 
 SLOTS = 2
@@ -51,10 +51,8 @@ class Arms(NamedTuple):
 
 
 def suits(block: Conjugate) -> bool:
-    """Whether arms can be of this block: of numbers, each worth itself or its negative, with tails that float32 has."""
-    if not isinstance(block, NormalGamma) or block.logarithmic or block.outcome.utility:
-        return False
-    return bool(block.freedom.min() >= LEAST_FREEDOM)
+    """Whether arms can be of this block: of numbers, each worth itself or its negative."""
+    return isinstance(block, NormalGamma) and not block.logarithmic and not block.outcome.utility
 
 
 def arms_of(block: Conjugate) -> Arms:

@@ -3,6 +3,8 @@
 As r cos θ with r^2 = -2 log u is normal, so with r^2 = ν (u^(-2 / ν) - 1) it is Student's t with ν degrees of freedom,
 whatever ν is. The mean of a normal posterior is such a variable (see `normals`), and needs neither its gamma nor its
 normal. The other coordinate, r sin θ, is not independent of it and is not used.
+
+A likelihood has one degree of freedom at least. With 31 bits of u its u^(-2 / ν) is at most 2^62, which float32 holds.
 """
 
 import math
@@ -11,9 +13,6 @@ import numpy as np
 
 from takeup.simulation.kernels.gammas import HALF, ONE, exponential, turned
 from takeup.simulation.kernels.machine import Number, fused, inlined, number_of, times
-
-LEAST_FREEDOM = 0.5
-"""The fewest degrees of freedom whose draws float32 holds: with 31 bits of u, u^(-2 / 0.5) is at most 2^124."""
 
 # exp(f) for |f| <= log(2) / 2, and log(2) in two parts: Cephes, single precision.
 _EXP_0, _EXP_1, _EXP_2 = np.float32(1.9875691500e-4), np.float32(1.3981999507e-3), np.float32(8.3334519073e-3)

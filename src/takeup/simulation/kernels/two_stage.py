@@ -18,6 +18,7 @@ from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
 REAL = np.float64
+OUTCOMES = ("level", "number")
 
 DECAY, FIXED, ADAPTIVE = range(3)
 
@@ -31,7 +32,7 @@ class Parameters(NamedTuple):
         gamma: γ.
         psi: ψ.
         wide: how many standard errors the smallest singular value must be above zero.
-        utility: the reward of each level.
+        utility: the reward of each outcome.
         column: the proposal that intends each action.
     """
 

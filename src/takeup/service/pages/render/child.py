@@ -4,9 +4,10 @@ import signal
 import time
 from contextlib import suppress
 
+from takeup.live.estimates import Estimate
 from takeup.live.findings import Findings, findings_of
 from takeup.live.model_checks import Withheld
-from takeup.live.summary import Estimate, GroupSummary
+from takeup.live.summary import GroupSummary
 from takeup.pipes import lower_priority, packed, standard, unpacked
 from takeup.service.pages import sentences
 from takeup.service.pages.render.process import Brief, Rendered, RenderTask
@@ -53,7 +54,8 @@ def dashboard(found: Findings, at: int) -> str:
         unread=unread(found),
         contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
         contexts_left=max(0, len(contexts) - MOST_CONTEXTS),
-        regret=_sum(summary.overall.regret),
+        how=found.space.outcome.shown,
+        regret=_sum(found, summary.overall.regret),
         withheld=summary.overall.compliance.reason if isinstance(summary.overall.compliance, Withheld) else None,
     )
 
@@ -65,16 +67,16 @@ def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
         "label": group.context,
         "decisions": group.decisions,
         "leader": f"{leader.label}, {sentences.chance(found.probability(leader))}" if known >= FEW else "",
-        "regret": _sum(group.regret),
+        "regret": _sum(found, group.regret),
         "columns": ("proposal", "decisions", *columns[1:]),
         "rows": [(row[0], count(each.decisions), *row[1:]) for row, each in zip(rows, group.proposals, strict=True)],
     }
 
 
-def _sum(estimate: Estimate) -> str:
-    """An estimate in units of reward, to the tenth."""
+def _sum(found: Findings, estimate: Estimate) -> str:
+    """An estimate in units of the outcome, or of reward where it has none, to the tenth."""
     mean, low, high = (f"{each:,.1f}" for each in (estimate.mean, estimate.low, estimate.high))
-    return f"{mean} ({low} to {high})"
+    return f"{mean} ({low} to {high}) {found.space.outcome.shown.unit}".rstrip()
 
 
 def _read(task: RenderTask) -> tuple[Book, int]:

@@ -22,7 +22,7 @@ for (const section of document.querySelectorAll("[data-poll]")) setTimeout(poll,
 
 for (const slider of document.querySelectorAll(".slider input")) {
   const shown = slider.parentElement.querySelector("output");
-  slider.addEventListener("input", () => { shown.textContent = `${slider.value} %`; });
+  slider.addEventListener("input", () => { shown.textContent = `${slider.value}${slider.dataset.unit}`; });
 }
 
 const policy = document.querySelector(".sliders select#policy");

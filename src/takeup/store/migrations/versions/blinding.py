@@ -6,6 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from takeup.store.migrations.decided import decided
+
 revision = "0005"
 down_revision = "0004"
 branch_labels = None
@@ -40,9 +42,7 @@ _CANONICAL: dict[str, Any] = {"sort_keys": True, "separators": (",", ":"), "ensu
 def _draws(connection: sa.Connection, trial: str, proposals: list[str]) -> dict[str, dict[str, Any]]:
     """The fallbacks of a trial, by who recorded them, from its log."""
     found: dict[str, dict[str, Any]] = {}
-    log = sa.text("SELECT body FROM events WHERE trial = :trial AND kind = 'decided' ORDER BY sequence")
-    for (body,) in connection.execute(log, {"trial": trial}, execution_options={"yield_per": 1_000}):
-        event = json.loads(body)
+    for event in decided(connection, trial):
         if event.get("software") is not None:
             continue
         none = {"proposals": [0] * len(proposals), "since": -DAY, "recent": 0}

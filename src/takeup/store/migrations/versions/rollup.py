@@ -6,6 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from takeup.store.migrations.decided import decided
+
 revision = "0004"
 down_revision = "0003"
 branch_labels = None
@@ -43,9 +45,7 @@ def downgrade() -> None:
 def _rows(connection: sa.Connection, trial: str, space: dict[str, Any]) -> list[dict[str, Any]]:
     """A trial's time series, from its log; 128 buckets of one decision, then 64 of two, 64 of four and so on."""
     sums: dict[tuple[int, int], dict[str, Any]] = {}
-    log = sa.text("SELECT body FROM events WHERE trial = :trial AND kind = 'decided' ORDER BY sequence")
-    for (body,) in connection.execute(log, {"trial": trial}, execution_options={"yield_per": 1_000}):
-        event = json.loads(body)
+    for event in decided(connection, trial):
         size = 1 << ((event["number"] - 1) // 128).bit_length()
         place = ((event["number"] - 1) // size * size + 1, space["contexts"].index(event["context"]))
         p = event["probability"]

@@ -1,0 +1,86 @@
+"""Numbers with their uncertainty, from posterior draws: what summaries say."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv
+
+from takeup.checks import FloatArray, IntArray
+from takeup.conjugates import Conjugate, Dirichlet
+from takeup.evidence import Evidence
+from takeup.outcomes import Shown
+from takeup.policies.base import LivePolicy
+from takeup.policies.beliefs import Exact
+from takeup.policies.latent import Chains
+from takeup.randomness import Random
+from takeup.trial.design import Design
+
+LEVEL = 0.95
+_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_MOST_DRAWS, _LEAST_DRAWS, _MOST_NUMBERS = 4_000, 200, 2_000_000
+_MOST_CHAINS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A posterior mean with its 95 % credible interval, from `n` decisions."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    def shown(self, how: Shown) -> "Estimate":
+        """An estimate of what something is worth, as people are shown it."""
+        low, high = sorted((how.sign * self.low, how.sign * self.high))
+        return Estimate(how.sign * self.mean, low, high, self.n)
+
+
+def plain_block(design: Design, arms: int) -> Conjugate:
+    """What is believed of the outcomes of so many arms before any data, the same of each: no policy's own prior.
+
+    Levels have a uniform prior; others have the distribution that the policy takes them to have, if it says so.
+    """
+    space, likelihood = design.space, design.likelihood
+    if likelihood is None:
+        return Dirichlet(np.ones((len(space.contexts), arms, space.outcome.size)), space.reward)
+    return type(likelihood)().prior(space.outcome, (len(space.contexts), arms))
+
+
+def summary_draws(design: Design) -> int:
+    """How many posterior draws a summary rests on."""
+    x, z, a, _ = design.space.shape
+    return int(np.clip(_MOST_NUMBERS // (x * z * max(a, design.drawn)), _LEAST_DRAWS, _MOST_DRAWS))
+
+
+def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:
+    """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
+    beliefs = [policy.beliefs(evidence, x, rng) for x in range(len(evidence.space.contexts))]
+    if any(isinstance(each, Exact) for each in beliefs):
+        return None
+    many = min(draws, _MOST_CHAINS) if any(isinstance(each, Chains) for each in beliefs) else draws
+    return np.stack([each.values(rng, many) for each in beliefs], axis=1)
+
+
+def weighted(draws: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mixture over contexts, and how often each entry is the largest."""
+    values = np.einsum("dxk,x->dk", draws, weights)
+    best = np.bincount(values.argmax(axis=1), minlength=values.shape[1]) / values.shape[0]
+    return np.asarray(values), best
+
+
+def estimate(draws: FloatArray, n: int) -> Estimate:
+    """What draws say of a number."""
+    low, high = np.quantile(draws, _TAILS)
+    return Estimate(float(draws.mean()), float(low), float(high), n)
+
+
+def shares(counts: IntArray) -> tuple[Estimate, ...]:
+    """The probability of each category under a uniform prior: marginals of a Dirichlet are betas."""
+    total = int(counts.sum())
+    a = counts + 1.0
+    b = a.sum() - a
+    low, high = (betaincinv(a, b, tail) for tail in _TAILS)
+    return tuple(
+        Estimate(float(a[k] / (a[k] + b[k])), float(low[k]), float(high[k]), total) for k in range(counts.size)
+    )
