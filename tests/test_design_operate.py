@@ -1,13 +1,19 @@
 """Plans: the exact recursion against enumeration, kernels against the recursion, and both against adaptr's figures."""
 
+import json
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
+from typer.testing import CliRunner
 
 import naive
+from takeup.cli import app
 from takeup.conjugates.quadrature import betas
 from takeup.design.exact import exact
 from takeup.design.operate import calibrate, operate
@@ -262,6 +268,25 @@ def test_a_calibrated_threshold_keeps_the_error_in_other_trials() -> None:
     assert 0.97 < found.threshold < 0.995
     assert found.worst.mean < 0.05 + 4 * found.worst.error
     assert found.worst.mean > 0.05 - 4 * found.worst.error
+
+
+def test_the_command_prints_tables_and_figures_for_machines(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(THREE))
+    shown = CliRunner().invoke(app, ["design", str(file), "--replications", "60"]).output
+    assert "Three arms: 60 trials" in " ".join(shown.split())
+    told = CliRunner().invoke(app, ["design", str(file), "--replications", "60", "--calibrate", "0.2", "--json"])
+    found = json.loads(told.stdout)["design"]
+    assert [each["scenario"] for each in found["scenarios"]] == ["null", "apart"]
+    assert found["plan"] == THREE
+    assert 0.5 < found["calibration"]["superiority"] < 1
+    assert set(found["scenarios"][0]["metrics"]["superior"]) == {"mean", "error"}
+    file.write_text(json.dumps({**THREE, "looks": {"at": [9, 8]}}))
+    refused = subprocess.run(
+        [sys.executable, "-m", "takeup", "design", str(file)], capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 2
+    assert "plan.json: looks.at: got [9, 8]" in refused.stderr
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

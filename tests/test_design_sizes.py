@@ -56,6 +56,7 @@ def test_sizes_are_those_of_rpact_and_of_textbooks() -> None:
     assert (two_rates(0.25, 0.35, take_up=0.8).whole, two_rates(0.25, 0.35, take_up=0.6).whole) == (1008, 1756)
     assert two_means(0.5, goal=BOTH).whole == 128
     assert events(0.7, goal=BOTH).units == pytest.approx(246.79, abs=0.005)
+    assert events(0.7, goal=BOTH).total == 247
 
 
 def test_refusal_costs_about_the_square_of_take_up() -> None:

@@ -16,6 +16,7 @@ from takeup.design.plan import Plan
 from takeup.design.results import Outcomes, plain
 from takeup.version import __version__
 
+ENDS = ("superior", "equivalent", "futile", "maximum")
 PARTS = 20
 """In how many parts the trials of a plan are run: what Ctrl-C may cost."""
 
@@ -96,29 +97,38 @@ def _show(plan: Plan, outcomes: dict[str, Outcomes], found: Calibration | None, 
             highlight=False,
             soft_wrap=True,
         )
+    every = {name: each.metrics() for name, each in outcomes.items()}
+    ends = [end for end in ENDS if any(metrics[end]["mean"] for metrics in every.values())]
     table = Table(title=f"{plan.name}: {trials:,} trials of each scenario, seed {seed}, takeup {__version__}")
     for name in ("scenario", "role"):
         table.add_column(name)
-    for name in ("size", "superior", "equivalent", "futile", "maximum", "on worse"):
+    for name in ("size", *ends, "on worse"):
         table.add_column(name, justify="right")
-    for name, each in outcomes.items():
-        m = each.metrics()
-        ends = (_figure(m[end], 4) for end in ("superior", "equivalent", "futile", "maximum"))
-        table.add_row(name, each.truth.role, _figure(m["size"], 1), *ends, _figure(m["on_worse"], 4))
+    for name, metrics in every.items():
+        found_ends = (_share(metrics[end]) for end in ends)
+        role = "null" if outcomes[name].truth.role == "null" else ""
+        table.add_row(
+            name,
+            role,
+            f"{metrics['size']['mean']:,.0f}±{metrics['size']['error']:.0f}",
+            *found_ends,
+            _share(metrics["on_worse"]),
+        )
     console.print(table)
     arms = Table(title="Each proposal: found superior, dropped, selected, and its share of the units")
     for name in ("scenario", "proposal"):
         arms.add_column(name)
     for name in ("value", "superior", "dropped", "selected", "share"):
         arms.add_column(name, justify="right")
-    for name, each in outcomes.items():
-        m, values = each.metrics(), each.truth.values
+    for name, metrics in every.items():
+        values = outcomes[name].truth.values
         for k, label in enumerate(plan.design.space.proposals):
             columns = ("superior_by_arm", "dropped_by_arm", "selected", "share")
-            arms.add_row(name, label, f"{values[k]:.4g}", *(_figure(m[column][label], 4) for column in columns))
+            arms.add_row(name, label, f"{values[k]:.4g}", *(_share(metrics[column][label]) for column in columns))
         arms.add_section()
     console.print(arms)
 
 
-def _figure(figure: dict[str, float], digits: int) -> str:
-    return f"{figure['mean']:,.{digits}f} ± {figure['error']:.{digits}f}"
+def _share(figure: dict[str, float]) -> str:
+    """A probability and its error, in as few characters as a terminal has."""
+    return "±".join(f"{number:.3f}".removeprefix("0") for number in (figure["mean"], figure["error"]))

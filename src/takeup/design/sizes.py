@@ -80,6 +80,11 @@ class Size:
         """In whole units, each arm rounded up."""
         return math.ceil(self.units * self.share) + math.ceil(self.units * (1 - self.share))
 
+    @property
+    def total(self) -> int:
+        """In whole units of both together, as events are counted."""
+        return math.ceil(self.units)
+
 
 def two_rates(control: float, treated: float, *, take_up: float = 1.0, goal: Goal = Goal()) -> Size:
     """For two rates, by the normal test whose null variance is pooled: Fleiss, Levin & Paik (2003), section 4.2.
