@@ -31,7 +31,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.long if "nothing" in case else ()) for case in CASES]
+)
 @pytest.mark.parametrize("policy", registered(), ids=lambda p: p.name)
 def test_kernels_agree_with_the_reference(policy: Policy[Any], case: str) -> None:
     """Kolmogorov-Smirnov on the final regret of 1,000 runs, and chi-square on the pulls of the first proposal."""

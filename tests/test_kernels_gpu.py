@@ -22,9 +22,9 @@ from takeup.simulation.kernels import cpu, gpu
 from kernel_runs import laid_out
 two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 numbers = Environment.from_world(World([[0.8, 0.2], [0.3, 0.7]], Normals([30, 40], [5, 9]), Number(0, 70)))
-levels = ((two, TSObs(), True), (two, TS(), False), (two, TSRobust(), False))
-valued = ((numbers, policy, True) for policy in (TSObs(), UCBAT()))
-for truth, policy, recurrence in (*levels, *valued):
+few = ((two, TSObs(), True), (numbers, TSObs(), True))
+more = ((two, TS(), False), (two, TSRobust(), False), (numbers, UCBAT(), True))
+for truth, policy, recurrence in CASES:
     options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "full": True, "recurrence": recurrence}
     layout = laid_out([truth, truth], policy, 6, 5, **options)
     for one, other in zip(gpu.run(layout, range(2, 4), block=1), cpu.run(layout, range(2, 4)), strict=True):
@@ -43,8 +43,8 @@ from kernel_runs import laid_out
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
 truth = Environment.from_world(World.bernoulli(np.eye(3), [0.1, 0.2, 0.3]))
 numbers = Environment.from_world(World(np.eye(3), Normals([30, 40, 50], [5, 9, 7]), Number(0, 70)))
-cases = ((truth, TSObs()), (truth, TSRobust()), (truth, TSLat(inference="gibbs")), (numbers, TSObs()))
-for each, policy in cases:
+few, more = ((truth, TSObs()), (numbers, TSObs())), ((truth, TSRobust()), (truth, TSLat(inference="gibbs")))
+for each, policy in CASES:
     layout = laid_out([each], policy, 100)
     given = ((64, 64, 0), layout.given, layout.memory(1), layout.output(64))
     ptx, _ = cuda.compile_ptx(compile_gpu.entry(layout), tuple(numba.typeof(each) for each in given), cc=(9, 0))
@@ -64,14 +64,19 @@ def run(script: str, **environment: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@needs_cuda
-def test_the_source_compiles_for_a_gpu() -> None:
-    run(COMPILED)
+some = pytest.mark.parametrize("cases", ["few", pytest.param("more", marks=pytest.mark.long)])
 
 
 @needs_cuda
-def test_the_simulated_gpu_gives_the_numbers_of_the_cpu() -> None:
-    run(SIMULATED, NUMBA_ENABLE_CUDASIM="1")
+@some
+def test_the_source_compiles_for_a_gpu(cases: str) -> None:
+    run(COMPILED.replace("CASES", cases))
+
+
+@needs_cuda
+@some
+def test_the_simulated_gpu_gives_the_numbers_of_the_cpu(cases: str) -> None:
+    run(SIMULATED.replace("CASES", cases), NUMBA_ENABLE_CUDASIM="1")
 
 
 def test_without_a_device_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

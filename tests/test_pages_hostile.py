@@ -28,7 +28,7 @@ FORMS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
         {"unit": "nobody"},
         ("unit", "occasion", "decision", "implemented", "outcome", "reason", "key"),
     ),
-    "/app/try": ({**TRY, "policy": "", "compliance": "always"}, (*TRY, "policy", "compliance", "do")),
+    "/app/try": ({**TRY, "policy": "", "compliance": "always"}, (*TRY, "measured", "policy", "compliance", "do")),
 }
 """Every form with every field that holds a text, and what else it sends. None of these goes through: what was typed
 comes back, in the page that says what is wrong with it."""

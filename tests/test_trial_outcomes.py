@@ -259,6 +259,10 @@ def test_random_numbers_are_counted_by_what_a_draw_takes() -> None:
     with pytest.raises(InputError, match=r"^spec: draws: got 10000, which take 20040000, .* fewer draws, .* or bins$"):
         Design.of(given)
     assert Design.of({**given, "draws": 9_900}).drawn == 1_000
+    given["policy"] = {"kind": "TSLat", "inference": "gibbs"}  # draws who of each bin took which action
+    given["space"]["outcomes"] = {**outcomes, "high": 559.5}
+    with pytest.raises(InputError, match=r"^spec: draws: got 10000, which take 20040000"):
+        Design.of(given)
     given["space"]["outcomes"], given["policy"] = {**TIME, "step": 0.1}, {"kind": "TS"}
     assert Design.of(given).drawn == 2
     assert Design.of({**given, "space": {"proposals": 2, "outcomes": 5, "utility": [0, 1, 2, 3, 4]}}).drawn == 5

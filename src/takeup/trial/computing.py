@@ -25,7 +25,7 @@ SLOW_SECONDS = 0.1
 """From here on a trial's requests come after those of all others that share the transaction."""
 
 SLOW_SHARE = 0.25
-"""What share of what a transaction may compute may be gone before the decision of a slow trial has to come again."""
+"""What share of what a transaction may compute slow trials may have had before the next of them has to come again."""
 
 UNLIMITED = 1 << 60
 """More outcome windows than any database has."""
@@ -102,7 +102,7 @@ class Meter:
         self._limits = ComputingLimits()
         self._announce: Callable[[str], None] = lambda _: None
         self._timer: ProcessorTimer | None = None
-        self._trial, self._spent = "", 0.0
+        self._trial, self._spent, self._slowly = "", 0.0, 0.0
 
     @property
     def windows(self) -> int:
@@ -120,7 +120,7 @@ class Meter:
 
     def begin(self) -> None:
         """A transaction begins, and nothing has been computed in it."""
-        self._spent = 0.0
+        self._spent = self._slowly = 0.0
 
     def turn(self, trial: str) -> None:
         """From now on policies compute for this trial."""
@@ -133,7 +133,8 @@ class Meter:
             FailedPolicyError: it took too long, or failed.
             BusyError: this transaction has computed enough; as that is kept, whoever comes again needs less.
         """
-        if self._spent >= self._limits.together * (SLOW_SHARE if self._trial in self.slow else 1):
+        late = self._trial in self.slow and self._slowly >= SLOW_SHARE * self._limits.together
+        if late or self._spent >= self._limits.together:
             words = "much has to be computed at the moment"
             raise BusyError(f"{words}; ask again under the same idempotency key, or send fewer units at a time")
         try:
@@ -155,6 +156,8 @@ class Meter:
             self._announce("")
             took = self.clock() - began
             self._spent += took
+            if took >= SLOW_SECONDS:
+                self._slowly += took
             (self.slow.add if took >= SLOW_SECONDS else self.slow.discard)(self._trial)
 
 

@@ -17,6 +17,7 @@ from takeup.outcomes import Levels
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
 from takeup.policies.description import describe
+from takeup.policies.latent import TSLat
 from takeup.policies.limits import Limits
 from takeup.policies.registry import kinds, policy_of
 from takeup.randomness import stream
@@ -158,8 +159,12 @@ def _likelihood(space: Space, policy: LivePolicy) -> Likelihood | None:
 
 
 def _drawn(space: Space, policy: LivePolicy) -> int:
+    """How many numbers a draw takes for each action: TS-Lat draws how many of each cell took it."""
     likelihood = _likelihood(space, policy)
-    return space.outcome.size if likelihood is None else likelihood.drawn(space.outcome)
+    if likelihood is None:
+        return space.outcome.size
+    drawn = likelihood.drawn(space.outcome)
+    return max(drawn, space.outcome.cells) if isinstance(policy, TSLat) else drawn
 
 
 def _check_draws(source: str, space: Space, policy: LivePolicy, draws: int) -> None:
