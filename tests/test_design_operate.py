@@ -13,16 +13,18 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import naive
+from look_twin import replay
 from takeup.cli import app
 from takeup.conjugates.quadrature import betas
 from takeup.design.exact import exact
 from takeup.design.operate import calibrate, operate
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
-from takeup.errors import MismatchError
+from takeup.design.running import given_for
+from takeup.errors import InputError, MismatchError
 from takeup.randomness import stream
 from takeup.simulation.kernels import comparing
-from takeup.simulation.kernels.look_driver import EQUIVALENT, MAXIMUM, SUPERIOR
+from takeup.simulation.kernels.look_driver import EQUIVALENT, FUTILE, MAXIMUM, SUPERIOR
 from takeup.specfile import SpecError
 
 ADAPTR = (
@@ -136,13 +138,12 @@ def _agree(plans: int, trials: int, seed: int, errors: float) -> None:
         for expected, seen in pairs:
             chance = stats.binomtest(round(seen * trials), trials, min(max(expected, 0.0), 1.0)).pvalue
             assert chance > 2 * stats.norm.sf(errors), plan.content
-        spread = found.size.std() / np.sqrt(trials)
-        assert abs(found.size.mean() - right.size) <= errors * spread + 1e-9
+        assert abs(found.size.mean() - right.size) <= errors * right.spread / np.sqrt(trials) + 0.05
 
 
 def test_kernels_agree_with_the_recursion() -> None:
-    """Ten random plans of 20,000 trials, five figures each: beyond 5 errors by chance in 3 of 100,000 runs."""
-    _agree(10, 20_000, 1, 5.0)
+    """Five random plans of 20,000 trials, five figures each: beyond 5 errors by chance in 2 of 100,000 runs."""
+    _agree(5, 20_000, 1, 5.0)
 
 
 @pytest.mark.long
@@ -186,7 +187,7 @@ def test_the_design_of_adaptrs_readme(trials: int) -> None:
     """Against 3,000 trials of adaptr 1.4, within four errors of both together: two in 1,000 runs are beyond by chance.
 
     adaptr's own P(best) comes from 5,000 draws: noise of sd .002 at .98, which over 18 looks crosses a threshold now
-    and then. In 3,000 trials that is less than an error of theirs.
+    and then, so that it ends a little more often. Nothing is added for that.
     """
     theirs = {
         "null": {
@@ -235,29 +236,96 @@ def test_all_ends_sum_to_one_and_equal_arms_are_alike() -> None:
     assert ((wins - wins.mean()) ** 2 / wins.mean()).sum() < 13.8
 
 
-def test_a_control_and_futility() -> None:
-    """With a control an arm that is no better is dropped as futile, and one that is better takes its place."""
+def _any_plan(rng: np.random.Generator) -> Plan:
+    """Two to five proposals, apart or alike, with everything that a plan can say."""
+    arms, looks = int(rng.integers(2, 6)), int(rng.integers(1, 5))
+    labels = [f"arm {k}" for k in range(arms)]
+    stopping: dict[str, Any] = {"superiority": rng.uniform(0.8, 0.99, looks).tolist()}
+    if rng.random() < 0.7:
+        stopping["inferiority"] = float(rng.uniform(0.001, 0.8 / arms))
+    if rng.random() < 0.6:
+        stopping["equivalence"] = {"probability": float(rng.uniform(0.3, 0.9)), "margin": float(rng.uniform(0.05, 0.3))}
+    if rng.random() < 0.6:
+        stopping["control"], stopping["replace"] = str(rng.choice(labels)), bool(rng.random() < 0.6)
+        if rng.random() < 0.7:
+            stopping["futility"] = {
+                "probability": float(rng.uniform(0.5, 0.95)),
+                "margin": float(rng.uniform(0.02, 0.2)),
+            }
+    limits: dict[str, Any] = {
+        "floor": float(rng.choice([0.0, 0.5 / arms])),
+        "ceiling": float(rng.choice([1.0, 0.6])),
+        "rule": str(rng.choice(["shift", "proportional"])),
+        "soften": rng.uniform(0.2, 1, looks).tolist() if rng.random() < 0.5 else "i/2n",
+    }
+    high = float(rng.choice([0.05, 0.3, 0.9]))
+    return Plan.of(
+        {
+            "name": "Any",
+            "space": {"proposals": labels},
+            "policy": {"kind": str(rng.choice(["TS", "Uniform"]))},
+            "looks": {"at": np.cumsum(rng.integers(5, 120, looks)).tolist(), "lag": int(rng.integers(0, 60))},
+            "stopping": stopping,
+            "limits": limits,
+            "scenarios": {"any": {"success": (0.02 + rng.random(arms) * high).tolist()}},
+        }
+    )
+
+
+@pytest.mark.parametrize("plans", [10, pytest.param(400, marks=pytest.mark.long)])
+def test_trials_end_as_in_other_words(plans: int) -> None:
+    """Trial by trial from the same draws: how and when it ends, what is chosen, what is dropped and when.
+
+    Probabilities differ by up to 1e-6, which could turn one comparison in a hundred thousand; the seed is fixed.
+    """
+    rng, ends = stream(9, "twin"), set[int]()
+    for _ in range(plans):
+        plan = _any_plan(rng)
+        found, given = operate(plan, replications=6, seed=2)["any"].kept, given_for(plan, plan.scenarios, 2)
+        for i in range(6):
+            right = replay(plan, given, i)
+            if right is None:
+                continue
+            ours = (int(found.status[i]), int(found.look[i]), int(found.chosen[i]), found.dropped[i].tolist())
+            assert ours == tuple(right), (plan.content, i)
+            ends.add(right.status)
+    assert len(ends) > 2
+
+
+def test_a_replaced_control_is_a_claim() -> None:
+    """Whoever ends the trial later: a null in which A is replaced now and then is an error each time."""
     tables: dict[str, Any] = {
         "stopping": {
-            "superiority": 0.99,
-            "inferiority": 0.01,
-            "futility": {"probability": 0.9, "margin": 0.1},
+            "superiority": 0.975,
+            "inferiority": 0.025,
+            "futility": {"probability": 0.9, "margin": 0.05},
             "control": "A",
         },
-        "scenarios": {
-            "futile": {"role": "null", "success": [0.5, 0.5, 0.5]},
-            "better": {"success": [0.3, 0.3, 0.6]},
-        },
+        "scenarios": {"null": {"role": "null", "success": [0.3] * 3}, "better": {"success": [0.3, 0.45, 0.45]}},
     }
-    found = operate(Plan.of({**THREE, **tables}), replications=2_000, seed=7)
-    futile, better = found["futile"].metrics(), found["better"].metrics()
-    assert futile["futile"]["mean"] > 0.9
-    assert better["superior_by_arm"]["C"]["mean"] > 0.95
-    assert better["dropped_by_arm"]["A"]["mean"] > 0.95  # what was the control is inferior
+    found = operate(Plan.of({**THREE, **tables}), replications=3_000, seed=7)
+    null, better = found["null"], found["better"]
+    assert null.claimed.mean() == pytest.approx((null.kept.dropped[:, 0] > 0).mean())
+    assert 0.05 < null.claimed.mean() < 0.2
+    assert better.claimed.mean() > 0.85
+    assert better.metrics()["superior"]["mean"] < 0.5  # two that are alike and better end as futile
+
+
+@pytest.mark.parametrize("rule", ["shift", "proportional"])
+def test_ceilings_hold_where_others_have_no_chance(rule: str) -> None:
+    """At .05 and .95 the better one has its ceiling, 0.8, from the first look on."""
+    plan = two(
+        looks={"at": [100, 1_100]},
+        limits={"ceiling": 0.8, "rule": rule, "soften": 0.5},
+        scenarios={"any": {"success": [0.05, 0.95]}},
+    )
+    found = operate(plan, replications=400, seed=3)["any"]
+    share = found.kept.units[:, 1].sum() / found.size.sum()
+    assert share == pytest.approx((50 + 800) / 1_100, abs=4 * 0.5 / np.sqrt(400 * 1_100))
 
 
 def test_a_calibrated_threshold_keeps_the_error_in_other_trials() -> None:
-    """5 % over two nulls, 4,000 trials each; the fresh run may be above by 4 errors."""
+    """5 % over two nulls, 4,000 trials each. Search and fresh run differ by sqrt(2) errors: beyond 6 in 1 of 50,000."""
     tables = {
         "scenarios": {
             "low": {"role": "null", "success": [0.25] * 3},
@@ -266,8 +334,8 @@ def test_a_calibrated_threshold_keeps_the_error_in_other_trials() -> None:
     }
     found = calibrate(Plan.of({**THREE, **tables}), 0.05, 4_000, 8)
     assert 0.97 < found.threshold < 0.995
-    assert found.worst.mean < 0.05 + 4 * found.worst.error
-    assert found.worst.mean > 0.05 - 4 * found.worst.error
+    assert abs(found.worst.mean - 0.05) < 6 * found.worst.error
+    assert found.plan.content["stopping"]["superiority"] == found.threshold
 
 
 def test_the_command_prints_tables_and_figures_for_machines(tmp_path: Path) -> None:
@@ -278,8 +346,7 @@ def test_the_command_prints_tables_and_figures_for_machines(tmp_path: Path) -> N
     told = CliRunner().invoke(app, ["design", str(file), "--replications", "60", "--calibrate", "0.2", "--json"])
     found = json.loads(told.stdout)["design"]
     assert [each["scenario"] for each in found["scenarios"]] == ["null", "apart"]
-    assert found["plan"] == THREE
-    assert 0.5 < found["calibration"]["superiority"] < 1
+    assert found["plan"]["stopping"]["superiority"] == found["calibration"]["superiority"] != 0.9814318
     assert set(found["scenarios"][0]["metrics"]["superior"]) == {"mean", "error"}
     file.write_text(json.dumps({**THREE, "looks": {"at": [9, 8]}}))
     refused = subprocess.run(
@@ -296,7 +363,19 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"stopping": {"futility": {"probability": 0.9, "margin": 0.1}}}, r"stopping\.futility"),
     ({"stopping": {"superiority": [0.9, 0.8]}}, r"stopping\.superiority: got 2 numbers"),
     ({"stopping": {"superiority": 0.4, "inferiority": 0.5}}, r"stopping\.superiority"),
-    ({"stopping": {"control": "D"}}, r"stopping\.proposal"),
+    ({"stopping": {"control": "D"}}, r"stopping\.control: got 'D'"),
+    ({"stopping": {"inferiority": 0.4}}, r"stopping\.inferiority: got 0\.4"),
+    ({"stopping": {"maximum": 10}}, r"stopping\.maximum"),
+    ({"stopping": {"reading": "policy"}}, r"stopping\.reading"),
+    ({"stopping": {"equivalence": {"probability": 0.9, "margin": 5}}}, r"stopping\.equivalence\.margin: got 5"),
+    ({"looks": {"first": 3_000, "last": 2_000}}, r"looks\.first: got 3000"),
+    ({"looks": {"every": 1, "last": 90_000}}, r"looks\.every"),
+    ({"looks": {"last": 10**9}}, r"looks\.last"),
+    (
+        {"scenarios": {"a": {"compliance": [[1, 0, 0]] * 3, "success": [0.1] * 3, "take_up": 0.5}}},
+        r"scenarios\.a\.keys",
+    ),
+    ({"scenarios": {"a": {"success": [0.1] * 3, "context": [1.0]}}}, r"scenarios\.a\.context"),
     ({"stopping": {"inferiority": 0.01}, "limits": {"ceiling": 0.4}}, r"limits\.ceiling"),
     ({"limits": {"floor": 0.4}}, "limits"),
     ({"scenarios": {"null": {"role": "null", "success": [0.2, 0.2, 0.3]}}}, r"scenarios\.null\.role.*C 0\.3"),
@@ -308,6 +387,26 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"scenarios": {}}, "scenarios"),
 ]
+
+UNTRIED: list[tuple[dict[str, Any], str]] = [
+    ({"policy": {"kind": "TSObs"}}, r"policy\.kind: got TS-Obs"),
+    ({"policy": {"kind": "TS", "alpha": 0.1}}, r"policy\.alpha: got 0\.1"),
+    ({"looks": {"last": 100, "update": "patient"}, "limits": {"soften": 0.5}}, r"looks\.update"),
+    ({"burn_in": 900}, "burn_in: got 900"),
+    ({"stopping": {"control": "A", "control_share": "sqrt"}}, r"stopping\.control_share"),
+]
+
+
+@pytest.mark.parametrize(("tables", "named"), UNTRIED)
+def test_what_cannot_be_tried_yet_is_said(tables: dict[str, Any], named: str) -> None:
+    with pytest.raises(SpecError, match=f"plan: {named}.*so far"):
+        operate(Plan.of({**THREE, **tables}), replications=5)
+
+
+@pytest.mark.parametrize("numbers", [range(0, 20, 2), range(-1, 3), range(5, 5)])
+def test_trials_are_numbered_one_after_the_other(numbers: range) -> None:
+    with pytest.raises(InputError, match="replications"):
+        operate(Plan.of(THREE), replications=numbers)
 
 
 @pytest.mark.parametrize(("tables", "named"), BAD)

@@ -30,6 +30,9 @@ def test_an_error_that_is_spent_gives_the_published_boundary() -> None:
     """The O'Brien-Fleming-like spending function at thirds, one-sided 2.5 %, as rpact has it."""
     np.testing.assert_allclose(spending([1 / 3, 2 / 3, 1]).upper, [3.7103, 2.5114, 1.9930], atol=5e-5)
     assert spending([0.2, 0.7, 1], 0.025, "pocock").error() == pytest.approx(0.025, abs=1e-9)
+    early = spending([0.02, 0.5, 1])
+    assert early.upper[0] == np.inf
+    assert early.error() == pytest.approx(0.025, abs=1e-9)
 
 
 def test_crossing_is_what_the_normal_distribution_of_all_looks_says() -> None:
@@ -138,6 +141,11 @@ def test_the_error_is_held_up_to_the_promise_and_grows_beyond_it() -> None:
         (lambda: Goal(power=1), "power: got 1"),
         (lambda: Goal(sided=3), "sided: got 3"),  # type: ignore[arg-type]  # what the test is about
         (lambda: pocock(0), "looks: got 0"),
+        (lambda: pocock(1, 0.6, 1), "alpha: got 0.6"),
+        (lambda: pocock(3).drift(0.01), "power: got 0.01"),
+        (lambda: Goal(power=0.01), "power: got 0.01"),
+        (lambda: Cells.rates(0.25, 1.35, 0.6), "treated: got 1.35"),
+        (lambda: spending([0.5, 1], kind="obf"), "kind: got 'obf'"),  # type: ignore[arg-type]  # likewise
         (lambda: spending([0.5, 0.4, 1]), "times: got "),
         (lambda: bounded(Cells.rates(0.25, 0.35, 0.6), -1), "bound: got -1"),
         (lambda: bounded(Cells.rates(0.25, 0.25, 0.6), 0), "mean: got "),

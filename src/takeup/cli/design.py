@@ -16,7 +16,7 @@ from takeup.design.plan import Plan
 from takeup.design.results import Outcomes, plain
 from takeup.version import __version__
 
-ENDS = ("superior", "equivalent", "futile", "maximum")
+ENDS = ("claimed", "superior", "equivalent", "futile", "maximum")
 PARTS = 20
 """In how many parts the trials of a plan are run: what Ctrl-C may cost."""
 
@@ -27,7 +27,12 @@ def design(
     seed: Annotated[int, typer.Option(min=0, help="The seed.")] = 0,
     calibrate_to: Annotated[
         float | None,
-        typer.Option("--calibrate", help="First find the threshold for superiority with this error in null scenarios."),
+        typer.Option(
+            "--calibrate",
+            min=0.0001,
+            max=0.9999,
+            help="First find the threshold for superiority with this error in null scenarios.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures for machines.")] = False,
 ) -> None:
@@ -39,13 +44,16 @@ def design(
     found = None if calibrate_to is None else _calibrated(chosen, calibrate_to, replications, seed)
     if found is not None:
         chosen = found.plan
-    outcomes, stopped = _run(chosen, replications, seed)
+    first = 0 if found is None else 2 * replications  # the search and its check have had those before
+    outcomes, stopped = _run(chosen, range(first, first + replications), seed)
     if not outcomes:
         raise typer.Abort
     if as_json:
         typer.echo(json.dumps({"design": _plain(chosen, outcomes, found, seed)}))
     else:
-        _show(chosen, outcomes, found, seed)
+        if found is not None:
+            _say(found, replications)
+        _show(chosen, outcomes, seed)
     if stopped:
         done = next(iter(outcomes.values())).replications.size
         typer.echo(f"stopped after {done:,} of {replications:,} trials of each scenario", err=True)
@@ -58,16 +66,15 @@ def _calibrated(plan: Plan, target: float, replications: int, seed: int) -> Cali
         return calibrate(plan, target, replications, seed)
 
 
-def _run(plan: Plan, replications: int, seed: int) -> tuple[dict[str, Outcomes], bool]:
+def _run(plan: Plan, replications: range, seed: int) -> tuple[dict[str, Outcomes], bool]:
     """What is finished by the end or by Ctrl-C, and whether it was the latter."""
     parts: list[dict[str, Outcomes]] = []
-    size = -(-replications // PARTS)
+    size = -(-len(replications) // PARTS)
     stopped = False
     try:
-        with watched("trying the plan", replications * len(plan.scenarios)) as (report, _):
-            for start in range(0, replications, size):
-                numbers = range(start, min(start + size, replications))
-                parts.append(operate(plan, None, numbers, seed, progress=report))
+        with watched("trying the plan", len(replications) * len(plan.scenarios)) as (report, _):
+            for start in range(0, len(replications), size):
+                parts.append(operate(plan, None, replications[start : start + size], seed, progress=report))
     except KeyboardInterrupt:
         stopped = True
     return {name: reduce(add, [part[name] for part in parts]) for name in plan.scenarios if parts}, stopped
@@ -77,7 +84,9 @@ def _plain(plan: Plan, outcomes: dict[str, Outcomes], found: Calibration | None,
     calibration = None
     if found is not None:
         errors = {name: figure.plain() for name, figure in found.errors.items()}
-        calibration = {"target": found.target, "superiority": found.threshold, "errors": errors}
+        stopping = found.plan.content["stopping"]
+        thresholds = {name: stopping.get(name) for name in ("superiority", "inferiority")}
+        calibration = {"target": found.target, **thresholds, "errors": errors}
     return {
         "plan": plan.content,
         "seed": seed,
@@ -87,18 +96,21 @@ def _plain(plan: Plan, outcomes: dict[str, Outcomes], found: Calibration | None,
     }
 
 
-def _show(plan: Plan, outcomes: dict[str, Outcomes], found: Calibration | None, seed: int) -> None:
+def _say(found: Calibration, trials: int) -> None:
+    worst, stopping = found.worst, found.plan.content["stopping"]
+    below = "" if stopping.get("inferiority") is None else f" and inferiority below {stopping['inferiority']:.5f}"
+    said = (
+        f"superiority above {found.threshold:.5f}{below}: the largest error over the null scenarios is"
+        f" {worst.mean:.4f} ± {worst.error:.4f} in {trials:,} other trials of each; {found.target:g} was asked for"
+    )
+    Console().print(said, highlight=False, soft_wrap=True)
+
+
+def _show(plan: Plan, outcomes: dict[str, Outcomes], seed: int) -> None:
     console, trials = Console(), next(iter(outcomes.values())).replications.size
-    if found is not None:
-        worst = found.worst
-        console.print(
-            f"superiority above {found.threshold:.5f}: the largest error over the null scenarios is"
-            f" {worst.mean:.4f} ± {worst.error:.4f} in {trials:,} other trials of each; {found.target:g} was asked for",
-            highlight=False,
-            soft_wrap=True,
-        )
     every = {name: each.metrics() for name, each in outcomes.items()}
-    ends = [end for end in ENDS if any(metrics[end]["mean"] for metrics in every.values())]
+    shown = ENDS if plan.rules.control is not None else ENDS[1:]
+    ends = [end for end in shown if any(metrics[end]["mean"] for metrics in every.values())]
     table = Table(title=f"{plan.name}: {trials:,} trials of each scenario, seed {seed}, takeup {__version__}")
     for name in ("scenario", "role"):
         table.add_column(name)

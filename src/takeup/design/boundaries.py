@@ -8,7 +8,7 @@ Jennison & Turnbull (2000), chapter 19.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.optimize import brentq
@@ -26,6 +26,8 @@ _PANELS = 16
 """Panels of the region in which a trial goes on, each with 24 points: probabilities are right to 1e-12."""
 _FAR = 9.0
 """Standard deviations beyond which nothing is left."""
+_LEAST = 1e-15
+"""A smaller error is not spent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +55,8 @@ class Boundary:
     def drift(self, power: float) -> float:
         """The drift at which the trial stops with this probability; sizes are as the squares of drifts."""
         power = _probability("power", power)
+        if power <= self.error():
+            raise InputError("power", power, f"more than the error, {self.error():.6g}")
         return float(brentq(lambda drift: self.crossing(drift).sum() - power, 0.0, _FAR, xtol=1e-10))
 
     def expected(self, drift: float) -> float:
@@ -80,11 +84,8 @@ def spending(times: Sequence[float], alpha: float = 0.025, kind: Spending = "obr
         kind: 2 - 2 Φ(z / sqrt(t)) with z the upper α / 2 point, or α log(1 + (e - 1) t).
     """
     at, alpha = _times(times), _probability("alpha", alpha)
-    spent = (
-        2 - 2 * ndtr(-ndtri(alpha / 2) / np.sqrt(at))
-        if kind == "obrien-fleming"
-        else alpha * np.log1p(np.expm1(1) * at)
-    )
+    checks.one_of("kind", kind, get_args(Spending))
+    spent = 2 * ndtr(ndtri(alpha / 2) / np.sqrt(at)) if kind == "obrien-fleming" else alpha * np.log1p(np.expm1(1) * at)
     upper = np.empty(0)
     for k, part in enumerate(np.diff(spent, prepend=0.0)):
         so_far = upper
@@ -92,7 +93,8 @@ def spending(times: Sequence[float], alpha: float = 0.025, kind: Spending = "obr
         def beyond(value: float, k: int = k, part: float = part, so_far: FloatArray = so_far) -> float:
             return float(_crossing(at[: k + 1], np.append(so_far, value), 1, 0.0)[-1] - part)
 
-        upper = np.append(upper, brentq(beyond, -_FAR, _FAR, xtol=1e-10))
+        found = brentq(beyond, -_FAR, _FAR, xtol=1e-10) if part > _LEAST else np.inf  # too early to stop
+        upper = np.append(upper, found)
     return Boundary(at, upper, 1)
 
 
@@ -101,6 +103,8 @@ def _constant(looks: int, alpha: float, sided: Sided, form: Callable[[FloatArray
     looks, alpha = checks.whole("looks", looks, least=1), _probability("alpha", alpha)
     if sided not in (1, 2):
         raise InputError("sided", repr(sided), "1 or 2")
+    if alpha / sided >= 0.5:
+        raise InputError("alpha", alpha, "less than a half on each side")
     times = np.arange(1, looks + 1) / looks
     shape = form(times)
 

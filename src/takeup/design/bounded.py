@@ -22,7 +22,7 @@ from scipy.special import ndtr
 
 from takeup import checks
 from takeup.checks import FloatArray
-from takeup.design.sizes import Goal, Size
+from takeup.design.sizes import Goal, Size, between
 from takeup.errors import InputError
 
 _NEVER = 1e12
@@ -64,6 +64,7 @@ class Cells:
     @classmethod
     def rates(cls, control: float, treated: float, take_up: float) -> "Cells":
         """Two rates where nobody has the treatment who is not offered it."""
+        control, treated = between("control", control), between("treated", treated)
         share = [[1.0, 0.0], [1 - take_up, take_up]]
         mean = np.array([[control, control], [control, treated]])
         return cls.of(share, mean, np.sqrt(mean * (1 - mean)))

@@ -15,15 +15,16 @@ from scipy.stats import binom
 
 from takeup import checks
 from takeup.checks import FloatArray
-from takeup.conjugates.quadrature import betas, largest_beta
+from takeup.conjugates.quadrature import LEAST_SHAPE, betas, largest_beta
 from takeup.design.plan import Plan
-from takeup.errors import InputError, UnsuitableError
+from takeup.errors import UnsuitableError
 from takeup.outcomes import Levels
 from takeup.policies import TS, Uniform
 from takeup.policies.limits import softened
+from takeup.specfile import SpecError
 
-MOST_UNITS = 400
-"""The largest trial: its tables take 2 GB."""
+MOST_UNITS, MOST_EQUIVALENT = 250, 40
+"""The largest trials: their tables take 1 GB; where equivalence is looked at, each table takes a millisecond."""
 SMALL = 1e-13
 """A less probable table is not looked at for equivalence."""
 
@@ -70,6 +71,12 @@ class Exact:
     def size(self) -> float:
         """The mean number of units."""
         return float(sum(end.units * end.probability.sum() for end in self.ends))
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the number of units."""
+        squares = sum(end.units**2 * end.probability.sum() for end in self.ends)
+        return float(np.sqrt(max(squares - self.size**2, 0.0)))
 
     @property
     def successes(self) -> float:
@@ -122,8 +129,13 @@ def _check(plan: Plan) -> None:
         raise UnsuitableError("exact figures are for TS and Uniform in one context")
     if looks.lag or plan.rules.control is not None or plan.control_share is not None:
         raise UnsuitableError("exact figures are for plans without a lag and without a control")
-    if looks.at[-1] > MOST_UNITS:
-        raise InputError("looks.last", int(looks.at[-1]), f"at most {MOST_UNITS} for exact figures")
+    most = MOST_UNITS if plan.rules.equivalence is None else MOST_EQUIVALENT
+    if looks.at[-1] > most:
+        raise SpecError(f"{plan.source}: looks.last", int(looks.at[-1]), f"at most {most} for exact figures")
+    if _prior(plan).min() < LEAST_SHAPE:
+        raise SpecError(f"{plan.source}: policy.alpha", float(_prior(plan).min()), f"at least {LEAST_SHAPE}")
+    if looks.update == "look" and plan.design.spec.burn_in > looks.at[0]:
+        raise SpecError(f"{plan.source}: burn_in", plan.design.spec.burn_in, f"at most {looks.at[0]}, the first look")
 
 
 @dataclass(slots=True, eq=False)
@@ -178,7 +190,7 @@ def _by_unit(plan: Plan, true: FloatArray) -> Iterator[Tables]:
     best, looks, look = _Best.begin(_prior(plan)), plan.looks.at, 0
     here = np.ones((1, 1, 1))
     for t in range(1, int(looks[-1]) + 1):
-        p = _share(plan, best.p, look, t - 1)
+        p = _share(plan, best.p, t - 1, t - 1)
         here = _one_more(here, p, true)
         best.step()
         if t == looks[look]:
@@ -240,10 +252,10 @@ def _judged(plan: Plan, here: FloatArray, best: FloatArray, look: int) -> tuple[
         here = np.where(won, 0.0, here)
     if rules.equivalence is not None:
         alike = np.zeros(here.shape, dtype=bool)
+        prior, worth = _prior(plan), float(np.ptp(plan.design.space.reward))
         for n_0, s_0, s_1 in np.argwhere(here > SMALL):
             n_1 = units - n_0
-            table = _prior(plan) + np.array([[s_0, n_0 - s_0], [s_1, n_1 - s_1]])
-            worth = float(np.ptp(plan.design.space.reward))
+            table = prior + np.array([[s_0, n_0 - s_0], [s_1, n_1 - s_1]])
             alike[n_0, s_0, s_1] = (
                 betas(table).within([0, 1], rules.equivalence_margin / worth) > rules.equivalence[look]
             )
@@ -254,12 +266,12 @@ def _judged(plan: Plan, here: FloatArray, best: FloatArray, look: int) -> tuple[
     return here, [end for end in ends if end.probability.any()]
 
 
-def _share(plan: Plan, best: FloatArray, look: int, known: int) -> FloatArray:
-    """The probability of proposing 0 in every table, within the limits."""
+def _share(plan: Plan, best: FloatArray, place: int, known: int) -> FloatArray:
+    """The probability of proposing 0 in every table, within the limits; `place` is that of the power."""
     if isinstance(plan.design.policy, Uniform) or known < plan.design.spec.burn_in:
         return np.full(best.shape, plan.design.even[0])
     p = np.clip(best, 0.0, 1.0)
-    power = float(plan.soften[look])
+    power = float(plan.soften[place])
     if power != 1:
         p = (
             softened(np.stack([p, 1 - p]).reshape(2, -1).T, power)[:, 0].reshape(p.shape)

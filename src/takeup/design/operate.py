@@ -1,7 +1,7 @@
 """What a plan does: its operating characteristics, the thresholds that keep an error, and the size that has a power."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,18 +9,19 @@ from takeup import checks
 from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
 from takeup.design.running import run
-from takeup.design.scenarios import Scenario, ScenarioTable
+from takeup.design.scenarios import Scenario
 from takeup.errors import InputError
 from takeup.simulation.engine import Progress, silent
-from takeup.simulation.kernels.look_driver import SUPERIOR, LookOutput
+from takeup.simulation.kernels.look_driver import LookOutput
+from takeup.specfile import SpecError
 
 REPLICATIONS = 10_000
-FEWER, COARSE = 20, 0.2
+FEWER, FEWEST, COARSE = 20, 500, 0.2
 """A search begins with so many times fewer trials, until the threshold is known to a fifth of what it leaves."""
-STEPS, MOST_STEPS = 4, 12
-"""How often all trials are run, and how often at most."""
-NUDGE, SLOPES = 0.003, (0.4, 3.0)
-"""By how much more than the target asks the next step goes, and what powers are believed."""
+MOST_STEPS, SLOPES = 10, (0.4, 3.0)
+"""How often all trials are run at most, and what powers are believed."""
+MOST_OF_EVEN = 0.9
+"""How much of the probability of equal proposals inferiority may be, while thresholds are tried."""
 
 
 def operate(
@@ -41,6 +42,8 @@ def operate(
         progress: called with the number of trials made, as the work goes on.
     """
     numbers = replications if isinstance(replications, range) else range(checks.whole("replications", replications, 1))
+    if not numbers or numbers.step != 1 or numbers.start < 0:
+        raise InputError("replications", replications, "numbers of trials that follow each other, from 0 on")
     names = list(plan.scenarios) if scenarios is None else list(scenarios)
     for name in names:
         if name not in plan.scenarios:
@@ -80,11 +83,12 @@ def calibrate(
     """The threshold for superiority at which no null scenario has a larger error, in common random numbers.
 
     All thresholds are tried on the same trials, so that the error falls as the threshold rises but for what dropping
-    changes. The errors that are told come from other trials, as those of the search flatter the threshold it found.
+    changes; inferiority becomes one less it. The search aims one Monte Carlo error below the target. The errors that
+    are told come from other trials, as those of the search flatter the threshold that it found.
 
     Args:
         plan: what to try; its null scenarios count, the worst of them.
-        target: the probability of declaring a proposal superior where none is.
+        target: the probability of calling a proposal better where none is.
         replications: trials of each.
         seed: any whole number of at least 0.
         progress: called with the number of trials made.
@@ -94,43 +98,48 @@ def calibrate(
     nulls = {name: each for name, each in plan.scenarios.items() if each.role == "null"}
     if not nulls:
         raise InputError("scenarios", ", ".join(plan.scenarios), 'at least one with role = "null"')
-    both = plan.rules.inferiority is not None
+    rules = plan.rules
+    for name, given in (("superiority", rules.superiority), ("inferiority", rules.inferiority)):
+        if given is not None and np.ptp(given) > 0:
+            raise SpecError(f"{plan.source}: stopping.{name}", given.tolist(), "one number, where it is to be found")
+    most = np.inf if rules.control is not None else MOST_OF_EVEN / len(plan.design.space.proposals)
 
     def tried(threshold: float) -> Plan:
-        return plan.with_thresholds(threshold, 1 - threshold if both else None)
+        return plan.with_thresholds(threshold, None if rules.inferiority is None else min(1 - threshold, most))
 
     def error(threshold: float, trials: int) -> float:
         found = _errors(tried(threshold), nulls, range(trials), seed, progress)
         return max(figure.mean for figure in found.values())
 
-    low, high, few = 0.5, 1.0, max(replications // FEWER, 1)
+    low, high, few = 0.5, 1.0, min(max(replications // FEWER, FEWEST), replications)
     while high - low > COARSE * (1 - low):
         middle = (low + high) / 2
         low, high = (middle, high) if error(middle, few) > target else (low, middle)
-    threshold = _search(lambda each: error(each, replications), target, (low + high) / 2)
+    slack = np.sqrt(target * (1 - target) / replications)
+    threshold = _search(lambda each: error(each, replications), target - slack, slack, (low + high) / 2)
     fresh = range(replications, 2 * replications)
     errors = _errors(tried(threshold), nulls, fresh, seed, progress)
     return Calibration(tried(threshold), target, threshold, errors)
 
 
-def _search(error: Callable[[float], float], target: float, start: float) -> float:
-    """The lowest threshold found that keeps the error, from a good guess on.
+def _search(error: Callable[[float], float], target: float, slack: float, start: float) -> float:
+    """The lowest threshold found that keeps the error, from a good guess on, until it does so by less than the slack.
 
     The error is near a power of 1 - threshold, so that a secant in logarithms arrives in a few steps.
     """
-    at, kept, slope = np.log(1 - start), -np.inf, 1.0
+    at, kept, slope = float(np.log(1 - start)), -np.inf, 1.0
     before: tuple[float, float] | None = None
-    for step in range(MOST_STEPS):
+    for _ in range(MOST_STEPS):
         found = error(float(1 - np.exp(at)))
         if found <= target:
             kept = max(kept, at)
-        if step + 1 >= STEPS and np.isfinite(kept):
-            break
+            if found > target - slack:
+                break
         here = float(np.log(max(found, target / 10)))
         if before is not None and at != before[0]:
             slope = float(np.clip((here - before[1]) / (at - before[0]), *SLOPES))
         before = (at, here)
-        at += (np.log(target) - here) / slope - NUDGE
+        at += float(np.log(target - slack / 2) - here) / slope
     if not np.isfinite(kept):
         raise InputError("target", target, "an error that some threshold keeps", "look less often, or later")
     return float(1 - np.exp(kept))
@@ -139,14 +148,12 @@ def _search(error: Callable[[float], float], target: float, start: float) -> flo
 def _errors(
     plan: Plan, nulls: Mapping[str, Scenario], replications: range, seed: int, progress: Progress
 ) -> dict[str, Figure]:
-    found = run(plan, nulls, replications, seed, progress)
-    return {name: Figure.of(found.status[i] == SUPERIOR) for i, name in enumerate(nulls)}
+    found = operate(plan, list(nulls), replications, seed, progress=progress)
+    return {name: Figure.of(each.claimed) for name, each in found.items()}
 
 
 def null_rates(plan: Plan, rates: Sequence[float]) -> Plan:
     """The plan with a null scenario for each of these rates, at which all proposals are alike."""
-    proposals, more = len(plan.design.space.proposals), {}
-    for rate in rates:
-        table = ScenarioTable(role="null", success=[float(rate)] * proposals)
-        more[f"null {rate:g}"] = table.build(plan.design.space)
-    return replace(plan, scenarios={**plan.scenarios, **more})
+    proposals = len(plan.design.space.proposals)
+    more = {f"null {rate:g}": {"role": "null", "success": [float(rate)] * proposals} for rate in rates}
+    return Plan.of({**plan.content, "scenarios": {**plan.content["scenarios"], **more}}, plan.source)

@@ -12,12 +12,15 @@ from takeup import checks, specfile
 from takeup.checks import FloatArray, IntArray
 from takeup.design.scenarios import Scenario, ScenarioTable
 from takeup.errors import InputError
+from takeup.outcomes import Levels
 from takeup.policies.limits import ControlShare, Limits, Rule
 from takeup.specfile import Table, at
 from takeup.trial.design import Design
 from takeup.trial.spec import Label, LimitsTable, Share, StoppingTable, TrialSpec
 
 MOST_LOOKS = 1_000
+MOST_UNITS = 100_000
+"""The largest trial: for more, probabilities of being best would be less exact than is said of them."""
 Threshold: TypeAlias = Annotated[float, Field(gt=0, lt=1)]
 Thresholds: TypeAlias = Threshold | list[Threshold]
 """One for all looks, or one for each."""
@@ -51,6 +54,10 @@ class LooksTable(Table):
             if self.last is None:
                 raise InputError("last", None, "how many outcomes are known at the last look, or a list `at`")
             first, every = self.first or self.every or self.last, self.every or self.last
+            if first > self.last:
+                raise InputError("first", first, f"at most the last, {self.last}")
+            if (self.last - first) / every >= MOST_LOOKS:
+                raise InputError("every", every, f"a number that makes at most {MOST_LOOKS} looks of {self.last}")
             found = [*range(first, self.last, every), self.last]
         elif self.first is None and self.every is None and self.last is None:
             found = self.at
@@ -76,8 +83,8 @@ class Looks:
     def __post_init__(self) -> None:
         if (np.diff(self.at, prepend=0) <= 0).any():
             raise InputError("at", self.at.tolist(), "numbers of outcomes that rise")
-        if self.at.size > MOST_LOOKS:
-            raise InputError("every", f"{self.at.size} looks", f"at most {MOST_LOOKS} looks")
+        if self.at[-1] > MOST_UNITS:
+            raise InputError("last", int(self.at[-1]), f"at most {MOST_UNITS}")
 
     @property
     def randomised(self) -> IntArray:
@@ -183,6 +190,7 @@ class Plan:
         control_share: the probability of the control.
         scenarios: by name.
         content: what was written down.
+        source: where, as errors call it.
     """
 
     name: str
@@ -194,6 +202,7 @@ class Plan:
     control_share: ControlShare | None
     scenarios: Mapping[str, Scenario]
     content: Mapping[str, Any]
+    source: str = "plan"
 
     @classmethod
     def of(cls, content: Mapping[str, Any], source: str = "plan") -> "Plan":
@@ -213,7 +222,7 @@ class Plan:
             with at(source, f"scenarios.{name}"):
                 scenarios[name] = table.build(design.space, rules.control or 0)
         shared = spec.stopping.control_share
-        return cls(spec.name, design, looks, rules, limits, soften, shared, scenarios, dict(content))
+        return cls(spec.name, design, looks, rules, limits, soften, shared, scenarios, dict(content), source)
 
     @classmethod
     def load(cls, path: str | Path) -> "Plan":
@@ -222,9 +231,10 @@ class Plan:
 
     def with_thresholds(self, superiority: float, inferiority: float | None) -> "Plan":
         """The same with other thresholds, at all looks alike."""
-        every = self.looks.at.shape
-        below = None if inferiority is None else np.full(every, inferiority)
-        return replace(self, rules=replace(self.rules, superiority=np.full(every, superiority), inferiority=below))
+        stopping = {**self.content.get("stopping", {}), "superiority": superiority}
+        if inferiority is not None:
+            stopping["inferiority"] = inferiority
+        return Plan.of({**self.content, "stopping": stopping}, self.source)
 
 
 def _trial(spec: PlanSpec, source: str) -> TrialSpec:
@@ -239,16 +249,28 @@ def _trial(spec: PlanSpec, source: str) -> TrialSpec:
 
 
 def _rules(table: PlanStoppingTable, looks: Looks, design: Design) -> Rules:
-    control = None if table.control is None else design.index("proposal", table.control)
+    for name in ("probability_best", "maximum"):
+        if getattr(table, name) is not None:
+            raise InputError(name, getattr(table, name), "nothing: a plan has superiority, and looks.last")
+    if table.reading != "intention to treat":
+        raise InputError("reading", repr(table.reading), "'intention to treat', so far")
+    labels = design.space.proposals
+    if table.control is not None and table.control not in labels:
+        raise InputError("control", repr(table.control), f"one of {', '.join(labels)}")
+    control = None if table.control is None else labels.index(table.control)
     if table.futility is not None and control is None:
         raise InputError(
             "futility", table.futility.probability, "a control, which futility is about", 'say control = ".."'
         )
     if table.control_share is not None and control is None:
         raise InputError("control_share", table.control_share, "a control", 'say control = ".."')
+    _check_margins(table, float(np.ptp(design.space.reward)) if isinstance(design.space.outcome, Levels) else np.inf)
     above, below = looks.each("superiority", table.superiority), looks.each("inferiority", table.inferiority)
     if above is not None and below is not None and (above <= below).any():
         raise InputError("superiority", above.tolist(), f"numbers above those of inferiority, {below.tolist()}")
+    if below is not None and control is None and below.max() >= 1 / len(labels):
+        allowed = f"below 1 / {len(labels)}, which every proposal has where all are alike"
+        raise InputError("inferiority", float(below.max()), allowed)
     equal, futile = table.equivalence, table.futility
     return Rules(
         above,
@@ -260,6 +282,13 @@ def _rules(table: PlanStoppingTable, looks: Looks, design: Design) -> Rules:
         control,
         table.replace,
     )
+
+
+def _check_margins(table: PlanStoppingTable, most: float) -> None:
+    for name in ("equivalence", "futility"):
+        given: MarginTable | None = getattr(table, name)
+        if given is not None and given.margin >= most:
+            raise InputError(f"{name}.margin", given.margin, f"less than outcomes can differ, {most:g}")
 
 
 def _check_dropping(limits: Limits, design: Design, rules: Rules) -> None:
@@ -275,9 +304,17 @@ def _check_dropping(limits: Limits, design: Design, rules: Rules) -> None:
 
 
 def _soften(given: float | Sequence[float] | str, looks: Looks) -> FloatArray:
-    """The power after each look; "i/2n" is i / (2 n) where i of n outcomes are known."""
+    """The power after each look, or after each outcome where probabilities change then.
+
+    "i/2n" is i / (2 n) where i of n outcomes are known.
+    """
+    every = looks.at if looks.update == "look" else np.arange(looks.at[-1])
     if given == "i/2n":
-        return np.asarray(looks.at / (2 * looks.at[-1]))
-    found = looks.each("soften", given)  # type: ignore[arg-type]  # shares are thresholds, ends included
-    assert found is not None  # something is given
-    return found
+        return np.asarray(every / (2 * looks.at[-1]))
+    if looks.update == "look":
+        found = looks.each("soften", given)  # type: ignore[arg-type]  # shares are thresholds, ends included
+        assert found is not None  # something is given
+        return found
+    if not isinstance(given, float | int):
+        raise InputError("soften", given, 'a number, or "i/2n", where probabilities change after every outcome')
+    return np.full(every.size, float(given))

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from takeup.checks import FloatArray, IntArray
+from takeup.checks import IntArray
 from takeup.design.plan import Plan
-from takeup.design.scenarios import Scenario
+from takeup.design.scenarios import NEARLY, Scenario
 from takeup.errors import MismatchError
 from takeup.simulation.kernels.look_driver import EQUIVALENT, FUTILE, MAXIMUM, SUPERIOR, LookOutput
 from takeup.version import __version__
@@ -24,7 +25,7 @@ class Figure:
     error: float
 
     @classmethod
-    def of(cls, values: FloatArray | IntArray) -> "Figure":
+    def of(cls, values: ArrayLike) -> "Figure":
         """The mean of what every trial has."""
         each = np.asarray(values, dtype=np.float64)
         return cls(float(each.mean()), float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else float("nan"))
@@ -72,6 +73,15 @@ class Outcomes:
         best = mean.argmax(axis=-1)
         return np.asarray(np.where(self.kept.status == SUPERIOR, self.kept.chosen, best))
 
+    @property
+    def claimed(self) -> NDArray[np.bool_]:
+        """Whether each trial called a proposal better than all others, or than the first control where there is one."""
+        control, kept = self.plan.rules.control, self.kept
+        superior = kept.status == SUPERIOR
+        if control is None:
+            return np.asarray(superior)
+        return np.asarray((kept.chosen != control) & (superior | (kept.dropped[:, control] > 0)))
+
     def probability(self, status: int) -> Figure:
         """How often trials end so."""
         return Figure.of(self.kept.status == status)
@@ -87,7 +97,7 @@ class Outcomes:
     def ideal(self) -> Figure | None:
         """The ideal design percentage: how much of what there was to gain the selected proposal gives."""
         values = self.truth.values
-        if np.ptp(values) <= 0:
+        if np.ptp(values) <= NEARLY:
             return None
         return Figure.of(100 * (values[self.selected] - values.min()) / np.ptp(values))
 
@@ -97,13 +107,14 @@ class Outcomes:
         size = self.size
         ideal = self.ideal()
         share = self.kept.units / size[:, np.newaxis]
-        worse = self.truth.values < self.truth.values.max()
+        worse = self.truth.values < self.truth.values.max() - NEARLY
         return {
             "size": {
                 **Figure.of(size).plain(),
                 "sd": float(size.std(ddof=1)) if size.size > 1 else float("nan"),
                 "quantiles": {str(q): float(np.quantile(size, q)) for q in QUANTILES},
             },
+            "claimed": Figure.of(self.claimed).plain(),
             "superior": self.probability(SUPERIOR).plain(),
             "equivalent": self.probability(EQUIVALENT).plain(),
             "futile": self.probability(FUTILE).plain(),

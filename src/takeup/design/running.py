@@ -9,7 +9,6 @@ import numpy as np
 from takeup.checks import FloatArray, IntArray
 from takeup.design.plan import Looks, Plan
 from takeup.design.scenarios import Scenario
-from takeup.errors import UnsuitableError
 from takeup.outcomes import Levels
 from takeup.policies import TS, Uniform
 from takeup.simulation.engine import Progress, silent
@@ -18,7 +17,10 @@ from takeup.simulation.kernels.cpu import spread
 from takeup.simulation.kernels.look_driver import LookInput, LookMemory, LookOutput, Schedule, Sharing, Thresholds
 from takeup.simulation.kernels.streams import key_of
 from takeup.simulation.kernels.tables import Replication
+from takeup.specfile import SpecError
 
+LEAST_SHAPE = 0.5
+"""The least parameter of a prior with which the kernel's probabilities are as exact as is said of them."""
 BLOCK = 2_000
 """Trials that run as one piece."""
 NEVER_ABOVE, NEVER_BELOW = 2.0, -1.0
@@ -30,13 +32,13 @@ def run(
 ) -> LookOutput:
     """Run these trials of a plan in each scenario; a trial depends on plan, scenario, seed and its number alone."""
     check(plan)
-    given = _given(plan, scenarios, seed)
+    given = given_for(plan, scenarios, seed)
     looks, proposals = plan.looks.at.size, len(plan.design.space.proposals)
     compiled = compile_cpu.build(look_driver.replicate_many, {}, {"CONTROLLED": plan.rules.control is not None})
     output = _output(len(scenarios), len(replications), proposals)
 
     def work(start: Replication, count: int) -> int:
-        compiled(start, count, given, _memory(looks, proposals), output)
+        compiled(start, count, given, memory_of(looks, proposals), output)
         return count
 
     blocks = (
@@ -49,21 +51,29 @@ def run(
 
 
 def check(plan: Plan) -> None:
-    """An UnsuitableError that says why a plan has no kernel, if it has none."""
-    space, policy = plan.design.space, plan.design.policy
-    if type(policy) not in (TS, Uniform):
-        raise UnsuitableError(f"plans are tried with TS and Uniform so far, not with {policy.name}")
-    if not isinstance(space.outcome, Levels) or len(space.outcomes) != 2 or len(space.contexts) > 1:
-        raise UnsuitableError("plans are tried with two outcomes in one context so far")
-    if plan.looks.update != "look":
-        raise UnsuitableError("plans are tried with probabilities that change at looks so far")
-    if plan.design.spec.burn_in > plan.looks.at[0]:
-        raise UnsuitableError("plans are tried with a burn-in that ends by the first look so far")
-    if plan.control_share is not None:
-        raise UnsuitableError("plans are tried without a share of the control so far")
+    """An error that names the file, the key and the value, where a plan has no kernel."""
+    design, looks = plan.design, plan.looks
+    space, policy = design.space, design.policy
+    kind = space.outcome.kind if not isinstance(space.outcome, Levels) else f"{len(space.outcomes)} levels"
+    share = None if plan.control_share is None else str(plan.control_share)
+    least = (
+        float((policy if isinstance(policy, TS) else TS()).prior(space).outcome.min()) if kind == "2 levels" else 1.0
+    )
+    for key, value, wrong, allowed in (
+        ("policy.kind", policy.name, type(policy) not in (TS, Uniform), "TS or Uniform"),
+        ("space.outcomes", kind, kind != "2 levels", "two levels"),
+        ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one"),
+        ("looks.update", looks.update, looks.update != "look", "'look'"),
+        ("burn_in", design.spec.burn_in, design.spec.burn_in > looks.randomised[0], f"at most {looks.randomised[0]}"),
+        ("stopping.control_share", share, share is not None, "nothing"),
+        ("policy.alpha", least, least < LEAST_SHAPE, f"at least {LEAST_SHAPE:g}"),
+    ):
+        if wrong:
+            raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, where a plan is tried")
 
 
-def _given(plan: Plan, scenarios: Mapping[str, Scenario], seed: int) -> LookInput:
+def given_for(plan: Plan, scenarios: Mapping[str, Scenario], seed: int) -> LookInput:
+    """The plan in arrays."""
     rules, space = plan.rules, plan.design.space
     good, worth = int(np.argmax(space.utility)), float(np.ptp(space.reward))
     success = np.stack([each.environment.response[0, ..., good].sum(axis=-1) for each in scenarios.values()])
@@ -109,7 +119,9 @@ def _or(given: FloatArray | None, never: float, looks: Looks) -> FloatArray:
     return np.full(looks.at.size, never) if given is None else np.ascontiguousarray(given, dtype=np.float64)
 
 
-def _memory(looks: int, proposals: int) -> LookMemory:
+def memory_of(looks: int, proposals: int) -> LookMemory:
+    """Room for one trial."""
+
     def whole(*shape: int) -> IntArray:
         return np.zeros(shape, dtype=np.int64)
 

@@ -28,7 +28,8 @@ class ScenarioTable(EnvironmentTable):
             as if they had been offered that.
         two_sided: the share of those offered the control who take the second action all the same.
         confounded: by how much the rates of those who take what they are offered exceed those of the others, with any
-            action; all together have the rates of `success`.
+            action; all together have the rates of `success`. What proposing is worth stays, so that it changes
+            nothing for who looks at proposals alone.
     """
 
     role: Role = "alternative"
@@ -48,8 +49,17 @@ class ScenarioTable(EnvironmentTable):
         return Scenario(self.role, environment)
 
     def _environment(self, space: Space, control: int) -> Environment:
+        short = self.model_fields_set & {"take_up", "two_sided", "confounded"}
         if self.compliance is not None or self.share is not None:
+            if short:
+                allowed = "either these, or a whole environment as takeup simulate takes it"
+                raise InputError("keys", ", ".join(sorted(short)), allowed)
             return super().build(space)
+        for name in ("outcome", "response", "context"):
+            if getattr(self, name) is not None:
+                raise InputError(
+                    name, "something", "nothing beside success; a whole environment has compliance or share"
+                )
         if self.success is None:
             given = ", ".join(sorted(self.model_fields_set)) or "nothing"
             raise InputError("keys", given, "success, perhaps with take_up; or what takeup simulate takes")

@@ -18,6 +18,8 @@ from scipy.stats import t as student
 from takeup import checks
 from takeup.errors import InputError
 
+FEWEST = 3.0
+"""A test of two means needs three units."""
 MOST = 1e12
 """More units than any trial has."""
 
@@ -51,6 +53,8 @@ class Goal:
             between(name, getattr(self, name))
         if self.sided not in (1, 2):
             raise InputError("sided", repr(self.sided), "1 or 2")
+        if self.power <= self.alpha:
+            raise InputError("power", self.power, f"more than the error, {self.alpha}")
 
     @property
     def critical(self) -> float:
@@ -120,7 +124,8 @@ def two_means(difference: float, sd: float = 1.0, *, take_up: float = 1.0, goal:
 
     # Student's t needs a little more than the normal distribution
     least = ((goal.critical + goal.margin) / effect) ** 2 / (share * (1 - share))
-    return Size(float(brentq(lacking, max(least, 2.5), 2 * least + 20, xtol=1e-9)), share)
+    fewest = max(least, FEWEST)
+    return Size(fewest if lacking(fewest) >= 0 else float(brentq(lacking, fewest, 2 * fewest + 20, xtol=1e-9)), share)
 
 
 def two_counts(

@@ -136,7 +136,8 @@ class LookOutput(NamedTuple):
     Attributes:
         status: how it ended.
         look: at which look, counted from 0.
-        chosen: the proposal that was found superior, or the control at the end; NONE without either.
+        chosen: the proposal that was found superior, else the control at the end, which may be another than at first;
+            NONE without either.
         units: randomised to each proposal, (.., K).
         successes: of these in the end, (.., K).
         dropped: at which look each was dropped, counted from 1; 0 where it was not, (.., K).
@@ -183,7 +184,7 @@ def replicate(which: Replication, given: LookInput, memory: LookMemory, output: 
             else:
                 keep(given, memory)
     output.status[scenario, row], output.look[scenario, row] = status, look
-    output.chosen[scenario, row] = chosen
+    output.chosen[scenario, row] = control if chosen == NONE else chosen
     for k in range(proposals):
         units, successes = memory.known[k, 0], memory.known[k, 1]
         for later in range(look + 1, looks):
@@ -233,25 +234,31 @@ def judge(
     offered, best, rules = memory.offered, memory.best, given.thresholds
     while True:
         largest(memory.densities, offered, best)
+        count, first = leading(offered, best)
         fewer = False
         for k in range(offered.size):
-            if offered[k] and best[k] < rules.inferiority[look]:
+            if offered[k] and k != first and best[k] < rules.inferiority[look]:
                 drop(k, look, INFERIOR, which, memory, output)
                 fewer = True
         if not fewer:
             break
-    count, first = 0, 0
-    for k in range(offered.size):
-        if offered[k]:
-            count += 1
-            if best[k] > best[first] or not offered[first]:
-                first = k
     if count == 1 or best[first] > rules.superiority[look]:
         return SUPERIOR, first
     if rules.equivalence[look] >= 1.0:
         return GOING_ON, NONE
     close = within(memory.densities, offered, level, given.equivalence)
     return (EQUIVALENT if close > rules.equivalence[look] else GOING_ON), NONE
+
+
+def leading(offered: Array, best: Array) -> Number:
+    """How many proposals are offered, and which of them is most probably the best."""
+    count, first = 0, NONE
+    for k in range(offered.size):
+        if offered[k]:
+            count += 1
+            if first == NONE or best[k] > best[first]:
+                first = k
+    return count, first
 
 
 def judge_control(
@@ -281,15 +288,15 @@ def judge_control(
         drop(control, look, INFERIOR, which, memory, output)
         control = first
     status = SUPERIOR
-    for k in range(offered.size):
+    for k in range(offered.size):  # where both leave the control alone, futility is why
         if offered[k] and k != control:
             less = exceeds_less(densities, k, control, level, given.equivalence)
             close = less - 1.0 + exceeds_less(densities, control, k, level, given.equivalence)
             if close > rules.equivalence[look]:
-                status = EQUIVALENT
+                status = EQUIVALENT if status == SUPERIOR else status
                 drop(k, look, EQUIVALENT, which, memory, output)
             elif exceeds_less(densities, k, control, level, given.futility) > rules.futility[look]:
-                status = FUTILE if status == SUPERIOR else status
+                status = FUTILE
                 drop(k, look, FUTILE, which, memory, output)
     for k in range(offered.size):
         if offered[k] and k != control:
@@ -312,9 +319,15 @@ def allocate(look: Number, given: LookInput, memory: LookMemory) -> None:
     for k in range(share.size):
         share[k] = memory.best[k] ** rules.power[look - 1] if offered[k] else 0.0
         total += share[k]
-    beyond = False
     for k in range(share.size):
         share[k] /= total
+    hold(rules, memory)
+
+
+def hold(rules: Sharing, memory: LookMemory) -> None:
+    """Bring the probabilities within the limits, by one amount or one factor."""
+    share, offered, beyond = memory.share, memory.offered, False
+    for k in range(share.size):
         beyond = beyond or (offered[k] and (share[k] < rules.floor[k] or share[k] > rules.ceiling[k]))
     if not beyond:
         return
@@ -328,10 +341,15 @@ def allocate(look: Number, given: LookInput, memory: LookMemory) -> None:
             low = middle
         else:
             high = middle
-    total = within_limits(high, rules, memory)
+    rest, room = 1.0 - within_limits(high, rules, memory), 0.0
     for k in range(share.size):
         if offered[k]:
-            share[k] = limited(k, high, rules, memory) / total
+            share[k] = limited(k, high, rules, memory)
+            room += rules.ceiling[k] - share[k]
+    if rest > 0.0 and room > 0.0:  # no factor reaches it, as others have no probability: they share it by their room
+        for k in range(share.size):
+            if offered[k]:
+                share[k] += (rules.ceiling[k] - share[k]) * rest / room
 
 
 def limited(k: Number, change: Number, rules: Sharing, memory: LookMemory) -> Number:
@@ -357,6 +375,7 @@ def keep(given: LookInput, memory: LookMemory) -> None:
             total += given.sharing.start[k]
     for k in range(memory.share.size):
         memory.share[k] = given.sharing.start[k] / total if memory.offered[k] else 0.0
+    hold(given.sharing, memory)
 
 
 def replicate_many(start: Replication, count: Number, given: LookInput, memory: LookMemory, output: LookOutput) -> None:
