@@ -24,7 +24,7 @@ from takeup.design.running import given_for
 from takeup.errors import InputError, MismatchError
 from takeup.randomness import stream
 from takeup.simulation.kernels import comparing
-from takeup.simulation.kernels.look_driver import EQUIVALENT, FUTILE, MAXIMUM, SUPERIOR
+from takeup.simulation.kernels.look_driver import EQUIVALENT, MAXIMUM, SUPERIOR
 from takeup.specfile import SpecError
 
 ADAPTR = (
