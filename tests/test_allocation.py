@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import naive
 from naive import FloatArray
 from takeup import TS, UNSEEN, Allocation, Event, Evidence, Limits, LimitsError, Space, Thompson, TSCheck, TSObs, stream
 from takeup.conjugates import Dirichlet
+from takeup.policies.limits import LEAST, softened, with_control
 
 many = settings(max_examples=200)
 TWO = Space(2)
@@ -300,3 +302,49 @@ def test_sampled_values_are_those_of_the_sampled_worlds(policy: Thompson) -> Non
     posterior = policy.posterior(evidence, stream(2))
     values = posterior.sample(stream(3), 50).value()
     np.testing.assert_allclose(posterior.sample_values(stream(3), 50), values, rtol=1e-15)
+
+
+Numbers: TypeAlias = tuple[float, ...]
+
+PROPORTIONAL = [
+    # p, floor, ceiling -> as adaptr allocates
+    ((0.97, 0.03, 0), 0.2, 1, (0.6, 0.2, 0.2)),
+    ((0.7, 0.25, 0.05), 0.2, 1, (0.5894737, 0.2105263, 0.2)),
+    ((0.1, 0.7, 0.2), 0, (1, 0.4, 1), (0.2, 0.4, 0.4)),
+    ((1, 0, 0), 0, 0.8, (0.8, 0.1, 0.1)),
+    ((0.5, 0.3, 0.2), 0.1, 0.9, (0.5, 0.3, 0.2)),
+]
+
+
+@pytest.mark.parametrize(("p", "floor", "ceiling", "expected"), PROPORTIONAL)
+def test_limits_in_proportion(p: Numbers, floor: Any, ceiling: Any, expected: Numbers) -> None:
+    found = Limits(floor, ceiling, "proportional").project(p)
+    np.testing.assert_allclose(found, expected, atol=5e-8)
+
+
+def test_softening_and_controls_as_adaptr_has_them() -> None:
+    np.testing.assert_allclose(softened(np.array([0.6, 0.3, 0.1]), 0.5), [0.4727339, 0.3342733, 0.1929928], atol=5e-8)
+    soft = softened(np.array([0.9, 0.08, 0.02]), 0.5)
+    found = Limits(0.15, rule="proportional").project(soft)
+    np.testing.assert_allclose(found, [0.6547818, 0.1952182, 0.15], atol=5e-8)
+    np.testing.assert_allclose(with_control(np.array([0.5, 0.3, 0.2]), 0, "match"), [0.375, 0.375, 0.25])
+    found = with_control(np.array([0.1, 0.7, 0.2]), 0, 1 / 3)
+    np.testing.assert_allclose(found, [0.3333333, 0.5185185, 0.1481481], atol=5e-8)
+    np.testing.assert_allclose(with_control(np.full(5, 0.2), 0, "sqrt"), [1 / 3, *[1 / 6] * 4])
+
+
+@many
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.floats(0, 1), st.floats(0, 1))
+def test_proportional_limits_hold_whatever_comes(weights: list[float], least: float, most: float) -> None:
+    """They sum to one within the limits; what lies strictly between two limits is in proportion to what it was."""
+    assume(sum(weights) > 1e-3)
+    p = np.array(weights) / sum(weights)
+    floor, ceiling = least / p.size, 1 / p.size + most * (1 - 1 / p.size)
+    q = Limits(floor, ceiling, "proportional").project(p)
+    assert q.sum() == pytest.approx(1, abs=1e-12)
+    assert (q >= floor - 1e-15).all()
+    assert (q <= ceiling + 1e-15).all()
+    free = (q > floor + 1e-9) & (q < ceiling - 1e-9) & (p > LEAST)
+    if free.sum() > 1:
+        ratio = q[free] / p[free]
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)

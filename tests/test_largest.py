@@ -9,10 +9,23 @@ import pytest
 from scipy import stats
 from scipy.integrate import fixed_quad
 
+from naive import FloatArray
 from takeup import TS, Count, Event, Evidence, Normal, Number, Space, Time, stream
-from takeup.conjugates.quadrature import MOST_EXACT, largest_gamma, largest_student
+from takeup.conjugates.quadrature import MOST_EXACT, Variables, betas, gammas, students
 
 TIGHT = 1e-10
+
+
+def largest_student(centre: FloatArray, scale: FloatArray, freedom: FloatArray) -> FloatArray | None:
+    return _largest(students(centre, scale, freedom))
+
+
+def largest_gamma(shape: FloatArray, rate: FloatArray, *, rising: bool) -> FloatArray | None:
+    return _largest(gammas(shape, rate, np.exp, np.log, rising=rising))
+
+
+def _largest(variables: Variables | None) -> FloatArray | None:
+    return None if variables is None else variables.largest()
 
 
 def brute(variables: Sequence[Any]) -> list[float]:
@@ -171,3 +184,74 @@ def test_without_a_quadrature_there_are_draws() -> None:
     allocation = TS(likelihood=Normal(mean=5, sd=1)).allocation(evidence, 0, stream(1), draws=500)
     assert not allocation.exact
     assert allocation.draws == 500
+
+
+def test_a_fixed_table_of_three_arms() -> None:
+    """Events 25 of 100, 24 of 120 and 24 of 80, of which fewer are better, under uniform priors: as adaptr has them."""
+    events, units = np.array([25, 24, 24]), np.array([100, 120, 80])
+    arms = betas(np.stack([units - events + 1, events + 1], axis=1).astype(float))
+    np.testing.assert_allclose(arms.largest(), [0.1774682, 0.7868545, 0.0356773], atol=5e-8)
+    for arm, better, close, futile in ((1, 0.8128285, 0.4649643, 0.5020024), (2, 0.2260860, 0.4364964, 0.9348027)):
+        assert arms.exceeds(arm, 0) == pytest.approx(better, abs=5e-8)
+        assert arms.within([0, arm], 0.05) == pytest.approx(close, abs=5e-8)
+        assert 1 - arms.exceeds(arm, 0, 0.05) == pytest.approx(futile, abs=5e-8)
+
+
+LEVELS = np.concatenate(
+    [[1e-12, 1e-9, 1e-6, 1e-4], np.linspace(0.002, 0.998, 80), [1 - 1e-4, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12]]
+)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.03, 0.4, -0.2])
+def test_margins_by_brute_force(margin: float) -> None:
+    """P(one - other > margin) and P(all within it) against sums over a fine grid of each kind of variable."""
+    kinds: list[tuple[Variables | None, list[Any]]] = [
+        (
+            betas(np.array([[3.0, 9.0], [400.0, 900.0], [1.0, 0.5]])),
+            [stats.beta(3, 9), stats.beta(400, 900), stats.beta(1, 0.5)],
+        ),
+        (
+            students(np.array([0.0, 0.1, 0.5]), np.array([1.0, 0.02, 0.3]), np.array([3.0, 40.0, 8.0])),
+            [stats.t(3, 0, 1), stats.t(40, 0.1, 0.02), stats.t(8, 0.5, 0.3)],
+        ),
+        (
+            gammas(
+                np.array([2.0, 300.0]),
+                np.array([4.0, 500.0]),
+                np.exp,
+                lambda v: np.log(np.maximum(v, 1e-300)),
+                rising=True,
+            ),
+            [stats.gamma(2, scale=1 / 4), stats.gamma(300, scale=1 / 500)],
+        ),
+    ]
+    for variables, known in kinds:
+        assert variables is not None
+        edges = np.unique([edge + m for each in known for m in (0, margin, -margin) for edge in each.ppf(LEVELS)])
+        nodes, weights = np.polynomial.legendre.leggauss(40)
+        x = (edges[:-1] + np.diff(edges) / 2 * (1 + nodes[:, np.newaxis])).ravel()
+        w = (np.diff(edges) / 2 * weights[:, np.newaxis]).ravel()
+        right = float(w @ (known[0].pdf(x) * known[1].cdf(x - margin)))
+        assert variables.exceeds(0, 1, margin) == pytest.approx(right, abs=1e-8)
+        if margin > 0:
+            which = range(len(known))
+            total = sum(
+                known[k].pdf(x) * np.prod([known[i].cdf(x + margin) - known[i].cdf(x) for i in which if i != k], axis=0)
+                for k in which
+            )
+            assert variables.within(list(which), margin) == pytest.approx(float(w @ total), abs=1e-8)
+
+
+def test_what_an_outcome_is_worth_decides_what_a_margin_means() -> None:
+    """Days that are the fewer the better: P(B spares more than 10 days) against draws, within 4 errors."""
+    time = Time(365, unit="days", better="lower")
+    space = Space(2, outcomes=time)
+    evidence = Evidence.of(
+        space, [Event(0, z, z, time.code(y)) for z, y in ((0, 90), (0, 110), (0, 60), (1, 60), (1, 75))]
+    )
+    block = TS().posterior(evidence, stream(1)).block
+    variables = block.variables()
+    assert variables is not None
+    rewards = block.sample_rewards(stream(2), (200_000,))[:, 0, :]
+    drawn = (rewards[:, 1] - rewards[:, 0] > 10).mean()
+    assert variables.exceeds(1, 0, 10.0) == pytest.approx(drawn, abs=4 * 0.5 / np.sqrt(200_000))

@@ -10,6 +10,7 @@ import pytest
 
 import takeup
 from takeup import simulate, trial
+from takeup.design import Plan
 from takeup.simulation.spec import load
 from takeup.trial import Design
 
@@ -101,6 +102,9 @@ def test_specs_in_the_docs_run(page: Path, tmp_path: Path) -> None:
     for block in re.findall(r"```toml\n(.*?)```", page.read_text(), flags=re.DOTALL):
         file = tmp_path / "spec.toml"
         file.write_text(block)
+        if "[scenarios" in block:
+            assert Plan.load(file).scenarios
+            continue
         if "horizon" not in block:
             assert Design.of(trial.load(file)).space.proposals
             continue

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from takeup.cli.audit import audit
 from takeup.cli.demo import demo
+from takeup.cli.design import design
 from takeup.cli.doctor import doctor
 from takeup.cli.keys import keys
 from takeup.cli.paper import paper
@@ -29,6 +30,11 @@ app.command(
     epilog="Examples:\n\n[bold]takeup demo[/]\n\n[bold]takeup demo --replications 500 --seed 7[/]\n\n"
     "[bold]takeup demo --json > table2.json[/]"
 )(demo)
+app.command(
+    epilog="Examples:\n\n[bold]takeup design plan.toml[/]\n\n"
+    "[bold]takeup design plan.toml --calibrate 0.05 --replications 100000[/]\n\n"
+    "[bold]takeup design plan.toml --json > design.json[/]"
+)(design)
 app.command(
     epilog="Examples:\n\n[bold]takeup simulate trial.toml[/]\n\n"
     "[bold]takeup simulate trial.toml --replications 100000 --out results.parquet[/]\n\n"

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 from takeup.checks import FloatArray
+from takeup.conjugates.quadrature import Variables
 from takeup.evidence import Index
 from takeup.families import Family
 from takeup.outcomes.base import Statistic
@@ -51,6 +52,11 @@ class Conjugate(ABC):
     def log_evidence(self, statistic: Statistic) -> FloatArray:
         """Log p(outcomes), where this is the prior, up to what depends on the outcomes alone; shape (.., X, K)."""
 
+    def variables(self) -> Variables | None:
+        """What the actions of a single context are worth, for quadrature; None where there is none."""
+        return None
+
     def largest(self) -> FloatArray | None:
         """The probability that each action of a single context is worth the most; None where there is no quadrature."""
-        return None
+        found = self.variables()
+        return None if found is None else found.largest()

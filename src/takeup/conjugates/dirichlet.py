@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.conjugates.base import Conjugate
-from takeup.conjugates.quadrature import LEAST_SHAPE, MOST_EXACT, largest_beta
+from takeup.conjugates.quadrature import LEAST_SHAPE, MOST_EXACT, Variables, betas
 from takeup.evidence import Index, at_context
 from takeup.families import Categories
 from takeup.outcomes.base import Statistic
@@ -63,13 +63,14 @@ class Dirichlet(Conjugate):
         """Log B(α + n) / B(α)."""
         return np.asarray(_log_beta(self.plus(statistic).alpha) - _log_beta(self.alpha))
 
-    def largest(self) -> FloatArray | None:
-        """By quadrature over betas, with two levels and no parameter below 0.1."""
+    def variables(self) -> Variables | None:
+        """Of betas, with two levels and no parameter below 0.1."""
         alpha = self.alpha[..., 0, :, :]
         if alpha.shape[-1] != 2 or len(alpha) > MOST_EXACT or alpha.min() < LEAST_SHAPE:
             return None
         good = int(np.argmax(self.utility))
-        return largest_beta(alpha[:, [good, 1 - good]])
+        low, high = float(self.utility[1 - good]), float(self.utility[good])
+        return betas(alpha[:, [good, 1 - good]], low=low, high=high)
 
 
 def dirichlet(parameters: FloatArray, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:

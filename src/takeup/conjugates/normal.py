@@ -7,7 +7,7 @@ from scipy.special import gammaln
 
 from takeup.checks import FloatArray
 from takeup.conjugates.base import Conjugate
-from takeup.conjugates.quadrature import largest_student
+from takeup.conjugates.quadrature import Variables, students
 from takeup.evidence import Index, at_context
 from takeup.families import LogNormals, Normals
 from takeup.outcomes.base import Statistic
@@ -95,13 +95,13 @@ class NormalGamma(Conjugate):
         n = after.weight - self.weight
         return np.asarray(_log_constant(after) - _log_constant(self) - n / 2 * np.log(np.pi))
 
-    def largest(self) -> FloatArray | None:
-        """By quadrature over Student's t, where a number is worth itself or its negative."""
+    def variables(self) -> Variables | None:
+        """Of Student's t, where a number is worth itself or its negative."""
         if self.outcome.utility or self.logarithmic:
             return None
         scale = np.sqrt(self.square / self.weight)[..., 0, :]
         sign = 1.0 if self.outcome.better == "higher" else -1.0
-        return largest_student(sign * self.centre[..., 0, :], scale, self.freedom[..., 0, :])
+        return students(sign * self.centre[..., 0, :], scale, self.freedom[..., 0, :])
 
     def family(self, mean: FloatArray, deviation: FloatArray) -> Normals | LogNormals:
         """The distributions with these means and standard deviations, of numbers or of their logarithms."""

@@ -1,14 +1,15 @@
-"""The probability that each of several independent variables is the largest, by quadrature.
+"""By quadrature: which of several independent variables is the largest, and by how much one exceeds another.
 
-P(j is largest) is the integral of the density f_j times the product of the others' distribution functions F_i. It is
-taken by Gauss-Legendre rules between points that follow every mode, spread and tail, so that the cost does not depend
-on the parameters; it grows with the square of their number.
+They are integrals of the density f_j of one variable times distribution functions F_i of others. Each is taken by
+Gauss-Legendre rules between points that follow every mode, spread and tail, so that the cost does not depend on the
+parameters; it grows with the square of their number.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, expit, gammainc, gammaincc, gammaln, stdtr
+from scipy.special import betainc, expit, gammainc, gammaincc, gammaln, logit, stdtr
 
 from takeup.checks import FloatArray
 
@@ -28,14 +29,75 @@ _TINY = 1e-20
 Function = Callable[[FloatArray], FloatArray]
 
 
-def largest_beta(parameters: FloatArray) -> FloatArray:
-    """Of beta variables, on the logit scale t.
+@dataclass(frozen=True, slots=True, eq=False)
+class Variables:
+    """Independent variables V_1, .., V_K, each a monotone function of the same scale t, on which densities are smooth.
+
+    Attributes:
+        points: between which Gauss-Legendre rules are exact enough.
+        density: of each variable at t, up to a factor; (points, 1) -> (points, K).
+        below: P(V_k <= v(t)), likewise.
+        value: v(t).
+        scale: t where v(t) is this; beyond the range of the variables plus or minus infinity.
+    """
+
+    points: FloatArray
+    density: Function
+    below: Function
+    value: Function
+    scale: Function
+
+    def largest(self) -> FloatArray:
+        """The probability that each is the largest."""
+        t, weight = _rule(self.points)
+        f = self._density(t, weight)
+        other = self.below(t)
+        before = np.cumprod(np.hstack([np.ones_like(t), other[:, :-1]]), axis=1)
+        after = np.cumprod(np.hstack([np.ones_like(t), other[:, :0:-1]]), axis=1)[:, ::-1]
+        largest = weight @ (f * before * after)
+        return np.asarray(largest / largest.sum())
+
+    def exceeds(self, one: int, other: int, margin: float = 0.0) -> float:
+        """P(V_one - V_other > margin)."""
+        t, weight = _rule(self._followed(margin))
+        return float(weight @ (self._density(t, weight)[:, one] * self._shifted(t, -margin)[:, other]))
+
+    def within(self, which: Sequence[int], margin: float) -> float:
+        """The probability that the largest and the smallest of some differ by less than a margin above zero."""
+        t, weight = _rule(self._followed(margin))
+        f = self._density(t, weight)
+        between = self._shifted(t, margin) - self.below(t)
+        total = sum(f[:, k] * np.prod(between[:, [i for i in which if i != k]], axis=1) for k in which)
+        return float(weight @ total)
+
+    def _density(self, t: FloatArray, weight: FloatArray) -> FloatArray:
+        f = self.density(t)
+        return np.asarray(f / (weight @ f))
+
+    def _shifted(self, t: FloatArray, margin: float) -> FloatArray:
+        """P(V_k <= v(t) + margin)."""
+        return self.below(self.scale(self.value(t) + margin))
+
+    def _followed(self, margin: float) -> FloatArray:
+        """The points, and those from which the margin leads to one of them, up or down."""
+        if margin == 0:
+            return self.points
+        value = self.value(self.points)
+        moved = [self.scale(value + sign * margin) for sign in (1, -1)]
+        every = np.concatenate([self.points, *moved])
+        return np.asarray(every[np.isfinite(every)])
+
+
+def betas(parameters: FloatArray, *, low: float = 0.0, high: float = 1.0) -> Variables:
+    """Variables low + (high - low) B with B of a beta distribution, on the logit scale.
 
     There a Beta(a, b) density is smooth, has its mode at log(a / b), a spread near sqrt(1/a + 1/b) and tails exp(a t)
-    and exp(-b t). Errors are below 2e-12.
+    and exp(-b t). Errors of `largest` are below 2e-12.
 
     Args:
         parameters: shape (K, 2), a row (a, b) for each Beta(a, b), none below 0.1.
+        low: the value at B = 0.
+        high: the value at B = 1.
     """
     a, b = parameters[:, 0], parameters[:, 1]
     mode, spread = np.log(a / b), np.sqrt(1 / a + 1 / b)
@@ -50,14 +112,28 @@ def largest_beta(parameters: FloatArray) -> FloatArray:
 
     left = np.concatenate([np.outer(_CORE, spread), _CORE[-1] * spread + np.outer(_TAIL, 1 / a)])
     right = np.concatenate([np.outer(_CORE, spread), _CORE[-1] * spread + np.outer(_TAIL, 1 / b)])
-    return _largest(np.concatenate([mode - left, mode + right]), density, below)
+    return Variables(
+        np.concatenate([mode - left, mode + right]),
+        density,
+        below,
+        lambda t: low + (high - low) * expit(t),
+        lambda value: logit(np.clip((value - low) / (high - low), 0.0, 1.0)),
+    )
 
 
-def largest_gamma(shape: FloatArray, rate: FloatArray, *, rising: bool) -> FloatArray | None:
-    """Of gamma variables, or of their negatives where not `rising`, on the log scale t.
+def gammas(shape: FloatArray, rate: FloatArray, value: Function, scale: Function, *, rising: bool) -> Variables | None:
+    """Variables that rise or fall with a gamma variable, on its log scale.
 
     There a Gamma(s, r) density is smooth, has its mode at log(s / r), a spread near 1 / sqrt(s) and tails exp(s t) and
-    exp(-r exp t). Errors are below 1e-11; with more than a million events below 1e-9, as scipy's gammainc is there.
+    exp(-r exp t). Errors of `largest` are below 1e-11; with more than a million events below 1e-9, as scipy's gammainc
+    is there. None where there are too many, or some shape is below 0.1.
+
+    Args:
+        shape: s.
+        rate: r.
+        value: what the variable is at t, which is the logarithm of the gamma variable.
+        scale: t where it is so much.
+        rising: whether it rises.
     """
     if shape.size > MOST_EXACT or shape.min() < LEAST_SHAPE:
         return None
@@ -73,13 +149,14 @@ def largest_gamma(shape: FloatArray, rate: FloatArray, *, rising: bool) -> Float
 
     left = np.concatenate([np.outer(_CORE, spread), _CORE[-1] * spread + np.outer(_TAIL, 1 / shape)])
     right = np.outer(_CORE, spread)
-    return _largest(np.concatenate([mode - left, mode + right]), density, below)
+    return Variables(np.concatenate([mode - left, mode + right]), density, below, value, scale)
 
 
-def largest_student(centre: FloatArray, scale: FloatArray, freedom: FloatArray) -> FloatArray | None:
-    """Of variables centre + scale T, with T of Student's t distribution, with one degree of freedom at least.
+def students(centre: FloatArray, scale: FloatArray, freedom: FloatArray) -> Variables | None:
+    """Variables centre + scale T, with T of Student's t distribution, with one degree of freedom at least.
 
-    The tail beyond u is near (1 + u^2 / ν)^(-ν / 2), which says how far points need to go. Errors are below 1e-11.
+    The tail beyond u is near (1 + u^2 / ν)^(-ν / 2), which says how far points need to go. Errors of `largest` are
+    below 1e-11. None where there are too many.
     """
     if centre.size > MOST_EXACT:
         return None
@@ -96,19 +173,23 @@ def largest_student(centre: FloatArray, scale: FloatArray, freedom: FloatArray) 
 
     reach = np.sqrt(freedom * np.expm1(-2 / freedom * np.log(_TINY)))
     away = np.minimum(np.concatenate([_CORE, _POWER])[:, np.newaxis], reach) * scale
-    return _largest(np.concatenate([centre - away, centre + away]), density, below)
+    return Variables(
+        np.concatenate([centre - away, centre + away]),
+        density,
+        below,
+        lambda t: middle + unit * t,
+        lambda value: (value - middle) / unit,
+    )
 
 
-def _largest(points: FloatArray, density: Function, below: Function) -> FloatArray:
-    """The probabilities, from densities up to a factor and distribution functions, both of shape (points, K)."""
+def largest_beta(parameters: FloatArray) -> FloatArray:
+    """The probability that each of several beta variables is the largest; rows (a, b), none below 0.1."""
+    return betas(parameters).largest()
+
+
+def _rule(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Points of (N, 1) and their weights."""
     edges = np.unique(points)
     half = np.diff(edges)[:, np.newaxis] / 2
     t = (edges[:-1, np.newaxis] + half + half * _NODES).reshape(-1, 1)
-    weight = (half * _WEIGHTS).ravel()
-    f = density(t)
-    f /= weight @ f
-    other = below(t)
-    before = np.cumprod(np.hstack([np.ones_like(t), other[:, :-1]]), axis=1)
-    after = np.cumprod(np.hstack([np.ones_like(t), other[:, :0:-1]]), axis=1)[:, ::-1]
-    largest = weight @ (f * before * after)
-    return np.asarray(largest / largest.sum())
+    return t, (half * _WEIGHTS).ravel()

@@ -7,7 +7,7 @@ from scipy.special import gammaln
 
 from takeup.checks import FloatArray
 from takeup.conjugates.base import Conjugate
-from takeup.conjugates.quadrature import largest_gamma
+from takeup.conjugates.quadrature import Function, Variables, gammas
 from takeup.evidence import Index, at_context
 from takeup.families import Exponentials, Poissons
 from takeup.outcomes import Count, Time
@@ -72,10 +72,21 @@ class GammaRate(Conjugate):
         after = self.plus(statistic)
         return np.asarray(_log_constant(after) - _log_constant(self))
 
-    def largest(self) -> FloatArray | None:
-        """By quadrature over gammas: what an outcome is worth rises, or falls, with its rate."""
-        rising = (self.outcome.better == "higher") == isinstance(self.outcome, Count)
-        return largest_gamma(self.events[..., 0, :], self.exposure[..., 0, :], rising=rising)
+    def variables(self) -> Variables | None:
+        """Of gammas: a count is worth its rate, a time its mean within the longest watch, or the negative of either."""
+        outcome = self.outcome
+        sign = 1.0 if outcome.better == "higher" else -1.0
+        if isinstance(outcome, Count):
+            return self._gammas(lambda t: sign * np.exp(t), lambda value: _log(sign * value), rising=sign > 0)
+        longest = outcome.longest
+        return self._gammas(
+            lambda t: -sign * np.exp(-t) * np.expm1(-longest * np.exp(t)),
+            lambda value: _log_rate(sign * value / longest) - np.log(longest),
+            rising=sign < 0,
+        )
+
+    def _gammas(self, value: Function, scale: Function, *, rising: bool) -> Variables | None:
+        return gammas(self.events[..., 0, :], self.exposure[..., 0, :], value, scale, rising=rising)
 
     def family(self, rate: FloatArray) -> Poissons | Exponentials:
         """The distributions with these rates."""
@@ -85,3 +96,18 @@ class GammaRate(Conjugate):
 
 def _log_constant(block: GammaRate) -> FloatArray:
     return np.asarray(gammaln(block.events) - block.events * np.log(block.exposure))
+
+
+def _log(value: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(value, 0.0)))
+
+
+def _log_rate(mean: FloatArray) -> FloatArray:
+    """Log r where the mean time within a watch of length one, (1 - exp(-r)) / r, is this; by halving."""
+    low, high = np.full(mean.shape, -45.0), np.full(mean.shape, 700.0)
+    for _ in range(64):
+        middle = (low + high) / 2
+        longer = -np.expm1(-np.exp(middle)) * np.exp(-middle) > mean
+        low, high = np.where(longer, middle, low), np.where(longer, high, middle)
+    return np.asarray(np.where(mean >= 1, -np.inf, np.where(mean <= 0, np.inf, low)))

@@ -1,6 +1,6 @@
 """Policies: what to propose next, given what has been seen."""
 
-from takeup.policies.allocation import Allocation, Limits
+from takeup.policies.allocation import Allocation
 from takeup.policies.base import Carded, FromEvidence, LivePolicy, Policy, Thompson
 from takeup.policies.beliefs import Beliefs, Blocks, Exact
 from takeup.policies.bounded import ThompsonBounded
@@ -13,6 +13,7 @@ from takeup.policies.indices import KLUCB, UCB1, BayesUCB, EpsilonGreedy
 from takeup.policies.instrument import UCBAT, UCBITT, TwoStage
 from takeup.policies.intent import CausalTS, IntentTS
 from takeup.policies.latent import TSLat, WarmTSLat
+from takeup.policies.limits import Limits
 from takeup.policies.protocol import Protocol
 from takeup.policies.registry import register, registered
 from takeup.policies.robust import TSRobust

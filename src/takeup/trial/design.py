@@ -14,11 +14,11 @@ from takeup import checks
 from takeup.conjugates import Likelihood, likelihood_for
 from takeup.errors import NOTHING, InputError, LimitsError, UnsuitableError
 from takeup.outcomes import Levels
-from takeup.policies.allocation import Limits
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
 from takeup.policies.description import describe
 from takeup.policies.latent import TSLat
+from takeup.policies.limits import Limits
 from takeup.policies.registry import kinds, policy_of
 from takeup.randomness import stream
 from takeup.space import Axis, Space

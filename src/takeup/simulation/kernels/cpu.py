@@ -59,7 +59,7 @@ def run(
         for each in blocks:
             progress(work(*each))
     else:
-        _spread(work, blocks, workers, progress)
+        spread(work, blocks, workers, progress)
     return layout.part(output)
 
 
@@ -93,10 +93,10 @@ def _block(layout: Layout, replications: int, workers: int, columns: int) -> int
     return min(share, most) * columns
 
 
-def _spread(
+def spread(
     work: Callable[[Replication, int], int], blocks: Iterator[tuple[Replication, int]], workers: int, progress: Progress
 ) -> None:
-    """Hand out blocks to threads, a few ahead of those that are done."""
+    """Hand out blocks to threads, a few ahead of those that are done; `work` says how many decisions it made."""
     with ThreadPoolExecutor(workers) as pool:
         running: set[Future[int]] = set()
         try:

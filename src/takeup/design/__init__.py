@@ -1,0 +1,36 @@
+"""Planning a trial in which people do not all do what they are told: error rates, power and size."""
+
+from takeup.design.boundaries import Boundary, obrien_fleming, pocock, spending
+from takeup.design.bounded import Bounded, Cells, bounded
+from takeup.design.exact import Exact, exact
+from takeup.design.operate import Calibration, calibrate, null_rates, operate
+from takeup.design.plan import Plan
+from takeup.design.results import Figure, Outcomes
+from takeup.design.scenarios import Scenario
+from takeup.design.sizes import Goal, Size, events, two_counts, two_means, two_rates
+
+__all__ = [
+    "Boundary",
+    "Bounded",
+    "Calibration",
+    "Cells",
+    "Exact",
+    "Figure",
+    "Goal",
+    "Outcomes",
+    "Plan",
+    "Scenario",
+    "Size",
+    "bounded",
+    "calibrate",
+    "events",
+    "exact",
+    "null_rates",
+    "obrien_fleming",
+    "operate",
+    "pocock",
+    "spending",
+    "two_counts",
+    "two_means",
+    "two_rates",
+]

@@ -1,0 +1,159 @@
+"""What a plan does: its operating characteristics, the thresholds that keep an error, and the size that has a power."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from takeup import checks
+from takeup.design.plan import Plan
+from takeup.design.results import Figure, Outcomes
+from takeup.design.running import run
+from takeup.design.scenarios import Scenario
+from takeup.errors import InputError
+from takeup.simulation.engine import Progress, silent
+from takeup.simulation.kernels.look_driver import LookOutput
+from takeup.specfile import SpecError
+
+REPLICATIONS = 10_000
+FEWER, FEWEST, COARSE = 20, 500, 0.2
+"""A search begins with so many times fewer trials, until the threshold is known to a fifth of what it leaves."""
+MOST_STEPS, SLOPES = 10, (0.4, 3.0)
+"""How often all trials are run at most, and what powers are believed."""
+MOST_OF_EVEN = 0.9
+"""How much of the probability of equal proposals inferiority may be, while thresholds are tried."""
+
+
+def operate(
+    plan: Plan,
+    scenarios: Sequence[str] | None = None,
+    replications: int | range = REPLICATIONS,
+    seed: int = 0,
+    *,
+    progress: Progress = silent,
+) -> dict[str, Outcomes]:
+    """Run a plan many times in each scenario.
+
+    Args:
+        plan: what to try.
+        scenarios: the names of some of its scenarios; all where left out.
+        replications: how many trials of each, or a range of their numbers.
+        seed: any whole number of at least 0.
+        progress: called with the number of trials made, as the work goes on.
+    """
+    numbers = replications if isinstance(replications, range) else range(checks.whole("replications", replications, 1))
+    if not numbers or numbers.step != 1 or numbers.start < 0:
+        raise InputError("replications", replications, "numbers of trials that follow each other, from 0 on")
+    names = list(plan.scenarios) if scenarios is None else list(scenarios)
+    for name in names:
+        if name not in plan.scenarios:
+            raise InputError("scenarios", repr(name), f"some of {', '.join(plan.scenarios)}")
+    found = run(plan, {name: plan.scenarios[name] for name in names}, numbers, seed, progress)
+    return {
+        name: Outcomes(plan, name, seed, np.array(numbers), LookOutput(*(part[i] for part in found)))
+        for i, name in enumerate(names)
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """A threshold that keeps an error.
+
+    Attributes:
+        plan: with the threshold.
+        target: the error that was asked for.
+        threshold: for superiority; inferiority is one less it, where the plan has any.
+        errors: what a fresh run found in each null scenario.
+    """
+
+    plan: Plan
+    target: float
+    threshold: float
+    errors: Mapping[str, Figure]
+
+    @property
+    def worst(self) -> Figure:
+        """The largest of the errors."""
+        return max(self.errors.values(), key=lambda figure: figure.mean)
+
+
+def calibrate(
+    plan: Plan, target: float = 0.05, replications: int = 100_000, seed: int = 0, *, progress: Progress = silent
+) -> Calibration:
+    """The threshold for superiority at which no null scenario has a larger error, in common random numbers.
+
+    All thresholds are tried on the same trials, so that the error falls as the threshold rises but for what dropping
+    changes; inferiority becomes one less it. The search aims one Monte Carlo error below the target. The errors that
+    are told come from other trials, as those of the search flatter the threshold that it found.
+
+    Args:
+        plan: what to try; its null scenarios count, the worst of them.
+        target: the probability of calling a proposal better where none is.
+        replications: trials of each.
+        seed: any whole number of at least 0.
+        progress: called with the number of trials made.
+    """
+    if not 0 < target < 1:
+        raise InputError("target", target, "a number between 0 and 1")
+    nulls = {name: each for name, each in plan.scenarios.items() if each.role == "null"}
+    if not nulls:
+        raise InputError("scenarios", ", ".join(plan.scenarios), 'at least one with role = "null"')
+    rules = plan.rules
+    for name, given in (("superiority", rules.superiority), ("inferiority", rules.inferiority)):
+        if given is not None and np.ptp(given) > 0:
+            raise SpecError(f"{plan.source}: stopping.{name}", given.tolist(), "one number, where it is to be found")
+    most = np.inf if rules.control is not None else MOST_OF_EVEN / len(plan.design.space.proposals)
+
+    def tried(threshold: float) -> Plan:
+        return plan.with_thresholds(threshold, None if rules.inferiority is None else min(1 - threshold, most))
+
+    def error(threshold: float, trials: int) -> float:
+        found = _errors(tried(threshold), nulls, range(trials), seed, progress)
+        return max(figure.mean for figure in found.values())
+
+    low, high, few = 0.5, 1.0, min(max(replications // FEWER, FEWEST), replications)
+    while high - low > COARSE * (1 - low):
+        middle = (low + high) / 2
+        low, high = (middle, high) if error(middle, few) > target else (low, middle)
+    slack = np.sqrt(target * (1 - target) / replications)
+    threshold = _search(lambda each: error(each, replications), target - slack, slack, (low + high) / 2)
+    fresh = range(replications, 2 * replications)
+    errors = _errors(tried(threshold), nulls, fresh, seed, progress)
+    return Calibration(tried(threshold), target, threshold, errors)
+
+
+def _search(error: Callable[[float], float], target: float, slack: float, start: float) -> float:
+    """The lowest threshold found that keeps the error, from a good guess on, until it does so by less than the slack.
+
+    The error is near a power of 1 - threshold, so that a secant in logarithms arrives in a few steps.
+    """
+    at, kept, slope = float(np.log(1 - start)), -np.inf, 1.0
+    before: tuple[float, float] | None = None
+    for _ in range(MOST_STEPS):
+        found = error(float(1 - np.exp(at)))
+        if found <= target:
+            kept = max(kept, at)
+            if found > target - slack:
+                break
+        here = float(np.log(max(found, target / 10)))
+        if before is not None and at != before[0]:
+            slope = float(np.clip((here - before[1]) / (at - before[0]), *SLOPES))
+        before = (at, here)
+        at += float(np.log(target - slack / 2) - here) / slope
+    if not np.isfinite(kept):
+        raise InputError("target", target, "an error that some threshold keeps", "look less often, or later")
+    return float(1 - np.exp(kept))
+
+
+def _errors(
+    plan: Plan, nulls: Mapping[str, Scenario], replications: range, seed: int, progress: Progress
+) -> dict[str, Figure]:
+    found = operate(plan, list(nulls), replications, seed, progress=progress)
+    return {name: Figure.of(each.claimed) for name, each in found.items()}
+
+
+def null_rates(plan: Plan, rates: Sequence[float]) -> Plan:
+    """The plan with a null scenario for each of these rates, at which all proposals are alike."""
+    proposals = len(plan.design.space.proposals)
+    more = {f"null {rate:g}": {"role": "null", "success": [float(rate)] * proposals} for rate in rates}
+    return Plan.of({**plan.content, "scenarios": {**plan.content["scenarios"], **more}}, plan.source)

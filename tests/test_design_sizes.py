@@ -1,0 +1,156 @@
+"""Sizes and boundaries of classical designs, and the bounded reading, against published and computed figures."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from takeup.design.boundaries import obrien_fleming, pocock, spending
+from takeup.design.bounded import Cells, bounded
+from takeup.design.sizes import Goal, events, two_counts, two_means, two_rates
+from takeup.errors import InputError
+from takeup.randomness import stream
+
+BOTH = Goal(alpha=0.05, sided=2)
+
+
+@pytest.mark.parametrize(
+    ("looks", "constant", "last"), [(2, 2.1783, 1.9774), (3, 2.2895, 2.0040), (4, 2.3613, 2.0243), (5, 2.4132, 2.0401)]
+)
+def test_boundaries_of_equally_spaced_looks_are_the_published_ones(looks: int, constant: float, last: float) -> None:
+    """Jennison & Turnbull (2000), tables 2.1 and 2.3, two-sided 5 %."""
+    even, rising = pocock(looks), obrien_fleming(looks)
+    np.testing.assert_allclose(even.upper, constant, atol=5e-5)
+    np.testing.assert_allclose(
+        rising.upper, last * np.sqrt(looks / np.arange(1, looks + 1)), atol=5e-5 * np.sqrt(looks)
+    )
+    assert even.error() == pytest.approx(0.05, abs=1e-9)
+
+
+def test_an_error_that_is_spent_gives_the_published_boundary() -> None:
+    """The O'Brien-Fleming-like spending function at thirds, one-sided 2.5 %, as rpact has it."""
+    np.testing.assert_allclose(spending([1 / 3, 2 / 3, 1]).upper, [3.7103, 2.5114, 1.9930], atol=5e-5)
+    assert spending([0.2, 0.7, 1], 0.025, "pocock").error() == pytest.approx(0.025, abs=1e-9)
+    early = spending([0.02, 0.5, 1])
+    assert early.upper[0] == np.inf
+    assert early.error() == pytest.approx(0.025, abs=1e-9)
+
+
+def test_crossing_is_what_the_normal_distribution_of_all_looks_says() -> None:
+    """With two looks it is an integral over a plane, which scipy takes by another method."""
+    boundary, drift = pocock(2, 0.05, 1), 1.7
+    mean, covariance = drift * np.sqrt(boundary.times), [[1, np.sqrt(0.5)], [np.sqrt(0.5), 1]]
+    stay = multivariate_normal(mean, covariance).cdf(boundary.upper)
+    assert 1 - boundary.crossing(drift).sum() == pytest.approx(stay, abs=1e-7)
+    assert boundary.expected(50.0) == pytest.approx(0.5, abs=1e-9)  # whoever cannot be overlooked is found at once
+
+
+def test_one_look_is_the_fixed_design() -> None:
+    """The drift for a power is then the sum of two normal quantiles, and sizes follow its square."""
+    assert obrien_fleming(1).upper[0] == pytest.approx(1.959964, abs=1e-6)
+    assert pocock(1, 0.025, 1).drift(0.8) == pytest.approx(1.959964 + 0.841621, abs=1e-6)
+
+
+def test_sizes_are_those_of_rpact_and_of_textbooks() -> None:
+    """Rates .25 and .35 one-sided 2.5 %; half a standard deviation; a hazard ratio of .7."""
+    assert two_rates(0.25, 0.35).units == pytest.approx(656.94, abs=0.005)
+    assert two_rates(0.25, 0.35, goal=Goal(power=0.9)).units == pytest.approx(878.46, abs=0.005)
+    assert two_rates(0.25, 0.35, take_up=0.8).units == pytest.approx(1007.69, abs=0.005)
+    assert two_rates(0.25, 0.35, take_up=0.6).units == pytest.approx(1755.79, abs=0.005)
+    assert (two_rates(0.25, 0.35, take_up=0.8).whole, two_rates(0.25, 0.35, take_up=0.6).whole) == (1008, 1756)
+    assert two_means(0.5, goal=BOTH).whole == 128
+    assert events(0.7, goal=BOTH).units == pytest.approx(246.79, abs=0.005)
+    assert events(0.7, goal=BOTH).total == 247
+
+
+def test_refusal_costs_about_the_square_of_take_up() -> None:
+    """Of means exactly, but for Student's t; of counts and hazards nearly, where effects are small."""
+    normal = two_means(0.02, take_up=0.5).units / two_means(0.02).units
+    assert normal == pytest.approx(4, rel=1e-3)
+    assert two_counts(1.0, 0.98, take_up=0.5).units / two_counts(1.0, 0.98).units == pytest.approx(4, rel=0.02)
+    assert events(0.98, take_up=0.5).units / events(0.98).units == pytest.approx(4, rel=0.03)
+
+
+def test_the_bounded_reading_lies_between_its_two_ends() -> None:
+    """Patients in both arms together for rates .25 and .35, one-sided 2.5 %, 80 % power, by what is promised."""
+    promises = (0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2)
+    for take_up, expected in (
+        (0.6, (805, 903, 1_012, 1_131, 1_387, 1_661, 1_740, 1_740)),
+        (0.8, (692, 738, 785, 831, 914, 983, 998, 998)),
+    ):
+        found = [bounded(Cells.rates(0.25, 0.35, take_up), promise).size.units for promise in promises]
+        np.testing.assert_allclose(found, expected, atol=0.6)
+
+
+def test_no_promise_is_intention_to_treat_and_a_full_one_reads_compliance_and_outcomes_apart() -> None:
+    """λ = 0, and λ = 1 - c / (2 - c)."""
+    cells = Cells.rates(0.25, 0.35, 0.6)
+    np.testing.assert_allclose(bounded(cells, 1.0).lam, 0, atol=1e-6)
+    np.testing.assert_allclose(bounded(cells, 0.0).lam, [1 - 0.6 / 1.4, 0], atol=1e-4)
+
+
+def test_a_grid_finds_no_smaller_size_where_compliance_has_two_sides() -> None:
+    """Both λ matter then; every pair of them on a grid needs at least as many."""
+    mean = np.array([[0.25, 0.35], [0.25, 0.35]])
+    cells = Cells.of([[0.9, 0.1], [0.3, 0.7]], mean, np.sqrt(mean * (1 - mean)))
+    found = bounded(cells, 0.03)
+    sizes = []
+    for one in np.linspace(0, 1.2, 61):
+        for other in np.linspace(0, 0.8, 41):
+            lam = np.array([one, other])
+            left = cells.effect - 0.03 * float(lam @ cells.apart)
+            if left > 0:
+                sizes.append(cells.variance(lam, 0.5) * (2.801585 / left) ** 2)
+    assert found.size.units <= min(sizes) * (1 + 1e-9)
+    assert found.size.units == pytest.approx(min(sizes), rel=0.01)
+
+
+def test_the_error_is_held_up_to_the_promise_and_grows_beyond_it() -> None:
+    """20,000 trials under a null in which takers would fare better by nothing, Δ and 2 Δ; false alarm rate 1e-4.
+
+    The normal formula takes variances as known and shares as fixed: its errors here are within .006 of the truth.
+    """
+    reading, take_up, rng = bounded(Cells.rates(0.25, 0.35, 0.6), 0.02), 0.6, stream(1, "bounded")
+    arm, lam = round(reading.size.units / 2), reading.lam[0]
+    for difference in (0.0, 0.02, 0.04):
+        refusers = 0.25 - take_up * difference / 2
+        takers = refusers + difference
+        untreated = take_up * takers + (1 - take_up) * refusers
+        taken = rng.binomial(arm, take_up, 20_000)
+        t = rng.binomial(taken, takers) / taken
+        r = rng.binomial(arm - taken, refusers) / (arm - taken)
+        z, c = rng.binomial(arm, untreated, 20_000) / arm, taken / arm
+        estimate = c * t + (1 - c - lam) * r - (1 - lam) * z
+        variance = (
+            c * t * (1 - t)
+            + (1 - c - lam) ** 2 * r * (1 - r) / (1 - c)
+            + (1 - lam) ** 2 * z * (1 - z)
+            + c * (1 - c) * (t - r) ** 2
+        )
+        wrong = (estimate - lam * c * 0.02 > 1.959964 * np.sqrt(variance / arm)).mean()
+        expected = reading.error(difference)
+        assert abs(wrong - expected) < 0.006 + 3.9 * np.sqrt(expected * (1 - expected) / 20_000)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (lambda: two_rates(0.25, 1.35), "treated: got 1.35"),
+        (lambda: two_rates(0.25, 0.25), "treated: got 0.25"),
+        (lambda: two_rates(0.25, 0.35, take_up=0), "take_up: got 0"),
+        (lambda: events(1.0), "ratio: got 1.0"),
+        (lambda: Goal(power=1), "power: got 1"),
+        (lambda: Goal(sided=3), "sided: got 3"),  # type: ignore[arg-type]  # what the test is about
+        (lambda: pocock(0), "looks: got 0"),
+        (lambda: pocock(1, 0.6, 1), "alpha: got 0.6"),
+        (lambda: pocock(3).drift(0.01), "power: got 0.01"),
+        (lambda: Goal(power=0.01), "power: got 0.01"),
+        (lambda: Cells.rates(0.25, 1.35, 0.6), "treated: got 1.35"),
+        (lambda: spending([0.5, 1], kind="obf"), "kind: got 'obf'"),  # type: ignore[arg-type]  # likewise
+        (lambda: spending([0.5, 0.4, 1]), "times: got "),
+        (lambda: bounded(Cells.rates(0.25, 0.35, 0.6), -1), "bound: got -1"),
+        (lambda: bounded(Cells.rates(0.25, 0.25, 0.6), 0), "mean: got "),
+    ],
+)
+def test_what_cannot_be_planned_is_named(wrong: object, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        wrong()  # type: ignore[operator]  # a function of nothing
