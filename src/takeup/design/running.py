@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
-from takeup.design.plan import Looks, Plan
+from takeup.design.looks import Looks
+from takeup.design.plan import Plan
 from takeup.design.scenarios import Scenario
 from takeup.outcomes import Levels
 from takeup.policies import TS, Uniform
