@@ -320,7 +320,14 @@ def test_a_sandbox_from_the_page(api: asgi.Api) -> None:
     assert not Path(box.database).exists()
     assert "After" not in harmless(visitor.get("/app/try")).text
     assert len(api.request("GET", "/trials", key=api.key("admin")).json["trials"]) <= 1  # no real trial came of it
-    wrongs = [("fare_new", "101"), ("fare_new", "-1"), ("policy", "none"), ("compliance", ""), ("measured", "luck")]
+    wrongs = [
+        ("fare_new", "101"),
+        ("fare_new", "-1"),
+        ("fare_new", "0" * 5_000),
+        ("policy", "none"),
+        ("compliance", ""),
+        ("measured", "luck"),
+    ]
     for field, wrong in wrongs:
         assert visitor.post("/app/try", {**form, field: wrong}).status == 422
     blind = visitor.post("/app/try", {**form, "compliance": "never"})
