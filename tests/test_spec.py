@@ -141,6 +141,8 @@ def test_a_file_may_have_outcomes_from_a_family(tmp_path: Path) -> None:
         (FAMILY, '"poisson", rate = 2', 'where it is a count, say so under [space]: outcomes = {kind = "count", ..}'),
         (SPACE, "", "hoped.outcome.kind: got 'normal' without a [space], expected a [space] table that says what"),
         (FAMILY, '"samples", values = [1, 2]', "outcome.values: got [1, 2], expected a list of outcomes for each"),
+        (FAMILY, '"samples", values = 5', "outcome.values: got 5, expected a list of outcomes for each action"),
+        (FAMILY, '"samples", values = ["120", "130"]', "outcome.values: got ['120', '130'], expected a list of"),
         (FAMILY, '"samples", values = [[120], [500]]', "outcome: got 500 mmHg"),
         ("about = 120", "about = 12", "policies.0.likelihood.about: got 12, expected a number between 90 and 160"),
         ("[90, 160]", "[160, 90]", "policies.0.likelihood.rarely_outside: got 160 to 90, expected a lower number"),
