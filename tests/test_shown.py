@@ -81,6 +81,7 @@ def test_regret_has_decimals_for_what_it_adds_up() -> None:
     job = SimpleNamespace(over=True, result=found)
     page = render("rehearsal", sketch=SimpleNamespace(job=job, design=design))
     assert re.search(r"<td>0\.021<span [^>]*>± 0\.006</span></td><td>0\.500</td>", page)
+    assert "Regret is how much better always proposing the best would have been." in page
 
 
 def test_ends_change_places_where_lower_is_better() -> None:
@@ -139,7 +140,7 @@ def test_a_page_says_mmhg(tmp_path: Path) -> None:
     page = re.sub(r"Scores [^<]*", "", re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL))
     assert "Mean, mmHg with 95 % credible intervals" in page
     assert "\u2212" not in page
-    assert re.search(r"<strong>[\d.,]+ \([\d., to]+\) mmHg</strong> that better proposals would have gained", page)
+    assert re.search(r"<strong>[\d.,]+ \([\d., to]+\) mmHg</strong> that better proposals would have spared", page)
     assert means(readings(found, found.summary.overall)[1]) == pytest.approx([150, 120], abs=2.5)
     assert "mean, mmHg" in html
     assert re.search(r"pill, by intention to treat: 1[12]\d\.\d \(", html)
