@@ -202,11 +202,28 @@ def test_numbers_may_be_numpys_and_decimal(client: Client) -> None:
     trial = RemoteTrial(client, "numbers")
     trial.start()
     decision, three = trial.decide("a", "old"), cast("Any", np.int64(3))
-    exposures: tuple[Any, ...] = (np.float64(60.5), np.float32(60.5), Decimal("60.5"), "60.5", np.array(60.5))
+    exposures: tuple[Any, ...] = (
+        np.float64(60.5),
+        np.float32(60.5),
+        Decimal("60.5"),
+        "60.5",
+        np.array(60.5),
+        np.longdouble(60.5),
+    )
     for exposure in exposures:
         trial.report(decision, outcome={"events": three, "exposure": exposure})
-    wrong: dict[Any, str] = {float("nan"): "got a number that is nan or infinite, .* declare it missing", 3j: "got 3j,"}
-    for bad, words in wrong.items():
+    endless: list[object] = []
+    endless.append(endless)
+    wrong: list[tuple[Any, str]] = [
+        (float("nan"), "got a number that is nan or infinite, .* declare it missing"),
+        (np.longdouble("inf"), "got a number that is nan or infinite"),
+        (3j, "got 3j,"),
+        (np.clongdouble(3j), "got .*3j"),
+        (endless, "got a list or table that contains itself,"),
+        ({three: 1}, "got a key of type numpy.int64, expected texts as the keys of tables"),
+        (10**5_000, "got a number of very many digits,"),
+    ]
+    for bad, words in wrong:
         with pytest.raises(InputError, match=words):
             trial.report(decision, outcome={"events": 3, "exposure": bad})
 

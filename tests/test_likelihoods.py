@@ -220,3 +220,14 @@ def test_a_pilot_of_the_largest_size_makes_a_prior() -> None:
         for codes in ([last, last], [0, last]):
             given = outcome.amounts(codes)[:, :-1].sum(axis=0)[np.newaxis, np.newaxis] * (many // 4)
             likelihood.informed(likelihood.prior(outcome, (1, 1)).plus(given)).prior(outcome, (1, 1))
+
+
+def test_logarithms_that_were_rounded_up_make_a_prior() -> None:
+    """log(900,001) is 13.710151, kept as 13.7102: a median of 900,045 is above all outcomes, and still a pilot's."""
+    money = Number(1, 900_001, 1, scale="log")
+    given = money.amounts([money.size - 1])[:, :-1][np.newaxis] * 1_000_000
+    posterior = LogNormal().prior(money, (1, 1)).plus(given)
+    assert np.exp(posterior.centre.item()) > 900_001.5
+    LogNormal().informed(posterior).prior(money, (1, 1))
+    with pytest.raises(InputError, match=r"median: got \[\[900200\.0\]\], expected numbers from 1 to 900001, as"):
+        LogNormal(median=900_200.0).prior(money, (1, 1))

@@ -3,7 +3,7 @@
 import json
 import re
 import tracemalloc
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -60,6 +60,14 @@ def test_rounding_is_to_the_nearest_in_exact_arithmetic(k: int, off: Decimal, st
     code = outcome.code(str(number))
     assert abs(Fraction(number) + 7 - code * Fraction(step)) <= Fraction(step) / 2
     assert 0 <= code < outcome.size
+
+
+def test_rounding_is_the_same_whatever_precision_a_program_has_for_its_decimals() -> None:
+    """With three digits the end at 1,251.5 would be 1,250, and a step of 0.1234 would be 0.123."""
+    with localcontext() as context:
+        context.prec = 3
+        assert Number(0, 1_251, 1).code("1251.5") == 1_251
+        assert Number(0, 1.234, 0.1234).shown.digits == 5
 
 
 def test_half_a_step_beyond_either_end_is_rounded_and_more_is_refused_with_the_value() -> None:

@@ -169,14 +169,15 @@ def form_of(visitor: Visitor, measured: str) -> dict[str, str]:
 
 def test_a_sandbox_of_another_outcome_from_the_page(api: asgi.Api) -> None:
     visitor, bench = Visitor(api, "decide"), api.app.state.service.drafts
-    form = form_of(visitor, "pressure")
+    form = {**form_of(visitor, "pressure"), "follow_usual": "100", "follow_new": "0"}
     assert (form["measured"], form["fare_usual"]) == ("pressure", "145")
     assert visitor.post("/app/try", form).status == 303
     wait(bench.sandboxes.get(digest(visitor.cookie)).job)
     shown = harmless(visitor.get("/app/try")).text
     assert "After 100 people TS-Obs" in shown
     assert "mmHg in all so far" in shown
-    assert re.search(r"mean, when offered new drug\s*139\.\d\s*1[34]\d\.\d", shown)
+    assert re.search(r"mean, when offered new drug\s*145\.\d\s*1[345]\d\.\d", shown)
+    assert re.search(r"mean, among those who got new drug\s*nobody", shown)
     assert "Nobody has come yet" in harmless(visitor.get("/app/try?measured=well")).text
     assert "After 100 people" in harmless(visitor.get("/app/try?measured=pressure")).text
 
@@ -319,7 +320,14 @@ def test_a_sandbox_from_the_page(api: asgi.Api) -> None:
     assert not Path(box.database).exists()
     assert "After" not in harmless(visitor.get("/app/try")).text
     assert len(api.request("GET", "/trials", key=api.key("admin")).json["trials"]) <= 1  # no real trial came of it
-    wrongs = [("fare_new", "101"), ("fare_new", "-1"), ("policy", "none"), ("compliance", ""), ("measured", "luck")]
+    wrongs = [
+        ("fare_new", "101"),
+        ("fare_new", "-1"),
+        ("fare_new", "0" * 5_000),
+        ("policy", "none"),
+        ("compliance", ""),
+        ("measured", "luck"),
+    ]
     for field, wrong in wrongs:
         assert visitor.post("/app/try", {**form, field: wrong}).status == 422
     blind = visitor.post("/app/try", {**form, "compliance": "never"})

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from takeup.live.estimates import Estimate
 from takeup.live.findings import Findings, findings_of
 from takeup.outcomes import Count, Levels, Number, Time
 from takeup.outcomes.distribution import average
-from takeup.service.pages.render.child import dashboard
+from takeup.service.pages.render.child import _sum, dashboard
+from takeup.service.pages.templates import render
 from takeup.service.pages.trial_charts import readings
 from takeup.store import reading
 
@@ -65,6 +67,21 @@ def test_rates_have_decimals_for_few_events() -> None:
     """One fall in 90 days is 0.0111 a day."""
     shown = Count(20, exposure="days", longest=90, unit="falls").shown
     assert (shown.title, shown.digits) == ("rate, falls/days", 4)
+
+
+def test_regret_has_decimals_for_what_it_adds_up() -> None:
+    """One decimal, or one fewer than the means have: 0.0213 falls a day are no 0.0."""
+    rate = Count(20, exposure="days", longest=90, unit="falls")
+    assert _sum(rate.shown, Estimate(0.0213, 0.0099, 0.035, 40)) == "0.021 (0.010 to 0.035) falls/days"
+    assert _sum(Number(0, 10, 1).shown, Estimate(1234.56, 1.0, 2000.0, 40)) == "1,234.6 (1.0 to 2,000.0)"
+    each = {"name": "x", "words": "y", "regret": 0.0213, "error": 0.0061, "even": 0.5, "share": [], "late": []}
+    found = {"runs": 2, "people": 40, "batch": 1, "chart": None, "scenarios": [each]}
+    space = SimpleNamespace(outcome=rate, proposals=())
+    design = SimpleNamespace(space=space, spec=SimpleNamespace(compliance="always"))
+    job = SimpleNamespace(over=True, result=found)
+    page = render("rehearsal", sketch=SimpleNamespace(job=job, design=design))
+    assert re.search(r"<td>0\.021<span [^>]*>± 0\.006</span></td><td>0\.500</td>", page)
+    assert "Regret is how much better always proposing the best would have been." in page
 
 
 def test_ends_change_places_where_lower_is_better() -> None:
@@ -123,7 +140,7 @@ def test_a_page_says_mmhg(tmp_path: Path) -> None:
     page = re.sub(r"Scores [^<]*", "", re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL))
     assert "Mean, mmHg with 95 % credible intervals" in page
     assert "\u2212" not in page
-    assert re.search(r"<strong>[\d.,]+ \([\d., to]+\) mmHg</strong> that better proposals would have gained", page)
+    assert re.search(r"<strong>[\d.,]+ \([\d., to]+\) mmHg</strong> that better proposals would have spared", page)
     assert means(readings(found, found.summary.overall)[1]) == pytest.approx([150, 120], abs=2.5)
     assert "mean, mmHg" in html
     assert re.search(r"pill, by intention to treat: 1[12]\d\.\d \(", html)

@@ -109,6 +109,8 @@ outcome = { kind = "normal", mean = [130, 118], sd = 15 }
 kind = "TSObs"
 likelihood = { kind = "normal", about = 120, rarely_outside = [90, 160] }
 """
+FAMILY = '"normal", mean = [130, 118], sd = 15'
+SPACE = NUMBERS[NUMBERS.index("[space]") : NUMBERS.index("[environments")]
 
 
 def test_a_file_may_have_outcomes_from_a_family(tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ def test_a_file_may_have_outcomes_from_a_family(tmp_path: Path) -> None:
     code, shown = invoke(file, "--engine", "reference")
     assert code == 0, shown
     for old, new in (
-        ('"normal", mean = [130, 118], sd = 15', '"samples", values = [[120, 140], [110]]'),
+        (FAMILY, '"samples", values = [[120, 140], [110]]'),
         ('low = 60, high = 220, unit = "mmHg"', 'low = 60, high = 220, scale = "log"'),
     ):
         file.write_text(NUMBERS.replace(old, new))
@@ -135,13 +137,13 @@ def test_a_file_may_have_outcomes_from_a_family(tmp_path: Path) -> None:
         ("sd = 15 }", "sdd = 15 }", "hoped.outcome.sdd: got 15, expected one of the keys mean, sd; did you mean sd?"),
         (", sd = 15", "", "hoped.outcome.sd is missing; expected a list with an entry for each action"),
         ("sd = 15", "sd = -1", "hoped.outcome.sd: got -1.0, expected numbers above 0"),
-        ('"normal", mean = [130, 118], sd = 15', '"poisson", rate = [1, 2]', "hoped.utility: got number, expected the"),
-        (
-            '"normal", mean = [130, 118], sd = 15',
-            '"samples", values = [1, 2]',
-            "outcome.values: got [1, 2]",
-        ),
-        ('"normal", mean = [130, 118], sd = 15', '"samples", values = [[120], [500]]', "outcome: got 500 mmHg"),
+        (FAMILY, '"poisson", rate = [1, 2]', "kind: got 'poisson', expected one of normal, lognormal, samples, as an"),
+        (FAMILY, '"poisson", rate = 2', 'where it is a count, say so under [space]: outcomes = {kind = "count", ..}'),
+        (SPACE, "", "hoped.outcome.kind: got 'normal' without a [space], expected a [space] table that says what"),
+        (FAMILY, '"samples", values = [1, 2]', "outcome.values: got [1, 2], expected a list of outcomes for each"),
+        (FAMILY, '"samples", values = 5', "outcome.values: got 5, expected a list of outcomes for each action"),
+        (FAMILY, '"samples", values = ["120", "130"]', "outcome.values: got ['120', '130'], expected a list of"),
+        (FAMILY, '"samples", values = [[120], [500]]', "outcome: got 500 mmHg"),
         ("about = 120", "about = 12", "policies.0.likelihood.about: got 12, expected a number between 90 and 160"),
         ("[90, 160]", "[160, 90]", "policies.0.likelihood.rarely_outside: got 160 to 90, expected a lower number"),
     ],

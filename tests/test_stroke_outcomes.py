@@ -1,6 +1,7 @@
 """The stroke trial with the state at six months and with days to death: survival, gains, and how often it was right."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from takeup.paper.runner import Runner
 from takeup.paper.stroke_outcomes import READINGS, TIME, OutcomesResult, criteria, decisions, environments, outcomes
 
 SHORT = 8
+DATASETS = Path(__file__).parent.parent / "docs" / "datasets.md"
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,11 @@ def test_the_exponential_model_is_that_of_the_policies() -> None:
     model = block.mean().mean_worth()[0]
     arms = stroke_survival.survival_of(stroke_survival.days_seen().sum(axis=1))
     assert [arm.exponential_days for arm in arms] == pytest.approx(model, abs=0.01)
+    page = DATASETS.read_text(encoding="utf-8")
+    for arm in arms:
+        assert f"| {arm.mean_days:.1f} | {arm.exponential_days:.1f} |" in page
+    assert f"gains {arms[5].mean_days - arms[3].mean_days:.2f} days on aspirin alone" in page
+    assert f"by the model it gains {arms[5].exponential_days - arms[3].exponential_days:.2f}" in page
 
 
 def test_the_risk_of_death_falls() -> None:

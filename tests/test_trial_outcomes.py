@@ -18,7 +18,9 @@ from takeup.live import Trial
 from takeup.live.findings import findings_of
 from takeup.live.rehearsal import Rehearsal
 from takeup.live.scenarios import assumed, assumed_of
+from takeup.outcomes import Time
 from takeup.service.keys import SCOPES
+from takeup.service.pages.outcome_charts import _survival
 from takeup.service.pages.trial_charts import page_charts
 from takeup.space import Space
 from takeup.store import reading
@@ -195,6 +197,15 @@ def test_a_page_takes_what_is_written(api: asgi.Api) -> None:
     never = boss.post("/app/trials/days/report", {"unit": "u1", "outcome": "missing", "reason": "withdrew"})
     assert "The outcome will never be known." in never.body.decode()
     assert boss.get("/app/trials/days/edit").status in (200, 409)
+
+
+def test_survival_tables_have_every_digit_of_a_time() -> None:
+    """Bins end at 50,000 hours, 100,000 and so on; the last at 2,000,000, which is not 2e+06."""
+    time = Time(2_000_000, "hours", step=2)
+    cells = np.ones(time.width, dtype=np.int64)
+    chart = _survival(time, "proposed", "what was proposed", "", ["a"], cells[np.newaxis])
+    assert [row[1] for row in chart.rows] == [f"{each} hours" for each in range(50_000, 2_000_001, 50_000)]
+    assert "after 2000000 hours" in chart.svg
 
 
 @pytest.mark.parametrize("case", CASES)

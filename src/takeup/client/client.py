@@ -17,6 +17,7 @@ from takeup.client.transport import HttpAnswer, NotSentError, Transport
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 _AGAIN = {429, 502, 503, 504, 500}
+_ALLOWED = "texts, numbers, true, false, lists and tables"
 
 
 class Client(AbstractContextManager["Client"]):
@@ -127,7 +128,14 @@ def _encoded(body: object) -> bytes:
         return json.dumps(body, allow_nan=False, default=_plain).encode()
     except errors.InputError:
         raise
-    except ValueError:
+    except TypeError as error:  # "keys must be str, int, float, bool or None, not int64"
+        given = f"a key of type {str(error).rpartition(' ')[2]}"
+        raise errors.InputError("body", given, "texts as the keys of tables") from None
+    except ValueError as error:
+        if "Circular" in str(error):
+            raise errors.InputError("body", "a list or table that contains itself", _ALLOWED) from None
+        if "digits" in str(error):  # Python does not write numbers of more than 4,300
+            raise errors.InputError("body", "a number of very many digits", "numbers of a few digits") from None
         hint = "leave out what is unknown, and declare it missing if it stays so"
         raise errors.InputError("body", "a number that is nan or infinite", "finite numbers", hint) from None
 
@@ -137,8 +145,12 @@ def _plain(value: Any) -> object:
     if isinstance(value, Decimal):
         return str(value)
     if getattr(value, "shape", None) == ():
-        return value.item()
-    raise errors.InputError("body", f"{value!r:.100}", "texts, numbers, true, false, lists and tables")
+        item = value.item()
+        if not hasattr(item, "dtype"):
+            return item
+        if item.dtype.kind == "f":  # a long double, which Python has no number for
+            return float(item)
+    raise errors.InputError("body", f"{value!r:.100}", _ALLOWED)
 
 
 def new_key() -> str:

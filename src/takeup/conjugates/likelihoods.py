@@ -17,6 +17,7 @@ from takeup.conjugates.ranges import gamma_shape, student_scale, three
 from takeup.conjugates.rate import GammaRate
 from takeup.errors import InputError, UnsuitableError
 from takeup.outcomes import Count, Number, Outcome, Time
+from takeup.outcomes.number import LOG_STEPS
 
 LEAST, MOST = 1e-12, 1e15
 FARTHEST = 1e12
@@ -158,7 +159,8 @@ class LogNormal(Likelihood):
             raise UnsuitableError('likelihood lognormal needs sums of logarithms; give the Number scale="log"')
         median = np.sqrt(number.low * number.high) if self.median is None else self.median
         spread = (number.high / number.low) ** 0.25 if self.spread is None else self.spread
-        middle, factor = _inside("median", _block("median", median, shape), number), _block("spread", spread, shape)
+        middle = _inside("median", _block("median", median, shape), number, rounding=1 + 1 / LOG_STEPS)
+        factor = _block("spread", spread, shape)
         weight, freedom = _block("weight", self.weight, shape), _block("freedom", self.freedom, shape)
         return NormalGamma(np.log(middle), weight, freedom, np.log(factor) ** 2, number, logarithmic=True)
 
@@ -272,10 +274,10 @@ def _block(name: str, given: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
         raise InputError(name, f"shape {numbers.shape}", allowed) from None
 
 
-def _inside(name: str, numbers: FloatArray, number: Number) -> FloatArray:
-    """What outcomes are about, checked: it is where they can be."""
+def _inside(name: str, numbers: FloatArray, number: Number, rounding: float = 1.0) -> FloatArray:
+    """What outcomes are about, checked: it is where they can be, up to the factor by which sums of them are rounded."""
     half = number.step / 2
-    if numbers.min() < number.low - half or numbers.max() > number.high + half:
+    if numbers.min() < number.low / rounding - half or numbers.max() > number.high * rounding + half:
         allowed = f"numbers from {number.low:g} to {number.high:g} {number.unit}".rstrip() + ", as outcomes are"
         raise InputError(name, checks.shown(numbers.tolist()), allowed, "priors are in the units of the outcome")
     return numbers

@@ -25,7 +25,7 @@ class Samples(Family):
     outcome: Outcome | None = None
 
     def __init__(self, values: Sequence[Sequence[object]], outcome: Outcome | None = None) -> None:
-        if isinstance(values, str) or any(not isinstance(each, Sequence | np.ndarray) for each in values):
+        if not _listed(values) or not all(_listed(each) for each in values):
             raise InputError("values", checks.shown(values), "a list of outcomes for each action")
         object.__setattr__(self, "values", tuple(tuple(each) for each in values))
         object.__setattr__(self, "outcome", outcome)
@@ -58,3 +58,9 @@ class Samples(Family):
         for a, some in enumerate(self.values):
             np.add.at(shares[0, a], [outcome.code(each) for each in some], 1 / len(some))
         return shares
+
+
+def _listed(values: object) -> bool:
+    """Whether it is a list; a text is none, nor is an array of a single number."""
+    listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
+    return listed and getattr(values, "ndim", 1) > 0

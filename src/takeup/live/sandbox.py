@@ -147,7 +147,7 @@ class Play:
         made = courses[YOURS].overall
         weights = np.sum([point.proposed for point in made], axis=0)[:, np.newaxis, np.newaxis] * joint
         treated, how = weights.sum(axis=0), environment.space.outcome.shown
-        by_action = treated @ environment.space.reward / np.maximum(treated.sum(axis=1), 1e-12)
+        many, worth = treated.sum(axis=1), how.sign * (treated @ environment.space.reward)
         group = summary.overall
         actions = group.implemented
         return {
@@ -157,7 +157,7 @@ class Play:
             "regret": {name: curve[-1][1] for name, curve in regrets.items()},
             "value": (how.sign * environment.value()[0]).tolist(),
             "compliance": joint.sum(axis=2).tolist(),
-            "treated": (how.sign * by_action).tolist(),
+            "treated": [float(worth[a] / many[a]) if many[a] else None for a in range(many.size)],
             "believed": [asdict(each.value.shown(how)) for each in group.proposals],
             "complied": None if isinstance(group.compliance, Withheld) else _rows(group.compliance),
             "as_treated": None if isinstance(actions, Withheld) else [asdict(a.value.shown(how)) for a in actions],

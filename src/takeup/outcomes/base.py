@@ -53,6 +53,11 @@ class Shown:
         """What it is called, with the unit."""
         return f"{self.what}, {self.unit}" if self.unit else self.what
 
+    @property
+    def summed_digits(self) -> int:
+        """How many decimals sums of it have, such as regret: one fewer, but at least one."""
+        return max(1, self.digits - 1)
+
 
 class Outcome(ABC):
     """A kind of outcome.

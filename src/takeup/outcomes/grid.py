@@ -99,7 +99,7 @@ class Grid:
             raise InputError(self.what, shown(given), allowed, above if number > 0 else "")
         steps = _EXACT.divide(_EXACT.subtract(number, decimal(self.low)), decimal(self.step))
         most = self.size - 1
-        if not -_HALF <= steps <= most + _HALF:
+        if not -_HALF <= steps <= _EXACT.add(most, _HALF):
             hint = f"check its digits and its unit; half a step of {self.step:g} beyond is rounded, no more"
             raise InputError(self.what, f"{number:.15g}{unit}", allowed, (above if steps > 0 else "") or hint)
         return min(max(int(steps.to_integral_value(ROUND_HALF_EVEN)), 0), most)
@@ -186,7 +186,7 @@ def _remedy(given: object) -> str:
 
 def decimals(step: float) -> int:
     """How many decimals a step is written with."""
-    return max(0, -int(decimal(step).normalize().as_tuple().exponent))
+    return max(0, -int(_EXACT.normalize(decimal(step)).as_tuple().exponent))
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,10 @@ from pydantic import Field
 from takeup import checks, specfile
 from takeup.environment import Environment
 from takeup.errors import InputError
-from takeup.families import family_of
+from takeup.families import Family, family_of
+from takeup.families.base import Parametric
+from takeup.families.named import FAMILIES
+from takeup.outcomes import Outcome
 from takeup.policies.registry import policy_of
 from takeup.simulation.reporting import Reporting
 from takeup.simulation.run import Record
@@ -58,11 +61,26 @@ class EnvironmentTable(Table):
         elif isinstance(self.outcome, dict):
             with checks.inside("outcome"):
                 family = family_of(self.outcome)
-            world = World(checks.real("compliance", self.compliance), family, space.outcome if space else None)
+                utility = _outcome_of(family, self.outcome["kind"], space)
+            world = World(checks.real("compliance", self.compliance), family, utility)
         else:
             compliance, outcome = checks.real("compliance", self.compliance), checks.real("outcome", self.outcome or [])
             world = World(compliance, outcome, space.reward) if space else World(compliance, outcome)
         return Environment.from_world(world, context=self.context, space=space)
+
+
+def _outcome_of(family: Family, name: str, space: Space | None) -> Outcome:
+    """The outcome of the space, if this family can be of it."""
+    of = family.of if isinstance(family, Parametric) else Outcome
+    if space is not None and isinstance(space.outcome, of):
+        return space.outcome
+    hint = f'say so under [space]: outcomes = {{kind = "{of.kind}", ..}}' if of is not Outcome else ""
+    if space is None:
+        raise InputError("kind", f"{name!r} without a [space]", "a [space] table that says what outcomes are", hint)
+    kind = type(space.outcome)
+    suited = [each for each, made in FAMILIES.items() if issubclass(kind, getattr(made, "of", kind))]
+    allowed = f"one of {', '.join(suited)}, as an outcome is a {kind.kind}"
+    raise InputError("kind", repr(name), allowed, f"where it is a {of.kind}, {hint}")
 
 
 class ReportingTable(Table):

@@ -8,6 +8,7 @@ from takeup.checks import IntArray
 from takeup.live.findings import Findings
 from takeup.outcomes import Count, Number, Time
 from takeup.outcomes.distribution import average, quantiles, survival
+from takeup.outcomes.grid import decimals
 from takeup.service.pages.page_chart import PageChart, Rows, drawn
 from takeup.service.pages.templates import count, decimal, percent
 
@@ -70,7 +71,7 @@ def _survival(time: Time, name: str, by: str, note: str, labels: Sequence[str], 
         say = f"{label}: all of {count(int(cells.sum()))} without the event at the start"
         records.append({"time": 0.0, "label": label, "share": 1.0, "say": say})
         for step in steps:
-            at = f"{step.time:g} {time.unit}".rstrip()
+            at = f"{decimal(step.time, decimals(time.step))} {time.unit}".rstrip()
             say = f"{label}: {percent(step.share)} without the event after {at}, {count(step.at_risk)} at risk before"
             records.append({"time": step.time, "label": label, "share": step.share, "say": say})
             rows.append((label, at, count(step.at_risk), count(step.events), percent(step.share)))

@@ -75,7 +75,7 @@ def _asked(form: Mapping[str, str]) -> tuple[Setting | None, dict[str, str]]:
         wrong["measured"] = "Choose one of these."
     for name, slider in blank.sliders.items():
         given = form.get(name, "")
-        if given.isascii() and given.isdecimal() and slider.low <= int(given[:9]) <= slider.high:
+        if given.isascii() and given.isdecimal() and len(given) <= 9 and slider.low <= int(given) <= slider.high:
             values[name] = int(given)
         else:
             wrong[name] = f"Expected: a whole number from {slider.low} to {slider.high}."

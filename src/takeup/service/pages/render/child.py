@@ -8,6 +8,7 @@ from takeup.live.estimates import Estimate
 from takeup.live.findings import Findings, findings_of
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import GroupSummary
+from takeup.outcomes.base import Shown
 from takeup.pipes import lower_priority, packed, standard, unpacked
 from takeup.service.pages import sentences
 from takeup.service.pages.render.process import Brief, Rendered, RenderTask
@@ -55,7 +56,7 @@ def dashboard(found: Findings, at: int) -> str:
         contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
         contexts_left=max(0, len(contexts) - MOST_CONTEXTS),
         how=found.space.outcome.shown,
-        regret=_sum(found, summary.overall.regret),
+        regret=_sum(found.space.outcome.shown, summary.overall.regret),
         withheld=summary.overall.compliance.reason if isinstance(summary.overall.compliance, Withheld) else None,
     )
 
@@ -67,16 +68,16 @@ def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
         "label": group.context,
         "decisions": group.decisions,
         "leader": f"{leader.label}, {sentences.chance(found.probability(leader))}" if known >= FEW else "",
-        "regret": _sum(found, group.regret),
+        "regret": _sum(found.space.outcome.shown, group.regret),
         "columns": ("proposal", "decisions", *columns[1:]),
         "rows": [(row[0], count(each.decisions), *row[1:]) for row, each in zip(rows, group.proposals, strict=True)],
     }
 
 
-def _sum(found: Findings, estimate: Estimate) -> str:
-    """An estimate in units of the outcome, or of reward where it has none, to the tenth."""
-    mean, low, high = (f"{each:,.1f}" for each in (estimate.mean, estimate.low, estimate.high))
-    return f"{mean} ({low} to {high}) {found.space.outcome.shown.unit}".rstrip()
+def _sum(how: Shown, estimate: Estimate) -> str:
+    """An estimate in units of the outcome, or of reward where it has none."""
+    mean, low, high = (f"{each:,.{how.summed_digits}f}" for each in (estimate.mean, estimate.low, estimate.high))
+    return f"{mean} ({low} to {high}) {how.unit}".rstrip()
 
 
 def _read(task: RenderTask) -> tuple[Book, int]:
