@@ -121,7 +121,7 @@ def _random_plan(rng: np.random.Generator) -> tuple[Plan, list[float]]:
         "soften": float(rng.choice([1.0, 0.5])),
         "rule": str(rng.choice(["shift", "proportional"])),
     }
-    at = np.cumsum([first, *[every] * looks]).tolist()
+    at = [units for units in np.cumsum([first, *[every] * looks]).tolist() if units <= 40]
     kind = "TS" if rng.random() < 0.8 else "Uniform"
     tables = {"looks": {"at": at}, "stopping": stopping, "limits": limits, "policy": {"kind": kind}}
     return two(**tables, scenarios={"any": {"success": success}}), success
