@@ -111,7 +111,10 @@ def _show(plan: Plan, outcomes: dict[str, Outcomes], seed: int) -> None:
     every = {name: each.metrics() for name, each in outcomes.items()}
     shown = ENDS if plan.rules.control is not None else ENDS[1:]
     ends = [end for end in shown if any(metrics[end]["mean"] for metrics in every.values())]
-    table = Table(title=f"{plan.name}: {trials:,} trials of each scenario, seed {seed}, takeup {__version__}")
+    table = Table(
+        title=f"{plan.name}: {trials:,} trials of each scenario, seed {seed}, takeup {__version__}",
+        caption="± is the Monte Carlo error; rules read what was proposed, under the policy's priors",
+    )
     for name in ("scenario", "role"):
         table.add_column(name)
     for name in ("size", *ends, "on worse"):
