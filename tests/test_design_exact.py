@@ -13,9 +13,9 @@ from takeup.conjugates.quadrature import betas
 from takeup.design.exact import exact
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
+from takeup.policies.judging import EQUIVALENT, MAXIMUM
 from takeup.randomness import stream
 from takeup.simulation.kernels import comparing
-from takeup.simulation.kernels.look_driver import EQUIVALENT, MAXIMUM
 
 
 @pytest.mark.parametrize("update", ["patient", "look"])

@@ -10,10 +10,9 @@ from plans import THREE, two
 from takeup.design.operate import calibrate, operate
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
-from takeup.design.running import given_for
 from takeup.errors import MismatchError
+from takeup.policies.judging import EQUIVALENT, MAXIMUM, SUPERIOR
 from takeup.randomness import stream
-from takeup.simulation.kernels.look_driver import EQUIVALENT, MAXIMUM, SUPERIOR
 
 
 def _figures(found: Outcomes) -> dict[str, tuple[float, float]]:
@@ -124,9 +123,9 @@ def test_trials_end_as_in_other_words(plans: int) -> None:
     rng, ends = stream(9, "twin"), set[int]()
     for _ in range(plans):
         plan = _any_plan(rng)
-        found, given = operate(plan, replications=6, seed=2)["any"].kept, given_for(plan, plan.scenarios, 2)
+        found = operate(plan, replications=6, seed=2)["any"].kept
         for i in range(6):
-            right = replay(plan, given, i)
+            right = replay(plan, 2, i)
             if right is None:
                 continue
             ours = (int(found.status[i]), int(found.look[i]), int(found.chosen[i]), found.dropped[i].tolist())
@@ -163,7 +162,7 @@ def test_ceilings_hold_where_others_have_no_chance(rule: str) -> None:
         scenarios={"any": {"success": [0.05, 0.95]}},
     )
     found = operate(plan, replications=400, seed=3)["any"]
-    share = found.kept.units[:, 1].sum() / found.size.sum()
+    share = found.units[:, 1].sum() / found.size.sum()
     assert share == pytest.approx((50 + 800) / 1_100, abs=4 * 0.5 / np.sqrt(400 * 1_100))
 
 

@@ -47,11 +47,12 @@ class Variables:
     value: Function
     scale: Function
 
-    def largest(self) -> FloatArray:
-        """The probability that each is the largest."""
+    def largest(self, which: Sequence[int] | None = None) -> FloatArray:
+        """The probability that each is the largest, of all or of some."""
         t, weight = _rule(self.points)
-        f = self._density(t, weight)
-        other = self.below(t)
+        f, other = self._density(t, weight), self.below(t)
+        if which is not None:
+            f, other = f[:, list(which)], other[:, list(which)]
         before = np.cumprod(np.hstack([np.ones_like(t), other[:, :-1]]), axis=1)
         after = np.cumprod(np.hstack([np.ones_like(t), other[:, :0:-1]]), axis=1)[:, ::-1]
         largest = weight @ (f * before * after)

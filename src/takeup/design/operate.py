@@ -12,7 +12,7 @@ from takeup.design.running import run
 from takeup.design.scenarios import Scenario
 from takeup.errors import InputError
 from takeup.simulation.engine import Progress, silent
-from takeup.simulation.kernels.look_driver import LookOutput
+from takeup.simulation.kernels.look_tables import LookOutput
 from takeup.specfile import SpecError
 
 REPLICATIONS = 10_000

@@ -10,13 +10,14 @@ from pydantic import Field
 
 from takeup import checks, specfile
 from takeup.checks import FloatArray
-from takeup.design.looks import Looks, LooksTable, Threshold, Thresholds
 from takeup.design.scenarios import Scenario, ScenarioTable
 from takeup.errors import InputError
 from takeup.outcomes import Levels
+from takeup.policies.judging import Rules
 from takeup.policies.limits import ControlShare, Limits, Rule
 from takeup.specfile import Table, at
 from takeup.trial.design import Design
+from takeup.trial.looks import Looks, LooksTable, Threshold, Thresholds
 from takeup.trial.spec import Label, LimitsTable, Share, StoppingTable, TrialSpec
 
 TABLES = ("looks", "scenarios")
@@ -71,31 +72,6 @@ class PlanSpec(TrialSpec):
     stopping: PlanStoppingTable = PlanStoppingTable()
     looks: LooksTable
     scenarios: Annotated[dict[str, ScenarioTable], Field(min_length=1)]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rules:
-    """When to conclude what, by the probabilities of a reading; all inequalities are strict.
-
-    Attributes:
-        superiority: above which probability, at each look; None for never, as of the others.
-        inferiority: below which.
-        equivalence: above which probability of being within `equivalence_margin`.
-        equivalence_margin: in units of the outcome.
-        futility: above which probability of exceeding the control by less than `futility_margin`.
-        futility_margin: likewise.
-        control: the index of the control; None where the best of all is looked for.
-        replace: whether a superior proposal becomes the control.
-    """
-
-    superiority: FloatArray | None = None
-    inferiority: FloatArray | None = None
-    equivalence: FloatArray | None = None
-    equivalence_margin: float = 0.0
-    futility: FloatArray | None = None
-    futility_margin: float = 0.0
-    control: int | None = None
-    replace: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

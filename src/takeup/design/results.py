@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from takeup.checks import IntArray
+from takeup.checks import FloatArray, IntArray
 from takeup.design.plan import Plan
 from takeup.design.scenarios import NEARLY, Scenario
+from takeup.design.statistics import statistic_of
 from takeup.errors import MismatchError
-from takeup.simulation.kernels.look_driver import EQUIVALENT, FUTILE, MAXIMUM, SUPERIOR, LookOutput
+from takeup.policies.judging import EQUIVALENT, FUTILE, MAXIMUM, SUPERIOR
+from takeup.simulation.kernels.look_tables import LookOutput
 from takeup.version import __version__
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -61,15 +63,25 @@ class Outcomes:
         return self.plan.scenarios[self.scenario]
 
     @property
+    def units(self) -> IntArray:
+        """How many each trial randomised to each proposal; shape (R, K)."""
+        return statistic_of(self.plan).units(self.kept.statistic)
+
+    @property
+    def rewards(self) -> FloatArray:
+        """What the outcomes of each proposal are worth together in each trial; shape (R, K)."""
+        return statistic_of(self.plan).rewards(self.kept.statistic)
+
+    @property
     def size(self) -> IntArray:
         """How many each trial randomised."""
-        return np.asarray(self.kept.units.sum(axis=-1))
+        return np.asarray(self.units.sum(axis=-1))
 
     @property
     def selected(self) -> IntArray:
         """The proposal that each trial would be followed by: the superior one, else that with the best mean."""
-        units, successes = self.kept.units, self.kept.successes
-        mean = np.where(self.kept.dropped == 0, (successes + 1) / (units + 2), -1.0)
+        middle = self.plan.design.space.reward.mean()
+        mean = np.where(self.kept.dropped == 0, (self.rewards + 2 * middle) / (self.units + 2), -np.inf)
         best = mean.argmax(axis=-1)
         return np.asarray(np.where(self.kept.status == SUPERIOR, self.kept.chosen, best))
 
@@ -106,7 +118,7 @@ class Outcomes:
         labels = self.plan.design.space.proposals
         size = self.size
         ideal = self.ideal()
-        share = self.kept.units / size[:, np.newaxis]
+        share = self.units / size[:, np.newaxis]
         worse = self.truth.values < self.truth.values.max() - NEARLY
         return {
             "size": {
@@ -119,7 +131,7 @@ class Outcomes:
             "equivalent": self.probability(EQUIVALENT).plain(),
             "futile": self.probability(FUTILE).plain(),
             "maximum": self.probability(MAXIMUM).plain(),
-            "successes": Figure.of(self.kept.successes.sum(axis=-1)).plain(),
+            "successes": Figure.of(self.rewards.sum(axis=-1)).plain(),
             "selected": {label: Figure.of(self.selected == k).plain() for k, label in enumerate(labels)},
             "superior_by_arm": {label: self.superior(k).plain() for k, label in enumerate(labels)},
             "dropped_by_arm": {label: Figure.of(self.kept.dropped[:, k] > 0).plain() for k, label in enumerate(labels)},

@@ -7,21 +7,27 @@ from typing import Any
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
-from takeup.design.looks import Looks
+from takeup.design.forms import Form, form_of
 from takeup.design.plan import Plan
 from takeup.design.scenarios import Scenario
-from takeup.outcomes import Levels
-from takeup.policies import TS, Uniform
+from takeup.design.statistics import statistic_of
+from takeup.policies import Uniform
 from takeup.simulation.engine import Progress, silent
-from takeup.simulation.kernels import comparing, compile_cpu, look_driver
+from takeup.simulation.kernels import compile_cpu, look_driver
 from takeup.simulation.kernels.cpu import spread
-from takeup.simulation.kernels.look_driver import LookInput, LookMemory, LookOutput, Schedule, Sharing, Thresholds
+from takeup.simulation.kernels.look_tables import (
+    NONE,
+    LookInput,
+    LookMemory,
+    LookOutput,
+    Schedule,
+    Sharing,
+    Thresholds,
+)
 from takeup.simulation.kernels.streams import key_of
 from takeup.simulation.kernels.tables import Replication
-from takeup.specfile import SpecError
+from takeup.trial.looks import Looks
 
-LEAST_SHAPE = 0.5
-"""The least parameter of a prior with which the kernel's probabilities are as exact as is said of them."""
 BLOCK = 2_000
 """Trials that run as one piece."""
 NEVER_ABOVE, NEVER_BELOW = 2.0, -1.0
@@ -32,14 +38,13 @@ def run(
     plan: Plan, scenarios: Mapping[str, Scenario], replications: range, seed: int, progress: Progress = silent
 ) -> LookOutput:
     """Run these trials of a plan in each scenario; a trial depends on plan, scenario, seed and its number alone."""
-    check(plan)
-    given = given_for(plan, scenarios, seed)
-    looks, proposals = plan.looks.at.size, len(plan.design.space.proposals)
-    compiled = compile_cpu.build(look_driver.replicate_many, {}, {"CONTROLLED": plan.rules.control is not None})
-    output = _output(len(scenarios), len(replications), proposals)
+    form = form_of(plan, list(scenarios.values()))
+    given = given_for(plan, form, scenarios, seed)
+    compiled = compile_cpu.build(look_driver.replicate_many, form.bind, {"CONTROLLED": plan.rules.control is not None})
+    output = _output(plan, len(scenarios), len(replications))
 
     def work(start: Replication, count: int) -> int:
-        compiled(start, count, given, memory_of(looks, proposals), output)
+        compiled(start, count, given, memory_of(plan, form), output)
         return count
 
     blocks = (
@@ -51,41 +56,12 @@ def run(
     return output
 
 
-def check(plan: Plan) -> None:
-    """An error that names the file, the key and the value, where a plan has no kernel."""
-    design, looks = plan.design, plan.looks
-    space, policy = design.space, design.policy
-    kind = space.outcome.kind if not isinstance(space.outcome, Levels) else f"{len(space.outcomes)} levels"
-    share = None if plan.control_share is None else str(plan.control_share)
-    least = (
-        float((policy if isinstance(policy, TS) else TS()).prior(space).outcome.min()) if kind == "2 levels" else 1.0
-    )
-    for key, value, wrong, allowed in (
-        ("policy.kind", policy.name, type(policy) not in (TS, Uniform), "TS or Uniform"),
-        ("space.outcomes", kind, kind != "2 levels", "two levels"),
-        ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one"),
-        ("looks.update", looks.update, looks.update != "look", "'look'"),
-        ("burn_in", design.spec.burn_in, design.spec.burn_in > looks.randomised[0], f"at most {looks.randomised[0]}"),
-        ("stopping.control_share", share, share is not None, "nothing"),
-        ("policy.alpha", least, least < LEAST_SHAPE, f"at least {LEAST_SHAPE:g}"),
-    ):
-        if wrong:
-            raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, where a plan is tried")
-
-
-def given_for(plan: Plan, scenarios: Mapping[str, Scenario], seed: int) -> LookInput:
+def given_for(plan: Plan, form: Form, scenarios: Mapping[str, Scenario], seed: int) -> LookInput:
     """The plan in arrays."""
-    rules, space = plan.rules, plan.design.space
-    good, worth = int(np.argmax(space.utility)), float(np.ptp(space.reward))
-    success = np.stack([each.environment.response[0, ..., good].sum(axis=-1) for each in scenarios.values()])
-    policy = plan.design.policy
-    prior = (policy if isinstance(policy, TS) else TS()).prior(space).outcome[0]
-    proposals = len(space.proposals)
+    rules, limits, proposals = plan.rules, plan.limits, len(plan.design.space.proposals)
     return LookInput(
         np.stack([key_of(seed, each.environment.fingerprint()) for each in scenarios.values()]),
-        success,
-        np.ascontiguousarray(prior[:, [good, 1 - good]]),
-        look_driver.NONE if rules.control is None else rules.control,
+        NONE if rules.control is None else rules.control,
         rules.replace,
         schedule(plan.looks),
         Thresholds(
@@ -96,14 +72,15 @@ def given_for(plan: Plan, scenarios: Mapping[str, Scenario], seed: int) -> LookI
         ),
         Sharing(
             np.array(plan.design.even),
-            isinstance(policy, TS),
-            plan.limits.rule == "proportional",
-            np.broadcast_to(np.asarray(plan.limits.floor, dtype=np.float64), proposals).copy(),
-            np.broadcast_to(np.asarray(plan.limits.ceiling, dtype=np.float64), proposals).copy(),
+            not isinstance(plan.design.policy, Uniform),
+            limits.rule == "proportional",
+            np.broadcast_to(np.asarray(limits.floor, dtype=np.float64), proposals).copy(),
+            np.broadcast_to(np.asarray(limits.ceiling, dtype=np.float64), proposals).copy(),
             np.asarray(plan.soften, dtype=np.float64).copy(),
         ),
-        comparing.grids(rules.equivalence_margin / worth),
-        comparing.grids(rules.futility_margin / worth),
+        form.truth,
+        form.reading,
+        form.policy,
     )
 
 
@@ -120,23 +97,27 @@ def _or(given: FloatArray | None, never: float, looks: Looks) -> FloatArray:
     return np.full(looks.at.size, never) if given is None else np.ascontiguousarray(given, dtype=np.float64)
 
 
-def memory_of(looks: int, proposals: int) -> LookMemory:
+def memory_of(plan: Plan, form: Form) -> LookMemory:
     """Room for one trial."""
+    looks, proposals, columns = plan.looks.at.size, len(plan.design.space.proposals), statistic_of(plan).columns
 
     def whole(*shape: int) -> IntArray:
         return np.zeros(shape, dtype=np.int64)
 
     return LookMemory(
-        whole(looks, proposals, 2),
-        whole(proposals, 2),
+        whole(looks, proposals, columns),
+        whole(proposals, columns),
         whole(proposals),
         np.zeros(proposals),
         np.zeros(proposals),
-        comparing.room(proposals),
+        np.zeros(proposals),
+        *form.room(),
     )
 
 
-def _output(scenarios: int, replications: int, proposals: int) -> LookOutput:
+def _output(plan: Plan, scenarios: int, replications: int) -> LookOutput:
+    proposals = len(plan.design.space.proposals)
+
     def room(kind: Any, *shape: int) -> Any:
         return np.zeros((scenarios, replications, *shape), dtype=kind)
 
@@ -144,8 +125,7 @@ def _output(scenarios: int, replications: int, proposals: int) -> LookOutput:
         room(np.int8),
         room(np.int16),
         room(np.int16),
-        room(np.int32, proposals),
-        room(np.int32, proposals),
+        room(np.int64, proposals, statistic_of(plan).columns),
         room(np.int16, proposals),
         room(np.int8, proposals),
     )

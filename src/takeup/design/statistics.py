@@ -1,0 +1,53 @@
+"""What is kept of the units of a trial, in whole numbers, and what is read off it."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from takeup.checks import FloatArray, IntArray
+from takeup.design.plan import Plan
+
+
+class Statistic(Protocol):
+    """A table of whole numbers for each proposal; shape (.., K, columns).
+
+    Attributes:
+        columns: how many there are.
+    """
+
+    columns: int
+
+    def units(self, table: IntArray) -> IntArray:
+        """How many were randomised to each proposal; shape (.., K)."""
+
+    def rewards(self, table: IntArray) -> FloatArray:
+        """What their outcomes are worth together, in units of the outcome; shape (.., K)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Two outcomes: units, and how many of them have the better one.
+
+    Attributes:
+        worse: what the worse outcome is worth.
+        better: what the better one is.
+    """
+
+    worse: float = 0.0
+    better: float = 1.0
+    columns: int = 2
+
+    def units(self, table: IntArray) -> IntArray:
+        """The first column."""
+        return table[..., 0]
+
+    def rewards(self, table: IntArray) -> FloatArray:
+        """From both."""
+        return np.asarray(self.worse * table[..., 0] + (self.better - self.worse) * table[..., 1])
+
+
+def statistic_of(plan: Plan) -> Statistic:
+    """What is kept of the units of this plan's trials."""
+    reward = plan.design.space.reward
+    return Rates(float(reward.min()), float(reward.max()))
