@@ -46,7 +46,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"stopping": {"control": "D"}}, r"stopping\.control: got 'D'"),
     ({"stopping": {"inferiority": 0.4}}, r"stopping\.inferiority: got 0\.4"),
     ({"stopping": {"maximum": 10}}, r"stopping\.maximum"),
-    ({"stopping": {"reading": "policy"}}, r"stopping\.reading"),
+    ({"stopping": {"reading": "compliers"}}, r"stopping\.reading"),
     ({"stopping": {"equivalence": {"probability": 0.9, "margin": 5}}}, r"stopping\.equivalence\.margin: got 5"),
     ({"looks": {"first": 3_000, "last": 2_000}}, r"looks\.first: got 3000"),
     ({"looks": {"every": 1, "last": 90_000}}, r"looks\.every"),

@@ -58,6 +58,7 @@ def check(plan: Plan) -> None:
         ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one"),
         ("looks.update", looks.update, looks.update != "look", "'look'"),
         ("burn_in", design.spec.burn_in, design.spec.burn_in > looks.randomised[0], f"at most {looks.randomised[0]}"),
+        ("stopping.reading", str(plan.reading), plan.reading != "intention to treat", "'intention to treat'"),
         ("stopping.control_share", share, share is not None, "nothing"),
         ("policy.alpha", least, least < LEAST_SHAPE, f"at least {LEAST_SHAPE:g}"),
     ):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -31,10 +31,21 @@ class MarginTable(Table):
     margin: Annotated[float, Field(gt=0)]
 
 
+class BoundedTable(Table):
+    """A reading that holds while takers and refusers differ by at most so much without what they are offered."""
+
+    bounded: Annotated[float, Field(ge=0)]
+
+
+PlanReading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | BoundedTable
+
+
 class PlanStoppingTable(StoppingTable):
     """`[stopping]` of a plan.
 
     Attributes:
+        reading: what the rules read: what proposing is worth ("intention to treat"), the policy's own model, the effect
+            of the action among compliers, or a bounded reading.
         superiority: above which probability a proposal is called superior.
         inferiority: below which probability it is dropped.
         equivalence: above which probability proposals are called equivalent, and within which margin.
@@ -44,6 +55,7 @@ class PlanStoppingTable(StoppingTable):
         control_share: the probability of the control.
     """
 
+    reading: PlanReading = "intention to treat"  # type: ignore[assignment]  # more than a trial without looks has
     superiority: Thresholds | None = None
     inferiority: Thresholds | None = None
     equivalence: MarginTable | None = None
@@ -83,6 +95,7 @@ class Plan:
         design: what it decides from.
         looks: when it is looked at.
         rules: when it ends.
+        reading: what the rules read.
         limits: of the probabilities of proposals.
         soften: the power of the probabilities at each look.
         control_share: the probability of the control.
@@ -95,6 +108,7 @@ class Plan:
     design: Design
     looks: Looks
     rules: Rules
+    reading: PlanReading
     limits: Limits
     soften: FloatArray
     control_share: ControlShare | None
@@ -120,7 +134,8 @@ class Plan:
             with at(source, f"scenarios.{name}"):
                 scenarios[name] = table.build(design.space, rules.control or 0)
         shared = spec.stopping.control_share
-        return cls(spec.name, design, looks, rules, limits, soften, shared, scenarios, dict(content), source)
+        reading = spec.stopping.reading
+        return cls(spec.name, design, looks, rules, reading, limits, soften, shared, scenarios, dict(content), source)
 
     @classmethod
     def load(cls, path: str | Path) -> "Plan":
@@ -142,7 +157,10 @@ def _trial(spec: PlanSpec, source: str) -> TrialSpec:
         name: value for name, value in content.get("limits", {}).items() if name in ("floor", "ceiling")
     }
     kept = StoppingTable.model_fields
-    content["stopping"] = {name: value for name, value in content.get("stopping", {}).items() if name in kept}
+    stopping = {name: value for name, value in content.get("stopping", {}).items() if name in kept}
+    if stopping.get("reading") not in (None, "intention to treat", "policy"):
+        stopping.pop("reading")
+    content["stopping"] = stopping
     return specfile.validated(TrialSpec, content, source)
 
 
@@ -150,8 +168,6 @@ def _rules(table: PlanStoppingTable, looks: Looks, design: Design) -> Rules:
     for name in ("probability_best", "maximum"):
         if getattr(table, name) is not None:
             raise InputError(name, getattr(table, name), "nothing: a plan has superiority, and looks.last")
-    if table.reading != "intention to treat":
-        raise InputError("reading", repr(table.reading), "'intention to treat', so far")
     labels = design.space.proposals
     if table.control is not None and table.control not in labels:
         raise InputError("control", repr(table.control), f"one of {', '.join(labels)}")
@@ -160,6 +176,10 @@ def _rules(table: PlanStoppingTable, looks: Looks, design: Design) -> Rules:
         raise InputError(
             "futility", table.futility.probability, "a control, which futility is about", 'say control = ".."'
         )
+    if control is None and isinstance(table.reading, BoundedTable):
+        raise InputError("reading", "bounded", "a control, which others are compared with", 'say control = ".."')
+    if control is None and table.reading == "compliers":
+        raise InputError("reading", "'compliers'", "a control, which others are compared with", 'say control = ".."')
     if table.control_share is not None and control is None:
         raise InputError("control_share", table.control_share, "a control", 'say control = ".."')
     _check_margins(table, float(np.ptp(design.space.reward)) if isinstance(design.space.outcome, Levels) else np.inf)

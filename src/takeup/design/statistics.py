@@ -10,13 +10,11 @@ from takeup.design.plan import Plan
 
 
 class Statistic(Protocol):
-    """A table of whole numbers for each proposal; shape (.., K, columns).
+    """A table of whole numbers for each proposal; shape (.., K, columns)."""
 
-    Attributes:
-        columns: how many there are.
-    """
-
-    columns: int
+    @property
+    def columns(self) -> int:
+        """How many there are."""
 
     def units(self, table: IntArray) -> IntArray:
         """How many were randomised to each proposal; shape (.., K)."""
