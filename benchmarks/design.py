@@ -1,4 +1,4 @@
-"""Trials of a plan a second: the design of adaptr's README, two arms with as many looks, and a calibration."""
+"""Trials of a plan a second: the design of adaptr's README, of rates and of means, two arms, and a calibration."""
 
 import time
 
@@ -17,6 +17,18 @@ THREE = Plan.of(
             "equivalence": {"probability": 0.9, "margin": 0.05},
         },
         "scenarios": {"null": {"role": "null", "success": [0.75] * 3}, "apart": {"success": [0.75, 0.8, 0.7]}},
+    }
+)
+MEANS = Plan.of(
+    {
+        **THREE.content,
+        "name": "Three means",
+        "space": {"proposals": 3, "outcomes": {"kind": "number", "low": -6, "high": 6, "step": 0.1}},
+        "stopping": {**THREE.content["stopping"], "equivalence": {"probability": 0.9, "margin": 0.1}},
+        "scenarios": {
+            "null": {"role": "null", "mean": [0, 0, 0], "sd": 1},
+            "apart": {"mean": [0, 0.12, -0.12], "sd": 1},
+        },
     }
 )
 TWO = Plan.of(
@@ -40,8 +52,8 @@ def rate(plan: Plan, replications: int) -> float:
 
 
 def main() -> None:
-    """Five rounds of both in turn, after the kernel is compiled."""
-    plans = {"three arms": (THREE, 40_000), "two arms": (TWO, 60_000)}
+    """Five rounds of all in turn, after the kernels are compiled."""
+    plans = {"three arms": (THREE, 40_000), "two arms": (TWO, 60_000), "three means": (MEANS, 20_000)}
     for plan, _ in plans.values():
         operate(plan, replications=100)
     for _ in range(5):

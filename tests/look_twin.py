@@ -5,14 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from naive import FloatArray
-from takeup.conjugates.quadrature import betas
+from takeup.checks import IntArray
+from takeup.conjugates.quadrature import Variables
 from takeup.design.forms import form_of
 from takeup.design.plan import Plan
 from takeup.design.running import given_for, memory_of
+from takeup.design.statistics import prior_of
+from takeup.outcomes import Levels
 from takeup.policies import TS
 from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
 from takeup.policies.limits import Limits, softened
-from takeup.simulation.kernels import look_rates
+from takeup.simulation.kernels import look_rates, look_sums
 from takeup.simulation.kernels.look_tables import NONE
 
 
@@ -33,21 +36,21 @@ def replay(plan: Plan, seed: int, number: int) -> Replayed | None:
     form = form_of(plan, list(plan.scenarios.values()))
     given, memory = given_for(plan, form, plan.scenarios, seed), memory_of(plan, form)
     proposals, looks = len(plan.design.space.proposals), plan.looks.at.size
+    draw = look_rates.draw if isinstance(plan.design.space.outcome, Levels) else look_sums.draw
     memory.share[:], dropped = plan.design.even, [0] * proposals
     standing = Standing.of(proposals, plan.rules)
     for look in range(looks):
         for piece in range(given.schedule.first[look], given.schedule.first[look + 1]):
-            look_rates.draw(piece, 0, number, given, memory)
+            draw(piece, 0, number, given, memory)
         memory.known[:] += memory.waiting[look]
-        units, successes = memory.known.T
-        table = given.reading.prior + np.stack([successes, units - successes], axis=1)
-        verdict = judge(betas(table), plan.rules, look, standing)
+        believed = believed_of(plan, memory.known)
+        verdict = judge(believed, plan.rules, look, standing)
         standing, status, chosen = verdict.standing, verdict.status, verdict.chosen
         for k in verdict.dropped:
             dropped[k] = look + 1
         if status != GOING_ON:
             break
-        memory.share[:] = _shares(plan, table, list(standing.offered), look)
+        memory.share[:] = _shares(plan, believed, list(standing.offered), look)
         if look + 1 < looks and _at_a_half(memory.share):
             return None
     else:
@@ -56,12 +59,26 @@ def replay(plan: Plan, seed: int, number: int) -> Replayed | None:
     return Replayed(status, look, NONE if last is None else last, dropped)
 
 
-def _shares(plan: Plan, table: FloatArray, offered: list[int], look: int) -> FloatArray:
-    share = np.zeros(len(table))
-    floor, ceiling = (np.broadcast_to(each, len(table))[offered] for each in (plan.limits.floor, plan.limits.ceiling))
+def believed_of(plan: Plan, known: IntArray) -> Variables:
+    """What quadrature makes of what is known: the prior plus the outcomes, in the layout that evidence has."""
+    outcome = plan.design.space.outcome
+    statistic = np.zeros((1, len(known), outcome.width), dtype=np.int64)
+    if isinstance(outcome, Levels):
+        good = int(np.argmax(outcome.utility))
+        statistic[0, :, good], statistic[0, :, 1 - good] = known[:, 1], known[:, 0] - known[:, 1]
+    else:
+        statistic[0, :, 0], statistic[0, :, outcome.cells : outcome.cells + 2] = known[:, 0], known[:, 1:3]
+    found = prior_of(plan).plus(statistic).variables()
+    assert found is not None
+    return found
+
+
+def _shares(plan: Plan, believed: Variables, offered: list[int], look: int) -> FloatArray:
+    share = np.zeros(len(plan.design.space.proposals))
+    floor, ceiling = (np.broadcast_to(each, len(share))[offered] for each in (plan.limits.floor, plan.limits.ceiling))
     limits = Limits(floor, ceiling, plan.limits.rule)
     if isinstance(plan.design.policy, TS):
-        wanted = softened(betas(table[offered]).largest(), float(plan.soften[look]))
+        wanted = softened(believed.largest(offered), float(plan.soften[look]))
     else:
         wanted = np.array(plan.design.even)[offered]
     share[offered] = limits.project(wanted / wanted.sum())

@@ -81,7 +81,7 @@ class GammaRate(Conjugate):
         longest = outcome.longest
         return self._gammas(
             lambda t: -sign * np.exp(-t) * np.expm1(-longest * np.exp(t)),
-            lambda value: _log_rate(sign * value / longest) - np.log(longest),
+            lambda value: log_rate(sign * value / longest) - np.log(longest),
             rising=sign < 0,
         )
 
@@ -103,7 +103,7 @@ def _log(value: FloatArray) -> FloatArray:
         return np.asarray(np.log(np.maximum(value, 0.0)))
 
 
-def _log_rate(mean: FloatArray) -> FloatArray:
+def log_rate(mean: FloatArray) -> FloatArray:
     """Log r where the mean time within a watch of length one, (1 - exp(-r)) / r, is this; by halving."""
     low, high = np.full(mean.shape, -45.0), np.full(mean.shape, 700.0)
     for _ in range(64):

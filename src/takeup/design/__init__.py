@@ -3,7 +3,7 @@
 from takeup.design.boundaries import Boundary, obrien_fleming, pocock, spending
 from takeup.design.bounded import Bounded, Cells, bounded
 from takeup.design.exact import Exact, exact
-from takeup.design.operate import Calibration, calibrate, null_rates, operate
+from takeup.design.operate import Calibration, calibrate, null_values, operate
 from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
 from takeup.design.scenarios import Scenario
@@ -25,7 +25,7 @@ __all__ = [
     "calibrate",
     "events",
     "exact",
-    "null_rates",
+    "null_values",
     "obrien_fleming",
     "operate",
     "pocock",

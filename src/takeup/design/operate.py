@@ -10,6 +10,7 @@ from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
 from takeup.design.running import run
 from takeup.design.scenarios import Scenario
+from takeup.design.truths import keys_for
 from takeup.errors import InputError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_tables import LookOutput
@@ -152,8 +153,18 @@ def _errors(
     return {name: Figure.of(each.claimed) for name, each in found.items()}
 
 
-def null_rates(plan: Plan, rates: Sequence[float]) -> Plan:
-    """The plan with a null scenario for each of these rates, at which all proposals are alike."""
-    proposals = len(plan.design.space.proposals)
-    more = {f"null {rate:g}": {"role": "null", "success": [float(rate)] * proposals} for rate in rates}
+def null_values(plan: Plan, values: Sequence[float]) -> Plan:
+    """The plan with a null scenario for each of these values, at which all proposals are alike.
+
+    They are what the plan's scenarios are written in: rates of success, means (with the standard deviation of the first
+    scenario that has one), events by unit of exposure, hazards or medians.
+    """
+    written = [{**table} for table in plan.content["scenarios"].values()]
+    allowed = keys_for(plan.design.space.outcome)
+    key = next((key for table in written for key in allowed if key in table), allowed[0])
+    if key == "outcome":
+        raise InputError("values", list(values), "two outcomes, or numbers, counts or times", "write the nulls down")
+    spread = next(({"sd": table["sd"]} for table in written if "sd" in table), {})
+    same = len(plan.design.space.proposals)
+    more = {f"null {value:g}": {"role": "null", key: [float(value)] * same, **spread} for value in values}
     return Plan.of({**plan.content, "scenarios": {**plan.content["scenarios"], **more}}, plan.source)

@@ -12,7 +12,6 @@ from takeup import checks, specfile
 from takeup.checks import FloatArray
 from takeup.design.scenarios import Scenario, ScenarioTable
 from takeup.errors import InputError
-from takeup.outcomes import Levels
 from takeup.policies.judging import Rules
 from takeup.policies.limits import ControlShare, Limits, Rule
 from takeup.specfile import Table, at
@@ -182,7 +181,7 @@ def _rules(table: PlanStoppingTable, looks: Looks, design: Design) -> Rules:
         raise InputError("reading", "'compliers'", "a control, which others are compared with", 'say control = ".."')
     if table.control_share is not None and control is None:
         raise InputError("control_share", table.control_share, "a control", 'say control = ".."')
-    _check_margins(table, float(np.ptp(design.space.reward)) if isinstance(design.space.outcome, Levels) else np.inf)
+    _check_margins(table, design.space.outcome.highest - design.space.outcome.lowest)
     above, below = looks.each("superiority", table.superiority), looks.each("inferiority", table.inferiority)
     if above is not None and below is not None and (above <= below).any():
         raise InputError("superiority", above.tolist(), f"numbers above those of inferiority, {below.tolist()}")

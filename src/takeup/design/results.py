@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from takeup.checks import FloatArray, IntArray
 from takeup.design.plan import Plan
-from takeup.design.scenarios import NEARLY, Scenario
+from takeup.design.scenarios import Scenario
 from takeup.design.statistics import statistic_of
 from takeup.errors import MismatchError
 from takeup.policies.judging import EQUIVALENT, FUTILE, MAXIMUM, SUPERIOR
@@ -80,9 +80,8 @@ class Outcomes:
     @property
     def selected(self) -> IntArray:
         """The proposal that each trial would be followed by: the superior one, else that with the best mean."""
-        middle = self.plan.design.space.reward.mean()
-        mean = np.where(self.kept.dropped == 0, (self.rewards + 2 * middle) / (self.units + 2), -np.inf)
-        best = mean.argmax(axis=-1)
+        mean = statistic_of(self.plan).means(self.kept.statistic)
+        best = np.where(self.kept.dropped == 0, mean, -np.inf).argmax(axis=-1)
         return np.asarray(np.where(self.kept.status == SUPERIOR, self.kept.chosen, best))
 
     @property
@@ -109,7 +108,7 @@ class Outcomes:
     def ideal(self) -> Figure | None:
         """The ideal design percentage: how much of what there was to gain the selected proposal gives."""
         values = self.truth.values
-        if np.ptp(values) <= NEARLY:
+        if np.ptp(values) <= self.truth.nearly:
             return None
         return Figure.of(100 * (values[self.selected] - values.min()) / np.ptp(values))
 
@@ -119,7 +118,7 @@ class Outcomes:
         size = self.size
         ideal = self.ideal()
         share = self.units / size[:, np.newaxis]
-        worse = self.truth.values < self.truth.values.max() - NEARLY
+        worse = self.truth.values < self.truth.values.max() - self.truth.nearly
         return {
             "size": {
                 **Figure.of(size).plain(),

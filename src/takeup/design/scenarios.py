@@ -6,69 +6,76 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from takeup import checks
 from takeup.checks import FloatArray
-from takeup.environment import Environment
+from takeup.design.truths import KEYS, Truth, truth_of
+from takeup.environment import MOST_CELLS, Environment
 from takeup.errors import InputError
 from takeup.simulation.spec import EnvironmentTable
 from takeup.space import Space
 
 Role: TypeAlias = Literal["null", "alternative"]
 NEARLY = 1e-9
-"""By how much values may differ and still be the same."""
+"""By how much of the greatest worth values may differ and still be the same."""
 Part = Annotated[float, Field(ge=0, le=1)]
 
 
 class ScenarioTable(EnvironmentTable):
-    """`[scenarios.NAME]`: an environment as in a simulation, or rates and how many take what they are offered.
+    """`[scenarios.NAME]`: an environment as in a simulation, or outcomes and how many take what they are offered.
 
     Attributes:
         role: whether it is one in which nothing is to be found.
+        mean: of each action, where outcomes are numbers.
+        sd: their standard deviation, of all actions or of each.
+        rate: events by unit of exposure, where outcomes are counts.
+        hazard: events by unit of time, where outcomes are times.
+        median: the time at which half have had their event, instead.
         take_up: the share of those offered anything but the control (or the first proposal) who take it; the others do
             as if they had been offered that.
         two_sided: the share of those offered the control who take the second action all the same.
-        confounded: by how much the rates of those who take what they are offered exceed those of the others, with any
-            action; all together have the rates of `success`. What proposing is worth stays, so that it changes
-            nothing for who looks at proposals alone.
+        confounded: by how much the rates (means, mean times within the watch) of those who take what they are offered
+            exceed those of the others, with any action; all together have what is written. What proposing is worth
+            stays, so that with two outcomes it changes nothing for who looks at proposals alone; other outcomes vary
+            more.
     """
 
     role: Role = "alternative"
+    mean: list[float] | None = None
+    sd: float | list[float] | None = None
+    rate: list[float] | None = None
+    hazard: list[float] | None = None
+    median: list[float] | None = None
     take_up: Annotated[float, Field(gt=0, le=1)] | None = None
     two_sided: Part = 0.0
     confounded: float = 0.0
 
     def build(self, space: Space, control: int = 0) -> "Scenario":  # type: ignore[override]  # a truth with its role
         """The scenario, in the space of a plan."""
-        environment = self._environment(space, control)
-        values = environment.value()[0]
-        if self.role == "null" and np.ptp(values) > NEARLY:
-            shown = ", ".join(f"{label} {value:.6g}" for label, value in zip(space.proposals, values, strict=True))
+        found = Scenario(self.role, self._environment(space, control))
+        if self.role == "null" and np.ptp(found.values) > found.nearly:
+            labelled = zip(space.proposals, found.values, strict=True)
+            shown = ", ".join(f"{label} {value:.6g}" for label, value in labelled)
             raise InputError(
                 "role", f"'null', where proposing is worth {shown}", "values that are all the same in a null"
             )
-        return Scenario(self.role, environment)
+        return found
 
     def _environment(self, space: Space, control: int) -> Environment:
-        short = self.model_fields_set & {"take_up", "two_sided", "confounded"}
         if self.compliance is not None or self.share is not None:
+            short = self.model_fields_set & {"take_up", "two_sided", "confounded", "sd", *KEYS} - {"success"}
             if short:
                 allowed = "either these, or a whole environment as takeup simulate takes it"
                 raise InputError("keys", ", ".join(sorted(short)), allowed)
             return super().build(space)
-        for name in ("outcome", "response", "context"):
+        for name in ("response", "context"):
             if getattr(self, name) is not None:
                 raise InputError(
-                    name, "something", "nothing beside success; a whole environment has compliance or share"
+                    name, "something", "nothing in a short form; a whole environment has compliance or share"
                 )
-        if self.success is None:
-            given = ", ".join(sorted(self.model_fields_set)) or "nothing"
-            raise InputError("keys", given, "success, perhaps with take_up; or what takeup simulate takes")
-        rates = checks.rates("success", self.success)
-        if rates.shape != (len(space.proposals),):
-            raise InputError("success", self.success, f"a rate for each of the {len(space.proposals)} proposals")
-        if len(space.outcomes) != 2 or len(space.implemented) != len(space.proposals):
-            raise InputError("success", self.success, "two outcomes, and an action for each proposal")
-        return _taken(space, rates, self, control)
+        if len(space.implemented) != len(space.proposals):
+            found = f"{len(space.implemented)} actions for {len(space.proposals)} proposals"
+            raise InputError("keys", found, "an action for each proposal, in a short form")
+        written = self.model_dump(include={"outcome", "sd", *KEYS})
+        return _taken(space, truth_of(written, space), self, control)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +95,14 @@ class Scenario:
         """What proposing each is worth; shape (Kz,)."""
         return np.asarray(self.environment.value()[0])
 
+    @property
+    def nearly(self) -> float:
+        """By how much values may differ and still be the same."""
+        outcome = self.environment.space.outcome
+        return NEARLY * max(outcome.highest - outcome.lowest, abs(outcome.highest), abs(outcome.lowest))
 
-def _taken(space: Space, rates: FloatArray, table: ScenarioTable, control: int) -> Environment:
+
+def _taken(space: Space, truth: Truth, table: ScenarioTable, control: int) -> Environment:
     """Compliers, those who always have the control, and those who never do."""
     take_up = 1.0 if table.take_up is None else table.take_up
     proposals = len(space.proposals)
@@ -102,15 +115,12 @@ def _taken(space: Space, rates: FloatArray, table: ScenarioTable, control: int) 
     share = np.array([take_up - always, 1 - take_up, always])
     takers = 1 - share[1]
     apart = table.confounded
-    rise = np.array([apart * (1 - takers), -apart * takers, apart * (1 - takers)])
-    each = rates + rise[:, np.newaxis]
-    if each.min() < 0 or each.max() > 1:
-        raise InputError(
-            "confounded", apart, f"a difference that leaves all rates in 0 to 1; they are {each.round(4).tolist()}"
-        )
-    good = int(np.argmax(space.utility))
-    outcome = np.empty((3, proposals, 2))
-    outcome[..., good], outcome[..., 1 - good] = each, 1 - each
+    if proposals**2 * space.outcome.size > MOST_CELLS:
+        found = f"{proposals**2 * space.outcome.size:,} probabilities"
+        raise InputError("space.outcomes.step", found, f"at most {MOST_CELLS:,}", "plan with a larger step")
+    if apart and truth.key == "outcome":
+        raise InputError("confounded", apart, "nothing beside outcome", "say so with share, response and outcome")
     some = share > 0
+    rise = np.array([apart * (1 - takers), -apart * takers, apart * (1 - takers)])[some]
     response: Any = np.stack([complies, refuses, insists])[some]
-    return Environment.from_types(space, share[some], response, outcome[some])
+    return Environment.from_types(space, share[some], response, truth.shifted(rise, apart))

@@ -1,8 +1,10 @@
-"""Which of several beta variables is the largest, and by how much one exceeds another, for kernels.
+"""Which of several variables is the largest, and by how much one exceeds another, for kernels.
 
-All densities are laid out on one grid of the logit scale t, whose step is a power of two and at most a quarter of the
-narrowest one's spread. There a Beta(a, b) density is proportional to exp(a t - (a + b) log(1 + e^t)); the logarithm
-comes from a table. F is the trapezoidal sum with the first correction of Euler and Maclaurin, h^2 f' / 12, and
+All densities are laid out on one grid of a scale t on which values rise and densities are smooth: the logit for betas,
+plus or minus the logarithm for gammas, whose step is a power of two, and another for Student's t (`look_numbers`). The
+step is at most a quarter of the narrowest one's spread. On their scales the density of Beta(a, b) is proportional to
+exp(a t - (a + b) log(1 + e^t)) and that of Gamma(s, r) to exp(s t - r e^t); the function of t that is no line comes
+from a table. F is the trapezoidal sum with the first correction of Euler and Maclaurin, h^2 f' / 12, and
 integrals of f_j F_i .. are plain sums, which converge faster than any power of h for functions that vanish at both
 ends. Probabilities are right to 1e-5 where no parameter is below one half and none above 100,000, and mostly to 1e-6
 (`takeup.conjugates.quadrature` is right to 1e-11, and takes a hundred times as long).
@@ -14,6 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from takeup.checks import FloatArray
+from takeup.conjugates import GammaRate
+from takeup.conjugates.quadrature import Function
 from takeup.simulation.kernels.machine import Array, Number
 
 REACH = 24.0
@@ -31,14 +36,14 @@ class Grids(NamedTuple):
 
     Attributes:
         start: where each grid begins, and at last where they end.
-        log: log(1 + e^t).
-        share: e^t / (1 + e^t).
-        up: t where the variable is larger by the margin; beyond 1 REACH and more.
+        bend: what the logarithm of a density has beside a line, times a parameter: log(1 + e^t) for betas.
+        slope: its derivative, e^t / (1 + e^t) for betas.
+        up: at which place of its grid, counted from 0, the variable is larger by the margin; beyond the end for ever.
     """
 
     start: Array
-    log: Array
-    share: Array
+    bend: Array
+    slope: Array
     up: Array
 
 
@@ -59,15 +64,40 @@ class Densities(NamedTuple):
 
 
 def grids(margin: float = 0.0) -> Grids:
-    """The tables for one margin."""
+    """The tables of betas, for one margin."""
+
+    def larger(t: FloatArray) -> FloatArray:
+        return np.asarray(logit(np.minimum(expit(t) + margin, 1.0)))
+
+    return _grids(lambda t: np.logaddexp(0.0, t), expit, larger if margin else None)
+
+
+def gamma_grids(block: GammaRate, margin: float = 0.0) -> Grids:
+    """The tables of what gammas are worth, for one margin: of log(rate longest), or its negative where less is more."""
+    longest = np.log(block.outcome.longest)
+    variables = GammaRate(np.ones((1, 1)), np.ones((1, 1)), block.outcome).variables()
+    assert variables is not None  # so few have one
+    sign = 1.0 if rises(block) else -1.0
+
+    def larger(t: FloatArray) -> FloatArray:
+        return np.asarray(sign * (variables.scale(variables.value(sign * t - longest) + margin) + longest))
+
+    return _grids(lambda t: np.exp(sign * t), lambda t: sign * np.exp(sign * t), larger if margin else None)
+
+
+def rises(block: GammaRate) -> bool:
+    """Whether what is worth more comes at a higher rate."""
+    return (block.outcome.better == "higher") == (block.outcome.kind == "count")
+
+
+def _grids(bend: Function, slope: Function, larger: Function | None) -> Grids:
+    """Tables of these functions of t; `larger` is t where the variable is larger by the margin."""
     points = [np.arange(round(2 * REACH * 2**level) + 1) * 2.0**-level - REACH for level in range(COARSEST, FINEST + 1)]
-    t = np.concatenate(points)
-    start = np.concatenate([[0], np.cumsum([each.size for each in points])])
-    share = expit(t)
-    larger = np.minimum(share + margin, 1.0)
+    t, start = np.concatenate(points), np.concatenate([[0], np.cumsum([each.size for each in points])])
+    scale = np.repeat(2.0 ** np.arange(COARSEST, FINEST + 1), [each.size for each in points])
     with np.errstate(divide="ignore"):
-        up = np.minimum(logit(larger), 2 * REACH) if margin else t
-    return Grids(start.astype(np.int64), np.logaddexp(0.0, t), share, up)
+        up = t if larger is None else np.minimum(larger(t), 2 * REACH)
+    return Grids(start.astype(np.int64), bend(t), slope(t), (up + REACH) * scale)
 
 
 def room(variables: int) -> Densities:
@@ -91,23 +121,47 @@ def level_for(spread: Number) -> Number:
 
 def lay_out(densities: Densities, k: Number, a: Number, b: Number, level: Number, grids: Grids) -> None:
     """Lay out the density of Beta(a, b) and its distribution function."""
+    mode, spread, total = math.log(a / b), math.sqrt(1.0 / a + 1.0 / b), a + b
+    ends = (mode - DEVIATIONS * spread - TAIL / a, mode + DEVIATIONS * spread + TAIL / b)
+    lay_out_between(densities, k, a, total, a * mode - total * math.log1p(a / b), ends, level, grids)
+
+
+def lay_out_gamma(
+    densities: Densities, k: Number, shape: Number, rate: Number, sign: Number, level: Number, grids: Grids
+) -> None:
+    """The same of Gamma(shape, rate), on the scale of its logarithm, or of its negative where `sign` is -1."""
+    mode, near, far = math.log(shape / rate), DEVIATIONS / math.sqrt(shape), TAIL / shape
+    low, high = mode - near - far, mode + near
+    ends = (low, high) if sign > 0.0 else (-high, -low)
+    lay_out_between(densities, k, sign * shape, rate, shape * mode - shape, ends, level, grids)
+
+
+def lay_out_between(
+    densities: Densities,
+    k: Number,
+    a: Number,
+    total: Number,
+    peak: Number,
+    ends: Number,
+    level: Number,
+    grids: Grids,
+) -> None:
+    """Lay out the density that is proportional to exp(a t - total bend(t)) between two ends; `peak` is the greatest."""
     f, below = densities.f, densities.below
     h = 2.0**-level
     at = grids.start[level - COARSEST]
     size = grids.start[level - COARSEST + 1] - at
-    mode, spread, total = math.log(a / b), math.sqrt(1.0 / a + 1.0 / b), a + b
-    first = max(0, math.floor((mode - DEVIATIONS * spread - TAIL / a + REACH) / h))
-    last = min(size - 1, math.ceil((mode + DEVIATIONS * spread + TAIL / b + REACH) / h))
-    peak = a * mode - total * math.log1p(a / b)
+    first = max(0, math.floor((ends[0] + REACH) / h))
+    last = min(size - 1, math.ceil((ends[1] + REACH) / h))
     norm = 0.0
     for j in range(first, last + 1):
-        value = math.exp(a * (j * h - REACH) - total * grids.log[at + j] - peak)
+        value = math.exp(a * (j * h - REACH) - total * grids.bend[at + j] - peak)
         f[k, j] = value
         norm += value
     before, factor, correction = 0.0, 1.0 / norm, h / 12.0
     for j in range(first, last + 1):
         value = f[k, j] * factor
-        slope = a - total * grids.share[at + j]
+        slope = a - total * grids.slope[at + j]
         below[k, j] = min(max(before + value * (0.5 - correction * slope), 0.0), 1.0)
         before += value
         f[k, j] = value
@@ -164,21 +218,30 @@ def exceeds(densities: Densities, one: Number, other: Number) -> Number:
 
 
 def exceeds_less(densities: Densities, one: Number, other: Number, level: Number, grids: Grids) -> Number:
-    """P(V_one - V_other < margin)."""
-    scale, at, chance = 2.0**level, grids.start[level - COARSEST], 0.0
-    for j in range(densities.first[other], densities.last[other] + 1):
-        place = (grids.up[at + j] + REACH) * scale
-        chance += densities.f[other, j] * at_or_below_between(densities, one, place)
-    return chance
+    """P(V_one - V_other < margin), where both are laid out on a grid of these."""
+    return exceeds_less_at(densities, one, other, grids.up, grids.start[level - COARSEST])
 
 
 def within(densities: Densities, offered: Array, level: Number, grids: Grids) -> Number:
     """The probability that the largest and the smallest of those that are offered differ by less than the margin."""
-    scale, at, chance = 2.0**level, grids.start[level - COARSEST], 0.0
+    return within_at(densities, offered, grids.up, grids.start[level - COARSEST])
+
+
+def exceeds_less_at(densities: Densities, one: Number, other: Number, up: Array, at: Number) -> Number:
+    """P(V_one - V_other < margin), where `up` has the place for each point, from `at` on."""
+    chance = 0.0
+    for j in range(densities.first[other], densities.last[other] + 1):
+        chance += densities.f[other, j] * at_or_below_between(densities, one, up[at + j])
+    return chance
+
+
+def within_at(densities: Densities, offered: Array, up: Array, at: Number) -> Number:
+    """The probability that all that are offered are within the margin, likewise."""
+    chance = 0.0
     for k in range(offered.size):
         if offered[k]:
             for j in range(densities.first[k], densities.last[k] + 1):
-                place, product = (grids.up[at + j] + REACH) * scale, densities.f[k, j]
+                place, product = up[at + j], densities.f[k, j]
                 for i in range(offered.size):
                     if i != k and offered[i]:
                         product *= at_or_below_between(densities, i, place) - at_or_below(densities, i, j)

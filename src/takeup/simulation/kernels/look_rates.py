@@ -66,12 +66,17 @@ def draw(piece: Number, scenario: Number, number: Number, given: LookInput, memo
     moment = (given.key[scenario, 0], given.key[scenario, 1], np.uint32(number), np.uint32(piece))
     known, left, rest = given.schedule.known[piece], given.schedule.size[piece], 1.0
     for k in range(memory.known.shape[0]):
-        share = memory.share[k]
-        units = left if share >= rest else binomial(left, share / rest, moment, 2 * k)
+        units = units_of(k, left, rest, moment, memory)
         left -= units
-        rest -= share
+        rest -= memory.share[k]
         memory.waiting[known, k, 0] += units
         memory.waiting[known, k, 1] += binomial(units, given.truth.success[scenario, k], moment, 2 * k + 1)
+
+
+def units_of(k: Number, left: Number, rest: Number, moment: Number, memory: LookMemory) -> Number:
+    """How many of those who are left a proposal gets, where it and those behind it share `rest` of the probability."""
+    share = memory.share[k]
+    return left if share >= rest else binomial(left, share / rest, moment, 2 * k)
 
 
 def read(look: Number, scenario: Number, number: Number, given: LookInput, memory: LookMemory) -> None:

@@ -1,0 +1,67 @@
+"""More than two outcomes, read by what was proposed: how many units of each proposal have each of them.
+
+What a proposal is worth is the mean utility of a Dirichlet distribution, Σ_y μ_y u_y. It is taken for a beta variable
+between the least and the greatest utility with the same mean and variance, which with two outcomes it is.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from takeup.simulation.kernels.binomials import binomial
+from takeup.simulation.kernels.comparing import Grids
+from takeup.simulation.kernels.look_rates import units_of
+from takeup.simulation.kernels.look_tables import LookInput, LookMemory
+from takeup.simulation.kernels.machine import Array, Number
+
+
+class Levels(NamedTuple):
+    """The truth: the probability of each outcome with each proposal, given that it is none before, (E, K, Y)."""
+
+    hazard: Array
+
+
+class Dirichlets(NamedTuple):
+    """What is believed before any data.
+
+    Attributes:
+        prior: α of each proposal, (K, Y).
+        gain: what each outcome is worth, in parts of what they differ by, (Y,).
+        equivalence: grids with its margin.
+        futility: grids with its margin.
+    """
+
+    prior: Array
+    gain: Array
+    equivalence: Grids
+    futility: Grids
+
+
+def draw(piece: Number, scenario: Number, number: Number, given: LookInput, memory: LookMemory) -> None:
+    """The units of a piece on each proposal, and how many of them have each outcome."""
+    moment = (given.key[scenario, 0], given.key[scenario, 1], np.uint32(number), np.uint32(piece))
+    known, left, rest = given.schedule.known[piece], given.schedule.size[piece], 1.0
+    proposals, levels = memory.known.shape
+    for k in range(proposals):
+        units = units_of(k, left, rest, moment, memory)
+        left -= units
+        rest -= memory.share[k]
+        for y in range(levels):
+            slot = 2 * proposals + k * levels + y
+            some = binomial(units, given.truth.hazard[scenario, k, y], moment, slot)
+            units -= some
+            memory.waiting[known, k, y] += some
+
+
+def parameters(k: Number, given: LookInput, memory: LookMemory) -> Number:
+    """Of the beta distribution with the mean and the variance of the value of a proposal."""
+    total, mean, square = 0.0, 0.0, 0.0
+    for y in range(memory.known.shape[1]):
+        alpha, gain = given.reading.prior[k, y] + memory.known[k, y], given.reading.gain[y]
+        total += alpha
+        mean += alpha * gain
+        square += alpha * gain * gain
+    mean /= total
+    variance = (square / total - mean * mean) / (total + 1.0)
+    worth = mean * (1.0 - mean) / variance - 1.0
+    return mean * worth, (1.0 - mean) * worth
