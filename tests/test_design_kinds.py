@@ -124,7 +124,7 @@ def test_the_value_of_levels_is_a_beta_variable_with_its_mean_and_variance() -> 
     drawn = stream(5, "levels").standard_gamma(alpha, size=(1_000_000, 2, 3))
     value = drawn @ gain / drawn.sum(axis=-1)
     shapes = np.array([look_levels.parameters(k, given, memory) for k in range(2)])
-    betas = stream(6, "levels").beta(*shapes.T, size=(1_000_000, 2))
+    betas = stream(6, "levels").beta(shapes[:, 0], shapes[:, 1], size=(1_000_000, 2))
     assert (betas[:, 0] > betas[:, 1]).mean() == pytest.approx((value[:, 0] > value[:, 1]).mean(), abs=0.003)
 
 
