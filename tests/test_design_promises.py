@@ -177,7 +177,8 @@ def _better(ours: FloatArray, theirs: FloatArray) -> FloatArray:
     low, high = np.clip((mean + np.array([[-9], [9]]) * spread)[:, near], 1e-9, 1 - 1e-9)
     x = low[:, np.newaxis] + (high - low)[:, np.newaxis] / 2 * (1 + _NODES)
     density = np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - betaln(a, b))
-    below = betainc(*theirs[:, near, np.newaxis], x)
+    c, d = theirs[:, near, np.newaxis]
+    below = betainc(c, d, x)
     found[near] = (high - low) / 2 * ((density * below) @ _WEIGHTS)
     return np.asarray(found)
 

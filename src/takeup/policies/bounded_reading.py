@@ -12,9 +12,9 @@ weights that were chosen before the trial. With c[z, a] the share of those offer
     bias    <= Σ_z Σ_a Δ |moved[z, a]| d[z, a],       d[z, a] = 1 - min(c[z, a], c[0, a]) / max(c[z, a], c[0, a]).
 
 Nothing moved is intention to treat; no more is ever moved than reads compliance and outcomes apart. Who does a under
-both z and the control is in both cells, and cannot differ from himself: d is the share of the larger group that is not in
-the smaller. That it is no more takes that as many as can do the same under both (nobody does the opposite of what he is
-told), which is certain where one of the shares is 1.
+both z and the control is in both cells, and cannot differ from himself: d is the share of the larger group that is not
+in the smaller. That it is no more takes that as many as can do the same under both (nobody does the opposite of what he
+is told), which is certain where one of the shares is 1.
 """
 
 from collections.abc import Sequence
