@@ -7,13 +7,14 @@ promises` writes docs/images/promises.svg.
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from takeup.charts import svg
+from takeup.charts.extra import required
 from takeup.charts.style import INK, Chart, dressed
 from takeup.design import Cells, promise_curve, two_rates
 
+alt: Any = required("altair")
 CONTROL, TREATED = 0.25, 0.35
 COLOURS = {0.6: "#0072B2", 0.8: "#D55E00"}
 PROMISES = np.linspace(0, 0.12, 61).round(4)
