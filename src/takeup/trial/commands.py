@@ -12,7 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar, Unpack
 
 from takeup.errors import NOTHING, AccessError, BusyError, ConflictError, InputError, ReusedKeyError, StateError
 from takeup.trial.book import Book, Record
-from takeup.trial.design import Design, canonical, text
+from takeup.trial.bounds import text
+from takeup.trial.design import Design, canonical
 from takeup.trial.events import Answered, Closed, Decided, KeyedEvent, Refused, Stamp, answered_numbers
 from takeup.trial.proposal import Proposal, propose
 from takeup.trial.software import software

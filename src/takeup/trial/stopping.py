@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from takeup.trial.spec import Reading
+from typing import Literal, TypeAlias
 
 FEW = 20
 """With fewer known outcomes no proposal is called the best, and no end is advised for one."""
+
+Reading: TypeAlias = Literal["intention to treat", "policy"]
+"""How the threshold for the probability best reads the data: by what was proposed, or by the policy's own model."""
 
 WORDS: Mapping[Reading, str] = {"intention to treat": "by intention to treat", "policy": "by the policy's own model"}
 """A reading, in a sentence."""

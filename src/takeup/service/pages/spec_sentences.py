@@ -72,7 +72,7 @@ def _ending(design: Design) -> list[str]:
     if rule.maximum is not None:
         reasons.append(f"after {rule.maximum:,} decisions")
     if rule.probability_best is not None:
-        by = WORDS[rule.reading]
+        by = WORDS["policy" if rule.reading == "policy" else "intention to treat"]
         reasons.append(f"once one proposal is best with probability {rule.probability_best:g} {by}")
     if not reasons:
         return ["The trial runs until somebody stops it."]
