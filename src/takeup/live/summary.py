@@ -16,6 +16,7 @@ from takeup.policies.base import LivePolicy
 from takeup.randomness import stream
 from takeup.trial.book import Book
 from takeup.trial.design import Design
+from takeup.trial.look_advice import look_advice
 from takeup.trial.stopping import FEW, Reading, StoppingAdvice, advise, most_probable
 
 
@@ -240,8 +241,11 @@ def _advice(
 ) -> StoppingAdvice:
     """What the spec's stopping rule says; nothing once the trial has stopped."""
     rule = book.design.spec.stopping
+    looks = look_advice(book.design, book.look)
     if book.state == "stopped":
-        return StoppingAdvice()
+        return StoppingAdvice(looks=looks)
+    if looks is not None:
+        return StoppingAdvice(looks.ended, (looks.sentence,) if looks.ended else (), looks=looks)
     by_model, withheld = rule.reading == "policy", None
     if rule.probability_best is None or (by_model and book.design.refused is not None):
         return advise(book.decisions, rule.maximum, ())
