@@ -28,9 +28,6 @@ class Comparison(Protocol):
     def exceeds(self, one: int, other: int, margin: float = 0.0) -> float:
         """P(V_one - V_other > margin)."""
 
-    def less(self, one: int, other: int, margin: float) -> float:
-        """P(V_one - V_other < margin), which a reading that allows for a bias has apart from one less the other."""
-
     def within(self, which: Sequence[int], margin: float) -> float:
         """The probability that the largest and the smallest of these differ by less than the margin."""
 
@@ -196,7 +193,7 @@ def _no_better(asked: _Asked, proposal: int, control: int) -> int | None:
         if asked.above("equivalence", proposal, close):
             return EQUIVALENT
     if rules.futility is not None:
-        less = compared.less(proposal, control, rules.futility_margin)
+        less = 1 - compared.exceeds(proposal, control, rules.futility_margin)
         if asked.above("futility", proposal, less):
             return FUTILE
     return None
