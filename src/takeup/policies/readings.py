@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from takeup.checks import FloatArray
 from takeup.conjugates import Conjugate
@@ -18,28 +17,16 @@ from takeup.evidence import Evidence
 from takeup.policies.allocation import allocate
 from takeup.policies.base import LivePolicy
 from takeup.policies.beliefs import Blocks, Exact
-from takeup.policies.cell_readings import BoundedComparison, Compliers, Moments
+from takeup.policies.compliers import Compliers, Moments
 from takeup.policies.conjugate import TS
 from takeup.policies.judging import Comparison
 from takeup.randomness import Random
+from takeup.space import Space
 
 DRAWS = 10_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounded:
-    """A bounded reading that was chosen before the trial.
-
-    Attributes:
-        bound: Δ, by how much those who take different things may differ with any one action.
-        lam: λ[one, other, a], or what numpy broadcasts to that: one row for all pairs of proposals.
-    """
-
-    bound: float
-    lam: ArrayLike
-
-
-Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | Bounded
+Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"]
 
 SENTENCES: Mapping[str, str] = {
     "intention to treat": "The rules read what proposing is worth: outcomes by what was proposed, whoever took it. It"
@@ -93,10 +80,6 @@ class Draws:
             return float(self.best[one])
         return float((self.values[:, one] - self.values[:, other] > margin).mean())
 
-    def less(self, one: int, other: int, margin: float) -> float:
-        """How often V_one - V_other < margin."""
-        return float((self.values[:, one] - self.values[:, other] < margin).mean())
-
     def within(self, which: Sequence[int], margin: float) -> float:
         """How often the largest and the smallest of these differ by less than the margin."""
         some = self.values[:, list(which)]
@@ -120,10 +103,6 @@ def comparison(reading: Reading, evidence: Evidence, policy: LivePolicy, rng: Ra
     space = evidence.space
     if len(space.contexts) > 1 or evidence.counts.ndim != 4:
         raise UnsuitableError("a trial with more than one context is not looked at by rules")
-    if isinstance(reading, Bounded):
-        proposals, actions = len(space.proposals), len(space.implemented)
-        lam = np.broadcast_to(np.asarray(reading.lam, dtype=np.float64), (proposals, proposals, actions))
-        return BoundedComparison(Moments.of(evidence, proposing(policy), rng, draws), reading.bound, lam)
     if reading == "policy":
         return _by_model(evidence, policy, rng, draws)
     by_proposal = _compared(_block(evidence, policy), rng, draws)
@@ -131,8 +110,16 @@ def comparison(reading: Reading, evidence: Evidence, policy: LivePolicy, rng: Ra
         return by_proposal
     if reading == "compliers":
         cells = Moments.of(evidence, proposing(policy), rng, draws)
-        return Compliers(cells, by_proposal, space.complying("the effect among compliers"))
+        return Compliers(cells, by_proposal, _apart(space))
     raise InputError("reading", repr(reading), f"one of {', '.join(SENTENCES)}")
+
+
+def _apart(space: Space) -> tuple[int, ...]:
+    """The action that each proposal intends, another one for each."""
+    intended = space.complying("the effect among compliers")
+    if len(set(intended)) < len(intended):
+        raise UnsuitableError("the effect among compliers needs proposals of which each intends another action")
+    return intended
 
 
 def proposing(policy: object) -> TS:
