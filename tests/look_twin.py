@@ -47,7 +47,7 @@ def replay(plan: Plan, seed: int, number: int) -> Replayed | None:
             dropped[k] = look + 1
         if status != GOING_ON:
             break
-        memory.share[:] = _shares(plan, table, list(standing.offered), look)
+        memory.share[:] = shares(plan, table, list(standing.offered), look)
         if look + 1 < looks and _at_a_half(memory.share):
             return None
     else:
@@ -56,7 +56,8 @@ def replay(plan: Plan, seed: int, number: int) -> Replayed | None:
     return Replayed(status, look, NONE if last is None else last, dropped)
 
 
-def _shares(plan: Plan, table: FloatArray, offered: list[int], look: int) -> FloatArray:
+def shares(plan: Plan, table: FloatArray, offered: list[int], look: int) -> FloatArray:
+    """The probabilities after a look, from tables of successes and failures with the prior in them."""
     share = np.zeros(len(table))
     floor, ceiling = (np.broadcast_to(each, len(table))[offered] for each in (plan.limits.floor, plan.limits.ceiling))
     limits = Limits(floor, ceiling, plan.limits.rule)
