@@ -6,6 +6,7 @@ from takeup.design.cells import Cells
 from takeup.design.exact import Exact, exact
 from takeup.design.operate import Calibration, calibrate, null_rates, operate
 from takeup.design.plan import Plan
+from takeup.design.promises import broken, promise_curve, promised
 from takeup.design.results import Figure, Outcomes
 from takeup.design.scenarios import Scenario
 from takeup.design.sizes import Goal, Size, events, two_counts, two_means, two_rates
@@ -23,6 +24,7 @@ __all__ = [
     "Scenario",
     "Size",
     "bounded",
+    "broken",
     "calibrate",
     "events",
     "exact",
@@ -30,6 +32,8 @@ __all__ = [
     "obrien_fleming",
     "operate",
     "pocock",
+    "promise_curve",
+    "promised",
     "spending",
     "two_counts",
     "two_means",

@@ -82,6 +82,13 @@ class Bounded:
         deviation = np.sqrt(self._variance / units)
         return float(ndtr((abs(self.cells.effect(self.one)) - self.bias) / deviation - self.goal.critical))
 
+    def reading(self) -> BoundedReading:
+        """To read data by, with the first proposal as the control."""
+        proposals = len(self.moved)
+        moved = np.zeros((proposals, proposals, *self.moved.shape))
+        moved[self.one, 0], moved[0, self.one] = self.moved, -self.moved
+        return BoundedReading(self.bound, 0, moved)
+
     @property
     def _reach(self) -> FloatArray:
         """What a difference of 1 between groups does to the estimate, by action."""
