@@ -7,9 +7,16 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 from pydantic_core import ErrorDetails
 
 from takeup.errors import NOTHING, InputError, TakeupError
@@ -24,6 +31,24 @@ class Table(BaseModel):
     """A table of a spec: a key that it does not know is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GrownTable(Table):
+    """A table with keys that were added later.
+
+    They are left out of its text where they have their defaults, so that specs which were stored before keep their text
+    and its hash.
+    """
+
+    newer: ClassVar[tuple[str, ...]]
+
+    @model_serializer(mode="wrap")
+    def _without_newer_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = dump(self)
+        for name in self.newer:
+            if getattr(self, name) == type(self).model_fields[name].default:
+                content.pop(name, None)
+        return content
 
 
 MOST_NAMES = 10_000

@@ -1,7 +1,8 @@
 """Planning a trial in which people do not all do what they are told: error rates, power and size."""
 
 from takeup.design.boundaries import Boundary, obrien_fleming, pocock, spending
-from takeup.design.bounded import Bounded, Cells, bounded
+from takeup.design.bounded import Bounded, bounded
+from takeup.design.cells import Cells
 from takeup.design.classical import classical
 from takeup.design.comparing import Compared, compare
 from takeup.design.exact import Exact, exact
