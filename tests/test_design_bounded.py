@@ -170,7 +170,8 @@ def _naive(units: Any, mean: Any, variance: Any, reading: BoundedReading, i: int
         for a in range(actions):
             if units[z][a] < 2 or units[reading.control][a] < 2:
                 continue
-            step = reading.moved[i, j, z, a]
+            best = (1 / offered[z] + 1 / offered[reading.control]) / (1 / units[z][a] + 1 / units[reading.control][a])
+            step = min(max(reading.moved[i, j, z, a], -best), best)
             weight[z][a] += step
             weight[reading.control][a] -= step
             low, high = sorted([c[z][a], c[reading.control][a]])

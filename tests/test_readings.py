@@ -8,6 +8,7 @@ import pytest
 from takeup import TS, Evidence, Number, Space, TSCheck, TSObs, TSRobust, Uniform, stream
 from takeup.checks import IntArray
 from takeup.errors import UnsuitableError
+from takeup.policies.bounded_reading import BoundedReading
 from takeup.policies.readings import SENTENCES, Draws, comparison, sentence
 
 TWO = Space(["usual", "new"])
@@ -116,6 +117,15 @@ def test_the_effect_among_compliers_against_draws(arms: int) -> None:
         assert read.within((one, 0), 0.2) == pytest.approx(read.exceeds(one, 0, -0.2) - read.exceeds(one, 0, 0.2))
 
 
+def test_a_bounded_reading_with_nothing_moved_is_intention_to_treat() -> None:
+    """By the normal approximation: 100 of 400 against 130 of 400."""
+    cells = np.array([[[300, 100], [0, 0]], [[120, 40], [150, 90]]])
+    read = comparison(BoundedReading(np.full(2, 0.1), 0, np.zeros((2, 2, 2, 2))), _evidence(cells), TS(), stream(0))
+    treated = comparison("intention to treat", _evidence(cells), TS(), stream(0))
+    for margin in (-0.05, 0.0, 0.05, 0.1):
+        assert read.exceeds(1, 0, margin) == pytest.approx(treated.exceeds(1, 0, margin), abs=0.005)
+
+
 def test_numbers_are_read_too() -> None:
     """Compliers half a sd better, 60 of 100 taking it: the effect is near 5, what proposing is worth near 3."""
     space, rng = Space(2, outcomes=Number(0, 100, 1)), stream(7, "numbers")
@@ -130,10 +140,15 @@ def test_numbers_are_read_too() -> None:
     assert treated.exceeds(1, 0, 2.0) > 0.99 > 0.01 > treated.exceeds(1, 0, 4.0)
     assert compliers.exceeds(1, 0, 3.5) > 0.99 > 0.01 > compliers.exceeds(1, 0, 6.5)
     assert compliers.exceeds(1, 0) == treated.exceeds(1, 0)
+    nothing_moved = BoundedReading(np.zeros(2), 0, np.zeros((2, 2, 2, 2)))
+    bounded = comparison(nothing_moved, evidence, TS(), rng, 4_000)
+    for margin in (2.5, 3.0, 3.5):
+        assert bounded.exceeds(1, 0, margin) == pytest.approx(treated.exceeds(1, 0, margin), abs=0.05)
 
 
 def test_every_reading_says_what_it_assumes() -> None:
     assert {sentence(name) for name in SENTENCES} == set(SENTENCES.values())
+    assert sentence("bounded", 0.05).endswith("the bound, 0.05.")
     space = Space(2, contexts=2)
     with pytest.raises(UnsuitableError, match="more than one context"):
         comparison("policy", Evidence.empty(space), TS(), stream(0))

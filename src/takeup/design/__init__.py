@@ -8,6 +8,7 @@ from takeup.design.comparing import Compared, compare
 from takeup.design.exact import Exact, exact
 from takeup.design.operate import Calibration, calibrate, null_rates, operate
 from takeup.design.plan import Plan
+from takeup.design.promises import broken, promise_curve, promised
 from takeup.design.results import Figure, Outcomes
 from takeup.design.scenarios import Scenario
 from takeup.design.sizes import Goal, Size, events, two_counts, two_means, two_rates
@@ -30,6 +31,7 @@ __all__ = [
     "Size",
     "Sized",
     "bounded",
+    "broken",
     "calibrate",
     "classical",
     "compare",
@@ -40,6 +42,8 @@ __all__ = [
     "obrien_fleming",
     "operate",
     "pocock",
+    "promise_curve",
+    "promised",
     "size",
     "spending",
     "two_counts",

@@ -16,10 +16,11 @@ from scipy.special import ndtr, ndtri
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.design.cells import Cells
-from takeup.design.plan import BoundedTable, Plan
+from takeup.design.plan import Plan
 from takeup.design.sizes import Goal, Size
 from takeup.errors import InputError
 from takeup.policies.bounded_reading import BoundedReading
+from takeup.trial.rules import BoundedTable
 
 USUAL = 0.975
 """The threshold that weights are chosen for where a plan has none for superiority."""
@@ -81,6 +82,13 @@ class Bounded:
         """The probability that an effect as expected is found, where groups do not differ."""
         deviation = np.sqrt(self._variance / units)
         return float(ndtr((abs(self.cells.effect(self.one)) - self.bias) / deviation - self.goal.critical))
+
+    def reading(self) -> BoundedReading:
+        """To read data by, with the first proposal as the control."""
+        proposals = len(self.moved)
+        moved = np.zeros((proposals, proposals, *self.moved.shape))
+        moved[self.one, 0], moved[0, self.one] = self.moved, -self.moved
+        return BoundedReading(self.bound, 0, moved)
 
     @property
     def _reach(self) -> FloatArray:

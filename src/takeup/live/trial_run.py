@@ -18,12 +18,12 @@ from takeup.policies.base import Carded
 from takeup.policies.card import Several, Whole
 from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
-from takeup.specfile import SpecError
+from takeup.specfile import SpecError, at
 from takeup.trial import proposal
 from takeup.trial.allotment import Allotment
 from takeup.trial.computing import ProcessorTimer, TimeIsUp
 from takeup.trial.design import Design
-from takeup.trial.looking import conclude
+from takeup.trial.looking import check_live, conclude
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec, parse
 
@@ -79,6 +79,8 @@ def tried(
     """
     parsed = spec if isinstance(spec, TrialSpec) else parse(spec, source)
     design = Design.of(parsed, source)
+    with at(source, "stopping"):
+        check_live(design)
     began = time.process_time()
     for words, context, known in evidence(design.space):
         _try(source, design, f"a decision with {words}", decision_seconds, partial(_decide, design, context, known))

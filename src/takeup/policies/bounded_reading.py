@@ -11,9 +11,10 @@ weights that were chosen before the trial. With c[z, a] the share of those offer
     estimate = Σ_a c[i, a] m[i, a] - c[j, a] m[j, a] + Σ_z Σ_a moved[z, a] (m[z, a] - m[0, a])      of v_i - v_j,
     bias    <= Σ_z Σ_a Δ |moved[z, a]| d[z, a],       d[z, a] = 1 - min(c[z, a], c[0, a]) / max(c[z, a], c[0, a]).
 
-Nothing moved is intention to treat. Who does a under both z and the control is in both cells, and cannot differ from
-himself: d is the share of the larger group that is not in the smaller. That it is no more takes that as many as can do
-the same under both (nobody does the opposite of what he is told), which is certain where one of the shares is 1.
+Nothing moved is intention to treat; no more is ever moved than reads compliance and outcomes apart. Who does a under
+both z and the control is in both cells, and cannot differ from himself: d is the share of the larger group that is not
+in the smaller. That it is no more takes that as many as can do the same under both (nobody does the opposite of what he
+is told), which is certain where one of the shares is 1.
 """
 
 from collections.abc import Sequence
@@ -72,6 +73,18 @@ def apart(share: FloatArray, control: int) -> FloatArray:
     return np.asarray(1 - np.minimum(share, same) / np.where(larger > 0, larger, 1.0)) * (larger > 0)
 
 
+def _most(cells: CellMeans, control: int) -> FloatArray:
+    """How much weight may be moved to each cell, of the size (.., z, a): as much as lets two cells vary least together.
+
+    That is (1 / N[z] + 1 / N[0]) / (1 / n[z, a] + 1 / n[0, a]), where outcomes vary alike in both. Where many more take
+    the treatment than was planned there are few who refuse, and the planned weight would rest on them alone.
+    """
+    enough = (cells.units >= FEWEST) & (cells.units[..., [control], :] >= FEWEST)
+    one, offered = 1 / np.maximum(cells.units, 1), 1 / np.maximum(cells.offered, 1)
+    both = (offered + offered[..., [control]])[..., np.newaxis]
+    return np.asarray(np.where(enough, both / (one + one[..., [control], :]), 0.0))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundedReading:
     """A bounded reading as it was chosen before the trial.
@@ -80,7 +93,7 @@ class BoundedReading:
         bound: Δ[a], for each action by how much groups may differ with it, in units of the outcome.
         control: the proposal that weight is moved from and to.
         moved: moved[i, j, z, a], how much weight goes from the cell (control, a) to the cell (z, a) where i is compared
-            with j; that of j with i is its negative.
+            with j; that of j with i is its negative. It is reduced where cells turn out to be small.
     """
 
     bound: FloatArray
@@ -93,12 +106,12 @@ class BoundedReading:
         The shares are those that were seen. They carry chance of their own into an estimate, to first order that of the
         means of the cells around the mean of the proposal; the bound on the bias is taken at the shares as they are.
         """
-        enough = (cells.units >= FEWEST) & (cells.units[..., [self.control], :] >= FEWEST)
-        moved = self.moved * enough[..., np.newaxis, np.newaxis, :, :]
+        most = _most(cells, self.control)[..., np.newaxis, np.newaxis, :, :]
+        moved = np.clip(self.moved, -most, most)
         mean = np.where(cells.units > 0, cells.mean, 0.0)
         share = cells.share
         value = (share * mean).sum(axis=-1)
-        between = (share * mean**2).sum(axis=-1) - value**2
+        between = np.maximum((share * mean**2).sum(axis=-1) - value**2, 0.0)
         offered = np.maximum(cells.offered, 1)
 
         weight = moved.copy()

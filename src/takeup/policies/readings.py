@@ -14,9 +14,11 @@ from takeup.checks import FloatArray
 from takeup.conjugates import Conjugate
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Evidence
+from takeup.outcomes import Levels
 from takeup.policies.allocation import allocate
 from takeup.policies.base import LivePolicy
 from takeup.policies.beliefs import Blocks, Exact
+from takeup.policies.bounded_reading import BoundedReading, CellMeans
 from takeup.policies.compliers import Compliers, Moments
 from takeup.policies.conjugate import TS
 from takeup.policies.judging import Comparison
@@ -26,7 +28,7 @@ from takeup.space import Space
 DRAWS = 10_000
 
 
-Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"]
+Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | BoundedReading
 
 SENTENCES: Mapping[str, str] = {
     "intention to treat": "The rules read what proposing is worth: outcomes by what was proposed, whoever took it. It"
@@ -44,13 +46,10 @@ SENTENCES: Mapping[str, str] = {
 """What each reading reads and what it assumes, for people."""
 
 
-def sentence(reading: object) -> str:
-    """What a reading reads and assumes; a bounded one by whatever has a `bound` or a `bounded`."""
-    if isinstance(reading, str):
-        return SENTENCES[reading]
-    bound = getattr(reading, "bounded", None)
-    bound = getattr(reading, "bound", None) if bound is None else bound
-    return f"{SENTENCES['bounded'].removesuffix('.')}, {bound:g}."
+def sentence(reading: str, bound: float | None = None) -> str:
+    """What a reading reads and assumes; a bounded one with its bound."""
+    told = SENTENCES[reading]
+    return told if bound is None else f"{told.removesuffix('.')}, {bound:g}."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +102,8 @@ def comparison(reading: Reading, evidence: Evidence, policy: LivePolicy, rng: Ra
     space = evidence.space
     if len(space.contexts) > 1 or evidence.counts.ndim != 4:
         raise UnsuitableError("a trial with more than one context is not looked at by rules")
+    if isinstance(reading, BoundedReading):
+        return reading.of(cell_means(evidence, policy, rng, draws))
     if reading == "policy":
         return _by_model(evidence, policy, rng, draws)
     by_proposal = _compared(_block(evidence, policy), rng, draws)
@@ -120,6 +121,16 @@ def _apart(space: Space) -> tuple[int, ...]:
     if len(set(intended)) < len(intended):
         raise UnsuitableError("the effect among compliers needs proposals of which each intends another action")
     return intended
+
+
+def cell_means(evidence: Evidence, policy: LivePolicy, rng: Random, draws: int = DRAWS) -> CellMeans:
+    """The cells as a bounded reading has them; without levels by draws of a model of each, whose error is small."""
+    seen = evidence.counts[0, :, :-1, :-1]
+    if isinstance(evidence.space.outcome, Levels):
+        return CellMeans.of_counts(seen, evidence.space.reward)
+    units = np.asarray(evidence.space.outcome.seen(seen), dtype=np.float64)
+    cells = Moments.of(evidence, proposing(policy), rng, draws)
+    return CellMeans(units, cells.mean, cells.variance * units)
 
 
 def proposing(policy: object) -> TS:

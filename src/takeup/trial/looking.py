@@ -6,21 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
-from takeup.conjugates.quadrature import Variables
-from takeup.errors import UnsuitableError
+from takeup.errors import InputError
 from takeup.evidence import Evidence
-from takeup.policies.base import LivePolicy
-from takeup.policies.beliefs import Blocks
-from takeup.policies.conjugate import TS
 from takeup.policies.judging import EQUIVALENT, FUTILE, GOING_ON, INFERIOR, MAXIMUM, Comparison, Verdict, judge
-from takeup.randomness import Random, stream
+from takeup.policies.readings import comparison
+from takeup.randomness import stream
 from takeup.trial.allotment import Allotment, allotment, allotment_after, standing_of
 from takeup.trial.book import Book
 from takeup.trial.computing import METER
 from takeup.trial.design import Design
 from takeup.trial.events import Looked
 from takeup.trial.proposal import informative
-from takeup.trial.rules import Reading
+from takeup.trial.rules import BoundedTable
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
 
@@ -101,11 +98,12 @@ def conclude(
         last: the look before.
         before: how proposals were made so far.
     """
-    looks = design.looks
+    looks, reading = design.looks, design.spec.stopping.reading
     assert looks is not None  # a look is due
+    assert not isinstance(reading, BoundedTable)  # `check_live` refuses it
     evidence = Evidence(design.space, informative(counts[0])[np.newaxis])
     rng = stream(secret.number, "look", look)
-    compared = _Told(comparison(design.spec.stopping.reading, evidence, design.policy, rng))
+    compared = _Told(comparison(reading, evidence, design.policy, rng))
     verdict = judge(compared, design.rules, look, standing_of(design, last))
     if verdict.status == GOING_ON and look == looks.at.size - 1:
         verdict = replace(verdict, status=MAXIMUM)
@@ -132,16 +130,8 @@ class _Told:
         return round(self.compared.within(which, margin), DIGITS)
 
 
-def comparison(reading: Reading, evidence: Evidence, policy: LivePolicy, rng: Random) -> Comparison:
-    """What a reading makes of the evidence of a trial with one context."""
-    found: Variables | None = None
-    if reading == "intention to treat":
-        proposing = policy if isinstance(policy, TS) else TS(likelihood=getattr(policy, "likelihood", None))
-        found = TS.prior(proposing, evidence.space).plus(evidence.proposed_outcomes).block.variables()
-    elif reading == "policy":
-        beliefs = policy.beliefs(evidence, 0, rng)
-        if isinstance(beliefs, Blocks) and beliefs.posterior.compliance is None:
-            found = beliefs.posterior.block.variables()
-    if found is None:
-        raise UnsuitableError(f"a live trial cannot be looked at by the reading {reading!r} of these outcomes yet")
-    return found
+def check_live(design: Design) -> None:
+    """An InputError where looks at a live trial cannot read what they are to read."""
+    if design.looks is not None and isinstance(design.spec.stopping.reading, BoundedTable):
+        allowed = "'intention to treat', 'policy' or 'compliers', so far, in a live trial"
+        raise InputError("reading", design.spec.stopping.reading.model_dump(), allowed)
