@@ -16,6 +16,7 @@ from takeup.errors import InputError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_tables import LookOutput
 from takeup.specfile import SpecError
+from takeup.version import __version__
 
 REPLICATIONS = 10_000
 FEWER, FEWEST, COARSE = 20, 500, 0.2
@@ -72,7 +73,7 @@ class Calibration:
     """A threshold that keeps an error.
 
     Attributes:
-        plan: with the threshold.
+        plan: with the threshold, and with the error that it has.
         target: the error that was asked for.
         threshold: for superiority; inferiority is one less it, where the plan has any.
         errors: what a fresh run found in each null scenario.
@@ -177,7 +178,16 @@ def calibrate(
         threshold = _search(lambda each: error(each, replications), target - slack, slack, start)
     stage(f"a threshold of {threshold:.5f} in other trials")
     fresh = errors(threshold, range(replications, 2 * replications))
-    return Calibration(at(threshold), target, threshold, fresh, tuple(tried), two_sided, replications, seed)
+    told = _with_error(at(threshold), target, fresh, replications, seed)
+    return Calibration(told, target, threshold, fresh, tuple(tried), two_sided, replications, seed)
+
+
+def _with_error(plan: Plan, target: float, errors: Mapping[str, Figure], trials: int, seed: int) -> Plan:
+    """The plan with `stopping.error`: what is known of its thresholds, for whoever reads the file."""
+    worst = max(errors, key=lambda name: errors[name].mean)
+    found = {"target": target, "found": errors[worst].mean, "error": errors[worst].error, "trials": trials}
+    told = {**found, "seed": seed, "scenario": worst, "version": __version__}
+    return Plan.of({**plan.content, "stopping": {**plan.content["stopping"], "error": told}}, plan.source)
 
 
 def _at_once(tops: FloatArray, target: float) -> float:

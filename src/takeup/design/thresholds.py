@@ -80,7 +80,8 @@ def leading(
     """Run trials of a plan that answer every threshold of superiority."""
     if not unchanged(plan):
         raise UnsuitableError("one run answers every threshold where nothing is dropped as inferior")
-    stopping = {k: v for k, v in plan.content.get("stopping", {}).items() if k not in ("superiority", "inferiority")}
+    said = ("superiority", "inferiority", "error")
+    stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name not in said}
     free = Plan.of({**plan.content, "stopping": stopping}, plan.source)
     found = run(free, {name: free.scenarios[name] for name in scenarios}, replications, seed, progress, recording=True)
     return {
