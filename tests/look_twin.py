@@ -25,15 +25,12 @@ class Replayed(NamedTuple):
     dropped: list[int]
 
 
-def replay(plan: Plan, seed: int, number: int) -> Replayed | None:
-    """Trial `number` of the first scenario, with probabilities from quadrature and limits from `Limits`.
-
-    None where a digit that neither knows would decide.
-    """
+def replay(plan: Plan, seed: int, number: int) -> Replayed:
+    """Trial `number` of the first scenario, with probabilities from quadrature and limits from `Limits`."""
     form = form_of(plan, list(plan.scenarios.values()))
     given, memory = given_for(plan, form, plan.scenarios, seed), memory_of(plan, form)
     proposals, looks = len(plan.design.space.proposals), plan.looks.at.size
-    memory.share[:], dropped = plan.design.even, [0] * proposals
+    memory.share[:], dropped = _rounded(np.array(plan.design.even)), [0] * proposals
     standing = Standing.of(proposals, plan.rules)
     for look in range(looks):
         for piece in range(given.schedule.first[look], given.schedule.first[look + 1]):
@@ -48,8 +45,6 @@ def replay(plan: Plan, seed: int, number: int) -> Replayed | None:
         if status != GOING_ON:
             break
         memory.share[:] = _shares(plan, table, list(standing.offered), look)
-        if look + 1 < looks and _at_a_half(memory.share):
-            return None
     else:
         status, chosen = MAXIMUM, None
     last = standing.control if chosen is None else chosen
@@ -65,10 +60,11 @@ def _shares(plan: Plan, table: FloatArray, offered: list[int], look: int) -> Flo
     else:
         wanted = np.array(plan.design.even)[offered]
     share[offered] = limits.project(wanted / wanted.sum())
-    return share
+    return _rounded(share)
 
 
-def _at_a_half(share: FloatArray) -> bool:
-    """Whether a binomial draw has a probability near 1/2, where it is turned over: the last digit would decide."""
-    rest = 1 - np.cumsum(share) + share
-    return bool((np.abs(share[rest > 1e-9] / rest[rest > 1e-9] - 0.5) < 1e-5).any())
+def _rounded(share: FloatArray) -> FloatArray:
+    """To whole parts of 2^30, of which the largest takes what is left."""
+    parts = np.floor(share * 2**30 + 0.5)
+    parts[parts.argmax()] += 2**30 - parts.sum()
+    return np.asarray(parts / 2**30)

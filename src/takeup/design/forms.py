@@ -79,7 +79,9 @@ def _rates(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
         comparing.grids(rules.futility_margin / worth),
     )
 
+    total = float(prior.sum(axis=1).max() + plan.looks.at[-1])
+
     def room() -> tuple[Any, Any]:
-        return look_rates.BetasMemory(np.zeros(1, dtype=np.int64), comparing.room(proposals)), ()
+        return look_rates.BetasMemory(np.zeros(1, dtype=np.int64), comparing.room(proposals, total)), ()
 
     return Form({}, look_rates.Rates(success), reading, (), room)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from takeup import checks
+from takeup.design.engines import engine_of
 from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
-from takeup.design.running import run
-from takeup.design.scenarios import Scenario
 from takeup.errors import InputError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_tables import LookOutput
+from takeup.simulation.run import EngineName
 from takeup.specfile import SpecError
 
 REPLICATIONS = 10_000
@@ -30,6 +30,8 @@ def operate(
     replications: int | range = REPLICATIONS,
     seed: int = 0,
     *,
+    engine: EngineName = "auto",
+    scheduler: object = None,
     progress: Progress = silent,
 ) -> dict[str, Outcomes]:
     """Run a plan many times in each scenario.
@@ -39,6 +41,9 @@ def operate(
         scenarios: the names of some of its scenarios; all where left out.
         replications: how many trials of each, or a range of their numbers.
         seed: any whole number of at least 0.
+        engine: "cpu" is the compiled kernel on all cores, and what "auto" takes; "gpu" the same on a CUDA device;
+            "dask" spreads the CPU's over a cluster, with the same result bit by bit.
+        scheduler: for "dask", the address of a scheduler or a Client; a local cluster where left out.
         progress: called with the number of trials made, as the work goes on.
     """
     numbers = replications if isinstance(replications, range) else range(checks.whole("replications", replications, 1))
@@ -48,9 +53,10 @@ def operate(
     for name in names:
         if name not in plan.scenarios:
             raise InputError("scenarios", repr(name), f"some of {', '.join(plan.scenarios)}")
+    draws, run = engine_of(engine, scheduler)
     found = run(plan, {name: plan.scenarios[name] for name in names}, numbers, seed, progress)
     return {
-        name: Outcomes(plan, name, seed, np.array(numbers), LookOutput(*(part[i] for part in found)))
+        name: Outcomes(plan, name, seed, np.array(numbers), LookOutput(*(part[i] for part in found)), draws)
         for i, name in enumerate(names)
     }
 
@@ -78,7 +84,14 @@ class Calibration:
 
 
 def calibrate(
-    plan: Plan, target: float = 0.05, replications: int = 100_000, seed: int = 0, *, progress: Progress = silent
+    plan: Plan,
+    target: float = 0.05,
+    replications: int = 100_000,
+    seed: int = 0,
+    *,
+    engine: EngineName = "auto",
+    scheduler: object = None,
+    progress: Progress = silent,
 ) -> Calibration:
     """The threshold for superiority at which no null scenario has a larger error, in common random numbers.
 
@@ -91,11 +104,13 @@ def calibrate(
         target: the probability of calling a proposal better where none is.
         replications: trials of each.
         seed: any whole number of at least 0.
+        engine: as of `operate`.
+        scheduler: likewise.
         progress: called with the number of trials made.
     """
     if not 0 < target < 1:
         raise InputError("target", target, "a number between 0 and 1")
-    nulls = {name: each for name, each in plan.scenarios.items() if each.role == "null"}
+    nulls = [name for name, each in plan.scenarios.items() if each.role == "null"]
     if not nulls:
         raise InputError("scenarios", ", ".join(plan.scenarios), 'at least one with role = "null"')
     rules = plan.rules
@@ -107,9 +122,12 @@ def calibrate(
     def tried(threshold: float) -> Plan:
         return plan.with_thresholds(threshold, None if rules.inferiority is None else min(1 - threshold, most))
 
+    def errors_of(threshold: float, trials: range) -> dict[str, Figure]:
+        found = operate(tried(threshold), nulls, trials, seed, engine=engine, scheduler=scheduler, progress=progress)
+        return {name: Figure.of(each.claimed) for name, each in found.items()}
+
     def error(threshold: float, trials: int) -> float:
-        found = _errors(tried(threshold), nulls, range(trials), seed, progress)
-        return max(figure.mean for figure in found.values())
+        return max(figure.mean for figure in errors_of(threshold, range(trials)).values())
 
     low, high, few = 0.5, 1.0, min(max(replications // FEWER, FEWEST), replications)
     while high - low > COARSE * (1 - low):
@@ -117,8 +135,7 @@ def calibrate(
         low, high = (middle, high) if error(middle, few) > target else (low, middle)
     slack = np.sqrt(target * (1 - target) / replications)
     threshold = _search(lambda each: error(each, replications), target - slack, slack, (low + high) / 2)
-    fresh = range(replications, 2 * replications)
-    errors = _errors(tried(threshold), nulls, fresh, seed, progress)
+    errors = errors_of(threshold, range(replications, 2 * replications))
     return Calibration(tried(threshold), target, threshold, errors)
 
 
@@ -143,13 +160,6 @@ def _search(error: Callable[[float], float], target: float, slack: float, start:
     if not np.isfinite(kept):
         raise InputError("target", target, "an error that some threshold keeps", "look less often, or later")
     return float(1 - np.exp(kept))
-
-
-def _errors(
-    plan: Plan, nulls: Mapping[str, Scenario], replications: range, seed: int, progress: Progress
-) -> dict[str, Figure]:
-    found = operate(plan, list(nulls), replications, seed, progress=progress)
-    return {name: Figure.of(each.claimed) for name, each in found.items()}
 
 
 def null_rates(plan: Plan, rates: Sequence[float]) -> Plan:

@@ -47,6 +47,7 @@ class Outcomes:
         seed: the seed.
         replications: the numbers of the trials.
         kept: what is known of each.
+        engine: whose draws they have, "cpu" or "gpu".
         version: the version of takeup.
     """
 
@@ -55,6 +56,7 @@ class Outcomes:
     seed: int
     replications: IntArray
     kept: LookOutput
+    engine: str = "cpu"
     version: str = __version__
 
     @property
@@ -143,16 +145,10 @@ class Outcomes:
 
     def __add__(self, other: "Outcomes") -> "Outcomes":
         mine, theirs = (
-            (self.plan.content, self.scenario, self.seed, self.version),
-            (
-                other.plan.content,
-                other.scenario,
-                other.seed,
-                other.version,
-            ),
+            (each.plan.content, each.scenario, each.seed, each.engine, each.version) for each in (self, other)
         )
         if mine != theirs:
-            raise MismatchError("these are trials of two plans, scenarios, seeds or versions")
+            raise MismatchError("these are trials of two plans, scenarios, seeds, engines or versions")
         shared = np.intersect1d(self.replications, other.replications)
         if shared.size:
             raise MismatchError(f"{shared.size} trials are in both, number {shared[0]} for one")
@@ -160,7 +156,7 @@ class Outcomes:
         order = np.argsort(numbers)
         pairs = zip(self.kept, other.kept, strict=True)
         kept = LookOutput(*(np.concatenate(pair)[order] for pair in pairs))
-        return Outcomes(self.plan, self.scenario, self.seed, numbers[order], kept)
+        return Outcomes(self.plan, self.scenario, self.seed, numbers[order], kept, self.engine)
 
 
 def plain(outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:
