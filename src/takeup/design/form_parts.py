@@ -63,7 +63,12 @@ def betas(plan: Plan) -> look_rates.Betas:
 def betas_room(plan: Plan) -> Callable[[], look_rates.BetasMemory]:
     """Room to compare a beta variable for each proposal."""
     count = len(plan.design.space.proposals)
-    return lambda: look_rates.BetasMemory(np.zeros((count, 2)), np.zeros(1, dtype=np.int64), comparing.room(count))
+    total = float(prior_of_proposing(plan).sum(axis=1).max() + plan.looks.at[-1])
+
+    def room() -> look_rates.BetasMemory:
+        return look_rates.BetasMemory(np.zeros((count, 2)), np.zeros(1, dtype=np.int64), comparing.room(count, total))
+
+    return room
 
 
 def responses(plan: Plan, scenarios: Sequence[Scenario]) -> look_cells.Responses:
