@@ -63,10 +63,6 @@ class Variables:
         t, weight = _rule(self._followed(margin))
         return float(weight @ (self._density(t, weight)[:, one] * self._shifted(t, -margin)[:, other]))
 
-    def less(self, one: int, other: int, margin: float) -> float:
-        """P(V_one - V_other < margin)."""
-        return 1 - self.exceeds(one, other, margin)
-
     def within(self, which: Sequence[int], margin: float) -> float:
         """The probability that the largest and the smallest of some differ by less than a margin above zero."""
         t, weight = _rule(self._followed(margin))

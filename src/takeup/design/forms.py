@@ -6,16 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from takeup.design.form_parts import betas, betas_room, compares, good_of, responses
 from takeup.design.plan import Plan
+from takeup.design.policy_forms import policy_part
+from takeup.design.reading_forms import reading_part
 from takeup.design.scenarios import Scenario
+from takeup.design.statistics import sees_actions
 from takeup.outcomes import Levels
-from takeup.policies import TS, Uniform
-from takeup.simulation.kernels import comparing, look_rates
+from takeup.policies import TS, TSCheck, TSObs, TSRobust, Uniform
+from takeup.simulation.kernels import look_cells, look_rates
 from takeup.simulation.kernels.compile import Plain
 from takeup.specfile import SpecError
 
+KNOWN = (TS, Uniform, TSCheck, TSObs, TSRobust)
+"""The policies that have kernels."""
 LEAST_SHAPE = 0.5
 """The least parameter of a prior with which the kernel's probabilities are as exact as is said of them."""
+LEAST_DRAWN = 1.0
+"""The least of those that gammas are drawn with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +48,7 @@ class Form:
 def form_of(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     """The form in which the kernel runs this plan; an error that names file, key and value where there is none."""
     check(plan)
-    return _rates(plan, scenarios)
+    return _cells(plan, scenarios) if sees_actions(plan) else _rates(plan, scenarios)
 
 
 def check(plan: Plan) -> None:
@@ -49,37 +57,51 @@ def check(plan: Plan) -> None:
     space, policy = design.space, design.policy
     kind = space.outcome.kind if not isinstance(space.outcome, Levels) else f"{len(space.outcomes)} levels"
     share = None if plan.control_share is None else str(plan.control_share)
-    least = (
-        float((policy if isinstance(policy, TS) else TS()).prior(space).outcome.min()) if kind == "2 levels" else 1.0
-    )
     for key, value, wrong, allowed in (
-        ("policy.kind", policy.name, type(policy) not in (TS, Uniform), "TS or Uniform"),
+        ("policy.kind", type(policy).__name__, type(policy) not in KNOWN, ", ".join(each.__name__ for each in KNOWN)),
         ("space.outcomes", kind, kind != "2 levels", "two levels"),
         ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one"),
+        ("compliance", design.spec.compliance, sees_actions(plan) and design.spec.compliance != "always", "'always'"),
         ("looks.update", looks.update, looks.update != "look", "'look'"),
         ("burn_in", design.spec.burn_in, design.spec.burn_in > looks.randomised[0], f"at most {looks.randomised[0]}"),
-        ("stopping.reading", str(plan.reading), plan.reading != "intention to treat", "'intention to treat'"),
+        ("stopping.reading", str(plan.reading), not _readable(plan), "proposals that intend an action each"),
         ("stopping.control_share", share, share is not None, "nothing"),
-        ("policy.alpha", least, least < LEAST_SHAPE, f"at least {LEAST_SHAPE:g}"),
     ):
         if wrong:
             raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, where a plan is tried")
+    _check_prior(plan)
+
+
+def _readable(plan: Plan) -> bool:
+    """Whether the effect among compliers, where it is read, is one of different actions."""
+    intended = plan.design.space.intended
+    return plan.reading != "compliers" or (intended is not None and len(set(intended)) == len(intended))
+
+
+def _check_prior(plan: Plan) -> None:
+    """Whether all shapes are large enough for what is made of them."""
+    policy = plan.design.policy
+    if not isinstance(policy, TS | TSObs | TSRobust):
+        return
+    if isinstance(policy, TSRobust) and policy.pilot is not None:
+        raise SpecError(f"{plan.source}: policy.pilot", "counts", "nothing, so far, where a plan is tried")
+    prior = policy.prior(plan.design.space)
+    allowed = LEAST_SHAPE if isinstance(policy, TS) or compares(plan) else LEAST_DRAWN
+    for name, block in (("alpha", prior.outcome), ("beta", prior.compliance)):
+        if block is not None and block.min() < allowed:
+            told = f"at least {allowed:g}, so far, where a plan is tried"
+            raise SpecError(f"{plan.source}: policy.{name}", float(block.min()), told)
 
 
 def _rates(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     """Two outcomes, read by what was proposed."""
-    space, policy, rules = plan.design.space, plan.design.policy, plan.rules
-    good, worth = int(np.argmax(space.utility)), float(np.ptp(space.reward))
+    good, room = good_of(plan), betas_room(plan)
     success = np.stack([each.environment.response[0, ..., good].sum(axis=-1) for each in scenarios])
-    prior = (policy if isinstance(policy, TS) else TS()).prior(space).outcome[0]
-    proposals = len(space.proposals)
-    reading = look_rates.Betas(
-        np.ascontiguousarray(prior[:, [good, 1 - good]]),
-        comparing.grids(rules.equivalence_margin / worth),
-        comparing.grids(rules.futility_margin / worth),
-    )
+    return Form({}, look_rates.Rates(success), betas(plan), (), lambda: (room(), ()))
 
-    def room() -> tuple[Any, Any]:
-        return look_rates.BetasMemory(np.zeros(1, dtype=np.int64), comparing.room(proposals)), ()
 
-    return Form({}, look_rates.Rates(success), reading, (), room)
+def _cells(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
+    """Two outcomes and what was done."""
+    read, wish = reading_part(plan), policy_part(plan)
+    bind = {look_rates.respond: look_cells.respond, **read.bind, **wish.bind}
+    return Form(bind, responses(plan, scenarios), read.given, wish.given, lambda: (read.room(), wish.room()))

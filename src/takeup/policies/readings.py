@@ -9,37 +9,26 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from takeup.checks import FloatArray
 from takeup.conjugates import Conjugate
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Evidence
+from takeup.outcomes import Levels
 from takeup.policies.allocation import allocate
 from takeup.policies.base import LivePolicy
 from takeup.policies.beliefs import Blocks, Exact
-from takeup.policies.cell_readings import BoundedComparison, Compliers, Moments
+from takeup.policies.bounded_reading import BoundedReading, CellMeans
+from takeup.policies.compliers import Compliers, Moments
 from takeup.policies.conjugate import TS
 from takeup.policies.judging import Comparison
 from takeup.randomness import Random
+from takeup.space import Space
 
 DRAWS = 10_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bounded:
-    """A bounded reading that was chosen before the trial.
-
-    Attributes:
-        bound: Δ, by how much those who take different things may differ with any one action.
-        lam: λ[one, other, a], or what numpy broadcasts to that: one row for all pairs of proposals.
-    """
-
-    bound: float
-    lam: ArrayLike
-
-
-Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | Bounded
+Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | BoundedReading
 
 SENTENCES: Mapping[str, str] = {
     "intention to treat": "The rules read what proposing is worth: outcomes by what was proposed, whoever took it. It"
@@ -57,13 +46,10 @@ SENTENCES: Mapping[str, str] = {
 """What each reading reads and what it assumes, for people."""
 
 
-def sentence(reading: object) -> str:
-    """What a reading reads and assumes; a bounded one by whatever has a `bound` or a `bounded`."""
-    if isinstance(reading, str):
-        return SENTENCES[reading]
-    bound = getattr(reading, "bounded", None)
-    bound = getattr(reading, "bound", None) if bound is None else bound
-    return f"{SENTENCES['bounded'].removesuffix('.')}, {bound:g}."
+def sentence(reading: str, bound: float | None = None) -> str:
+    """What a reading reads and assumes; a bounded one with its bound."""
+    told = SENTENCES[reading]
+    return told if bound is None else f"{told.removesuffix('.')}, {bound:g}."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,10 +79,6 @@ class Draws:
             return float(self.best[one])
         return float((self.values[:, one] - self.values[:, other] > margin).mean())
 
-    def less(self, one: int, other: int, margin: float) -> float:
-        """How often V_one - V_other < margin."""
-        return float((self.values[:, one] - self.values[:, other] < margin).mean())
-
     def within(self, which: Sequence[int], margin: float) -> float:
         """How often the largest and the smallest of these differ by less than the margin."""
         some = self.values[:, list(which)]
@@ -120,10 +102,8 @@ def comparison(reading: Reading, evidence: Evidence, policy: LivePolicy, rng: Ra
     space = evidence.space
     if len(space.contexts) > 1 or evidence.counts.ndim != 4:
         raise UnsuitableError("a trial with more than one context is not looked at by rules")
-    if isinstance(reading, Bounded):
-        proposals, actions = len(space.proposals), len(space.implemented)
-        lam = np.broadcast_to(np.asarray(reading.lam, dtype=np.float64), (proposals, proposals, actions))
-        return BoundedComparison(Moments.of(evidence, proposing(policy), rng, draws), reading.bound, lam)
+    if isinstance(reading, BoundedReading):
+        return reading.of(cell_means(evidence, policy, rng, draws))
     if reading == "policy":
         return _by_model(evidence, policy, rng, draws)
     by_proposal = _compared(_block(evidence, policy), rng, draws)
@@ -131,8 +111,26 @@ def comparison(reading: Reading, evidence: Evidence, policy: LivePolicy, rng: Ra
         return by_proposal
     if reading == "compliers":
         cells = Moments.of(evidence, proposing(policy), rng, draws)
-        return Compliers(cells, by_proposal, space.complying("the effect among compliers"))
+        return Compliers(cells, by_proposal, _apart(space))
     raise InputError("reading", repr(reading), f"one of {', '.join(SENTENCES)}")
+
+
+def _apart(space: Space) -> tuple[int, ...]:
+    """The action that each proposal intends, another one for each."""
+    intended = space.complying("the effect among compliers")
+    if len(set(intended)) < len(intended):
+        raise UnsuitableError("the effect among compliers needs proposals of which each intends another action")
+    return intended
+
+
+def cell_means(evidence: Evidence, policy: LivePolicy, rng: Random, draws: int = DRAWS) -> CellMeans:
+    """The cells as a bounded reading has them; without levels by draws of a model of each, whose error is small."""
+    seen = evidence.counts[0, :, :-1, :-1]
+    if isinstance(evidence.space.outcome, Levels):
+        return CellMeans.of_counts(seen, evidence.space.reward)
+    units = np.asarray(evidence.space.outcome.seen(seen), dtype=np.float64)
+    cells = Moments.of(evidence, proposing(policy), rng, draws)
+    return CellMeans(units, cells.mean, cells.variance * units)
 
 
 def proposing(policy: object) -> TS:
