@@ -42,15 +42,12 @@ def as_written(function: Callable[..., Any], form: Form, **switches: bool) -> Ca
     return found
 
 
-def replay(plan: Plan, seed: int, number: int) -> Replayed | None:
-    """Trial `number` of the first scenario, with probabilities from quadrature and limits from `Limits`.
-
-    None where a digit that neither knows would decide.
-    """
+def replay(plan: Plan, seed: int, number: int) -> Replayed:
+    """Trial `number` of the first scenario, with probabilities from quadrature and limits from `Limits`."""
     form = form_of(plan, list(plan.scenarios.values()))
     given, memory = given_for(plan, form, plan.scenarios, seed), memory_of(plan, form)
     proposals, looks = len(plan.design.space.proposals), plan.looks.at.size
-    memory.share[:], dropped = plan.design.even, [0] * proposals
+    memory.share[:], dropped = _rounded(np.array(plan.design.even)), [0] * proposals
     draw = as_written(look_rates.draw, form)
     standing = Standing.of(proposals, plan.rules)
     for look in range(looks):
@@ -65,8 +62,6 @@ def replay(plan: Plan, seed: int, number: int) -> Replayed | None:
         if status != GOING_ON:
             break
         memory.share[:] = shares(plan, wanted, list(standing.offered), look)
-        if look + 1 < looks and _at_a_half(memory.share):
-            return None
     else:
         status, chosen = MAXIMUM, None
     last = standing.control if chosen is None else chosen
@@ -117,10 +112,11 @@ def shares(plan: Plan, wanted: FloatArray, offered: list[int], look: int) -> Flo
         best = wanted[offered] if isinstance(policy, TSObs) else betas(wanted[offered]).largest()
         probability = softened(best, float(plan.soften[look]))
     share[offered] = limits.project(probability / probability.sum())
-    return share
+    return _rounded(share)
 
 
-def _at_a_half(share: FloatArray) -> bool:
-    """Whether a binomial draw has a probability near 1/2, where it is turned over: the last digit would decide."""
-    rest = 1 - np.cumsum(share) + share
-    return bool((np.abs(share[rest > 1e-9] / rest[rest > 1e-9] - 0.5) < 1e-5).any())
+def _rounded(share: FloatArray) -> FloatArray:
+    """To whole parts of 2^30, of which the largest takes what is left."""
+    parts = np.floor(share * 2**30 + 0.5)
+    parts[parts.argmax()] += 2**30 - parts.sum()
+    return np.asarray(parts / 2**30)

@@ -11,7 +11,7 @@ from takeup.design.exact import exact
 from takeup.design.forms import check, form_of
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
-from takeup.design.running import _output, given_for, memory_of
+from takeup.design.running import given_for, laid_out, memory_of
 from takeup.design.statistics import statistic_of
 from takeup.inference.pooling import Pooled
 from takeup.policies import TSRobust
@@ -43,10 +43,8 @@ def _plan(kind: str, arms: int = 2, **tables: Any) -> Plan:
 def _as_written(plan: Plan, trials: int, seed: int) -> LookOutput:
     """Trials of the first scenario by the kernel as plain Python."""
     form = form_of(plan, list(plan.scenarios.values()))
-    given, output = (
-        given_for(plan, form, plan.scenarios, seed),
-        _output(plan, len(plan.scenarios), trials, recording=False),
-    )
+    layout = laid_out(plan, plan.scenarios, seed)
+    given, output = layout.given, layout.output(trials)
     run = as_written(look_driver.replicate, form, CONTROLLED=plan.rules.control is not None)
     for i in range(trials):
         run(Replication(0, i, i), given, memory_of(plan, form), output)
