@@ -109,7 +109,8 @@ def test_readings_are_those_of_live_trials(reading: Any) -> None:
     """At fixed counts, against `takeup.policies.readings` and `bounded_reading`: betas to 2e-5, normals to 1e-9."""
     rng = stream(9, "readings")
     kind = "TSCheck" if reading in ("policy", "intention to treat") else "Uniform"
-    plan = _plan(kind, 3, stopping={**AGAINST, "reading": reading}, space={"proposals": 3, "utility": [3.0, 1.0]})
+    tables: dict[str, Any] = {"space": {"proposals": 3, "utility": [3.0, 1.0]}, "looks": {"at": [900]}}
+    plan = _plan(kind, 3, stopping={**AGAINST, "reading": reading}, **tables)
     form = form_of(plan, list(plan.scenarios.values()))
     given, memory = given_for(plan, form, plan.scenarios, 0), memory_of(plan, form)
     read, exceeds, most, less, close = (
