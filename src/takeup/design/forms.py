@@ -95,9 +95,10 @@ def _check_prior(plan: Plan) -> None:
 
 def _rates(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     """Two outcomes, read by what was proposed."""
-    good, room = good_of(plan), betas_room(plan)
+    good, reading = good_of(plan), betas(plan)
     success = np.stack([each.environment.response[0, ..., good].sum(axis=-1) for each in scenarios])
-    return Form({}, look_rates.Rates(success), betas(plan), (), lambda: (room(), ()))
+    room = betas_room(plan, reading.prior)
+    return Form({}, look_rates.Rates(success), reading, (), lambda: (room(), ()))
 
 
 def _cells(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
