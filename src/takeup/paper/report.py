@@ -4,15 +4,13 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
 from takeup import charts
+from takeup.charts.document import ReportFigure, page
 from takeup.charts.extra import required
 from takeup.errors import InputError
-from takeup.paper.document import ReportFigure
 from takeup.paper.reproduction import Reproduction
 
 PAGE = "report.html"
@@ -47,8 +45,8 @@ def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] 
         for figure in figures:
             images[figure.name] = _draw(figure, folder)
             drawn(1 / len(figures))
-        page = _page(chapters=chapters, images=images, about=made.about())
-        (folder / PAGE).write_text(page, encoding="utf-8")
+        written = page("paper/report.html.jinja", chapters=chapters, images=images, about=made.about())
+        (folder / PAGE).write_text(written, encoding="utf-8")
         directory.mkdir(parents=True, exist_ok=True)
         for file in sorted(folder.iterdir(), key=lambda file: file.name == PAGE):  # the page last
             os.replace(file, directory / file.name)
@@ -61,15 +59,6 @@ def _draw(figure: ReportFigure, folder: Path) -> str:
     (folder / f"{figure.name}.svg").write_text(charts.svg(chart), encoding="utf-8")
     (folder / f"{figure.name}.png").write_bytes(charts.png(chart))
     return charts.inline(chart, figure.name, figure.alternative)
-
-
-def _page(**content: Any) -> str:
-    jinja2 = required("jinja2")
-    template = resources.files("takeup.paper").joinpath("report.html.jinja").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    return str(environment.from_string(template).render(**content))
 
 
 @contextmanager
