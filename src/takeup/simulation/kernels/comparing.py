@@ -114,6 +114,19 @@ def lay_out(densities: Densities, k: Number, a: Number, b: Number, level: Number
     densities.first[k], densities.last[k] = first, last
 
 
+def lay_out_all(densities: Densities, shapes: Array, offered: Array, grids: Grids) -> Number:
+    """Lay out the densities of those that are offered, Beta(a, b) with (a, b) in the rows of `shapes`; the level."""
+    spread = math.inf
+    for k in range(offered.size):
+        if offered[k]:
+            spread = min(spread, math.sqrt(1.0 / shapes[k, 0] + 1.0 / shapes[k, 1]))
+    level = level_for(spread)
+    for k in range(offered.size):
+        if offered[k]:
+            lay_out(densities, k, shapes[k, 0], shapes[k, 1], level, grids)
+    return level
+
+
 def at_or_below(densities: Densities, k: Number, j: Number) -> Number:
     """F_k at a point of the grid."""
     if j < densities.first[k]:
