@@ -16,10 +16,11 @@ from scipy.special import ndtr, ndtri
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.design.cells import Cells
-from takeup.design.plan import BoundedTable, Plan
+from takeup.design.plan import Plan
 from takeup.design.sizes import Goal, Size
 from takeup.errors import InputError
 from takeup.policies.bounded_reading import BoundedReading
+from takeup.trial.rules import BoundedTable
 
 USUAL = 0.975
 """The threshold that weights are chosen for where a plan has none for superiority."""
