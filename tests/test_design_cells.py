@@ -41,7 +41,10 @@ def _plan(kind: str, arms: int = 2, **tables: Any) -> Plan:
 def _as_written(plan: Plan, trials: int, seed: int) -> LookOutput:
     """Trials of the first scenario by the kernel as plain Python."""
     form = form_of(plan, list(plan.scenarios.values()))
-    given, output = given_for(plan, form, plan.scenarios, seed), _output(plan, len(plan.scenarios), trials)
+    given, output = (
+        given_for(plan, form, plan.scenarios, seed),
+        _output(plan, len(plan.scenarios), trials, recording=False),
+    )
     run = as_written(look_driver.replicate, form, CONTROLLED=plan.rules.control is not None)
     for i in range(trials):
         run(Replication(0, i, i), given, memory_of(plan, form), output)

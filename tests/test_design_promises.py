@@ -9,11 +9,12 @@ from scipy.special import betainc, betaln, ndtr
 from takeup.checks import FloatArray, IntArray
 from takeup.design.bounded import bounded, reading_of
 from takeup.design.cells import Cells
-from takeup.design.plan import BoundedTable, Plan
+from takeup.design.plan import Plan
 from takeup.design.promises import BROKEN, broken, promise_curve, promised
 from takeup.errors import InputError
 from takeup.policies.bounded_reading import BoundedReading, CellMeans
 from takeup.randomness import stream
+from takeup.trial.rules import BoundedTable
 
 REWARD = np.array([0.0, 1.0])
 NORMAL = 0.004

@@ -25,7 +25,7 @@ from takeup.store import Store, looking
 from takeup.trial import Book, Decide, Move, Report, perform
 from takeup.trial import looking as looks_of
 from takeup.trial.commands import Ask
-from takeup.trial.computing import FailedPolicyError
+from takeup.trial.computing import METER, FailedPolicyError
 from takeup.trial.events import Closed, Decided, Looked
 from takeup.trial.secret import Secret
 from takeup.trial.steering import created_event
@@ -207,7 +207,7 @@ def test_a_look_waits_for_the_next_transaction_where_much_was_computed(monkeypat
     for number in range(1, 20):
         unit(book, number, rng)
     with monkeypatch.context() as patched:
-        patched.setattr(looks_of.METER, "run", busy)
+        patched.setattr(METER, "run", busy)
         unit(book, 20, rng)
         assert book.look is None
         with pytest.raises(BusyError):

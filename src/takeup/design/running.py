@@ -35,13 +35,22 @@ NEVER_ABOVE, NEVER_BELOW = 2.0, -1.0
 
 
 def run(
-    plan: Plan, scenarios: Mapping[str, Scenario], replications: range, seed: int, progress: Progress = silent
+    plan: Plan,
+    scenarios: Mapping[str, Scenario],
+    replications: range,
+    seed: int,
+    progress: Progress = silent,
+    *,
+    recording: bool = False,
 ) -> LookOutput:
-    """Run these trials of a plan in each scenario; a trial depends on plan, scenario, seed and its number alone."""
+    """Run these trials of a plan in each scenario; a trial depends on plan, scenario, seed and its number alone.
+
+    `recording` keeps what superiority was asked of at every look.
+    """
     form = form_of(plan, list(scenarios.values()))
     given = given_for(plan, form, scenarios, seed)
     compiled = compile_cpu.build(look_driver.replicate_many, form.bind, {"CONTROLLED": plan.rules.control is not None})
-    output = _output(plan, len(scenarios), len(replications))
+    output = _output(plan, len(scenarios), len(replications), recording)
 
     def work(start: Replication, count: int) -> int:
         compiled(start, count, given, memory_of(plan, form), output)
@@ -115,8 +124,8 @@ def memory_of(plan: Plan, form: Form) -> LookMemory:
     )
 
 
-def _output(plan: Plan, scenarios: int, replications: int) -> LookOutput:
-    proposals = len(plan.design.space.proposals)
+def _output(plan: Plan, scenarios: int, replications: int, recording: bool) -> LookOutput:
+    proposals, recorded = len(plan.design.space.proposals), plan.looks.at.size if recording else 0
 
     def room(kind: Any, *shape: int) -> Any:
         return np.zeros((scenarios, replications, *shape), dtype=kind)
@@ -128,4 +137,6 @@ def _output(plan: Plan, scenarios: int, replications: int) -> LookOutput:
         room(np.int64, proposals, statistic_of(plan).columns),
         room(np.int16, proposals),
         room(np.int8, proposals),
+        room(np.float32, recorded),
+        room(np.int16, recorded),
     )

@@ -22,6 +22,9 @@ class Statistic(Protocol):
     def rewards(self, table: IntArray) -> FloatArray:
         """What their outcomes are worth together, in units of the outcome; shape (.., K)."""
 
+    def variances(self, table: IntArray) -> FloatArray:
+        """The variance of the outcomes of each, as the units themselves have it; shape (.., K), nan without units."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rates:
@@ -43,6 +46,12 @@ class Rates:
     def rewards(self, table: IntArray) -> FloatArray:
         """From both."""
         return np.asarray(self.worse * table[..., 0] + (self.better - self.worse) * table[..., 1])
+
+    def variances(self, table: IntArray) -> FloatArray:
+        """That of the rate that was seen."""
+        with np.errstate(invalid="ignore"):
+            rate = table[..., 1] / table[..., 0]
+        return np.asarray((self.better - self.worse) ** 2 * rate * (1 - rate))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,12 @@ class Cells:
     def rewards(self, table: IntArray) -> FloatArray:
         """From all cells."""
         return np.asarray(table @ np.tile(self.reward, self.actions))
+
+    def variances(self, table: IntArray) -> FloatArray:
+        """That of the shares that were seen."""
+        worth, units = np.tile(self.reward, self.actions), self.units(table)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(table @ worth**2 / units - (table @ worth / units) ** 2)
 
 
 def sees_actions(plan: Plan) -> bool:

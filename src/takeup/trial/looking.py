@@ -126,9 +126,6 @@ class _Told:
     def exceeds(self, one: int, other: int, margin: float = 0.0) -> float:
         return round(self.compared.exceeds(one, other, margin), DIGITS)
 
-    def less(self, one: int, other: int, margin: float) -> float:
-        return round(self.compared.less(one, other, margin), DIGITS)
-
     def within(self, which: Sequence[int], margin: float) -> float:
         return round(self.compared.within(which, margin), DIGITS)
 
