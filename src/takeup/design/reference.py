@@ -5,15 +5,15 @@ environment says, the policy sees the evidence that is known, and the rules read
 slow, thousands of times slower than a kernel, and the oracle of every one of them.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
 from takeup.design.bounded import reading_of
 from takeup.design.plan import Plan
+from takeup.design.running import NEVER_ABOVE, output_for
 from takeup.design.scenarios import Scenario
 from takeup.design.statistics import sees_actions, statistic_of
 from takeup.environment import Environment
@@ -32,25 +32,27 @@ from takeup.trial.rules import BoundedTable
 
 
 def run(
-    plan: Plan, scenarios: Mapping[str, Scenario], trials: range, seed: int, progress: Progress = silent
+    plan: Plan,
+    scenarios: Mapping[str, Scenario],
+    trials: range,
+    seed: int,
+    progress: Progress = silent,
+    *,
+    recording: bool = False,
 ) -> LookOutput:
-    """Run these trials of a plan in each scenario; a trial depends on plan, scenario, seed and its number alone."""
+    """Run these trials of a plan in each scenario; a trial depends on plan, scenario, seed and its number alone.
+
+    `recording` keeps what superiority was asked of at every look.
+    """
     check(plan)
     reading: Reading = reading_of(plan) if isinstance(plan.reading, BoundedTable) else plan.reading
-    proposals = len(plan.design.space.proposals)
-    statistic = (proposals, statistic_of(plan).columns)
-    shapes: Sequence[tuple[Any, tuple[int, ...]]] = (
-        (np.int8, ()),
-        (np.int16, ()),
-        (np.int16, ()),
-        (np.int64, statistic),
-        (np.int16, (proposals,)),
-        (np.int8, (proposals,)),
-    )
-    output = LookOutput(*(np.zeros((len(scenarios), len(trials), *shape), dtype=kind) for kind, shape in shapes))
+    output = output_for(plan, len(scenarios), len(trials), recording)
     for i, scenario in enumerate(scenarios.values()):
         for row, number in enumerate(trials):
-            for kept, part in zip(output, Trial(plan, reading, scenario.environment, seed, number).run(), strict=True):
+            found = Trial(plan, reading, scenario.environment, seed, number).run()
+            if not recording:
+                found = found._replace(top=found.top[:0], leader=found.leader[:0])
+            for kept, part in zip(output, found, strict=True):
                 kept[i, row] = part
             progress(1)
     return output
@@ -58,14 +60,12 @@ def run(
 
 def check(plan: Plan) -> None:
     """An error that names the file, the key and the value, where not even this can run a plan."""
-    spec, space, policy = plan.design.spec, plan.design.space, plan.design.policy
-    by_action = policy.compliance != "not used" or plan.reading == "compliers" or isinstance(plan.reading, BoundedTable)
+    spec = plan.design.spec
     sometimes = "always or never, as a plan does not say how often it is seen"
     never = "always, as the rules read what was taken"
     read = plan.reading == "compliers" or isinstance(plan.reading, BoundedTable)
     for key, value, wrong, allowed in (
-        ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one, where a plan is tried"),
-        ("compliance", spec.compliance, spec.compliance == "sometimes" and by_action, sometimes),
+        ("compliance", spec.compliance, spec.compliance == "sometimes" and sees_actions(plan), sometimes),
         ("compliance", spec.compliance, spec.compliance == "never" and read, never),
     ):
         if wrong:
@@ -103,23 +103,30 @@ class Trial:
         self.units = np.zeros((size, 3), dtype=np.int64)
         self.standing = Standing.of(len(self.plan.design.space.proposals), self.plan.rules)
 
-    def run(self) -> tuple[int, int, int, IntArray, IntArray, IntArray]:
-        """How it ended, at which look, what was chosen, the statistic, and which were dropped when and why."""
+    def run(self) -> LookOutput:
+        """What is kept of it."""
         plan, looks = self.plan, self.plan.looks
+        never = np.full(looks.at.size, NEVER_ABOVE)  # what superiority is asked of is recorded without a threshold too
+        rules = replace(plan.rules, superiority=never if plan.rules.superiority is None else plan.rules.superiority)
         dropped, reason = (np.zeros(len(plan.design.space.proposals), dtype=np.int64) for _ in range(2))
+        top, leader = np.zeros(looks.at.size), np.zeros(looks.at.size, dtype=np.int64)
         for look in range(looks.at.size):
             self.randomise(look)
             known = self.evidence(int(looks.at[look]))
             compared = comparison(self.reading, known, plan.design.policy, self.rng, plan.design.spec.draws)
-            verdict = judge(compared, plan.rules, look, self.standing)
+            verdict = judge(compared, rules, look, self.standing)
             self.standing = verdict.standing
             for k, why in verdict.dropped.items():
                 dropped[k], reason[k] = look + 1, why
+            for rule, k, probability, _ in verdict.probabilities:
+                if rule == "superiority":
+                    top[look], leader[look] = probability, k
             if verdict.status != GOING_ON:
                 break
         status = verdict.status if verdict.status != GOING_ON else MAXIMUM
         last = self.standing.control if verdict.chosen is None else verdict.chosen
-        return status, look, NONE if last is None else last, self.statistic(), dropped, reason
+        chosen = NONE if last is None else last
+        return LookOutput(status, look, chosen, self.statistic(), dropped, reason, top, leader)
 
     def randomise(self, look: int) -> None:
         """Those who come between the look before and this one."""

@@ -50,7 +50,7 @@ def run(
     form = form_of(plan, list(scenarios.values()))
     given = given_for(plan, form, scenarios, seed)
     compiled = compile_cpu.build(look_driver.replicate_many, form.bind, {"CONTROLLED": plan.rules.control is not None})
-    output = _output(plan, len(scenarios), len(replications), recording)
+    output = output_for(plan, len(scenarios), len(replications), recording)
 
     def work(start: Replication, count: int) -> int:
         compiled(start, count, given, memory_of(plan, form), output)
@@ -124,7 +124,8 @@ def memory_of(plan: Plan, form: Form) -> LookMemory:
     )
 
 
-def _output(plan: Plan, scenarios: int, replications: int, recording: bool) -> LookOutput:
+def output_for(plan: Plan, scenarios: int, replications: int, recording: bool) -> LookOutput:
+    """Room for what is kept of so many trials in each of so many scenarios."""
     proposals, recorded = len(plan.design.space.proposals), plan.looks.at.size if recording else 0
 
     def room(kind: Any, *shape: int) -> Any:
