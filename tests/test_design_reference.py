@@ -9,7 +9,8 @@ import pytest
 from plans import two
 from takeup.checks import FloatArray
 from takeup.design import reference
-from takeup.design.bounded import Cells, bounded
+from takeup.design.bounded import bounded
+from takeup.design.cells import Cells
 from takeup.design.exact import exact
 from takeup.design.operate import operate
 from takeup.design.plan import Plan

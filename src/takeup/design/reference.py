@@ -198,5 +198,5 @@ class Trial:
 def _added(plan: Plan, a: IntArray, y: IntArray) -> IntArray:
     """What units add to the statistic."""
     if sees_actions(plan):
-        return np.eye(statistic_of(plan).columns, dtype=np.int64)[a * plan.design.space.reward.size + y]
+        return np.asarray(np.eye(statistic_of(plan).columns, dtype=np.int64)[a * plan.design.space.reward.size + y])
     return np.stack([np.ones_like(y), y == np.argmax(plan.design.space.reward)], axis=1)
