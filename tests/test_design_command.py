@@ -60,6 +60,7 @@ def test_a_folder_has_the_plan_the_figures_and_every_trial(plan: Path, tmp_path:
     assert told == json.loads((out / "design.json").read_text())["design"]
     written = Plan.load(out / "plan.toml")
     assert written.content["stopping"]["superiority"] == told["calibration"]["superiority"]
+    assert written.content["stopping"]["error"]["target"] == 0.1
     assert written.looks.at[-1] == told["size"]["size"]["mean"]
     trials = pl.read_parquet(out / "trials.parquet")
     assert trials.height == 800
