@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 import asgi
 from page_visitor import TRY, Visitor, choose, harmless
+from takeup.design import preview
 from takeup.errors import InputError
 from takeup.live import Trial, rehearsal, sandbox
 from takeup.live.export import rows_of
@@ -271,18 +272,20 @@ def test_a_rehearsal_from_the_form_in_another_process(api: asgi.Api, monkeypatch
         return start(module, {**content, "seconds": 0.2})
 
     monkeypatch.setattr(bench.background, "start", quickly)
-    form = choose(name="Rehearsed <i>", people="40", policy="TS")
+    form = choose(name="Rehearsed <i>", people="40", policy="TS", probability_best="95")
     reply = boss.post("/app/new", {**form, "do": "look", "rate-0-1": "30", "rate-1-1": "45.5"})
     assert reply.status == 303
     where = reply.headers["location"]
-    assert begun[0][0] == rehearsal.__name__
+    assert [module for module, _ in begun] == [preview.__name__, rehearsal.__name__]
     assert begun[0][1]["rates"] == [[0.7, 0.3], [pytest.approx(0.545), 0.455]]
     assert "seed" not in begun[0][1]["spec"]
     waiting = boss.get(where)
     assert b'http-equiv="refresh"' in waiting.body  # without scripts the page loads itself again
     assert b'data-poll="rehearsal"' in waiting.body
     name = where.rpartition("/")[2]
-    wait(bench.sketches.get(name).job)
+    sketch = bench.sketches.get(name)
+    for job in (sketch.rules, sketch.job):
+        wait(job)
     found = boss.get(where)
     page = harmless(found)
     assert b"data-poll" not in found.body
@@ -293,6 +296,15 @@ def test_a_rehearsal_from_the_form_in_another_process(api: asgi.Api, monkeypatch
     assert "<svg" in found.body.decode()
     assert page.value("rate-1-1") == "45.5"
     assert page.value("sketch") == name
+    assert "With equal arms this rule still calls one better in" in page.text
+    again = boss.post("/app/new", {**form, "do": "calibrate", "sketch": name})
+    assert again.headers["location"] == where  # what was simulated before is still there
+    assert [module for module, _ in begun] == [preview.__name__, rehearsal.__name__, preview.__name__]
+    assert begun[2][1]["target"] == 0.05
+    wait(sketch.rules)
+    tuned = harmless(boss.get(where)).text
+    assert re.search(r"With a threshold of 9\d\.\d+ % instead, one is called better by mistake in", tuned)
+    assert "nearly all comply" in tuned
     saved = [boss.post("/app/new", {**form, "do": "save", "sketch": name}) for _ in range(2)]
     assert [each.headers.get("location") for each in saved] == ["/app/trials/rehearsed-i"] * 2
     assert Visitor(api, "design").get(where).status == 404  # a sketch is its owner's
