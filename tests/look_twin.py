@@ -1,18 +1,25 @@
 """One trial with looks as a person would write it: the draws of the kernel, and everything else in other words."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from naive import FloatArray
+from takeup.checks import IntArray
 from takeup.conjugates.quadrature import betas
-from takeup.design.forms import form_of
+from takeup.design.forms import Form, form_of
 from takeup.design.plan import Plan
 from takeup.design.running import given_for, memory_of
-from takeup.policies import TS
+from takeup.design.statistics import sees_actions
+from takeup.evidence import Evidence
+from takeup.policies import TS, TSCheck, TSObs, Uniform
+from takeup.policies.allocation import allocate
 from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
 from takeup.policies.limits import Limits, softened
+from takeup.randomness import stream
 from takeup.simulation.kernels import look_rates
+from takeup.simulation.kernels.compile import Builder
 from takeup.simulation.kernels.look_tables import NONE
 
 
@@ -25,41 +32,77 @@ class Replayed(NamedTuple):
     dropped: list[int]
 
 
+def as_written(function: Callable[..., Any], form: Form, **switches: bool) -> Callable[..., Any]:
+    """A kernel's function with what a form binds, as plain Python."""
+    found: Callable[..., Any] = Builder(lambda copy, _: copy, form.bind, switches, {})(function)
+    return found
+
+
 def replay(plan: Plan, seed: int, number: int) -> Replayed:
     """Trial `number` of the first scenario, with probabilities from quadrature and limits from `Limits`."""
     form = form_of(plan, list(plan.scenarios.values()))
     given, memory = given_for(plan, form, plan.scenarios, seed), memory_of(plan, form)
     proposals, looks = len(plan.design.space.proposals), plan.looks.at.size
     memory.share[:], dropped = _rounded(np.array(plan.design.even)), [0] * proposals
+    draw = as_written(look_rates.draw, form)
     standing = Standing.of(proposals, plan.rules)
     for look in range(looks):
         for piece in range(given.schedule.first[look], given.schedule.first[look + 1]):
-            look_rates.draw(piece, 0, number, given, memory)
+            draw(piece, 0, number, given, memory)
         memory.known[:] += memory.waiting[look]
-        units, successes = memory.known.T
-        table = given.reading.prior + np.stack([successes, units - successes], axis=1)
-        verdict = judge(betas(table), plan.rules, look, standing)
+        read, wanted = _tables(plan, memory.known)
+        verdict = judge(betas(read), plan.rules, look, standing)
         standing, status, chosen = verdict.standing, verdict.status, verdict.chosen
         for k in verdict.dropped:
             dropped[k] = look + 1
         if status != GOING_ON:
             break
-        memory.share[:] = _shares(plan, table, list(standing.offered), look)
+        memory.share[:] = shares(plan, wanted, list(standing.offered), look)
     else:
         status, chosen = MAXIMUM, None
     last = standing.control if chosen is None else chosen
     return Replayed(status, look, NONE if last is None else last, dropped)
 
 
-def _shares(plan: Plan, table: FloatArray, offered: list[int], look: int) -> FloatArray:
-    share = np.zeros(len(table))
-    floor, ceiling = (np.broadcast_to(each, len(table))[offered] for each in (plan.limits.floor, plan.limits.ceiling))
+def evidence_of(plan: Plan, known: IntArray) -> Evidence:
+    """The evidence that the cells n[z, a, y] of a trial are, with nothing unseen."""
+    space = plan.design.space
+    counts = np.zeros(space.table, dtype=np.int64)
+    counts[0, :, :-1, :-1] = known.reshape(space.shape[1:])
+    return Evidence(space, counts)
+
+
+def _tables(plan: Plan, known: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The betas that the rules read, and those that the policy allocates by; or what it proposes, where it has none."""
+    space, policy = plan.design.space, plan.design.policy
+    good = int(np.argmax(space.reward))
+    prior = (policy if isinstance(policy, TS) else TS()).prior(space).outcome[0][:, [good, 1 - good]]
+    if not sees_actions(plan):
+        units, successes = known.T
+        table = prior + np.stack([successes, units - successes], axis=1)
+        return table, table
+    cells = known.reshape(space.shape[1:]).sum(axis=1)[:, [good, 1 - good]]
+    assert isinstance(policy, TSCheck | TSObs)
+    found = policy.posterior(evidence_of(plan, known), stream(0, "none"))
+    if isinstance(policy, TSCheck):
+        own = found.outcome[0][:, [good, 1 - good]]
+        return own if plan.reading == "policy" else prior + cells, own
+    exact = allocate(found)
+    assert exact is not None
+    return prior + cells, exact.probability
+
+
+def shares(plan: Plan, wanted: FloatArray, offered: list[int], look: int) -> FloatArray:
+    """The probabilities after a look, from betas with the prior in them, or from the policy's own probabilities."""
+    policy, share = plan.design.policy, np.zeros(len(plan.design.space.proposals))
+    floor, ceiling = (np.broadcast_to(each, share.size)[offered] for each in (plan.limits.floor, plan.limits.ceiling))
     limits = Limits(floor, ceiling, plan.limits.rule)
-    if isinstance(plan.design.policy, TS):
-        wanted = softened(betas(table[offered]).largest(), float(plan.soften[look]))
+    if isinstance(policy, Uniform):
+        probability = np.array(plan.design.even)[offered]
     else:
-        wanted = np.array(plan.design.even)[offered]
-    share[offered] = limits.project(wanted / wanted.sum())
+        best = wanted[offered] if isinstance(policy, TSObs) else betas(wanted[offered]).largest()
+        probability = softened(best, float(plan.soften[look]))
+    share[offered] = limits.project(probability / probability.sum())
     return _rounded(share)
 
 

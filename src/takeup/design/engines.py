@@ -18,9 +18,16 @@ class Runner(Protocol):
     """Runs these trials of a plan in each scenario; a trial depends on plan, scenario, seed and its number alone."""
 
     def __call__(
-        self, plan: Plan, scenarios: Mapping[str, Scenario], trials: range, seed: int, progress: Progress = silent
+        self,
+        plan: Plan,
+        scenarios: Mapping[str, Scenario],
+        trials: range,
+        seed: int,
+        progress: Progress = silent,
+        *,
+        recording: bool = False,
     ) -> LookOutput:
-        """Run them."""
+        """Run them; `recording` keeps what superiority was asked of at every look."""
 
 
 def engine_of(name: EngineName, scheduler: object = None) -> tuple[str, Runner]:
@@ -34,17 +41,29 @@ def engine_of(name: EngineName, scheduler: object = None) -> tuple[str, Runner]:
 
 
 def on_cpu(
-    plan: Plan, scenarios: Mapping[str, Scenario], trials: range, seed: int, progress: Progress = silent
+    plan: Plan,
+    scenarios: Mapping[str, Scenario],
+    trials: range,
+    seed: int,
+    progress: Progress = silent,
+    *,
+    recording: bool = False,
 ) -> LookOutput:
     """On all cores of this machine."""
-    return look_cpu.run(laid_out(plan, scenarios, seed), trials, progress=progress)
+    return look_cpu.run(laid_out(plan, scenarios, seed, recording=recording), trials, progress=progress)
 
 
 def on_gpu(
-    plan: Plan, scenarios: Mapping[str, Scenario], trials: range, seed: int, progress: Progress = silent
+    plan: Plan,
+    scenarios: Mapping[str, Scenario],
+    trials: range,
+    seed: int,
+    progress: Progress = silent,
+    *,
+    recording: bool = False,
 ) -> LookOutput:
     """On one CUDA device."""
-    return look_gpu.run(laid_out(plan, scenarios, seed), trials, progress=progress)
+    return look_gpu.run(laid_out(plan, scenarios, seed, recording=recording), trials, progress=progress)
 
 
 def on_cluster(
@@ -54,6 +73,8 @@ def on_cluster(
     trials: range,
     seed: int,
     progress: Progress = silent,
+    *,
+    recording: bool = False,
 ) -> LookOutput:
     """On the workers of a Dask scheduler; threads of this process where there is none."""
     from takeup.simulation.cluster import Sweep, Work
@@ -62,11 +83,11 @@ def on_cluster(
     names = list(scenarios)
 
     def some(which: range) -> Work:
-        return partial(_on_worker, plan, {names[i]: scenarios[names[i]] for i in which}, seed)
+        return partial(_on_worker, plan, {names[i]: scenarios[names[i]] for i in which}, seed, recording)
 
     found: LookOutput = Sweep(some, len(names), trials, look_cpu.BLOCK).run(scheduler, progress)
     return found
 
 
-def _on_worker(plan: Plan, scenarios: Mapping[str, Scenario], seed: int, trials: range) -> LookOutput:
-    return on_cpu(plan, scenarios, trials, seed)
+def _on_worker(plan: Plan, scenarios: Mapping[str, Scenario], seed: int, recording: bool, trials: range) -> LookOutput:
+    return on_cpu(plan, scenarios, trials, seed, recording=recording)

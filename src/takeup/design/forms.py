@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from takeup.design.cell_forms import betas_room, better_first, compares, good_of, policy_part, responses
 from takeup.design.plan import Plan
 from takeup.design.scenarios import Scenario
+from takeup.design.statistics import sees_actions
 from takeup.outcomes import Levels
-from takeup.policies import TS, Uniform
-from takeup.simulation.kernels import comparing, look_rates
+from takeup.policies import TS, TSCheck, TSObs, TSRobust, Uniform
+from takeup.simulation.kernels import comparing, look_cells, look_rates
 from takeup.simulation.kernels.compile import Plain
 from takeup.specfile import SpecError
 
+KNOWN = (TS, Uniform, TSCheck, TSObs, TSRobust)
+"""The policies that have kernels."""
+READINGS = ("intention to treat", "policy")
 LEAST_SHAPE = 0.5
 """The least parameter of a prior with which the kernel's probabilities are as exact as is said of them."""
 
@@ -40,7 +45,7 @@ class Form:
 def form_of(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     """The form in which the kernel runs this plan; an error that names file, key and value where there is none."""
     check(plan)
-    return _rates(plan, scenarios)
+    return _cells(plan, scenarios) if sees_actions(plan) else _rates(plan, scenarios)
 
 
 def check(plan: Plan) -> None:
@@ -49,39 +54,77 @@ def check(plan: Plan) -> None:
     space, policy = design.space, design.policy
     kind = space.outcome.kind if not isinstance(space.outcome, Levels) else f"{len(space.outcomes)} levels"
     share = None if plan.control_share is None else str(plan.control_share)
-    least = (
-        float((policy if isinstance(policy, TS) else TS()).prior(space).outcome.min()) if kind == "2 levels" else 1.0
-    )
     for key, value, wrong, allowed in (
-        ("policy.kind", policy.name, type(policy) not in (TS, Uniform), "TS or Uniform"),
+        ("policy.kind", type(policy).__name__, type(policy) not in KNOWN, ", ".join(each.__name__ for each in KNOWN)),
         ("space.outcomes", kind, kind != "2 levels", "two levels"),
         ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one"),
         ("looks.update", looks.update, looks.update != "look", "'look'"),
         ("burn_in", design.spec.burn_in, design.spec.burn_in > looks.randomised[0], f"at most {looks.randomised[0]}"),
-        ("stopping.reading", str(plan.reading), plan.reading != "intention to treat", "'intention to treat'"),
+        ("stopping.reading", str(plan.reading), plan.reading not in READINGS, " or ".join(map(repr, READINGS))),
         ("stopping.control_share", share, share is not None, "nothing"),
-        ("policy.alpha", least, least < LEAST_SHAPE, f"at least {LEAST_SHAPE:g}"),
     ):
         if wrong:
             raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, where a plan is tried")
+    _check_prior(plan)
+
+
+def _check_prior(plan: Plan) -> None:
+    """Whether all shapes are large enough for what is made of them."""
+    policy = plan.design.policy
+    if not isinstance(policy, TS | TSObs | TSRobust):
+        return
+    if isinstance(policy, TSRobust) and policy.pilot is not None:
+        raise SpecError(f"{plan.source}: policy.pilot", "counts", "nothing, so far, where a plan is tried")
+    compared = isinstance(policy, TS) or (isinstance(policy, TSObs) and compares(plan, read=_own(plan)))
+    prior, allowed = policy.prior(plan.design.space), LEAST_SHAPE if compared else 1.0
+    for name, block in (("alpha", prior.outcome), ("beta", prior.compliance)):
+        if block is not None and block.min() < allowed:
+            told = f"at least {allowed:g}, so far, where a plan is tried"
+            raise SpecError(f"{plan.source}: policy.{name}", float(block.min()), told)
+
+
+def _own(plan: Plan) -> bool:
+    """Whether the rules read the policy's own model, where that is another than what was proposed."""
+    return plan.reading == "policy" and sees_actions(plan)
+
+
+def _betas(plan: Plan) -> look_rates.Betas:
+    """What is believed of the value of each proposal before any data, by intention to treat."""
+    policy, worth = plan.design.policy, float(np.ptp(plan.design.space.reward))
+    return look_rates.Betas(
+        better_first(plan, (policy if isinstance(policy, TS) else TS()).prior(plan.design.space)),
+        comparing.grids(plan.rules.equivalence_margin / worth),
+        comparing.grids(plan.rules.futility_margin / worth),
+    )
+
+
+def _total(plan: Plan) -> float:
+    """The most that the two parameters of a proposal can sum to."""
+    return float(_betas(plan).prior.sum(axis=1).max() + plan.looks.at[-1])
 
 
 def _rates(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     """Two outcomes, read by what was proposed."""
-    space, policy, rules = plan.design.space, plan.design.policy, plan.rules
-    good, worth = int(np.argmax(space.utility)), float(np.ptp(space.reward))
+    good = good_of(plan)
     success = np.stack([each.environment.response[0, ..., good].sum(axis=-1) for each in scenarios])
-    prior = (policy if isinstance(policy, TS) else TS()).prior(space).outcome[0]
-    proposals = len(space.proposals)
-    reading = look_rates.Betas(
-        np.ascontiguousarray(prior[:, [good, 1 - good]]),
-        comparing.grids(rules.equivalence_margin / worth),
-        comparing.grids(rules.futility_margin / worth),
+    proposals = len(plan.design.space.proposals)
+    return Form({}, look_rates.Rates(success), _betas(plan), (), lambda: (betas_room(proposals, _total(plan)), ()))
+
+
+def _cells(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
+    """Two outcomes and what was done, read by what was proposed or by the policy's own model."""
+    part, proposals = policy_part(plan, read=_own(plan)), len(plan.design.space.proposals)
+    bind: dict[Plain, Plain] = {
+        look_rates.respond: look_cells.respond,
+        look_rates.parameters: look_cells.parameters,
+        **part.bind,
+    }
+    if part.reading is not None:
+        return Form(bind, responses(plan, scenarios), part.reading, part.given, lambda: ((), part.room()))
+    return Form(
+        bind,
+        responses(plan, scenarios),
+        _betas(plan),
+        part.given,
+        lambda: (betas_room(proposals, _total(plan)), part.room()),
     )
-
-    total = float(prior.sum(axis=1).max() + plan.looks.at[-1])
-
-    def room() -> tuple[Any, Any]:
-        return look_rates.BetasMemory(np.zeros(1, dtype=np.int64), comparing.room(proposals, total)), ()
-
-    return Form({}, look_rates.Rates(success), reading, (), room)

@@ -27,14 +27,18 @@ NEVER_ABOVE, NEVER_BELOW = 2.0, -1.0
 """Thresholds that no probability crosses."""
 
 
-def laid_out(plan: Plan, scenarios: Mapping[str, Scenario], seed: int) -> LookLayout:
-    """The trials of a plan in some scenarios; an error that names file, key and value where there is no kernel."""
+def laid_out(plan: Plan, scenarios: Mapping[str, Scenario], seed: int, *, recording: bool = False) -> LookLayout:
+    """The trials of a plan in some scenarios; an error that names file, key and value where there is no kernel.
+
+    `recording` keeps what superiority was asked of at every look.
+    """
     form = form_of(plan, list(scenarios.values()))
     return LookLayout(
         given_for(plan, form, scenarios, seed),
         len(scenarios),
         lambda: memory_of(plan, form),
         np.int32 if isinstance(statistic_of(plan), Rates) else np.int64,
+        plan.looks.at.size if recording else 0,
         form.bind,
         {"CONTROLLED": plan.rules.control is not None},
     )

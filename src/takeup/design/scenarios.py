@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from takeup import checks
@@ -87,6 +88,17 @@ class Scenario:
     def values(self) -> FloatArray:
         """What proposing each is worth; shape (Kz,)."""
         return np.asarray(self.environment.value()[0])
+
+    @property
+    def apart(self) -> bool:
+        """Whether some proposals are worth more than others."""
+        return bool(np.ptp(self.values) > NEARLY)
+
+    def better(self, control: int | None) -> NDArray[np.bool_]:
+        """Which proposals are rightly called better: than this control, or else the best where not all are."""
+        values = self.values
+        bar = values.max() - NEARLY if control is None else values[control] + NEARLY
+        return np.asarray((values >= bar) & self.apart)
 
 
 def _taken(space: Space, rates: FloatArray, table: ScenarioTable, control: int) -> Environment:

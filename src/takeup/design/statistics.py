@@ -22,6 +22,9 @@ class Statistic(Protocol):
     def rewards(self, table: IntArray) -> FloatArray:
         """What their outcomes are worth together, in units of the outcome; shape (.., K)."""
 
+    def variances(self, table: IntArray) -> FloatArray:
+        """The variance of the outcomes of each, as the units themselves have it; shape (.., K), nan without units."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rates:
@@ -44,8 +47,53 @@ class Rates:
         """From both."""
         return np.asarray(self.worse * table[..., 0] + (self.better - self.worse) * table[..., 1])
 
+    def variances(self, table: IntArray) -> FloatArray:
+        """That of the rate that was seen."""
+        with np.errstate(invalid="ignore"):
+            rate = table[..., 1] / table[..., 0]
+        return np.asarray((self.better - self.worse) ** 2 * rate * (1 - rate))
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Levels, and what was done: n[a, y], a row of the evidence.
+
+    Attributes:
+        actions: how many there are.
+        reward: what each level is worth.
+    """
+
+    actions: int
+    reward: tuple[float, ...]
+
+    @property
+    def columns(self) -> int:
+        """A level after the other, action by action."""
+        return self.actions * len(self.reward)
+
+    def units(self, table: IntArray) -> IntArray:
+        """The sum of all cells."""
+        return np.asarray(table.sum(axis=-1))
+
+    def rewards(self, table: IntArray) -> FloatArray:
+        """From all cells."""
+        return np.asarray(table @ np.tile(self.reward, self.actions))
+
+    def variances(self, table: IntArray) -> FloatArray:
+        """That of the shares that were seen."""
+        worth, units = np.tile(self.reward, self.actions), self.units(table)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(table @ worth**2 / units - (table @ worth / units) ** 2)
+
+
+def sees_actions(plan: Plan) -> bool:
+    """Whether what was done matters to the policy, or to what the rules read."""
+    return plan.design.policy.compliance != "not used" or plan.reading not in ("intention to treat", "policy")
+
 
 def statistic_of(plan: Plan) -> Statistic:
     """What is kept of the units of this plan's trials."""
-    reward = plan.design.space.reward
-    return Rates(float(reward.min()), float(reward.max()))
+    space = plan.design.space
+    if sees_actions(plan):
+        return Cells(len(space.implemented), tuple(map(float, space.reward)))
+    return Rates(float(space.reward.min()), float(space.reward.max()))

@@ -1,17 +1,12 @@
 """The report: one self-contained HTML page, with its charts as files beside it."""
 
-import os
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
-from takeup import charts
+from takeup import charts, folders
 from takeup.charts.extra import required
-from takeup.errors import InputError
 from takeup.paper.document import ReportFigure
 from takeup.paper.reproduction import Reproduction
 
@@ -22,14 +17,7 @@ def check(directory: Path) -> None:
     """Raise an error if no report could be written there: before hours of work, not after."""
     for module in ("altair", "vl_convert", "jinja2"):
         required(module)
-    if directory.exists() and not directory.is_dir():
-        raise InputError("--out", directory, "a folder, or a name that is free", "choose another")
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory if directory.exists() else directory.parent):
-            pass
-    except OSError as error:
-        raise InputError("--out", directory, "a folder that can be written to", str(error)) from None
+    folders.check(directory)
 
 
 def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] = lambda _: None) -> Path:
@@ -40,7 +28,7 @@ def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] 
         directory: is made if it does not exist; files of the same names in it are replaced.
         drawn: called after each chart with its share of all drawing.
     """
-    with _beside(directory) as folder:
+    with folders.filled(directory, PAGE) as folder:
         chapters = made.chapters()
         figures = [figure for chapter in chapters.values() for figure in chapter.figures]
         images = {}
@@ -49,9 +37,6 @@ def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] 
             drawn(1 / len(figures))
         page = _page(chapters=chapters, images=images, about=made.about())
         (folder / PAGE).write_text(page, encoding="utf-8")
-        directory.mkdir(parents=True, exist_ok=True)
-        for file in sorted(folder.iterdir(), key=lambda file: file.name == PAGE):  # the page last
-            os.replace(file, directory / file.name)
     return directory / PAGE
 
 
@@ -70,14 +55,3 @@ def _page(**content: Any) -> str:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     return str(environment.from_string(template).render(**content))
-
-
-@contextmanager
-def _beside(directory: Path) -> Iterator[Path]:
-    """A temporary folder on the same disk, removed whatever happens."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".takeup-paper-", dir=directory.parent))
-    try:
-        yield folder
-    finally:
-        rmtree(folder)

@@ -96,7 +96,7 @@ def lay_out(densities: Densities, k: Number, a: Number, b: Number, level: Number
     at = grids.start[level - COARSEST]
     size = grids.start[level - COARSEST + 1] - at
     mode, spread, total = math.log(a / b), math.sqrt(1.0 / a + 1.0 / b), a + b
-    first = max(0, np.int64(math.floor((mode - DEVIATIONS * spread - TAIL / a + REACH) / h)))
+    first = max(np.int64(0), np.int64(math.floor((mode - DEVIATIONS * spread - TAIL / a + REACH) / h)))
     last = min(size - 1, np.int64(math.ceil((mode + DEVIATIONS * spread + TAIL / b + REACH) / h)))
     peak = a * mode - total * math.log1p(a / b)
     norm = 0.0
@@ -112,6 +112,19 @@ def lay_out(densities: Densities, k: Number, a: Number, b: Number, level: Number
         before += value
         f[k, j] = value
     densities.first[k], densities.last[k] = first, last
+
+
+def lay_out_all(densities: Densities, shapes: Array, offered: Array, grids: Grids) -> Number:
+    """Lay out the densities of those that are offered, Beta(a, b) with (a, b) in the rows of `shapes`; the level."""
+    spread = math.inf
+    for k in range(offered.size):
+        if offered[k]:
+            spread = min(spread, math.sqrt(1.0 / shapes[k, 0] + 1.0 / shapes[k, 1]))
+    level = level_for(spread)
+    for k in range(offered.size):
+        if offered[k]:
+            lay_out(densities, k, shapes[k, 0], shapes[k, 1], level, grids)
+    return level
 
 
 def at_or_below(densities: Densities, k: Number, j: Number) -> Number:

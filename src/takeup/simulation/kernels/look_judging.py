@@ -26,6 +26,7 @@ def judge(look: Number, which: Replication, given: LookInput, memory: LookMemory
                 fewer = True
         if not fewer:
             break
+    note(first, best[first], look, which, output)
     if count == 1 or best[first] > rules.superiority[look]:
         return SUPERIOR, first
     if rules.equivalence[look] >= 1.0:
@@ -64,6 +65,7 @@ def judge_control(
                     first, most = k, better
                 if better < rules.inferiority[look]:
                     drop(k, look, INFERIOR, which, memory, output)
+        note(first, most, look, which, output)
         if first == NONE or most <= rules.superiority[look]:
             break
         if not given.replaced:
@@ -93,3 +95,10 @@ def drop(k: Number, look: Number, reason: Number, which: Replication, memory: Lo
     memory.offered[k] = 0
     output.dropped[which.scenario, which.row, k] = look + 1
     output.reason[which.scenario, which.row, k] = reason
+
+
+def note(first: Number, probability: Number, look: Number, which: Replication, output: LookOutput) -> None:
+    """Keep which proposal leads and by how much, where that is asked for."""
+    if output.top.shape[2] > 0:
+        output.top[which.scenario, which.row, look] = probability
+        output.leader[which.scenario, which.row, look] = first

@@ -19,6 +19,7 @@ class LookLayout:
         scenarios: how many truths there are.
         memory: makes room for one trial at work.
         whole: the type of the statistic that is kept of each trial.
+        recorded: the looks at which it is kept what superiority was asked of: all, or 0.
         bind: functions that stand in for others.
         switches: those of the driver.
     """
@@ -27,6 +28,7 @@ class LookLayout:
     scenarios: int
     memory: Callable[[], LookMemory]
     whole: type[np.signedinteger[Any]]
+    recorded: int
     bind: Mapping[Plain, Plain]
     switches: Mapping[str, bool]
 
@@ -44,6 +46,8 @@ class LookLayout:
             room(self.whole, proposals, columns),
             room(np.int16, proposals),
             room(np.int8, proposals),
+            room(np.float32, self.recorded),
+            room(np.int16, self.recorded),
         )
 
     @property
