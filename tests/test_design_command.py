@@ -127,7 +127,7 @@ def test_plans_side_by_side(plan: Path, tmp_path: Path) -> None:
         (["compare"], "Missing argument"),
         ([], "Missing argument"),
         (["plan.toml", "--rate", "0.2"], "--calibrate"),
-        (["plan.toml", "--engine", "gpu"], "auto or cpu"),
+        (["plan.toml", "--engine", "reference"], "auto, cpu, gpu, dask"),
         (["compare", "plan.toml"], "at least two"),
         (["compare", "plan.toml", "plan.toml"], "each file once"),
         (["plan.toml", "--out", "plan.toml"], "a folder"),
