@@ -15,6 +15,7 @@ from takeup.design.exact import exact
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
 from takeup.design.statistics import statistic_of
+from takeup.design.thresholds import highest
 from takeup.policies.description import describe
 from takeup.policies.judging import SUPERIOR
 from takeup.policies.registry import registered
@@ -107,6 +108,18 @@ def test_every_live_policy(policy: Any) -> None:
     found = _run(plan, range(2))
     units = statistic_of(plan).units(found.statistic).sum(axis=-1)
     np.testing.assert_array_equal(units, plan.looks.randomised[found.look])
+
+
+def test_plans_without_a_kernel_are_run_all_the_same() -> None:
+    """UCB1 has none: figures come from the reference, and say so; one run answers every threshold."""
+    plan = Plan.of({**ARMS, "policy": {"kind": "UCB1"}, "stopping": {"superiority": 0.9}})
+    found = operate(plan, replications=4, seed=1)["any"]
+    assert found.engine == "reference"
+    assert found.metrics()["size"]["mean"] == found.size.mean()
+    tops = highest(plan, ["any"], 4, 1)[0]
+    np.testing.assert_array_equal(tops > np.float32(0.9), found.kept.status == SUPERIOR)
+    with pytest.raises(SpecError, match=r"policy\.kind: got UCB1"):
+        operate(plan, replications=4, engine="cpu")
 
 
 def test_what_changes_over_the_trial() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from takeup.checks import FloatArray, IntArray
 from takeup.design.bounded import reading_of
 from takeup.design.plan import Plan
-from takeup.design.running import NEVER_ABOVE, output_for
+from takeup.design.running import NEVER_ABOVE
 from takeup.design.scenarios import Scenario
 from takeup.design.statistics import sees_actions, statistic_of
 from takeup.environment import Environment
@@ -25,6 +25,7 @@ from takeup.policies.limits import shared
 from takeup.policies.readings import Reading, comparison
 from takeup.randomness import stream
 from takeup.simulation.engine import Progress, silent
+from takeup.simulation.kernels.look_layout import room_for
 from takeup.simulation.kernels.look_tables import NONE, LookOutput
 from takeup.space import UNSEEN
 from takeup.specfile import SpecError
@@ -46,7 +47,8 @@ def run(
     """
     check(plan)
     reading: Reading = reading_of(plan) if isinstance(plan.reading, BoundedTable) else plan.reading
-    output = output_for(plan, len(scenarios), len(trials), recording)
+    shape = (len(plan.design.space.proposals), statistic_of(plan).columns)
+    output = room_for(len(scenarios), len(trials), shape, plan.looks.at.size if recording else 0)
     for i, scenario in enumerate(scenarios.values()):
         for row, number in enumerate(trials):
             found = Trial(plan, reading, scenario.environment, seed, number).run()
