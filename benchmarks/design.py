@@ -1,4 +1,8 @@
-"""Trials of a plan a second: the design of adaptr's README, of rates and of means, two arms, and a calibration."""
+"""Trials of a plan a second: the design of adaptr's README, of rates and of means, two arms, and a calibration.
+
+Then the same of policies that see what was done, where 30 in 100 do not take what they are offered: the design of the
+README with TSObs and TSRobust, and two arms with ten looks, with 200 draws a look where there are any.
+"""
 
 import time
 
@@ -44,6 +48,15 @@ TWO = Plan.of(
 )
 
 
+def seen(kind: str, arms: int) -> Plan:
+    """The plan of as many arms with a policy that sees what was done."""
+    content = dict((THREE if arms == 3 else TWO).content)
+    scenarios = {name: {**each, "take_up": 0.7} for name, each in content["scenarios"].items()}
+    if arms == 2:
+        content["looks"] = {"first": 100, "every": 100, "last": 1_000}
+    return Plan.of({**content, "draws": 200, "policy": {"kind": kind}, "scenarios": scenarios})
+
+
 def rate(plan: Plan, replications: int) -> float:
     """Trials a second."""
     began = time.perf_counter()
@@ -54,6 +67,7 @@ def rate(plan: Plan, replications: int) -> float:
 def main() -> None:
     """Five rounds of all in turn, after the kernels are compiled."""
     plans = {"three arms": (THREE, 40_000), "two arms": (TWO, 60_000), "three means": (MEANS, 20_000)}
+    plans |= {f"{kind}, {arms} arms": (seen(kind, arms), 4_000) for kind in ("TSObs", "TSRobust") for arms in (2, 3)}
     for plan, _ in plans.values():
         operate(plan, replications=100)
     for _ in range(5):

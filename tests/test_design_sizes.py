@@ -1,14 +1,14 @@
-"""Sizes and boundaries of classical designs, and the bounded reading, against published and computed figures."""
+"""Sizes and boundaries of classical designs against published and computed figures."""
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
 from takeup.design.boundaries import obrien_fleming, pocock, spending
-from takeup.design.bounded import Cells, bounded
+from takeup.design.bounded import bounded
+from takeup.design.cells import Cells
 from takeup.design.sizes import Goal, events, two_counts, two_means, two_rates
 from takeup.errors import InputError
-from takeup.randomness import stream
 
 BOTH = Goal(alpha=0.05, sided=2)
 
@@ -70,67 +70,6 @@ def test_refusal_costs_about_the_square_of_take_up() -> None:
     assert events(0.98, take_up=0.5).units / events(0.98).units == pytest.approx(4, rel=0.03)
 
 
-def test_the_bounded_reading_lies_between_its_two_ends() -> None:
-    """Patients in both arms together for rates .25 and .35, one-sided 2.5 %, 80 % power, by what is promised."""
-    promises = (0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2)
-    for take_up, expected in (
-        (0.6, (805, 903, 1_012, 1_131, 1_387, 1_661, 1_740, 1_740)),
-        (0.8, (692, 738, 785, 831, 914, 983, 998, 998)),
-    ):
-        found = [bounded(Cells.rates(0.25, 0.35, take_up), promise).size.units for promise in promises]
-        np.testing.assert_allclose(found, expected, atol=0.6)
-
-
-def test_no_promise_is_intention_to_treat_and_a_full_one_reads_compliance_and_outcomes_apart() -> None:
-    """λ = 0, and λ = 1 - c / (2 - c)."""
-    cells = Cells.rates(0.25, 0.35, 0.6)
-    np.testing.assert_allclose(bounded(cells, 1.0).lam, 0, atol=1e-6)
-    np.testing.assert_allclose(bounded(cells, 0.0).lam, [1 - 0.6 / 1.4, 0], atol=1e-4)
-
-
-def test_a_grid_finds_no_smaller_size_where_compliance_has_two_sides() -> None:
-    """Both λ matter then; every pair of them on a grid needs at least as many."""
-    mean = np.array([[0.25, 0.35], [0.25, 0.35]])
-    cells = Cells.of([[0.9, 0.1], [0.3, 0.7]], mean, np.sqrt(mean * (1 - mean)))
-    found = bounded(cells, 0.03)
-    sizes = []
-    for one in np.linspace(0, 1.2, 61):
-        for other in np.linspace(0, 0.8, 41):
-            lam = np.array([one, other])
-            left = cells.effect - 0.03 * float(lam @ cells.apart)
-            if left > 0:
-                sizes.append(cells.variance(lam, 0.5) * (2.801585 / left) ** 2)
-    assert found.size.units <= min(sizes) * (1 + 1e-9)
-    assert found.size.units == pytest.approx(min(sizes), rel=0.01)
-
-
-def test_the_error_is_held_up_to_the_promise_and_grows_beyond_it() -> None:
-    """20,000 trials under a null in which takers would fare better by nothing, Δ and 2 Δ; false alarm rate 1e-4.
-
-    The normal formula takes variances as known and shares as fixed: its errors here are within .006 of the truth.
-    """
-    reading, take_up, rng = bounded(Cells.rates(0.25, 0.35, 0.6), 0.02), 0.6, stream(1, "bounded")
-    arm, lam = round(reading.size.units / 2), reading.lam[0]
-    for difference in (0.0, 0.02, 0.04):
-        refusers = 0.25 - take_up * difference / 2
-        takers = refusers + difference
-        untreated = take_up * takers + (1 - take_up) * refusers
-        taken = rng.binomial(arm, take_up, 20_000)
-        t = rng.binomial(taken, takers) / taken
-        r = rng.binomial(arm - taken, refusers) / (arm - taken)
-        z, c = rng.binomial(arm, untreated, 20_000) / arm, taken / arm
-        estimate = c * t + (1 - c - lam) * r - (1 - lam) * z
-        variance = (
-            c * t * (1 - t)
-            + (1 - c - lam) ** 2 * r * (1 - r) / (1 - c)
-            + (1 - lam) ** 2 * z * (1 - z)
-            + c * (1 - c) * (t - r) ** 2
-        )
-        wrong = (estimate - lam * c * 0.02 > 1.959964 * np.sqrt(variance / arm)).mean()
-        expected = reading.error(difference)
-        assert abs(wrong - expected) < 0.006 + 3.9 * np.sqrt(expected * (1 - expected) / 20_000)
-
-
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
@@ -149,6 +88,14 @@ def test_the_error_is_held_up_to_the_promise_and_grows_beyond_it() -> None:
         (lambda: spending([0.5, 0.4, 1]), "times: got "),
         (lambda: bounded(Cells.rates(0.25, 0.35, 0.6), -1), "bound: got -1"),
         (lambda: bounded(Cells.rates(0.25, 0.25, 0.6), 0), "mean: got "),
+        (lambda: bounded(Cells.rates(0.25, 0.35, 0.6), 0, one=2), "one: got 2"),
+        (lambda: bounded(Cells.rates(0.25, 0.35, 0.6), 0, allocation=[0.5, 0.4]), "allocation: got "),
+        (lambda: Cells.rates(0.25, 0.35, 0.0), "take_up: got "),
+        (lambda: Cells.rates(0.25, 0.35, 0.3, two_sided=0.4), "two_sided: got 0.4"),
+        (lambda: Cells.of([[1, 0]], 0, 1), "share: got of shape"),
+        (lambda: Cells.of([[1, 0], [0, 1]], [1, 2, 3], 1), "mean: got or sd"),
+        (lambda: Cells.of([[1, 0], [0, 1]], 0, -1), "sd: got "),
+        (lambda: Cells.times(0.1, -0.1, 0.5, longest=3), "treated: got -0.1"),
     ],
 )
 def test_what_cannot_be_planned_is_named(wrong: object, named: str) -> None:

@@ -19,9 +19,9 @@ from takeup.live import Trial
 from takeup.service import Settings, app
 from takeup.store import Store, books, library, reading
 from takeup.store.writer import Writer
-from takeup.trial import Report, commands
-from takeup.trial.commands import MOST_CLOSED
+from takeup.trial import Report, following
 from takeup.trial.computing import ComputingLimits, Meter
+from takeup.trial.following import MOST_CLOSED
 from takeup.trial.steering import Tick
 
 SECOND = 1_000_000
@@ -31,7 +31,7 @@ SPEC = {**PLAIN, "window": 10}
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four windows in an event, and two events in a transaction."""
-    monkeypatch.setattr(commands, "MOST_CLOSED", 4)
+    monkeypatch.setattr(following, "MOST_CLOSED", 4)
     monkeypatch.setattr(books, "MOST_CLOSED", 4)
     monkeypatch.setattr(Meter, "windows", 9)
 
@@ -111,7 +111,7 @@ def test_a_transaction_closes_so_many_windows_and_no_more_whoever_shares_it(data
 
 
 def test_a_writer_in_this_process_closes_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "MOST_CLOSED", 4)
+    monkeypatch.setattr(following, "MOST_CLOSED", 4)
     with waiting(tmp_path / "t.db", 30, "t") as ((trial,), now):
         now[0] = 60 * SECOND
         trial.tick()

@@ -1,6 +1,9 @@
 """Specs of trials: what a file can say, what is refused, and that the seed stays hidden."""
 
+import hashlib
 import json
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +67,75 @@ def test_a_file_says_it_all(tmp_path: Path) -> None:
     assert Design.of(load(as_json)).text == design.text
 
 
+def test_a_spec_without_the_tables_of_a_plan_keeps_its_text() -> None:
+    """The hash is that of the version before: what was stored is hashed in the log, and must come out the same."""
+    text = Design.of(parse(tomllib.loads(GOOD))).text
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03334062cf926c29"
+
+
+PLAN: dict[str, Any] = {
+    "name": "t",
+    "space": {"proposals": ["usual", "new", "newest"]},
+    "policy": {"kind": "TS"},
+    "limits": {"floor": 0.1, "rule": "proportional", "soften": [0.5, 0.7]},
+    "looks": {"at": [20, 40], "lag": 5},
+    "stopping": {
+        "superiority": 0.98,
+        "futility": {"probability": 0.9, "margin": 0.1},
+        "control": "usual",
+        "control_share": "sqrt",
+        "error": {
+            "target": 0.05,
+            "found": 0.0493,
+            "error": 0.0007,
+            "trials": 100_000,
+            "seed": 0,
+            "scenario": "null",
+            "version": "0.2.0",
+        },
+    },
+    "scenarios": {"null": {"role": "null", "success": [0.3, 0.3, 0.3]}},
+    "analysis": {"reading": "compliers", "sided": 1},
+}
+
+
+def test_a_plan_is_the_spec_of_a_trial() -> None:
+    """What is stored gives the same design, with its looks, its rules, and how often it errs."""
+    design = Design.of(parse(PLAN))
+    assert design.looks is not None
+    assert design.rules.superiority is not None
+    assert design.soften is not None
+    assert (design.looks.at.tolist(), design.looks.lag) == ([20, 40], 5)
+    assert design.rules.superiority.tolist() == [0.98, 0.98]
+    assert (design.rules.control, design.control_share, design.soften.tolist()) == (0, "sqrt", [0.5, 0.7])
+    assert design.limits.project([0.0, 0.2, 0.8]) == pytest.approx([0.1, 0.18, 0.72])
+    again = Design.of_text(design.text)
+    assert again.text == design.text
+    assert again.spec.stopping.error is not None
+    assert again.spec.stopping.error.found == 0.0493
+    assert (again.spec.analysis, again.spec.scenarios) == (design.spec.analysis, PLAN["scenarios"])
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ({"looks": None}, "stopping.superiority: got 0.98, expected nothing without looks"),
+        ({"looks": None, "stopping": {"reading": "compliers"}}, "stopping.reading: got 'compliers'"),
+        ({"looks": None, "stopping": {}}, "limits.soften: got [0.5, 0.7], expected 1, or looks"),
+        ({"space": {"proposals": 3, "contexts": 2}}, "looks.at: got 2 contexts"),
+        ({"scenarios": {"null": 3}}, "scenarios.null: got 3, expected a table"),
+        ({"scenarios": {"null": {"success": [float("nan")]}}}, "scenarios: got"),
+        ({"scenarios": {"null": {"\ud800": 1}}}, "scenarios: got"),
+        ({"stopping": {"error": {"target": 0.05}}}, "stopping.error.found is missing"),
+        ({"analysis": {"contrast": "ratio"}}, "analysis.contrast: got 'ratio'"),
+        ({"analysis": {"confidence": 95}}, "analysis.confidence: got 95"),
+    ],
+)
+def test_tables_of_a_plan_are_refused_by_key_and_value(tables: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(f"spec: {message}")):
+        Design.of(parse({name: table for name, table in {**PLAN, **tables}.items() if table is not None}))
+
+
 def test_the_stored_spec_is_complete_and_gives_the_same_design() -> None:
     design = Design.of(parse({"name": "t", "space": {"proposals": 2}, "policy": {"kind": "TSLat"}}))
     stored = json.loads(design.text)
@@ -80,7 +152,11 @@ def test_the_stored_spec_is_complete_and_gives_the_same_design() -> None:
         ('window = "90 days"', "window = 0", "trial.toml: window: got 0"),
         ("burn_in = 20", "burnin = 20", "trial.toml: burnin: got 20, expected one of the keys name, "),
         ("burn_in = 20", "burnin = 20", "; did you mean burn_in?"),
-        ("floor = 0.1", "flor = 0.1", "flor: got 0.1, expected one of the keys floor, ceiling; did you mean floor?"),
+        (
+            "floor = 0.1",
+            "flor = 0.1",
+            "flor: got 0.1, expected one of the keys floor, ceiling, rule, soften",
+        ),
         (
             "floor = 0.1",
             'floor = "a lot"',

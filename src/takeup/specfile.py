@@ -7,9 +7,16 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 from pydantic_core import ErrorDetails
 
 from takeup.errors import NOTHING, InputError, TakeupError
@@ -24,6 +31,24 @@ class Table(BaseModel):
     """A table of a spec: a key that it does not know is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GrownTable(Table):
+    """A table with keys that were added later.
+
+    They are left out of its text where they have their defaults, so that specs which were stored before keep their text
+    and its hash.
+    """
+
+    newer: ClassVar[tuple[str, ...]]
+
+    @model_serializer(mode="wrap")
+    def _without_newer_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = dump(self)
+        for name in self.newer:
+            if getattr(self, name) == type(self).model_fields[name].default:
+                content.pop(name, None)
+        return content
 
 
 MOST_NAMES = 10_000
@@ -146,3 +171,36 @@ def at(file: str, key: str) -> Iterator[None]:
         raise SpecError(f"{file}: {key}.{error.argument}", error.value, error.allowed, error.hint, words) from None
     except TakeupError as error:
         raise SpecError(f"{file}: {key}", None, str(error), words=f"{file}: {key}: {error}") from None
+
+
+def toml(content: Mapping[str, Any]) -> str:
+    """A content as a TOML file: what `read` reads again; keys without a value are left out."""
+    return "\n\n".join(_tables(content, ())).strip() + "\n"
+
+
+def _tables(content: Mapping[str, Any], place: tuple[str, ...]) -> Iterator[str]:
+    """A table's own keys, then the tables inside of it, each under its name."""
+    inner = {key: value for key, value in content.items() if isinstance(value, Mapping)}
+    plain = {key: value for key, value in content.items() if value is not None and key not in inner}
+    own = [f"{_key(key)} = {_written(value)}" for key, value in plain.items()]
+    named = [f"[{'.'.join(map(_key, place))}]"] if place and (own or not inner) else []
+    if named or own:
+        yield "\n".join([*named, *own])
+    for key, value in inner.items():
+        yield from _tables(value, (*place, key))
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _written(name)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(key)} = {_written(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value)

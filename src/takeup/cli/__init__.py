@@ -30,11 +30,7 @@ app.command(
     epilog="Examples:\n\n[bold]takeup demo[/]\n\n[bold]takeup demo --replications 500 --seed 7[/]\n\n"
     "[bold]takeup demo --json > table2.json[/]"
 )(demo)
-app.command(
-    epilog="Examples:\n\n[bold]takeup design plan.toml[/]\n\n"
-    "[bold]takeup design plan.toml --calibrate 0.05 --replications 100000[/]\n\n"
-    "[bold]takeup design plan.toml --json > design.json[/]"
-)(design)
+app.add_typer(design, name="design")
 app.command(
     epilog="Examples:\n\n[bold]takeup simulate trial.toml[/]\n\n"
     "[bold]takeup simulate trial.toml --replications 100000 --out results.parquet[/]\n\n"

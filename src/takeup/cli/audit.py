@@ -67,6 +67,9 @@ def _said(found: "Audit") -> str:
     parts += [
         f"{n} made by {name}, and otherwise or not at all by this version" for name, n in found.other_software.items()
     ]
+    if found.looks:
+        other = f", {found.looks_other_software} of them judged otherwise by another version"
+        parts.append(f"{found.looks} planned looks{other if found.looks_other_software else ''}")
     if found.fallbacks:
         who = ", ".join(f"{by or 'somebody without a name'}: {n}" for by, n in found.fallbacks_by.items())
         parts.append(f"{found.fallbacks} drawn by clients ({who})")

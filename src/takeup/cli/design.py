@@ -1,30 +1,70 @@
 """`takeup design`: what a plan does before anybody is asked."""
 
 import json
+from collections.abc import Callable
 from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from typer.core import TyperGroup
 
+from takeup import charts, folders
+from takeup.cli.design_tables import show, show_compared
 from takeup.cli.progress import watched
+from takeup.design.classical import classical
+from takeup.design.comparing import Compared, compare
+from takeup.design.exact_metrics import exact_metrics
 from takeup.design.operate import Calibration, calibrate, operate
 from takeup.design.plan import Plan
-from takeup.design.results import Outcomes, plain
-from takeup.version import __version__
+from takeup.design.results import Outcomes
+from takeup.design.sizing import Sized, size
+from takeup.design.study import Study
+from takeup.design.take_up import TakeUpCurve, by_take_up, changeable
+from takeup.errors import InputError
+from takeup.simulation.run import EngineName
 
-ENDS = ("claimed", "superior", "equivalent", "futile", "maximum")
 PARTS = 20
 """In how many parts the trials of a plan are run: what Ctrl-C may cost."""
+SEARCHED = 3
+"""How many times the trials that are asked for a search and its check may have had before."""
+CURVE = 2_000
+"""With how many trials at most the report shows power and size against take-up."""
+TRY, STOPPED = "try", 130
 
 
-def design(
+class _PlanFirst(TyperGroup):
+    """What is no command's name is a plan: `takeup design PLAN.toml` beside `takeup design compare ..`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = args and args[0] in self.commands
+        return super().parse_args(ctx, args if named else [TRY, *args])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return "" if name == TRY else name, command, rest
+
+
+design = typer.Typer(cls=_PlanFirst, help="What a plan does before anybody is asked: error rates, power and size.")
+Replications = Annotated[int, typer.Option(min=2, help="Trials in each scenario.")]
+Seed = Annotated[int, typer.Option(min=0, help="The seed.")]
+Engine = Annotated[EngineName, typer.Option(help="What runs it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the figures for machines.")]
+
+
+@design.command(
+    TRY,
+    epilog="Examples:\n\n[bold]takeup design plan.toml[/]\n\n"
+    "[bold]takeup design plan.toml --calibrate 0.05 --replications 100000[/]\n\n"
+    "[bold]takeup design plan.toml --calibrate 0.05 --power 0.8 --out protocol[/]\n\n"
+    "[bold]takeup design plan.toml --exact --json > design.json[/]\n\n"
+    "[bold]takeup design compare one.toml other.toml --classical 0.05[/]",
+)
+def design_plan(
     plan: Annotated[Path, typer.Argument(help="A TOML file: a trial's spec with looks, stopping rules and scenarios.")],
-    replications: Annotated[int, typer.Option(min=2, help="Trials in each scenario.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="The seed.")] = 0,
+    replications: Replications = 10_000,
+    seed: Seed = 0,
     calibrate_to: Annotated[
         float | None,
         typer.Option(
@@ -34,116 +74,181 @@ def design(
             help="First find the threshold for superiority with this error in null scenarios.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures for machines.")] = False,
+    rate: Annotated[
+        list[float] | None,
+        typer.Option(help="With --calibrate: a null at which all proposals have this rate; repeatable."),
+    ] = None,
+    two_sided: Annotated[
+        bool, typer.Option("--two-sided", help="With --calibrate: what is dropped as worse is an error too.")
+    ] = False,
+    power: Annotated[
+        float | None,
+        typer.Option(min=0.0001, max=0.9999, help="First find the last look with this power in all alternatives."),
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="No simulation: two proposals, two outcomes, up to 250 units.")
+    ] = False,
+    engine: Engine = "auto",
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the plan as tried, all figures, every trial and the report.")
+    ] = None,
+    as_json: Json = False,
 ) -> None:
     """Try a plan thousands of times: type I error, power, size, and how many get the worse arm.
 
     Every figure has its Monte Carlo error. Ctrl-C shows what has been done by then.
+    `takeup design compare --help` says how to put plans side by side.
     """
     chosen = Plan.load(plan)
-    found = None if calibrate_to is None else _calibrated(chosen, calibrate_to, replications, seed)
-    if found is not None:
-        chosen = found.plan
-    first = 0 if found is None else 2 * replications  # the search and its check have had those before
-    outcomes, stopped = _run(chosen, range(first, first + replications), seed)
+    if calibrate_to is None and (rate or two_sided):
+        raise InputError("--rate and --two-sided", "no --calibrate", "one, as they say what it counts")
+    if out is not None:
+        folders.check(out)
+    calibration, sized = _search(chosen, calibrate_to, rate or [], two_sided, power, replications, seed, engine)
+    chosen = sized.plan if sized is not None else calibration.plan if calibration is not None else chosen
+    if exact:
+        with watched("carrying probabilities from look to look", len(chosen.scenarios)) as (report, _):
+            figures = {}
+            for name in chosen.scenarios:
+                figures[name] = exact_metrics(chosen, name)
+                report(1)
+        _tell(Study(chosen, seed, {}, calibration, sized, exact=figures), out, as_json)
+        return
+    first = 0 if calibration is None and sized is None else SEARCHED * replications
+    outcomes, stopped = _run(chosen, range(first, first + replications), seed, engine)
     if not outcomes:
         raise typer.Abort
-    if as_json:
-        typer.echo(json.dumps({"design": _plain(chosen, outcomes, found, seed)}))
-    else:
-        if found is not None:
-            _say(found, replications)
-        _show(chosen, outcomes, seed)
+    curve = None if out is None or stopped else _curve(chosen, range(first, first + min(replications, CURVE)), seed)
+    _tell(Study(chosen, seed, outcomes, calibration, sized, take_up=curve), out, as_json)
     if stopped:
         done = next(iter(outcomes.values())).replications.size
         typer.echo(f"stopped after {done:,} of {replications:,} trials of each scenario", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(STOPPED)
 
 
-def _calibrated(plan: Plan, target: float, replications: int, seed: int) -> Calibration:
-    with watched("calibrating", 0) as (_, say):
-        say(f"looking for the threshold with an error of {target:g}")
-        return calibrate(plan, target, replications, seed)
+@design.command(
+    "compare",
+    epilog="Examples:\n\n[bold]takeup design compare adaptive.toml even.toml[/]\n\n"
+    "[bold]takeup design compare plan.toml --classical 0.05 --replications 100000[/]",
+)
+def design_compare(
+    plans: Annotated[list[Path], typer.Argument(help="Plans with the same proposals and the same scenarios.")],
+    replications: Replications = 10_000,
+    seed: Seed = 0,
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            "--classical",
+            min=0.0001,
+            max=0.4999,
+            help="Add designs with even allocation and this error, as large as the first plan: of fixed size, and with "
+            "the boundaries of Pocock and of O'Brien and Fleming at its looks.",
+        ),
+    ] = None,
+    engine: Engine = "auto",
+    as_json: Json = False,
+) -> None:
+    """Put plans side by side, on common random numbers.
+
+    Differences are from the first, trial by trial, with the error of the difference.
+    """
+    named = {str(path): Plan.load(path) for path in plans}
+    if len(named) < len(plans):
+        raise InputError("plans", ", ".join(map(str, plans)), "each file once")
+    if alpha is not None:
+        named |= classical(next(iter(named.values())), alpha)
+    found = _compared(named, replications, seed, engine)
+    if as_json:
+        content = {name: plan.content for name, plan in named.items()}
+        typer.echo(json.dumps({"compared": {"plans": content, "seed": seed, "figures": found.plain()}}))
+    else:
+        show_compared(found)
 
 
-def _run(plan: Plan, replications: range, seed: int) -> tuple[dict[str, Outcomes], bool]:
+def _search(
+    plan: Plan,
+    target: float | None,
+    rates: list[float],
+    two_sided: bool,
+    power: float | None,
+    replications: int,
+    seed: int,
+    engine: EngineName,
+) -> tuple[Calibration | None, Sized | None]:
+    """The threshold, the size, or both, as far as they are asked for."""
+    counted: dict[str, Any] = {"rates": rates, "two_sided": two_sided, "engine": engine}
+    if power is not None:
+        sized = _watched(
+            "looking for the size",
+            lambda **told: size(plan, power, None, replications, seed, calibrate_to=target, **counted, **told),
+        )
+        return sized.calibration, sized
+    if target is None:
+        return None, None
+    return _watched(
+        "looking for the threshold",
+        lambda **told: calibrate(plan, target, replications, seed, **counted, **told),
+    ), None
+
+
+def _watched(what: str, search: Callable[..., Any]) -> Any:
+    """What a search finds; on Ctrl-C what it has tried is said."""
+    said: list[str] = []
+    with watched(what, 0) as (_, say):
+        trials = 0
+
+        def progress(made: int) -> None:
+            nonlocal trials
+            trials += made
+
+        def stage(words: str) -> None:
+            said.append(words)
+            say(f"{what}: {words}; {trials:,} trials so far")
+
+        try:
+            return search(progress=progress, stage=stage)
+        except KeyboardInterrupt:
+            pass
+    typer.echo(f"stopped {what}; tried so far:", err=True)
+    for words in said:
+        typer.echo(f"  {words}", err=True)
+    raise typer.Exit(STOPPED)
+
+
+def _run(plan: Plan, replications: range, seed: int, engine: EngineName) -> tuple[dict[str, Outcomes], bool]:
     """What is finished by the end or by Ctrl-C, and whether it was the latter."""
     parts: list[dict[str, Outcomes]] = []
-    size = -(-len(replications) // PARTS)
+    part = -(-len(replications) // PARTS)
     stopped = False
     try:
         with watched("trying the plan", len(replications) * len(plan.scenarios)) as (report, _):
-            for start in range(0, len(replications), size):
-                parts.append(operate(plan, None, replications[start : start + size], seed, progress=report))
+            for start in range(0, len(replications), part):
+                numbers = replications[start : start + part]
+                parts.append(operate(plan, None, numbers, seed, engine=engine, progress=report))
     except KeyboardInterrupt:
         stopped = True
-    return {name: reduce(add, [part[name] for part in parts]) for name in plan.scenarios if parts}, stopped
+    return {name: reduce(add, [each[name] for each in parts]) for name in plan.scenarios if parts}, stopped
 
 
-def _plain(plan: Plan, outcomes: dict[str, Outcomes], found: Calibration | None, seed: int) -> dict[str, Any]:
-    calibration = None
-    if found is not None:
-        errors = {name: figure.plain() for name, figure in found.errors.items()}
-        stopping = found.plan.content["stopping"]
-        thresholds = {name: stopping.get(name) for name in ("superiority", "inferiority")}
-        calibration = {"target": found.target, **thresholds, "errors": errors}
-    return {
-        "plan": plan.content,
-        "seed": seed,
-        "version": __version__,
-        "scenarios": plain(outcomes),
-        "calibration": calibration,
-    }
+def _curve(plan: Plan, replications: range, seed: int) -> TakeUpCurve | None:
+    """Trials by take-up, for a report that can be drawn; None where scenarios say in full what people do."""
+    if not charts.available() or not changeable(plan):
+        return None
+    with watched("trying other take-ups", 0) as (report, _):
+        return by_take_up(plan, replications=replications, seed=seed, progress=report)
 
 
-def _say(found: Calibration, trials: int) -> None:
-    worst, stopping = found.worst, found.plan.content["stopping"]
-    below = "" if stopping.get("inferiority") is None else f" and inferiority below {stopping['inferiority']:.5f}"
-    said = (
-        f"superiority above {found.threshold:.5f}{below}: the largest error over the null scenarios is"
-        f" {worst.mean:.4f} ± {worst.error:.4f} in {trials:,} other trials of each; {found.target:g} was asked for"
-    )
-    Console().print(said, highlight=False, soft_wrap=True)
+def _compared(plans: dict[str, Plan], replications: int, seed: int, engine: EngineName) -> Compared:
+    scenarios = len(next(iter(plans.values())).scenarios)
+    with watched("comparing", replications * len(plans) * scenarios) as (report, _):
+        return compare(plans, None, replications, seed, engine=engine, progress=report)
 
 
-def _show(plan: Plan, outcomes: dict[str, Outcomes], seed: int) -> None:
-    console, trials = Console(), next(iter(outcomes.values())).replications.size
-    every = {name: each.metrics() for name, each in outcomes.items()}
-    shown = ENDS if plan.rules.control is not None else ENDS[1:]
-    ends = [end for end in shown if any(metrics[end]["mean"] for metrics in every.values())]
-    table = Table(
-        title=f"{plan.name}: {trials:,} trials of each scenario, seed {seed}, takeup {__version__}",
-        caption="± is the Monte Carlo error; rules read what was proposed, under the policy's priors",
-    )
-    for name in ("scenario", "role"):
-        table.add_column(name)
-    for name in ("size", *ends, "on worse"):
-        table.add_column(name, justify="right")
-    for name, metrics in every.items():
-        found_ends = (_share(metrics[end]) for end in ends)
-        role = "null" if outcomes[name].truth.role == "null" else ""
-        table.add_row(
-            name,
-            role,
-            f"{metrics['size']['mean']:,.0f}±{metrics['size']['error']:.0f}",
-            *found_ends,
-            _share(metrics["on_worse"]),
-        )
-    console.print(table)
-    arms = Table(title="Each proposal: found superior, dropped, selected, and its share of the units")
-    for name in ("scenario", "proposal"):
-        arms.add_column(name)
-    for name in ("value", "superior", "dropped", "selected", "share"):
-        arms.add_column(name, justify="right")
-    for name, metrics in every.items():
-        values = outcomes[name].truth.values
-        for k, label in enumerate(plan.design.space.proposals):
-            columns = ("superior_by_arm", "dropped_by_arm", "selected", "share")
-            arms.add_row(name, label, f"{values[k]:.4g}", *(_share(metrics[column][label]) for column in columns))
-        arms.add_section()
-    console.print(arms)
-
-
-def _share(figure: dict[str, float]) -> str:
-    """A probability and its error, in as few characters as a terminal has."""
-    return "±".join(f"{number:.3f}".removeprefix("0") for number in (figure["mean"], figure["error"]))
+def _tell(study: Study, out: Path | None, as_json: bool) -> None:
+    if out is not None:
+        names = study.write(out)
+        typer.echo(f"{out}: {', '.join(names)}", err=True)
+    if as_json:
+        typer.echo(json.dumps({"design": study.plain()}))
+    else:
+        show(study)

@@ -1,95 +1,31 @@
-"""The bounded reading: what a promise about those who refuse is worth.
+"""The bounded reading: what a promise about those who refuse is worth, in units.
 
-Compliance and outcomes apart are worth more than intention to treat where those who take an action would have fared
-with it as those who do not; nobody can promise that. What can be promised is a bound: with any one action, two groups
-of people that differ in what they do when they are offered something differ by at most Δ in their mean outcome. The two
-readings are its ends, Δ = 0 and Δ large, and everything between is a weighted sum of the means of the cells (z, a) with
-a bias that is known at its worst: bias-aware intervals, Armstrong & Kolesár (2018).
-
-With c[z, a] the shares of the cells, intention to treat estimates v_1 - v_0 by Σ_a c[1, a] m[1, a] - c[0, a] m[0, a].
-Nothing is known of the level of an action's outcomes, so that other weights may differ from these only by what sums to
-zero over the proposals: w[1, a] = c[1, a] - λ_a and w[0, a] = -c[0, a] + λ_a. The bias is at most Σ_a |λ_a| Δ d_a,
-where d_a is how much the groups that take a under the two proposals differ as groups: one less what they share of the
-larger.
+The readings by what was proposed and by what was taken are the ends of one family, whose members are weighted sums of
+the means of the cells with a bias that is known at its worst (`takeup.policies.bounded_reading` has the promise, the
+estimate and the bias). Which of them needs the fewest units is a small convex program with an exact solution,
+see docs/theory.md: bias-aware intervals, Armstrong & Kolesár (2018).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
-from scipy.special import ndtr
+from scipy.optimize import brentq, nnls
+from scipy.special import ndtr, ndtri
 
 from takeup import checks
 from takeup.checks import FloatArray
-from takeup.design.sizes import Goal, Size, between
+from takeup.design.cells import Cells
+from takeup.design.plan import Plan
+from takeup.design.sizes import Goal, Size
 from takeup.errors import InputError
+from takeup.policies.bounded_reading import BoundedReading
+from takeup.trial.rules import BoundedTable
 
-_NEVER = 1e12
-"""What a reading costs whose bias may be as large as the effect."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cells:
-    """Two proposals in which people do not all do what they are told.
-
-    Attributes:
-        share: c[z, a], how many take each action under each proposal; z = 1 is the one that is hoped for.
-        mean: m[z, a], the mean outcome of those who do.
-        sd: s[z, a], its standard deviation.
-        overlap: how much of the people the two groups that take a have in common, as a share of all. As much as they
-            can where left out: nobody does the opposite of what he is told.
-    """
-
-    share: FloatArray
-    mean: FloatArray
-    sd: FloatArray
-    overlap: FloatArray
-
-    @classmethod
-    def of(cls, share: ArrayLike, mean: ArrayLike, sd: ArrayLike, overlap: ArrayLike | None = None) -> "Cells":
-        """The same, checked."""
-        c = checks.probabilities("share", share)
-        if c.ndim != 2 or len(c) != 2:
-            raise InputError("share", f"of shape {c.shape}", "two rows, the shares of every action under each proposal")
-        m, s = (np.broadcast_to(checks.real(name, value), c.shape) for name, value in (("mean", mean), ("sd", sd)))
-        if (s < 0).any():
-            raise InputError("sd", s.tolist(), "numbers of at least 0")
-        most = c.min(axis=0)
-        common = most if overlap is None else checks.real("overlap", overlap)
-        if common.shape != most.shape or (common > most + checks.TOLERANCE).any() or (common < 0).any():
-            raise InputError("overlap", common.tolist(), f"shares of at most {most.tolist()}")
-        return cls(c, m, s, common)
-
-    @classmethod
-    def rates(cls, control: float, treated: float, take_up: float) -> "Cells":
-        """Two rates where nobody has the treatment who is not offered it."""
-        control, treated = between("control", control), between("treated", treated)
-        share = [[1.0, 0.0], [1 - take_up, take_up]]
-        mean = np.array([[control, control], [control, treated]])
-        return cls.of(share, mean, np.sqrt(mean * (1 - mean)))
-
-    @property
-    def effect(self) -> float:
-        """v_1 - v_0."""
-        value = (self.share * self.mean).sum(axis=1)
-        return float(value[1] - value[0])
-
-    @property
-    def apart(self) -> FloatArray:
-        """d_a: how far the groups that take a under the two proposals can be apart, of what any two groups can."""
-        larger = self.share.max(axis=0)
-        return np.asarray(np.where(larger > 0, 1 - self.overlap / np.where(larger > 0, larger, 1.0), 0.0))
-
-    def weights(self, lam: FloatArray) -> FloatArray:
-        """W[z, a] for λ_a."""
-        return np.stack([lam - self.share[0], self.share[1] - lam])
-
-    def variance(self, lam: FloatArray, share: float) -> float:
-        """Of the estimate, times the number of units, of which this share is offered proposal 1."""
-        units = self.share * np.array([[1 - share], [share]])
-        spread = np.where(units > 0, self.weights(lam) ** 2 * self.sd**2 / np.where(units > 0, units, 1.0), 0.0)
-        return float(spread.sum())
+USUAL = 0.975
+"""The threshold that weights are chosen for where a plan has none for superiority."""
+POWER = 0.8
+"""The power that they are chosen for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,67 +34,176 @@ class Bounded:
 
     Attributes:
         cells: what was expected.
-        bound: Δ, what was promised.
-        lam: λ_a, what was chosen for the least size.
-        goal: error, power, sides and shares.
+        bound: Δ[a], what was promised for each action.
+        moved: moved[z, a], the weight that goes from the control's cell to that of z, of the least size. With two
+            proposals and a control that all take the estimate is c T + (1 - c - λ) R - (1 - λ) Z, λ = -moved[1, 0].
+        one: which proposal is compared with the control, the first row.
+        goal: error, power and sides.
+        allocation: the share of the units that is offered each proposal.
     """
 
     cells: Cells
-    bound: float
-    lam: FloatArray
+    bound: FloatArray
+    moved: FloatArray
+    one: int
     goal: Goal
+    allocation: tuple[float, ...]
+
+    @property
+    def weights(self) -> FloatArray:
+        """W[z, a], of the means of the cells."""
+        found = self.cells.against_control(self.one) + self.moved
+        found[0] -= self.moved.sum(axis=0)
+        return found
 
     @property
     def bias(self) -> float:
         """The largest bias that the promise allows."""
-        return float(self.bound * (np.abs(self.lam) @ self.cells.apart))
+        return float((self._reach * self.bound).sum())
 
     @property
     def size(self) -> Size:
-        """How many units both proposals need together."""
-        need = self.goal.critical + self.goal.margin
-        variance = self.cells.variance(self.lam, self.goal.share)
-        return Size(variance * (need / (abs(self.cells.effect) - self.bias)) ** 2, self.goal.share)
+        """How many units all proposals need together."""
+        need, left = self.goal.critical + self.goal.margin, abs(self.cells.effect(self.one)) - self.bias
+        return Size(self._variance * (need / left) ** 2, self.allocation)
 
     def error(self, difference: float, units: float | None = None) -> float:
         """The probability of a false alarm, one-sided, where groups differ by this much in truth.
 
         Args:
-            difference: in what takers and refusers would become without the treatment, towards a false alarm.
-            units: of both proposals; as many as `size` says where left out.
+            difference: with any one action, between groups that differ in what they take, towards a false alarm.
+            units: of all proposals; as many as `size` says where left out.
         """
-        deviation = np.sqrt(self.cells.variance(self.lam, self.goal.share) / (units or self.size.units))
-        excess = (difference - self.bound) * float(np.abs(self.lam) @ self.cells.apart)
+        deviation = np.sqrt(self._variance / (units or self.size.units))
+        excess = float((self._reach * (difference - self.bound)).sum())
         return float(ndtr(excess / deviation - self.goal.critical))
 
+    def power(self, units: float) -> float:
+        """The probability that an effect as expected is found, where groups do not differ."""
+        deviation = np.sqrt(self._variance / units)
+        return float(ndtr((abs(self.cells.effect(self.one)) - self.bias) / deviation - self.goal.critical))
 
-def bounded(cells: Cells, bound: float, *, goal: Goal = Goal()) -> Bounded:
+    def reading(self) -> BoundedReading:
+        """To read data by, with the first proposal as the control."""
+        proposals = len(self.moved)
+        moved = np.zeros((proposals, proposals, *self.moved.shape))
+        moved[self.one, 0], moved[0, self.one] = self.moved, -self.moved
+        return BoundedReading(self.bound, 0, moved)
+
+    @property
+    def _reach(self) -> FloatArray:
+        """What a difference of 1 between groups does to the estimate, by action."""
+        return np.asarray((np.abs(self.moved) * self.cells.apart).sum(axis=0))
+
+    @property
+    def _variance(self) -> float:
+        return self.cells.variance(self.weights, np.asarray(self.allocation))
+
+
+def bounded(
+    cells: Cells, bound: ArrayLike, *, one: int = 1, goal: Goal = Goal(), allocation: ArrayLike | None = None
+) -> Bounded:
     """The reading of the least size under a promise.
 
+    All cells are used: where there are several treatments, those who refuse one say something about all.
+
     Args:
-        cells: what is expected.
-        bound: Δ, by how much groups may differ.
-        goal: error, power, sides and shares.
+        cells: what is expected; the first proposal is the control.
+        bound: Δ, by how much groups may differ, one number or one for each action.
+        one: which proposal is compared with the control.
+        goal: error, power and sides, and of two proposals the shares.
+        allocation: the share of the units that is offered each proposal; even where left out and there are several.
     """
-    promised = float(checks.real("bound", bound))
-    if promised < 0 or not np.isfinite(promised):
+    proposals, actions = cells.share.shape
+    checks.whole("one", one, 1, proposals - 1)
+    promised = np.broadcast_to(checks.real("bound", bound), actions)
+    if (promised < 0).any():
         raise InputError("bound", bound, "a number of at least 0")
-    if cells.effect == 0:
+    effect = cells.effect(one)
+    if effect == 0:
         raise InputError("mean", cells.mean.tolist(), "means by which the two proposals differ in value")
-    effect, free = abs(cells.effect), (cells.share > 0).all(axis=0)
+    even = goal.allocation if proposals == 2 else np.full(proposals, 1 / proposals)
+    share = checks.probabilities("allocation", even if allocation is None else allocation)
+    checks.shaped("allocation", share, (proposals,), "proposal")
+    moved = least_size(cells, cells.against_control(one), promised, share, abs(effect))
+    return Bounded(cells, promised, moved, one, goal, tuple(map(float, share)))
 
-    def cost(chosen: FloatArray) -> float:
-        lam = np.zeros(free.size)
-        lam[free] = chosen
-        left = effect - promised * float(np.abs(lam) @ cells.apart)
-        return _NEVER if left <= 0 else float(np.sqrt(cells.variance(lam, goal.share)) / left)
 
-    best = np.zeros(int(free.sum()))
-    if best.size:
-        most = cells.share[:, free].sum(axis=0)
-        starts = (best, most / 4, most / 2, 3 * most / 4)
-        found = [minimize(cost, start, method="L-BFGS-B", bounds=[(0.0, top) for top in most]) for start in starts]
-        best = min(found, key=lambda each: float(each.fun)).x
-    lam = np.zeros(free.size)
-    lam[free] = best
-    return Bounded(cells, promised, lam, goal)
+def least_size(cells: Cells, base: FloatArray, bound: FloatArray, allocation: FloatArray, effect: float) -> FloatArray:
+    """moved[z, a] for which sd(W) / (effect - bias(W)) is least, where W is `base` with weight moved.
+
+    With x = (t, t moved+, t moved-) and t = 1 / (effect - bias), |A x| is what is to be least under b·x = 1 and x >= 0,
+    where A is linear in the weights and b in the bias. The x >= 0 for which |A x|^2 + k^2 (b·x - 1)^2 is least is a
+    multiple of that, for any k: so one problem of least squares without negative numbers has the answer, exactly.
+    """
+    units = cells.share * allocation[:, np.newaxis]
+    scale = np.where(units > 0, cells.sd / np.sqrt(np.where(units > 0, units, 1.0)), 0.0)
+    places = [(z, a) for z, a in np.argwhere(units > 0) if z > 0 and units[0, a] > 0]
+    steps = np.zeros((len(places), *base.shape))
+    for step, (z, a) in zip(steps, places, strict=True):
+        step[z, a], step[0, a] = 1.0, -1.0
+    columns = [(base * scale).ravel(), *(sign * (step * scale).ravel() for sign in (1, -1) for step in steps)]
+    cost = [bound[a] * cells.apart[z, a] for z, a in places]
+    row = np.array([effect, *(-each for each in 2 * cost)])
+    matrix = np.array(columns).T
+    level = np.linalg.norm(matrix[:, 0]) / effect  # of the same size as the rest
+    x, _ = nnls(np.vstack([matrix, level * row]), np.append(np.zeros(len(matrix)), level))
+    moved = np.zeros(base.shape)
+    for (z, a), up, down in zip(places, x[1 : 1 + len(places)], x[1 + len(places) :], strict=True):
+        moved[z, a] = (up - down) / x[0]
+    return moved
+
+
+def shortest(
+    cells: Cells, base: FloatArray, bound: FloatArray, allocation: FloatArray, deviations: float
+) -> FloatArray:
+    """moved[z, a] for which bias(W) + deviations * sd(W) is least, sd(W) being that of a single unit's share.
+
+    It is what has the least size for an effect of that very length.
+    """
+
+    def length(moved: FloatArray) -> tuple[float, float]:
+        weight = base + moved
+        weight[0] -= moved.sum(axis=0)
+        bias = float((np.abs(moved) * cells.apart * bound).sum())
+        return bias, deviations * float(np.sqrt(cells.variance(weight, allocation)))
+
+    def lacking(effect: float) -> float:
+        return sum(length(least_size(cells, base, bound, allocation, effect))) - effect
+
+    most = length(np.zeros(base.shape))[1]
+    fewest = length(least_size(cells, base, np.zeros_like(bound), allocation, most))[1]
+    if most <= 0 or fewest >= most * (1 - checks.TOLERANCE):
+        return np.zeros(base.shape)
+    low = max(fewest, most * checks.TOLERANCE) * (1 - checks.TOLERANCE)
+    found = low if lacking(low) <= 0 else float(brentq(lacking, low, most, rtol=1e-10))
+    return least_size(cells, base, bound, allocation, found)
+
+
+def reading_of(plan: Plan) -> BoundedReading:
+    """The bounded reading of a plan that has one, as it is fixed before the trial.
+
+    For every two proposals the interval is the shortest at the last look, at the compliance and the outcomes of the
+    first scenario in which something is to be found, where as many are offered each as at the start, at the threshold
+    for superiority and 80 % power. Other truths change how short it is, not that it holds. Weight is moved among the
+    two and the control alone: a third proposal may be dropped early.
+    """
+    if not isinstance(plan.reading, BoundedTable) or plan.rules.control is None:
+        raise InputError("stopping.reading", plan.reading, "a bounded reading, and a control")
+    control, space = plan.rules.control, plan.design.space
+    proposals, actions = len(space.proposals), len(space.implemented)
+    bound = np.full(actions, plan.reading.bounded)
+    truths = sorted(plan.scenarios.values(), key=lambda each: each.role == "null")
+    last = USUAL if plan.rules.superiority is None else float(plan.rules.superiority[-1])
+    deviations = float(ndtri(max(last, 0.5)) + ndtri(POWER)) / np.sqrt(plan.looks.at[-1])
+    even, moved = np.asarray(plan.design.even), np.zeros((proposals, proposals, proposals, actions))
+    for one in range(proposals):
+        for other in range(one):
+            rows = [control, *(z for z in (one, other) if z != control)]
+            cells = Cells.of_environment(truths[0].environment, rows)
+            base = np.zeros(cells.share.shape)
+            base[rows.index(one)] += cells.share[rows.index(one)]
+            base[rows.index(other)] -= cells.share[rows.index(other)]
+            found = shortest(cells, base, bound, even[rows], deviations)
+            moved[one, other, rows], moved[other, one, rows] = found, -found
+    return BoundedReading(bound, control, moved)

@@ -6,16 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from takeup.conjugates import Dirichlet
 from takeup.design import kinds
+from takeup.design.form_parts import LEAST_SHAPE, betas, betas_room, compares, good_of, responses
 from takeup.design.plan import Plan
+from takeup.design.policy_forms import policy_part
+from takeup.design.reading_forms import reading_part
 from takeup.design.scenarios import Scenario
-from takeup.design.statistics import prior_of
+from takeup.design.statistics import sees_actions
 from takeup.outcomes import Levels
-from takeup.policies import TS, Uniform
-from takeup.simulation.kernels import comparing, look_rates
+from takeup.policies import TS, TSCheck, TSObs, TSRobust, Uniform
+from takeup.simulation.kernels import look_cells, look_rates
 from takeup.simulation.kernels.compile import Plain
 from takeup.specfile import SpecError
+
+KNOWN = (TS, Uniform, TSCheck, TSObs, TSRobust)
+"""The policies that have kernels."""
+LEAST_DRAWN = 1.0
+"""The least of those that gammas are drawn with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,47 +47,83 @@ class Form:
 def form_of(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     """The form in which the kernel runs this plan; an error that names file, key and value where there is none."""
     check(plan)
-    outcome = plan.design.space.outcome
-    if isinstance(outcome, Levels) and outcome.size == 2:
-        return _rates(plan, scenarios)
-    kind = kinds.kind_of(plan, scenarios)
-    return Form(kind.bind, kind.truth, kind.reading, (), lambda: (kind.room(), ()))
+    if sees_actions(plan):
+        return _cells(plan, scenarios)
+    return _rates(plan, scenarios) if plan.design.space.outcome.size == 2 else _kind(plan, scenarios)
+
+
+def has_kernel(plan: Plan) -> bool:
+    """Whether a kernel runs this plan; else the reference does."""
+    try:
+        check(plan)
+    except SpecError:
+        return False
+    return True
 
 
 def check(plan: Plan) -> None:
     """An error that names the file, the key and the value, where a plan has no kernel."""
     design, looks = plan.design, plan.looks
     space, policy = design.space, design.policy
+    kind = space.outcome.kind if not isinstance(space.outcome, Levels) else f"{len(space.outcomes)} levels"
     share = None if plan.control_share is None else str(plan.control_share)
     for key, value, wrong, allowed in (
-        ("policy.kind", policy.name, type(policy) not in (TS, Uniform), "TS or Uniform"),
+        ("policy.kind", type(policy).__name__, type(policy) not in KNOWN, ", ".join(each.__name__ for each in KNOWN)),
+        ("space.outcomes", kind, sees_actions(plan) and kind != "2 levels", "two levels, where what is done counts"),
         ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one"),
+        ("compliance", design.spec.compliance, sees_actions(plan) and design.spec.compliance != "always", "'always'"),
         ("looks.update", looks.update, looks.update != "look", "'look'"),
         ("burn_in", design.spec.burn_in, design.spec.burn_in > looks.randomised[0], f"at most {looks.randomised[0]}"),
-        ("stopping.reading", str(plan.reading), plan.reading != "intention to treat", "'intention to treat'"),
+        ("stopping.reading", str(plan.reading), not _readable(plan), "proposals that intend an action each"),
         ("stopping.control_share", share, share is not None, "nothing"),
-        *kinds.unsuited(plan),
     ):
         if wrong:
-            raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, where a plan is tried")
+            raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, on other engines than the reference")
+    _check_prior(plan)
+
+
+def _readable(plan: Plan) -> bool:
+    """Whether the effect among compliers, where it is read, is one of different actions."""
+    intended = plan.design.space.intended
+    return plan.reading != "compliers" or (intended is not None and len(set(intended)) == len(intended))
+
+
+def _check_prior(plan: Plan) -> None:
+    """Whether all shapes are large enough for what is made of them."""
+    policy = plan.design.policy
+    if not isinstance(plan.design.space.outcome, Levels):
+        kinds.check(plan)
+        return
+    if not isinstance(policy, TS | TSObs | TSRobust):
+        return
+    if isinstance(policy, TSRobust) and policy.pilot is not None:
+        raise SpecError(
+            f"{plan.source}: policy.pilot", "counts", "nothing, so far, on other engines than the reference"
+        )
+    prior = policy.prior(plan.design.space)
+    allowed = LEAST_SHAPE if isinstance(policy, TS) or compares(plan) else LEAST_DRAWN
+    for name, block in (("alpha", prior.outcome), ("beta", prior.compliance)):
+        if block is not None and block.min() < allowed:
+            told = f"at least {allowed:g}, so far, on other engines than the reference"
+            raise SpecError(f"{plan.source}: policy.{name}", float(block.min()), told)
 
 
 def _rates(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     """Two outcomes, read by what was proposed."""
-    space, rules = plan.design.space, plan.rules
-    good, worth = int(np.argmax(space.utility)), float(np.ptp(space.reward))
+    good, reading = good_of(plan), betas(plan)
     success = np.stack([each.environment.response[0, ..., good].sum(axis=-1) for each in scenarios])
-    block = prior_of(plan)
-    assert isinstance(block, Dirichlet)
-    prior = block.alpha[0]
-    proposals = len(space.proposals)
-    reading = look_rates.Betas(
-        np.ascontiguousarray(prior[:, [good, 1 - good]]),
-        comparing.grids(rules.equivalence_margin / worth),
-        comparing.grids(rules.futility_margin / worth),
-    )
+    room = betas_room(plan, reading.prior)
+    return Form({}, look_rates.Rates(success), reading, (), lambda: (room(), ()))
 
-    def room() -> tuple[Any, Any]:
-        return look_rates.BetasMemory(np.zeros(1, dtype=np.int64), comparing.room(proposals)), ()
 
-    return Form({}, look_rates.Rates(success), reading, (), room)
+def _kind(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
+    """More than two outcomes, numbers, counts or times, read by what was proposed."""
+    part = kinds.part_of(plan)
+    return Form(part.bind, kinds.outcomes(plan, scenarios), part.given, (), lambda: (part.room(), ()))
+
+
+def _cells(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
+    """Two outcomes and what was done."""
+    read, wish = reading_part(plan), policy_part(plan)
+    bind = {look_rates.respond: look_cells.respond, **read.bind, **wish.bind}
+    return Form(bind, responses(plan, scenarios), read.given, wish.given, lambda: (read.room(), wish.room()))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from takeup.checks import FloatArray
@@ -51,7 +52,7 @@ class ScenarioTable(EnvironmentTable):
     def build(self, space: Space, control: int = 0) -> "Scenario":  # type: ignore[override]  # a truth with its role
         """The scenario, in the space of a plan."""
         found = Scenario(self.role, self._environment(space, control))
-        if self.role == "null" and np.ptp(found.values) > found.nearly:
+        if self.role == "null" and found.apart:
             labelled = zip(space.proposals, found.values, strict=True)
             shown = ", ".join(f"{label} {value:.6g}" for label, value in labelled)
             raise InputError(
@@ -100,6 +101,17 @@ class Scenario:
         """By how much values may differ and still be the same."""
         outcome = self.environment.space.outcome
         return NEARLY * max(outcome.highest - outcome.lowest, abs(outcome.highest), abs(outcome.lowest))
+
+    @property
+    def apart(self) -> bool:
+        """Whether some proposals are worth more than others."""
+        return bool(np.ptp(self.values) > self.nearly)
+
+    def better(self, control: int | None) -> NDArray[np.bool_]:
+        """Which proposals are rightly called better: than this control, or else the best where not all are."""
+        values = self.values
+        bar = values.max() - self.nearly if control is None else values[control] + self.nearly
+        return np.asarray((values >= bar) & self.apart)
 
 
 def _taken(space: Space, truth: Truth, table: ScenarioTable, control: int) -> Environment:

@@ -32,6 +32,14 @@ def between(name: str, value: float) -> float:
     return found
 
 
+def positive(name: str, value: float) -> float:
+    """A number above 0, and no larger than any that a trial has to do with."""
+    found = float(checks.real(name, value))
+    if not 0 < found < MOST:
+        raise InputError(name, value, f"a number above 0 and below {MOST:g}")
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
     """What is asked of a goal.
@@ -62,6 +70,11 @@ class Goal:
         return float(-ndtri(self.alpha / self.sided))
 
     @property
+    def allocation(self) -> tuple[float, float]:
+        """The shares of the units that are offered the control and the treatment."""
+        return 1 - self.share, self.share
+
+    @property
     def margin(self) -> float:
         """By how many more its mean must lie above, for the power."""
         return float(ndtri(self.power))
@@ -69,20 +82,20 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many units both arms need together.
+    """How many units all arms need together.
 
     Attributes:
         units: as the formula has it.
-        share: the share of them that is offered the treatment.
+        allocation: the share of them that each arm has.
     """
 
     units: float
-    share: float = 0.5
+    allocation: tuple[float, ...] = (0.5, 0.5)
 
     @property
     def whole(self) -> int:
         """In whole units, each arm rounded up."""
-        return math.ceil(self.units * self.share) + math.ceil(self.units * (1 - self.share))
+        return sum(math.ceil(self.units * share) for share in self.allocation)
 
     @property
     def total(self) -> int:
@@ -107,12 +120,12 @@ def two_rates(control: float, treated: float, *, take_up: float = 1.0, goal: Goa
     mean = share * offered + (1 - share) * low
     null = math.sqrt(mean * (1 - mean) / (share * (1 - share)))
     true = math.sqrt(offered * (1 - offered) / share + low * (1 - low) / (1 - share))
-    return Size(((goal.critical * null + goal.margin * true) / (offered - low)) ** 2, share)
+    return Size(((goal.critical * null + goal.margin * true) / (offered - low)) ** 2, goal.allocation)
 
 
 def two_means(difference: float, sd: float = 1.0, *, take_up: float = 1.0, goal: Goal = Goal()) -> Size:
     """For two means with one standard deviation, by Student's t test."""
-    effect = abs(_share(take_up) * _nonzero("difference", difference)) / _positive("sd", sd)
+    effect = abs(_share(take_up) * _nonzero("difference", difference)) / positive("sd", sd)
     share = goal.share
 
     def lacking(units: float) -> float:
@@ -125,7 +138,9 @@ def two_means(difference: float, sd: float = 1.0, *, take_up: float = 1.0, goal:
     # Student's t needs a little more than the normal distribution
     least = ((goal.critical + goal.margin) / effect) ** 2 / (share * (1 - share))
     fewest = max(least, FEWEST)
-    return Size(fewest if lacking(fewest) >= 0 else float(brentq(lacking, fewest, 2 * fewest + 20, xtol=1e-9)), share)
+    return Size(
+        fewest if lacking(fewest) >= 0 else float(brentq(lacking, fewest, 2 * fewest + 20, xtol=1e-9)), goal.allocation
+    )
 
 
 def two_counts(
@@ -140,13 +155,13 @@ def two_counts(
         take_up: the share of those offered it who take it.
         goal: error, power, sides and shares.
     """
-    low, high = _positive("control", control), _positive("treated", treated)
+    low, high = positive("control", control), positive("treated", treated)
     offered = low + _share(take_up) * (high - low)
     if offered == low:
         raise InputError("treated", treated, f"another rate than that of the control, {control}")
     events = 1 / (goal.share * offered) + 1 / ((1 - goal.share) * low)
-    variance = events / _positive("exposure", exposure)
-    return Size(((goal.critical + goal.margin) / math.log(offered / low)) ** 2 * variance, goal.share)
+    variance = events / positive("exposure", exposure)
+    return Size(((goal.critical + goal.margin) / math.log(offered / low)) ** 2 * variance, goal.allocation)
 
 
 def events(ratio: float, *, take_up: float = 1.0, goal: Goal = Goal()) -> Size:
@@ -154,24 +169,17 @@ def events(ratio: float, *, take_up: float = 1.0, goal: Goal = Goal()) -> Size:
 
     Where some refuse, the hazards of the arms are in the ratio 1 - c (1 - ratio), as long as events are rare.
     """
-    offered = 1 - _share(take_up) * (1 - _positive("ratio", ratio))
+    offered = 1 - _share(take_up) * (1 - positive("ratio", ratio))
     if offered == 1:
         raise InputError("ratio", ratio, "another number than 1")
     found = ((goal.critical + goal.margin) / math.log(offered)) ** 2 / (goal.share * (1 - goal.share))
-    return Size(found, goal.share)
+    return Size(found, goal.allocation)
 
 
 def _share(take_up: float) -> float:
     found = float(checks.real("take_up", take_up))
     if not 0 < found <= 1:
         raise InputError("take_up", take_up, "a share above 0 and up to 1")
-    return found
-
-
-def _positive(name: str, value: float) -> float:
-    found = float(checks.real(name, value))
-    if not 0 < found < MOST:
-        raise InputError(name, value, f"a number above 0 and below {MOST:g}")
     return found
 
 

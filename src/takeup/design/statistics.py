@@ -28,8 +28,14 @@ class Statistic(Protocol):
     def rewards(self, table: IntArray) -> FloatArray:
         """What their outcomes are worth together, in units of the outcome; shape (.., K)."""
 
+    def variances(self, table: IntArray) -> FloatArray:
+        """The variance of the outcomes of each, as the units themselves have it; shape (.., K), nan without units."""
+
     def means(self, table: IntArray) -> FloatArray:
         """What each proposal seems to be worth, also without units; shape (.., K)."""
+
+    def added(self, actions: IntArray, outcomes: IntArray) -> IntArray:
+        """What units add that did this and had these outcomes, by their codes; shape (units, columns)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +45,12 @@ class Rates:
     Attributes:
         worse: what the worse outcome is worth.
         better: what the better one is.
+        good: which of them it is.
     """
 
     worse: float = 0.0
     better: float = 1.0
+    good: int = 1
     columns: int = 2
 
     def units(self, table: IntArray) -> IntArray:
@@ -53,37 +61,61 @@ class Rates:
         """From both."""
         return np.asarray(self.worse * table[..., 0] + (self.better - self.worse) * table[..., 1])
 
+    def variances(self, table: IntArray) -> FloatArray:
+        """That of the rate that was seen."""
+        with np.errstate(invalid="ignore"):
+            rate = table[..., 1] / table[..., 0]
+        return np.asarray((self.better - self.worse) ** 2 * rate * (1 - rate))
+
     def means(self, table: IntArray) -> FloatArray:
         """With two units more, one of each outcome."""
         return _shrunk(self, table, (self.worse + self.better) / 2)
 
+    def added(self, actions: IntArray, outcomes: IntArray) -> IntArray:
+        """One, and whether it is the better outcome."""
+        return np.stack([np.ones_like(outcomes), outcomes == self.good], axis=1)
+
 
 @dataclass(frozen=True, slots=True)
-class Levels:
-    """More outcomes: how many units have each.
+class Cells:
+    """Levels, and what was done: n[a, y], a row of the evidence.
 
     Attributes:
-        utility: what each is worth.
+        actions: how many there are; 1 where what was done does not matter.
+        reward: what each level is worth.
     """
 
-    utility: tuple[float, ...]
+    actions: int
+    reward: tuple[float, ...]
 
     @property
     def columns(self) -> int:
-        """One for each outcome."""
-        return len(self.utility)
+        """A level after the other, action by action."""
+        return self.actions * len(self.reward)
 
     def units(self, table: IntArray) -> IntArray:
-        """All columns together."""
+        """The sum of all cells."""
         return np.asarray(table.sum(axis=-1))
 
     def rewards(self, table: IntArray) -> FloatArray:
-        """Σ_y n_y u_y."""
-        return np.asarray(table @ np.array(self.utility))
+        """From all cells."""
+        return np.asarray(table @ np.tile(self.reward, self.actions))
+
+    def variances(self, table: IntArray) -> FloatArray:
+        """That of the shares that were seen."""
+        worth, units = np.tile(self.reward, self.actions), self.units(table)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(table @ worth**2 / units - (table @ worth / units) ** 2)
 
     def means(self, table: IntArray) -> FloatArray:
-        """With two units more, that are worth what outcomes are worth on average."""
-        return _shrunk(self, table, float(np.mean(self.utility)))
+        """With two units more, that are worth what levels are worth on average."""
+        return _shrunk(self, table, float(np.mean(self.reward)))
+
+    def added(self, actions: IntArray, outcomes: IntArray) -> IntArray:
+        """One in a cell."""
+        return np.asarray(
+            np.eye(self.columns, dtype=np.int64)[np.minimum(actions, self.actions - 1) * len(self.reward) + outcomes]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,19 +170,30 @@ class Sums:
             mean, square = (table[..., column] / table[..., 0] for column in (-2, -1))
             return np.asarray(outcome.step**2 * np.maximum(square - mean**2, 0.0))
 
+    def added(self, actions: IntArray, outcomes: IntArray) -> IntArray:
+        """One, and the sums."""
+        return np.concatenate([np.ones((outcomes.size, 1), dtype=np.int64), self.amounts(outcomes)], axis=1)
+
     def means(self, table: IntArray) -> FloatArray:
         """Of the outcomes, and of the prior where there are none."""
         units = table[..., 0]
         return np.where(units > 0, self.rewards(table) / np.maximum(units, 1), self.prior)
 
 
+def sees_actions(plan: Plan) -> bool:
+    """Whether what was done matters to the policy, or to what the rules read."""
+    return plan.design.policy.compliance != "not used" or plan.reading not in ("intention to treat", "policy")
+
+
 def statistic_of(plan: Plan) -> Statistic:
     """What is kept of the units of this plan's trials."""
-    outcome = plan.design.space.outcome
-    if isinstance(outcome, Number | Count | Time):
-        return Sums(outcome, prior_of(plan).mean().mean_worth()[0])
-    reward = plan.design.space.reward
-    return Rates(float(reward.min()), float(reward.max())) if reward.size == 2 else Levels(tuple(reward.tolist()))
+    space = plan.design.space
+    if isinstance(space.outcome, Number | Count | Time):
+        return Sums(space.outcome, prior_of(plan).mean().mean_worth()[0])
+    reward = tuple(map(float, space.reward))
+    if sees_actions(plan) or len(reward) > 2:
+        return Cells(len(space.implemented) if sees_actions(plan) else 1, reward)
+    return Rates(min(reward), max(reward), int(np.argmax(reward)))
 
 
 def prior_of(plan: Plan) -> Conjugate:

@@ -19,7 +19,7 @@ from takeup.store.indexes import disagreements
 from takeup.store.reading import Logged
 from takeup.store.shape import ALONE, oddities
 from takeup.trial.book import Book, Cell, Changes
-from takeup.trial.events import Created, Decided, Event, body_of, event_of, link
+from takeup.trial.events import Created, Decided, Event, Looked, body_of, event_of, link
 from takeup.trial.proposal import forget
 from takeup.trial.secret import Secret
 
@@ -59,6 +59,8 @@ class Audit:
         other_software: decisions that another version made and this one would have made otherwise, or not at all, by
             version: whether they can be true is checked.
         fallbacks: decisions that clients drew by themselves.
+        looks: planned looks that were held, and derived again.
+        looks_other_software: how many of them another version judged otherwise than this one does.
         anchors: how many signed anchors were compared; None where none were given, so that a log whose end was cut
             off would not be noticed.
         unanchored: how many events follow the last anchor; None where none were given.
@@ -76,6 +78,8 @@ class Audit:
     fallbacks: int
     anchors: int | None
     unanchored: int | None
+    looks: int = 0
+    looks_other_software: int = 0
     fallbacks_by: dict[str, int] = field(default_factory=dict)
     seeded: bool | None = None
 
@@ -139,6 +143,8 @@ def _audit(
         replay.fallbacks,
         None if own is None else len(own),
         None if own is None else max(0, replay.events - max((anchor.sequence for anchor in own), default=0)),
+        replay.looks,
+        replay.other_looks,
         {} if replay.book is None else {by: sum(each.proposals) for by, each in replay.book.draws.items()},
         replay.seeded,
     )
@@ -199,6 +205,8 @@ class _Replay:
     events: int = 0
     rederived: int = 0
     fallbacks: int = 0
+    looks: int = 0
+    other_looks: int = 0
     seeded: bool | None = None
     other: Counter[str] = field(default_factory=Counter)
 
@@ -282,6 +290,9 @@ class _Replay:
         self.book.answers.clear()
         self.book.makers.clear()
         self.events += 1
+        if isinstance(event, Looked):
+            self.looks += 1
+            self.other_looks += not same
         if isinstance(event, Decided):
             if event.software is None:
                 self.fallbacks += 1

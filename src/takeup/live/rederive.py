@@ -5,10 +5,13 @@ from dataclasses import replace
 from takeup.errors import TakeupError
 from takeup.trial import events
 from takeup.trial.book import Book
-from takeup.trial.commands import closed_events, decided_event
+from takeup.trial.commands import decided_event
+from takeup.trial.computing import BY
 from takeup.trial.design import Design, canonical
 from takeup.trial.events import Event, stamp_of
 from takeup.trial.fallbacks import fallback_event
+from takeup.trial.following import closed_event
+from takeup.trial.looking import due_look, looked_event
 from takeup.trial.proposal import Proposal
 from takeup.trial.reporting import reported_event
 from takeup.trial.secret import Secret
@@ -31,7 +34,10 @@ def expected(book: Book | None, trial: str, event: Event, secret: Secret) -> Eve
         return _first(trial, event, secret)
     if event.at < book.at:
         raise UnexpectedError(f"a time of at least {book.at}")
-    due = next(closed_events(book, event.at), None)
+    look = due_look(book)
+    if look is not None and (book.design.refused is None or isinstance(event, events.Looked)):
+        return _looked(book, look, event)
+    due = closed_event(book, event.at)
     if isinstance(event, events.Closed):
         if due is None:
             raise UnexpectedError("no windows to close")
@@ -81,7 +87,20 @@ def _following(book: Book, event: Event) -> Event:
             return moved_event(book, event.state, event.reason, event.at, event.by)
         case events.Amended():
             return amended_event(book, Design.of_text(canonical(event.spec)), event.at, event.by)
+        case events.Looked():
+            raise UnexpectedError("no look, as none is due")
     raise UnexpectedError("no second creation")
+
+
+def _looked(book: Book, look: int, event: Event) -> Event:
+    """The look that is due; or that it could not be computed, which nobody can tell afterwards."""
+    if isinstance(event, events.Moved) and (event.state, event.by) == ("paused", BY):
+        return replace(event, secret=None)
+    if not isinstance(event, events.Looked):
+        raise UnexpectedError(f"look {look + 1}, as {book.known} outcomes are known")
+    if book.design.refused is not None and (book.look is None or book.look.ended is None):
+        return replace(event, look=look + 1, outcomes=book.known, version=book.version)
+    return replace(looked_event(book, look, event.at), software=event.software)
 
 
 def _decided(book: Book, event: events.Decided) -> Event:
@@ -98,13 +117,17 @@ def _decided(book: Book, event: events.Decided) -> Event:
 
 
 def otherwise(book: Book, again: Event, event: Event) -> bool:
-    """Whether another version made the decision, and what it computed otherwise than this one can be true."""
-    if not isinstance(event, events.Decided) or not isinstance(again, events.Decided):
+    """Whether another version made the decision or held the look, and what it computed otherwise can be true."""
+    if not isinstance(event, events.Decided | events.Looked) or type(again) is not type(event):
         return False
     if event.software is None or event.software == software(book.design):
         return False
     proposals, p = book.design.space.proposals, event.probability
-    possible = len(p) == len(proposals) and abs(sum(p) - 1) <= 1e-9 and min(p) >= 0
-    if not possible or not p[proposals.index(event.proposal)] > 0:
+    if p is not None and not (len(p) == len(proposals) and abs(sum(p) - 1) <= 1e-9 and min(p) >= 0):
+        return False
+    if isinstance(event, events.Looked):
+        fixed = {name: getattr(again, name) for name in ("at", "by", "look", "outcomes", "version")}
+        return set(event.offered) <= set(proposals) and replace(event, **fixed) == event
+    if p is None or not isinstance(again, events.Decided) or not p[proposals.index(event.proposal)] > 0:
         return False
     return replace(again, proposal=event.proposal, probability=p, best=event.best) == event

@@ -16,7 +16,8 @@ from takeup.policies.base import LivePolicy
 from takeup.randomness import stream
 from takeup.trial.book import Book
 from takeup.trial.design import Design
-from takeup.trial.stopping import FEW, StoppingAdvice, advise, most_probable
+from takeup.trial.look_advice import look_advice
+from takeup.trial.stopping import FEW, Reading, StoppingAdvice, advise, most_probable
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +241,11 @@ def _advice(
 ) -> StoppingAdvice:
     """What the spec's stopping rule says; nothing once the trial has stopped."""
     rule = book.design.spec.stopping
+    looks = look_advice(book.design, book.look)
     if book.state == "stopped":
-        return StoppingAdvice()
+        return StoppingAdvice(looks=looks)
+    if looks is not None:
+        return StoppingAdvice(looks.ended, (looks.sentence,) if looks.ended else (), looks=looks)
     by_model, withheld = rule.reading == "policy", None
     if rule.probability_best is None or (by_model and book.design.refused is not None):
         return advise(book.decisions, rule.maximum, ())
@@ -250,6 +254,7 @@ def _advice(
     elif by_model:
         withheld = doubt
     field, said = "model_probability_best" if by_model else "probability_best", []
+    reading: Reading = "policy" if by_model else "intention to treat"
     for group in contexts:
         best = {each.label: getattr(each, field) for each in group.proposals}
         context = group.context if len(contexts) > 1 else None
@@ -257,7 +262,7 @@ def _advice(
         where = "" if context is None else f" in context {context}"
         few = f"{known} known outcomes{where} are too few to say which is best" if known < FEW else None
         reason = withheld or few
-        said.append(most_probable(best, rule.probability_best, rule.reading, context=context, withheld=reason))
+        said.append(most_probable(best, rule.probability_best, reading, context=context, withheld=reason))
     return advise(book.decisions, rule.maximum, said)
 
 

@@ -18,10 +18,12 @@ from takeup.policies.base import Carded
 from takeup.policies.card import Several, Whole
 from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
-from takeup.specfile import SpecError
+from takeup.specfile import SpecError, at
 from takeup.trial import proposal
+from takeup.trial.allotment import Allotment
 from takeup.trial.computing import ProcessorTimer, TimeIsUp
 from takeup.trial.design import Design
+from takeup.trial.looking import check_live, conclude
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec, parse
 
@@ -77,9 +79,13 @@ def tried(
     """
     parsed = spec if isinstance(spec, TrialSpec) else parse(spec, source)
     design = Design.of(parsed, source)
+    with at(source, "stopping"):
+        check_live(design)
     began = time.process_time()
     for words, context, known in evidence(design.space):
         _try(source, design, f"a decision with {words}", decision_seconds, partial(_decide, design, context, known))
+        if design.looks is not None:
+            _try(source, design, f"a look with {words}", decision_seconds, partial(_look, design, known))
         if time.process_time() - began > TOGETHER_SECONDS:
             break
     if _timer is not None:
@@ -142,6 +148,12 @@ def _with_sums(outcome: Outcome, known: IntArray) -> IntArray:
 
 def _decide(design: Design, context: int, known: IntArray) -> None:
     proposal.spread(design, proposal.allocated(design, _SECRET, context, proposal.informative(known)))
+
+
+def _look(design: Design, known: IntArray) -> None:
+    """The first look, which has the most to compare."""
+    counts = proposal.informative(known)[np.newaxis]
+    conclude(design, _SECRET, counts, 0, None, Allotment(design.even, design.even))
 
 
 def _sum_up(design: Design) -> None:

@@ -1,18 +1,11 @@
 """The report: one self-contained HTML page, with its charts as files beside it."""
 
-import os
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib import resources
+from collections.abc import Callable
 from pathlib import Path
-from shutil import rmtree
-from typing import Any
 
-from takeup import charts
+from takeup import charts, folders
+from takeup.charts.document import ReportFigure, page
 from takeup.charts.extra import required
-from takeup.errors import InputError
-from takeup.paper.document import ReportFigure
 from takeup.paper.reproduction import Reproduction
 
 PAGE = "report.html"
@@ -22,14 +15,7 @@ def check(directory: Path) -> None:
     """Raise an error if no report could be written there: before hours of work, not after."""
     for module in ("altair", "vl_convert", "jinja2"):
         required(module)
-    if directory.exists() and not directory.is_dir():
-        raise InputError("--out", directory, "a folder, or a name that is free", "choose another")
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory if directory.exists() else directory.parent):
-            pass
-    except OSError as error:
-        raise InputError("--out", directory, "a folder that can be written to", str(error)) from None
+    folders.check(directory)
 
 
 def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] = lambda _: None) -> Path:
@@ -40,18 +26,15 @@ def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] 
         directory: is made if it does not exist; files of the same names in it are replaced.
         drawn: called after each chart with its share of all drawing.
     """
-    with _beside(directory) as folder:
+    with folders.filled(directory, PAGE) as folder:
         chapters = made.chapters()
         figures = [figure for chapter in chapters.values() for figure in chapter.figures]
         images = {}
         for figure in figures:
             images[figure.name] = _draw(figure, folder)
             drawn(1 / len(figures))
-        page = _page(chapters=chapters, images=images, about=made.about())
-        (folder / PAGE).write_text(page, encoding="utf-8")
-        directory.mkdir(parents=True, exist_ok=True)
-        for file in sorted(folder.iterdir(), key=lambda file: file.name == PAGE):  # the page last
-            os.replace(file, directory / file.name)
+        written = page("paper/report.html.jinja", chapters=chapters, images=images, about=made.about())
+        (folder / PAGE).write_text(written, encoding="utf-8")
     return directory / PAGE
 
 
@@ -61,23 +44,3 @@ def _draw(figure: ReportFigure, folder: Path) -> str:
     (folder / f"{figure.name}.svg").write_text(charts.svg(chart), encoding="utf-8")
     (folder / f"{figure.name}.png").write_bytes(charts.png(chart))
     return charts.inline(chart, figure.name, figure.alternative)
-
-
-def _page(**content: Any) -> str:
-    jinja2 = required("jinja2")
-    template = resources.files("takeup.paper").joinpath("report.html.jinja").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    return str(environment.from_string(template).render(**content))
-
-
-@contextmanager
-def _beside(directory: Path) -> Iterator[Path]:
-    """A temporary folder on the same disk, removed whatever happens."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".takeup-paper-", dir=directory.parent))
-    try:
-        yield folder
-    finally:
-        rmtree(folder)

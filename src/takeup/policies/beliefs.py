@@ -1,6 +1,7 @@
 """What a policy makes of the evidence: the one place from which proposals, probabilities and summaries are read."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +90,23 @@ class Exact(Beliefs):
     def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
         """The probabilities as they are."""
         return Allocation(self.probability, np.zeros(self.probability.size), draws=0)
+
+
+def among(beliefs: Beliefs, offered: Sequence[int], rng: np.random.Generator, draws: int) -> FloatArray:
+    """The probability of each of some proposals in a single experiment, where no others are offered any more.
+
+    Exact where there is a quadrature, else from draws; a rule without a model has its own probabilities, rescaled.
+    """
+    chosen = list(offered)
+    if isinstance(beliefs, Exact):
+        p = beliefs.probability[chosen]
+        return np.asarray(p / p.sum() if p.sum() > 0 else np.full(p.size, 1 / p.size))
+    if type(beliefs) is Blocks and beliefs.posterior.compliance is None:
+        variables = beliefs.posterior.block.variables()
+        if variables is not None:
+            return variables.largest(chosen)
+    scores = beliefs.scores(rng, checks.whole("draws", draws, least=1))[..., chosen]
+    return np.asarray(np.bincount(highest(scores), minlength=len(chosen)) / draws)
 
 
 def highest(scores: FloatArray) -> IntArray:

@@ -26,7 +26,10 @@ class Comparison(Protocol):
         """The probability that each of these is the largest of them."""
 
     def exceeds(self, one: int, other: int, margin: float = 0.0) -> float:
-        """P(V_one - V_other > margin)."""
+        """P(V_one - V_other > margin), or the least that it may be where a reading leaves it open.
+
+        The most that it may be is one less `exceeds(other, one, -margin)`.
+        """
 
     def within(self, which: Sequence[int], margin: float) -> float:
         """The probability that the largest and the smallest of these differ by less than the margin."""
@@ -133,6 +136,12 @@ class _Asked:
         self.told.append((name, proposal, probability, threshold))
         return probability < threshold
 
+    def inferior(self, proposal: int, control: int) -> bool:
+        """Whether the most that its probability of being better may be is below the threshold."""
+        if self.rules.inferiority is None:
+            return False
+        return self.below("inferiority", proposal, 1 - self.compared.exceeds(control, proposal))
+
     def verdict(
         self, status: int, standing: Standing, chosen: int | None = None, dropped: Mapping[int, int] | None = None
     ) -> Verdict:
@@ -164,7 +173,7 @@ def _against_control(asked: _Asked, standing: Standing, control: int) -> Verdict
     rules, dropped = asked.rules, dict[int, int]()
     while True:
         better = {k: asked.compared.exceeds(k, control) for k in standing.offered if k != control}
-        weak = [k for k, chance in better.items() if asked.below("inferiority", k, chance)]
+        weak = [k for k in better if asked.inferior(k, control)]
         dropped |= dict.fromkeys(weak, INFERIOR)
         standing = standing.without(*weak)
         first = max(better, key=lambda k: better[k]) if better else None
@@ -193,7 +202,7 @@ def _no_better(asked: _Asked, proposal: int, control: int) -> int | None:
         if asked.above("equivalence", proposal, close):
             return EQUIVALENT
     if rules.futility is not None:
-        less = 1 - compared.exceeds(proposal, control, rules.futility_margin)
+        less = compared.exceeds(control, proposal, -rules.futility_margin)
         if asked.above("futility", proposal, less):
             return FUTILE
     return None

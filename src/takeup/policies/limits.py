@@ -1,5 +1,6 @@
 """How the probability of being best becomes that of being proposed: softened, shared with a control, within limits."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -98,6 +99,33 @@ def _scaled(p: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     rise = sums[right] - sums[right - 1]
     part = (1.0 - sums[right - 1]) / rise if rise > 0 else 0.0
     return np.asarray(np.clip(p * (corners[right - 1] + part * (corners[right] - corners[right - 1])), low, high))
+
+
+def shared(
+    wish: FloatArray,
+    offered: Sequence[int],
+    limits: Limits,
+    power: float = 1.0,
+    control: int | None = None,
+    control_share: ControlShare | None = None,
+) -> FloatArray:
+    """The probability of each proposal, nothing for those that are no longer offered.
+
+    Args:
+        wish: of each proposal, what is wished for it; those that are offered sum to more than zero.
+        offered: which are still offered.
+        limits: of each proposal.
+        power: to which wishes are taken.
+        control: which of all is the control, if one is.
+        control_share: its probability, where one is agreed.
+    """
+    chosen, probability = list(offered), np.zeros(wish.size)
+    some = softened(wish[chosen] / wish[chosen].sum(), power)
+    if control is not None and control_share is not None:
+        some = with_control(some, chosen.index(control), control_share)
+    floor, ceiling = (np.broadcast_to(np.asarray(each), wish.size)[chosen] for each in (limits.floor, limits.ceiling))
+    probability[chosen] = Limits(floor, ceiling, limits.rule).project(some)
+    return probability
 
 
 def softened(probability: FloatArray, power: float) -> FloatArray:

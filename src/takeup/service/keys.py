@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 from takeup.errors import InputError, NotFoundError, StoreError
 from takeup.store import Store
 from takeup.store.schema import api_keys
-from takeup.trial.design import text
+from takeup.trial.bounds import text
 
 LOG = logging.getLogger("takeup.service")
 

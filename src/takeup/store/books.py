@@ -12,15 +12,16 @@ from typing import Any, TypeVar
 from sqlalchemy import BigInteger, Connection, Row, Table, bindparam, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from takeup.errors import StoreError
+from takeup.errors import StoreError, TakeupError
 from takeup.evidence import Evidence
 from takeup.space import UNSEEN
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Cell, Entry, Record, StatusCounts, blank
-from takeup.trial.commands import MOST_CLOSED, Needs
+from takeup.trial.commands import Needs
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
-from takeup.trial.events import Decided, Event, KeyedEvent, answered_numbers, event_of
+from takeup.trial.events import Decided, Event, KeyedEvent, Looked, answered_numbers, body_of, event_of
+from takeup.trial.following import MOST_CLOSED
 from takeup.trial.rollup import Row as RollupRow
 from takeup.trial.rollup import first_of
 from takeup.trial.secret import Secret
@@ -111,6 +112,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
         tally,
         head.moved,
         {by: ClientDraws.stored(each) for by, each in json.loads(head.draws).items()},
+        *_looks(head, design),
     )
     load_rollup(connection, book, first=first_of(book.decisions + 1))
     return book
@@ -121,6 +123,20 @@ def _design(head: Row[Any]) -> Design:
     if head.state not in STATES or not all(_within(getattr(head, name), 0, sys.maxsize) for name in _NUMBERS):
         raise _impossible("trials", head.id)
     return Design.of_text(head.spec)
+
+
+def _looks(head: Row[Any], design: Design) -> tuple[Looked | None, bool]:
+    """The last look, and whether none is held at the moment."""
+    try:
+        found = json.loads(head.looks)
+        last = event_of(canonical(found["last"])) if "last" in found else None
+    except (ValueError, TypeError, TakeupError):
+        raise _impossible("trials", head.id) from None
+    if last is None:
+        return None, found.get("unlooked", False) is True
+    if not isinstance(last, Looked) or not set(last.offered) <= set(design.space.proposals):
+        raise _impossible("trials", head.id)
+    return last, found.get("unlooked", False) is True
 
 
 def load_rollup(connection: Connection, book: Book, first: int | None = None) -> None:
@@ -231,8 +247,14 @@ def head_values(book: Book) -> dict[str, Any]:
         "evidence_version": book.version,
         "moved": book.moved,
         "draws": canonical({by: asdict(each) for by, each in book.draws.items()}),
+        "looks": canonical(_looks_of(book)),
         **asdict(book.tally),
     }
+
+
+def _looks_of(book: Book) -> dict[str, Any]:
+    last = {} if book.look is None else {"last": json.loads(body_of(book.look))}
+    return last | ({"unlooked": True} if book.unlooked else {})
 
 
 def event_values(trial: str, entry: Entry) -> dict[str, Any]:

@@ -38,9 +38,10 @@ trials = Table(
     Column("disputes", BigInteger, nullable=False, server_default="0"),
     Column("moved", BigInteger, nullable=False, server_default="0"),
     Column("draws", Text, nullable=False, server_default="{}"),
+    Column("looks", Text, nullable=False, server_default="{}"),
     sqlite_with_rowid=False,
 )
-"""A row a trial: its head. On PostgreSQL its lock is the trial's lock. The draws of clients are JSON."""
+"""A row a trial: its head. On PostgreSQL its lock is the trial's lock. What clients drew and the last look are JSON."""
 
 events = Table(
     "events",

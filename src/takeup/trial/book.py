@@ -12,6 +12,7 @@ import numpy as np
 
 from takeup.checks import IntArray
 from takeup.space import UNSEEN
+from takeup.trial.computing import BY
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
 from takeup.trial.events import (
@@ -23,6 +24,7 @@ from takeup.trial.events import (
     Decided,
     Event,
     KeyedEvent,
+    Looked,
     Moved,
     Refused,
     Reported,
@@ -148,6 +150,8 @@ class Book:
         tally: what the evidence does not show.
         moved: when it came into its state.
         draws: the fallbacks that clients drew, by who recorded them.
+        look: the last planned look; None before the first.
+        unlooked: that takeup paused the trial, so that no look is held before somebody resumes it.
         rollup: the time series.
         records: decisions by number; all, or those that were loaded.
         units: numbers by (unit, occasion), likewise.
@@ -172,6 +176,8 @@ class Book:
     tally: StatusCounts = field(default_factory=StatusCounts)
     moved: int = 0
     draws: dict[str, ClientDraws] = field(default_factory=dict)
+    look: Looked | None = None
+    unlooked: bool = False
     rollup: Rollup = field(default_factory=Rollup)
     records: dict[int, Record] = field(default_factory=dict)
     units: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -207,9 +213,12 @@ class Book:
                 self._closed(event)
             case Moved():
                 self.state, self.moved = event.state, event.at
+                self.unlooked = event.state == "paused" and event.by == BY
             case Amended():
                 self.design = Design.of_text(canonical(event.spec))
                 self.counts = blank(self.design)
+            case Looked():
+                self.look = event
             case Created():
                 self.moved = event.at
             case Answered() | SetAside() | Refused():
@@ -218,6 +227,11 @@ class Book:
             self.keys[event.key] = self.changes.keys[event.key] = (event.request or "", self.sequence)
             self.answers[event.key] = event
         return entry
+
+    @property
+    def known(self) -> int:
+        """How many outcomes are in the evidence."""
+        return self.decisions - int(self.counts[..., UNSEEN].sum())
 
     def due(self, at: int) -> list[int]:
         """The decisions whose outcome has been reported and whose window has closed by `at`, uncounted so far.

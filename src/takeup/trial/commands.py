@@ -6,22 +6,24 @@ events (`decided_event`, ..) are also what an audit derives a log again with.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, Unpack
 
 from takeup.errors import NOTHING, AccessError, BusyError, ConflictError, InputError, ReusedKeyError, StateError
+from takeup.trial.allotment import proposed_between_looks
 from takeup.trial.book import Book, Record
-from takeup.trial.design import Design, canonical, text
-from takeup.trial.events import Answered, Closed, Decided, KeyedEvent, Refused, Stamp, answered_numbers
+from takeup.trial.bounds import text
+from takeup.trial.design import Design, canonical
+from takeup.trial.events import Answered, Decided, KeyedEvent, Refused, Stamp, answered_numbers
+from takeup.trial.following import hold_look, settle
 from takeup.trial.proposal import Proposal, propose
 from takeup.trial.software import software
 
 MOST_NAME = 200
 MOST_REASON = 2_000
 MOST_BATCH = 10_000
-MOST_CLOSED = 1_000
-"""How many windows close in one event."""
 
 Reply = TypeVar("Reply")
 ReplyOut = TypeVar("ReplyOut", covariant=True)
@@ -58,22 +60,19 @@ class Command(Protocol[ReplyOut]):
 def perform(command: Command[Reply], book: Book, at: int) -> Reply:
     """Run a command on a book that holds what it needs; windows that have closed by now close first.
 
+    A look that the command makes due is held at once, or, where the transaction has computed enough, before the next.
+
     Raises:
         BusyError: there are more of them than were loaded; these have closed, and the command has to come again.
     """
-    for closed in closed_events(book, at):
-        book.append(closed)
+    settle(book, at)
     if book.horizon is not None:
         words = "very many outcome windows have closed, and their outcomes enter the evidence step by step"
         raise BusyError(f"{words}; ask again under the same idempotency key")
-    return command.run(book, at)
-
-
-def closed_events(book: Book, at: int) -> Iterator[Closed]:
-    """The windows that have closed by now, in the order of their decisions."""
-    due = book.due(at)
-    for first in range(0, len(due), MOST_CLOSED):
-        yield Closed(at=at, decisions=tuple(due[first : first + MOST_CLOSED]))
+    reply = command.run(book, at)
+    with suppress(BusyError):
+        hold_look(book, at)
+    return reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,7 +351,10 @@ def decided_event(
         if design.refused is not None:
             words = "comes from a version that allowed its policy, and this one makes no decisions from it"
             raise StateError(f"trial {book.trial} {words}: {design.refused}")
-        proposal = propose(design, book.secret, book.counts, context, number)
+        if design.looks is None:
+            proposal = propose(design, book.secret, book.counts, context, number)
+        else:
+            proposal = proposed_between_looks(design, book.secret, book.counts, number, book.look)
     return Decided(
         **stamp,
         number=number,

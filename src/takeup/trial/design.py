@@ -1,8 +1,6 @@
 """A trial's design: its spec, checked and ready to decide from."""
 
 import json
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,25 +15,22 @@ from takeup.outcomes import Levels
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
 from takeup.policies.description import describe
+from takeup.policies.judging import Rules
 from takeup.policies.latent import TSLat
-from takeup.policies.limits import Limits
+from takeup.policies.limits import ControlShare, Limits
 from takeup.policies.registry import kinds, policy_of
 from takeup.randomness import stream
 from takeup.space import Axis, Space
 from takeup.specfile import SpecError, at
+from takeup.trial.bounds import check_decisions, check_size, check_utility
+from takeup.trial.looks import Looks, LooksTable
 from takeup.trial.refused_policy import RefusedPolicy
+from takeup.trial.rules import check_dropping
 from takeup.trial.spec import TrialSpec, parse
 
 MICROSECONDS = 1_000_000
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-MOST_CELLS = 100_000
 MOST_DRAWN = 20_000_000
-MOST_LABEL = 200
-MOST_DECISIONS = 10**12
-MOST_UTILITY = 1e12
-LEAST_SPREAD = 1e-9
-"""How far utilities must be apart, of the largest: closer ones are lost in rounding."""
-_UNTELLABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +43,9 @@ class Design:
         space: contexts, proposals, actions, outcomes.
         policy: how to allocate.
         limits: what the probabilities must keep to.
+        looks: when it is looked at; None where advice is given at any time.
+        rules: what a look concludes.
+        soften: the power of the probabilities, see `Looks.powers`; None without looks.
         even: the probabilities during the burn-in.
         fallback: the probabilities of a client that cannot reach the service.
         window: the outcome window in microseconds.
@@ -58,6 +56,9 @@ class Design:
     space: Space
     policy: LivePolicy
     limits: Limits
+    looks: Looks | None
+    rules: Rules
+    soften: checks.FloatArray | None
     even: tuple[float, ...]
     fallback: tuple[float, ...]
     window: int | None
@@ -75,22 +76,27 @@ class Design:
         if not isinstance(spec, TrialSpec):
             spec = parse(spec, source)
         if new:
-            _check_decisions(spec, source)
+            check_decisions(spec, source)
         with at(source, "space"):
             space = spec.space.build()
-            _check_size(space)
+            check_size(space)
             if new:
-                _check_utility(space)
+                check_utility(space)
         with at(source, "policy"):
             policy = _policy(spec, space) if new else _stored_policy(spec, space)
             if new:
                 _check_compliance(spec, policy)
         _check_draws(source, space, policy, spec.draws)
+        with at(source, "looks"):
+            looks = None if spec.looks is None else _looks(spec.looks, space)
         with at(source, "stopping"):
+            rules = spec.stopping.build(space, looks)
             if new and spec.stopping.reading == "policy":
                 _check_model(policy, space)
         with at(source, "limits"):
             limits = _limits(spec, space)
+            check_dropping(limits, space.proposals, rules)
+            soften = _soften(spec, looks)
             even = limits.project(np.full(len(space.proposals), 1 / len(space.proposals)))
         with at(source, "fallback"):
             given = spec.fallback
@@ -105,7 +111,24 @@ class Design:
         )
         text = canonical(full.model_dump(mode="json", exclude={"seed"}))
         window = None if spec.window is None else spec.window * MICROSECONDS
-        return cls(full, text, space, policy, limits, tuple(even.tolist()), tuple(fallback.tolist()), window)
+        return cls(
+            full,
+            text,
+            space,
+            policy,
+            limits,
+            looks,
+            rules,
+            soften,
+            tuple(even.tolist()),
+            tuple(fallback.tolist()),
+            window,
+        )
+
+    @property
+    def control_share(self) -> ControlShare | None:
+        """The probability of the control, where one is agreed."""
+        return self.spec.stopping.control_share
 
     @property
     def drawn(self) -> int:
@@ -176,46 +199,6 @@ def _check_draws(source: str, space: Space, policy: LivePolicy, draws: int) -> N
         raise SpecError(f"{source}: draws", f"{draws}, which take {numbers}", allowed, hint)
 
 
-def _check_size(space: Space) -> None:
-    cells = math.prod(space.table)
-    if cells > MOST_CELLS:
-        raise InputError("size", f"{cells} cells", f"at most {MOST_CELLS}", "merge contexts, actions or outcome levels")
-    levels = {"outcomes": space.outcomes} if isinstance(space.outcome, Levels) else {}
-    for name in ("contexts", "proposals", "implemented"):
-        levels[name] = getattr(space, name)
-    for name, labels in levels.items():
-        for label in labels:
-            text(name, label, MOST_LABEL)
-
-
-def _check_decisions(spec: TrialSpec, source: str) -> None:
-    for name, number in (("burn_in", spec.burn_in), ("stopping.maximum", spec.stopping.maximum)):
-        if number is not None and number > MOST_DECISIONS:
-            raise SpecError(f"{source}: {name}", number, f"at most {MOST_DECISIONS}")
-
-
-def _check_utility(space: Space) -> None:
-    low, high = space.outcome.lowest, space.outcome.highest
-    largest = max(abs(low), abs(high))
-    if not 1 / MOST_UTILITY <= largest <= MOST_UTILITY:
-        allowed = f"numbers of which the largest is from {1 / MOST_UTILITY:g} to {MOST_UTILITY:g}"
-        raise InputError("utility", f"{largest:g}", allowed, "choose another unit")
-    if high - low < LEAST_SPREAD * largest:
-        allowed = f"numbers that differ by at least {LEAST_SPREAD:g} of the largest"
-        raise InputError("utility", f"{low!r} to {high!r}", allowed, "subtract what they have in common")
-
-
-def text(argument: str, value: object, most: int) -> str:
-    """A text that every database and every reader can hold: not blank, not too long, no control characters."""
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(argument, repr(value)[:100], "a text that is not blank")
-    if len(value) > most:
-        raise InputError(argument, f"{len(value)} characters", f"at most {most}")
-    if _UNTELLABLE.search(value):
-        raise InputError(argument, ascii(value)[:100], "a text without control characters and lone surrogates")
-    return value
-
-
 def _policy(spec: TrialSpec, space: Space) -> LivePolicy:
     policy = policy_of(spec.policy)
     if not is_live(policy, space):
@@ -261,7 +244,21 @@ def _limits(spec: TrialSpec, space: Space) -> Limits:
     for label, low, high in zip(space.proposals, *limits, strict=True):
         if low > high:
             raise LimitsError(f"{label!r} has the floor {low:g} above its ceiling {high:g}; lower the floor")
-    return Limits(floor, ceiling)
+    return Limits(floor, ceiling, spec.limits.rule)
+
+
+def _looks(table: LooksTable, space: Space) -> Looks:
+    if len(space.contexts) > 1:
+        raise InputError("at", f"{len(space.contexts)} contexts", "one context, so far, where a trial has looks")
+    return table.build()
+
+
+def _soften(spec: TrialSpec, looks: Looks | None) -> checks.FloatArray | None:
+    if looks is not None:
+        return looks.powers(spec.limits.soften)
+    if spec.limits.soften != 1:
+        raise InputError("soften", spec.limits.soften, "1, or looks, at which probabilities change")
+    return None
 
 
 def _by_label(

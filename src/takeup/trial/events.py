@@ -18,7 +18,9 @@ GENESIS = "0" * 64
 """The hash before the first event."""
 
 
-Kind = Literal["created", "amended", "moved", "decided", "reported", "closed", "answered", "set aside", "refused"]
+Kind = Literal[
+    "created", "amended", "moved", "decided", "reported", "closed", "answered", "set aside", "refused", "looked"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +197,48 @@ class Refused(_Event):
     decisions: tuple[int, ...]
 
 
-Event: TypeAlias = Created | Amended | Moved | Decided | Reported | Closed | Answered | SetAside | Refused
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked(_Event):
+    """A planned look: what the rules concluded, from the outcomes known then, whatever is corrected later.
+
+    After a look that advised an end, the looks that were planned beyond it repeat what it concluded: that there are no
+    more of them would tell blinded readers of the log.
+
+    Attributes:
+        look: its number, counted from 1.
+        outcomes: how many were known when this was concluded.
+        version: the evidence that was seen then.
+        status: "going on", or the end that is advised: superior, equivalent, futile or maximum.
+        ended: the number of the look that advised the end.
+        chosen: the proposal that is superior.
+        offered: what is still offered where it goes on.
+        control: the control from now on.
+        dropped: why each proposal was dropped that was dropped: inferior, equivalent or futile.
+        compared: what was compared: each with its rule, proposal, probability and threshold.
+        probability: with which proposals are made from now on; left out where they follow every outcome.
+        best: the probability that each proposal is best, of those that are offered; left out where it is `probability`.
+        software: what computed it.
+    """
+
+    kind: ClassVar[Kind] = "looked"
+    plural: ClassVar[str] = "planned looks"
+
+    look: int
+    outcomes: int
+    version: int
+    status: str
+    ended: int | None = None
+    chosen: str | None = None
+    offered: tuple[str, ...]
+    control: str | None = None
+    dropped: Mapping[str, str] | None = None
+    compared: tuple[Mapping[str, Any], ...] = ()
+    probability: tuple[float, ...] | None = None
+    best: tuple[float, ...] | None = None
+    software: str
+
+
+Event: TypeAlias = Created | Amended | Moved | Decided | Reported | Closed | Answered | SetAside | Refused | Looked
 
 KINDS: Mapping[str, type[Event]] = {each.kind: each for each in get_args(Event)}
 _FIELDS = {each: tuple((f.name, f.default) for f in fields(each)) for each in KINDS.values()}

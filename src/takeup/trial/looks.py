@@ -1,5 +1,6 @@
 """When a trial is looked at."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
@@ -90,3 +91,19 @@ class Looks:
         if found.ndim and found.size != self.at.size:
             raise InputError(name, f"{found.size} numbers", f"one number, or one for each of the {self.at.size} looks")
         return np.asarray(np.broadcast_to(found, self.at.shape))
+
+    def powers(self, given: float | Sequence[float] | str) -> FloatArray:
+        """The power of the probabilities after each look, or after each outcome where probabilities change then.
+
+        "i/2n" is i / (2 n) where i of n outcomes are known.
+        """
+        every = self.at if self.update == "look" else np.arange(self.at[-1])
+        if given == "i/2n":
+            return np.asarray(every / (2 * self.at[-1]))
+        if self.update == "look":
+            found = self.each("soften", given)  # type: ignore[arg-type]  # shares are thresholds, ends included
+            assert found is not None  # something is given
+            return found
+        if not isinstance(given, float | int):
+            raise InputError("soften", given, 'a number, or "i/2n", where probabilities change after every outcome')
+        return np.full(every.size, float(given))

@@ -2,6 +2,7 @@
 
 import hashlib
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from takeup.checks import FloatArray, IntArray
 from takeup.evidence import Evidence
+from takeup.policies.beliefs import among
 from takeup.randomness import bits, stream
 from takeup.space import UNSEEN
 from takeup.trial.computing import METER, FailedPolicyError
@@ -51,20 +53,26 @@ def propose(design: Design, secret: Secret, counts: IntArray, context: int, numb
         context: x.
         number: i, counted from 1.
     """
-    best = _best(design, secret, context, informative(counts[context]).tobytes())
+    best = best_of(design, secret, context, informative(counts[context]).tobytes())
     probability, ends = spread(design, None if number <= design.spec.burn_in else best)
-    draw = bits(GRAIN_BITS, secret.number, "decision", number)
-    return Proposal(bisect_right(ends, draw), probability, best)
+    return Proposal(drawn(ends, secret, number), probability, best)
+
+
+def drawn(ends: Sequence[int], secret: Secret, number: int) -> int:
+    """The proposal of decision `number`, where the grains of each end here."""
+    return bisect_right(ends, bits(GRAIN_BITS, secret.number, "decision", number))
 
 
 def prepare(design: Design, secret: Secret, counts: IntArray, context: int) -> None:
     """Work out now what a decision in this context would need, as long as nothing more becomes known in it."""
-    _best(design, secret, context, informative(counts[context]).tobytes())
+    if design.looks is not None:
+        return  # probabilities change at looks, or what is offered has to be known
+    best_of(design, secret, context, informative(counts[context]).tobytes())
 
 
 def forget() -> None:
     """Forget what was worked out, so that an audit derives it again."""
-    _best.cache_clear()
+    best_of.cache_clear()
     spread.cache_clear()
 
 
@@ -75,8 +83,17 @@ def informative(counts: IntArray) -> IntArray:
     return known
 
 
-def allocated(design: Design, secret: Secret, context: int, known: IntArray) -> tuple[float, ...]:
+def allocated(
+    design: Design, secret: Secret, context: int, known: IntArray, offered: tuple[int, ...] | None = None
+) -> tuple[float, ...]:
     """The probability that each proposal is best in a context of which the counts `known` are known, n[z, a, y].
+
+    Args:
+        design: the trial's.
+        secret: the trial's.
+        context: x.
+        known: n[z, a, y].
+        offered: the proposals that are still offered; all where left out.
 
     Raises:
         FailedPolicyError: the policy gave something else.
@@ -84,32 +101,38 @@ def allocated(design: Design, secret: Secret, context: int, known: IntArray) -> 
     table = np.zeros((len(design.space.contexts), *known.shape), dtype=np.int64)
     table[context] = known
     rng = stream(secret.number, "allocation", context, hashlib.sha256(known.tobytes()).hexdigest())
-    found = design.policy.allocation(Evidence(design.space, table), context, rng, design.spec.draws).probability
-    z = len(design.space.proposals)
+    evidence, draws, z = Evidence(design.space, table), design.spec.draws, len(design.space.proposals)
+    if offered is None or len(offered) == z:
+        found = design.policy.allocation(evidence, context, rng, draws).probability
+    else:
+        found = np.zeros(z)
+        found[list(offered)] = among(design.policy.beliefs(evidence, context, rng), offered, rng, draws)
     if found.shape != (z,):
         raise FailedPolicyError(f"its policy gave probabilities of shape {found.shape} for {z} proposals")
     if not ((found >= -NEARLY).all() and abs(found.sum() - 1) <= NEARLY):
         raise FailedPolicyError(
             "its policy gave numbers that are no probabilities: some below 0, or a sum other than 1"
         )
-    return tuple((_grains(np.maximum(found, 0.0)) / GRAIN).tolist())
+    return tuple((grains(np.maximum(found, 0.0)) / GRAIN).tolist())
 
 
 @lru_cache(maxsize=4096)
-def _best(design: Design, secret: Secret, context: int, counts: bytes) -> tuple[float, ...]:
+def best_of(
+    design: Design, secret: Secret, context: int, counts: bytes, offered: tuple[int, ...] | None = None
+) -> tuple[float, ...]:
     """What is allocated, within the limits of this process."""
     known = np.frombuffer(counts, dtype=np.int64).reshape(design.space.table[1:])
-    return METER.run(lambda: allocated(design, secret, context, known))
+    return METER.run(lambda: allocated(design, secret, context, known, offered))
 
 
 @lru_cache(maxsize=4096)
 def spread(design: Design, best: tuple[float, ...] | None) -> tuple[tuple[float, ...], tuple[int, ...]]:
     """The probabilities within the limits, even where `best` is None, and where the grains of each end."""
-    grains = _grains(design.even if best is None else design.limits.project(np.array(best)))
-    return tuple((grains / GRAIN).tolist()), tuple(np.cumsum(grains).tolist())
+    whole = grains(design.even if best is None else design.limits.project(np.array(best)))
+    return tuple((whole / GRAIN).tolist()), tuple(np.cumsum(whole).tolist())
 
 
-def _grains(probability: FloatArray | tuple[float, ...]) -> IntArray:
+def grains(probability: FloatArray | tuple[float, ...]) -> IntArray:
     """Whole numbers that sum to GRAIN, in proportion; what rounding leaves over goes to the largest fractions."""
     given = np.asarray(probability, dtype=np.float64)
     exact = given / given.sum() * GRAIN

@@ -8,8 +8,8 @@ from takeup.errors import NOTHING, ConflictError, InputError, NotFoundError, Reu
 from takeup.outcomes import Plain
 from takeup.space import UNSEEN
 from takeup.trial.book import Book, Record
+from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_NAME, MOST_REASON, KeyedCommand, Needs
-from takeup.trial.design import text
 from takeup.trial.events import KeyedEvent, Reported, Stamp
 
 MOST_NUMBER = 2**53

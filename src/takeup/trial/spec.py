@@ -1,21 +1,18 @@
 """What a trial is, as its owner writes it down."""
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    SerializerFunctionWrapHandler,
-    ValidationInfo,
-    field_validator,
-    model_serializer,
-)
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from takeup import specfile
-from takeup.specfile import SpaceTable, Table
+from takeup.policies.limits import Rule
+from takeup.specfile import GrownTable, SpaceTable, Table
+from takeup.trial.looks import LooksTable
+from takeup.trial.rules import Label, Reading, Share, StoppingTable
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 LONGEST = 100 * 366 * SECONDS["day"]
@@ -50,47 +47,43 @@ def seed(value: object) -> object:
     raise ValueError(f"a whole number from 0 to 2^{SEED_BITS} - 1, or 64 hexadecimal digits")
 
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Label = Annotated[str, Field(min_length=1, max_length=200)]
 Duration = Annotated[int, BeforeValidator(seconds), Field(ge=1, le=LONGEST)]
 Seed = Annotated[str, BeforeValidator(seed)]
-Reading: TypeAlias = Literal["intention to treat", "policy"]
-"""How a stopping rule reads the data: by what was proposed, or by the policy's own model."""
 
 
-class LimitsTable(Table):
-    """`[limits]`: the least and the greatest probability of a proposal, one number for all or one for each label."""
+class LimitsTable(GrownTable):
+    """`[limits]`: the least and the greatest probability of a proposal, one number for all or one for each label.
+
+    Attributes:
+        floor: the least.
+        ceiling: the greatest.
+        rule: how probabilities are brought within them: shifted by one amount, or by one factor.
+        soften: the power of the probabilities, one for all looks or one for each; "i/2n" rises to a half at the last.
+    """
+
+    newer = ("rule", "soften")
 
     floor: Share | dict[Label, Share] = 0.0
     ceiling: Share | dict[Label, Share] = 1.0
+    rule: Rule = "shift"
+    soften: Share | list[Share] | Literal["i/2n"] = 1.0
 
 
-class _Grown(Table):
-    """A table with keys that were added later.
+class AnalysisTable(Table):
+    """`[analysis]`: what will be reported in the end.
 
-    They are left out of its text where they have their defaults, so that specs which were stored before keep their text
-    and its hash.
+    Attributes:
+        reading: of the data: by what was proposed, by the policy's own model, among compliers, among those who did what
+            was proposed, or within a bound.
+        contrast: how proposals are compared.
+        confidence: of intervals.
+        sided: whether an effect is looked for on one side or on both.
     """
 
-    newer: ClassVar[tuple[str, ...]]
-
-    @model_serializer(mode="wrap")
-    def _without_newer_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        content: dict[str, Any] = dump(self)
-        for name in self.newer:
-            if getattr(self, name) == type(self).model_fields[name].default:
-                content.pop(name, None)
-        return content
-
-
-class StoppingTable(_Grown):
-    """`[stopping]`: when to advise an end, and by which reading of the data; nothing ends by itself."""
-
-    newer = ("reading",)
-
-    probability_best: Annotated[float, Field(gt=0.5, lt=1)] | None = None
-    maximum: Annotated[int, Field(ge=1)] | None = None
-    reading: Reading = "intention to treat"
+    reading: Reading | Literal["per protocol"] = "intention to treat"
+    contrast: Literal["difference"] = "difference"
+    confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
+    sided: Literal[1, 2] = 2
 
 
 class FallbackLimitsTable(Table):
@@ -106,7 +99,7 @@ class FallbackLimitsTable(Table):
     within: Duration = 7 * SECONDS["day"]
 
 
-class TrialSpec(_Grown):
+class TrialSpec(GrownTable):
     """A whole spec.
 
     Attributes:
@@ -118,6 +111,9 @@ class TrialSpec(_Grown):
         burn_in: how many decisions are allocated evenly (within the limits) before the policy is asked.
         window: how long after its decision an outcome enters the evidence, in seconds; at once where left out.
         stopping: when to advise an end.
+        looks: when the trial is looked at; as long as it runs where left out.
+        scenarios: the truths in which `takeup design` tries it, as that reads them.
+        analysis: what will be reported.
         compliance: whether the implemented action will be reported.
         decisions: whether a unit gets one decision, or many that are told apart by their occasion.
         fallback: the probabilities a client draws from when the service cannot be reached; even where left out.
@@ -127,7 +123,7 @@ class TrialSpec(_Grown):
         seed: for rehearsals that shall be repeatable. A real trial leaves it out and gets 256 random bits.
     """
 
-    newer = ("anchored", "fallback_limits", "rehearsal")
+    newer = ("anchored", "fallback_limits", "rehearsal", "looks", "scenarios", "analysis")
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=10_000)] = ""
@@ -138,6 +134,9 @@ class TrialSpec(_Grown):
     burn_in: Annotated[int, Field(ge=0)] = 0
     window: Duration | None = None
     stopping: StoppingTable = StoppingTable()
+    looks: LooksTable | None = None
+    scenarios: dict[Label, dict[str, Any]] | None = None
+    analysis: AnalysisTable | None = None
     compliance: Literal["always", "sometimes", "never"] = "always"
     decisions: Literal["one", "many"] = "one"
     fallback: dict[Label, Share] | None = None
@@ -145,6 +144,16 @@ class TrialSpec(_Grown):
     fallback_limits: FallbackLimitsTable = FallbackLimitsTable()
     rehearsal: Annotated[bool, Field(strict=True)] = False
     seed: Annotated[Seed | None, Field(repr=False)] = None
+
+    @field_validator("scenarios")
+    @classmethod
+    def _can_be_stored(cls, value: dict[str, dict[str, Any]] | None) -> dict[str, dict[str, Any]] | None:
+        """Nobody here reads what is in them."""
+        try:
+            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        except (ValueError, TypeError):
+            raise ValueError("tables of texts, numbers that are finite, lists and tables") from None
+        return value
 
     @field_validator("seed")
     @classmethod

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from takeup.errors import InputError, StateError
 from takeup.trial.book import Book
+from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_REASON, Needs
-from takeup.trial.design import Design, text
+from takeup.trial.design import Design
 from takeup.trial.events import Amended, Created, Moved
 from takeup.trial.secret import Secret
 from takeup.trial.software import software

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from takeup.trial.spec import Reading
+from takeup.trial.look_advice import LookAdvice, reading_words
 
 FEW = 20
 """With fewer known outcomes no proposal is called the best, and no end is advised for one."""
 
-WORDS: Mapping[Reading, str] = {"intention to treat": "by intention to treat", "policy": "by the policy's own model"}
-"""A reading, in a sentence."""
+Reading: TypeAlias = Literal["intention to treat", "policy"]
+"""How the threshold for the probability best reads the data: by what was proposed, or by the policy's own model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Advice:
         """The arm, the reading, the probability and the threshold, in words."""
         where = "" if self.context is None else f"in context {self.context} "
         chance = f"{self.probability:.3f}" if self.probability < 0.9995 else "> 0.999"
-        best = f"{WORDS[self.reading]} {where}{self.arm} is best with probability {chance}"
+        best = f"{reading_words(self.reading)} {where}{self.arm} is best with probability {chance}"
         return f"{best}, and the threshold is {self.threshold:g}"
 
 
@@ -55,12 +56,14 @@ class StoppingAdvice:
         reasons: why, in words.
         withheld: why the threshold is not applied, where it is not.
         contexts: what the threshold says in each context; empty without a threshold, and once the trial has stopped.
+        looks: where looks are planned, what the last one concluded and when the next one is.
     """
 
     stop: bool = False
     reasons: tuple[str, ...] = ()
     withheld: str | None = None
     contexts: tuple[Advice, ...] = ()
+    looks: LookAdvice | None = None
 
 
 def most_probable(

@@ -6,8 +6,9 @@ from takeup.outcomes import Levels
 from takeup.service.pages.choices import chosen
 from takeup.service.pages.templates import percent
 from takeup.trial import Design
+from takeup.trial.look_advice import look_advice, reading_words
+from takeup.trial.looks import Looks
 from takeup.trial.spec import duration
-from takeup.trial.stopping import WORDS
 
 REPORTED = {
     "always": "What was actually done is to be reported for everybody.",
@@ -69,14 +70,34 @@ def _time(design: Design) -> list[str]:
 
 def _ending(design: Design) -> list[str]:
     rule, reasons = design.spec.stopping, []
+    if design.looks is not None:
+        return _looks(design, design.looks)
     if rule.maximum is not None:
         reasons.append(f"after {rule.maximum:,} decisions")
     if rule.probability_best is not None:
-        by = WORDS[rule.reading]
+        by = reading_words(rule.reading)
         reasons.append(f"once one proposal is best with probability {rule.probability_best:g} {by}")
     if not reasons:
         return ["The trial runs until somebody stops it."]
     return [f"An end is advised {' or '.join(reasons)}; somebody has to stop the trial, it does not end by itself."]
+
+
+def _looks(design: Design, looks: Looks) -> list[str]:
+    """When the trial is looked at, and what for."""
+    rule, at = design.spec.stopping, looks.at
+    several = f"{at.size} times, when {at[0]:,} to {at[-1]:,} outcomes are known"
+    when = several if at.size > 1 else f"once, when {at[0]:,} outcomes are known"
+    rules = [name for name in ("superiority", "inferiority", "equivalence", "futility") if getattr(rule, name)]
+    found = [f"The trial is looked at {when}, {reading_words(rule.reading)}; in between there is no advice."]
+    if rules:
+        against = "" if rule.control is None else f" of what is compared with {rule.control}"
+        found.append(f"Looks tell {_all(rules) if len(rules) > 1 else rules[0]}{against}.")
+    advice = look_advice(design, None)
+    tried = None if advice is None or advice.error is None else advice.error.sentence
+    found.append(f"{tried[0].upper()}{tried[1:]}." if tried else "How often its thresholds err is not said.")
+    change = "at looks" if looks.update == "look" else "after every outcome"
+    found.append(f"Probabilities change {change}; what is dropped is no longer proposed.")
+    return [*found, "Somebody has to stop the trial, it does not end by itself."]
 
 
 def _either(names: Sequence[str]) -> str:

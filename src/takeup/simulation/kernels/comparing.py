@@ -100,9 +100,9 @@ def _grids(bend: Function, slope: Function, larger: Function | None) -> Grids:
     return Grids(start.astype(np.int64), bend(t), slope(t), (up + REACH) * scale)
 
 
-def room(variables: int) -> Densities:
-    """Room for so many variables."""
-    size = round(2 * REACH * 2**FINEST) + 1
+def room(variables: int, total: float = math.inf) -> Densities:
+    """Room for so many variables, of which none has parameters that sum to more than `total`."""
+    size = round(2 * REACH * 2 ** level_for(2.0 / math.sqrt(total))) + 1
     return Densities(
         np.zeros((variables, size)),
         np.zeros((variables, size)),
@@ -112,7 +112,7 @@ def room(variables: int) -> Densities:
 
 
 def level_for(spread: Number) -> Number:
-    """The grid for densities of which the narrowest has this spread."""
+    """The grid for densities of which the narrowest has this spread: 2 / sqrt(a + b) at least."""
     level = COARSEST
     while level < FINEST and 2.0**-level > QUARTER * spread:
         level += 1
@@ -151,8 +151,8 @@ def lay_out_between(
     h = 2.0**-level
     at = grids.start[level - COARSEST]
     size = grids.start[level - COARSEST + 1] - at
-    first = max(0, math.floor((ends[0] + REACH) / h))
-    last = min(size - 1, math.ceil((ends[1] + REACH) / h))
+    first = max(np.int64(0), np.int64(math.floor((ends[0] + REACH) / h)))
+    last = min(size - 1, np.int64(math.ceil((ends[1] + REACH) / h)))
     norm = 0.0
     for j in range(first, last + 1):
         value = math.exp(a * (j * h - REACH) - total * grids.bend[at + j] - peak)
@@ -168,6 +168,19 @@ def lay_out_between(
     densities.first[k], densities.last[k] = first, last
 
 
+def lay_out_all(densities: Densities, shapes: Array, offered: Array, grids: Grids) -> Number:
+    """Lay out the densities of those that are offered, Beta(a, b) with (a, b) in the rows of `shapes`; the level."""
+    spread = math.inf
+    for k in range(offered.size):
+        if offered[k]:
+            spread = min(spread, math.sqrt(1.0 / shapes[k, 0] + 1.0 / shapes[k, 1]))
+    level = level_for(spread)
+    for k in range(offered.size):
+        if offered[k]:
+            lay_out(densities, k, shapes[k, 0], shapes[k, 1], level, grids)
+    return level
+
+
 def at_or_below(densities: Densities, k: Number, j: Number) -> Number:
     """F_k at a point of the grid."""
     if j < densities.first[k]:
@@ -179,7 +192,7 @@ def at_or_below(densities: Densities, k: Number, j: Number) -> Number:
 
 def at_or_below_between(densities: Densities, k: Number, place: Number) -> Number:
     """F_k between two points, by the cubic through both values with both slopes."""
-    j = math.floor(place)
+    j = np.int64(math.floor(place))  # CUDA has floats for both
     if j < densities.first[k]:
         return 0.0
     if j >= densities.last[k]:

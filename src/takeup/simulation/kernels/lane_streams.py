@@ -30,6 +30,12 @@ def round_keys(key: Number) -> Number:
 def opened(keys: Number, number: Number) -> Array:
     """Room for a block of words a lane, in four rows, and three more with what is known of the lanes beforehand."""
     room = np.empty(7 * LANES, np.uint32)
+    open_at(room, keys, number)
+    return room
+
+
+def open_at(room: Array, keys: Number, number: Number) -> None:
+    """What is known of the lanes beforehand, where the first of them has this number."""
     for i in range(LANES):
         lane = np.uintp(i)
         first = np.uint64(np.uint32(number + np.uint32(i))) * _MULTIPLIER_0
@@ -37,7 +43,6 @@ def opened(keys: Number, number: Number) -> Array:
         room[lane + _FIRST] = np.uint32((second >> _WORD) ^ keys[2])
         room[lane + _SECOND] = np.uint32(second & _LOW)
         room[lane + _THIRD] = np.uint32((first & _LOW) ^ keys[3])
-    return room
 
 
 @inlined

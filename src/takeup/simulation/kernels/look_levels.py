@@ -6,11 +6,8 @@ between the least and the greatest utility with the same mean and variance, whic
 
 from typing import NamedTuple
 
-import numpy as np
-
 from takeup.simulation.kernels.binomials import binomial
 from takeup.simulation.kernels.comparing import Grids
-from takeup.simulation.kernels.look_rates import units_of
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory
 from takeup.simulation.kernels.machine import Array, Number
 
@@ -37,20 +34,15 @@ class Dirichlets(NamedTuple):
     futility: Grids
 
 
-def draw(piece: Number, scenario: Number, number: Number, given: LookInput, memory: LookMemory) -> None:
-    """The units of a piece on each proposal, and how many of them have each outcome."""
-    moment = (given.key[scenario, 0], given.key[scenario, 1], np.uint32(number), np.uint32(piece))
-    known, left, rest = given.schedule.known[piece], given.schedule.size[piece], 1.0
+def respond(
+    k: Number, units: Number, known: Number, scenario: Number, moment: Number, given: LookInput, memory: LookMemory
+) -> None:
+    """How many of the units that are offered proposal k have each outcome, which is known from a look on."""
     proposals, levels = memory.known.shape
-    for k in range(proposals):
-        units = units_of(k, left, rest, moment, memory)
-        left -= units
-        rest -= memory.share[k]
-        for y in range(levels):
-            slot = 2 * proposals + k * levels + y
-            some = binomial(units, given.truth.hazard[scenario, k, y], moment, slot)
-            units -= some
-            memory.waiting[known, k, y] += some
+    for y in range(levels):
+        some = binomial(units, given.truth.hazard[scenario, k, y], moment, 2 * proposals + k * levels + y)
+        units -= some
+        memory.waiting[known, k, y] += some
 
 
 def parameters(k: Number, given: LookInput, memory: LookMemory) -> Number:

@@ -110,7 +110,7 @@ def read(look: Number, scenario: Number, number: Number, given: LookInput, memor
             h = min(h, step_for(k, given.reading.equivalence, middle, unit, memory))
             h = min(h, step_for(k, given.reading.futility, middle, unit, memory))
             far = max(far, math.asinh((away + reach) / unit))
-    half = min(math.ceil(far / h), POINTS // 2)
+    half = min(np.int64(math.ceil(far / h)), np.int64(POINTS // 2))
     h = max(h, far / half)
     points = (half, h)
     lay_out_scale(points, unit, given.reading, reading)
@@ -171,8 +171,8 @@ def lay_out(k: Number, points: Number, middle: Number, unit: Number, reading: St
     f, below = reading.densities.f, reading.densities.below
     freedom, scale, off = reading.freedom[k], reading.scale[k] / unit, (reading.centre[k] - middle) / unit
     reach = reach_of(freedom) * scale
-    first = max(0, math.floor(math.asinh(off - reach) / h) + half)
-    last = min(2 * half, math.ceil(math.asinh(off + reach) / h) + half)
+    first = max(np.int64(0), np.int64(math.floor(math.asinh(off - reach) / h)) + half)
+    last = min(2 * half, np.int64(math.ceil(math.asinh(off + reach) / h)) + half)
     norm = 0.0
     for j in range(first, last + 1):
         x = (reading.value[j] - off) / scale

@@ -2,11 +2,10 @@
 
 A file like this one says how the units of a piece are drawn and what is believed once they are known. `draw` adds to
 the statistic of the units that become known, `read` prepares what is asked of the reading at a look, and the others
-answer: P(best) of those that are offered, P(V_one > V_other), P(V_one - V_other < margin), P(all within the margin).
+answer: P(best) of those that are offered, P(V_one > V_other), P(V_one - V_other < margin), P(two, or all, within it).
 `wish` says with which probability the policy would propose each: here the one with which it is best.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +17,7 @@ from takeup.simulation.kernels.comparing import (
     exceeds,
     exceeds_less,
     largest,
-    lay_out,
-    level_for,
+    lay_out_all,
     within,
 )
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory
@@ -53,45 +51,42 @@ class BetasMemory(NamedTuple):
     """Where values are compared.
 
     Attributes:
+        shapes: (a, b) of each proposal's beta distribution, (K, 2).
         level: of the grid, (1,).
         densities: of the values.
     """
 
+    shapes: Array
     level: Array
     densities: Densities
 
 
 def draw(piece: Number, scenario: Number, number: Number, given: LookInput, memory: LookMemory) -> None:
-    """The units of a piece on each proposal, and how many of them succeed."""
+    """The units of a piece on each proposal, and what becomes of them."""
     moment = (given.key[scenario, 0], given.key[scenario, 1], np.uint32(number), np.uint32(piece))
     known, left, rest = given.schedule.known[piece], given.schedule.size[piece], 1.0
     for k in range(memory.known.shape[0]):
-        units = units_of(k, left, rest, moment, memory)
+        share = memory.share[k]
+        units = left if share >= rest else binomial(left, share / rest, moment, 2 * k)
         left -= units
-        rest -= memory.share[k]
-        memory.waiting[known, k, 0] += units
-        memory.waiting[known, k, 1] += binomial(units, given.truth.success[scenario, k], moment, 2 * k + 1)
+        rest -= share
+        respond(k, units, known, scenario, moment, given, memory)
 
 
-def units_of(k: Number, left: Number, rest: Number, moment: Number, memory: LookMemory) -> Number:
-    """How many of those who are left a proposal gets, where it and those behind it share `rest` of the probability."""
-    share = memory.share[k]
-    return left if share >= rest else binomial(left, share / rest, moment, 2 * k)
+def respond(
+    k: Number, units: Number, known: Number, scenario: Number, moment: Number, given: LookInput, memory: LookMemory
+) -> None:
+    """How many of the units that are offered proposal k succeed, which is known from a look on."""
+    memory.waiting[known, k, 0] += units
+    memory.waiting[known, k, 1] += binomial(units, given.truth.success[scenario, k], moment, 2 * k + 1)
 
 
 def read(look: Number, scenario: Number, number: Number, given: LookInput, memory: LookMemory) -> None:
     """Lay out what is believed of the value of each proposal that is offered."""
-    spread = math.inf
+    reading = memory.reading
     for k in range(memory.known.shape[0]):
-        if memory.offered[k]:
-            a, b = parameters(k, given, memory)
-            spread = min(spread, math.sqrt(1.0 / a + 1.0 / b))
-    level = level_for(spread)
-    memory.reading.level[0] = level
-    for k in range(memory.known.shape[0]):
-        if memory.offered[k]:
-            a, b = parameters(k, given, memory)
-            lay_out(memory.reading.densities, k, a, b, level, given.reading.equivalence)
+        reading.shapes[k, 0], reading.shapes[k, 1] = parameters(k, given, memory)
+    reading.level[0] = lay_out_all(reading.densities, reading.shapes, memory.offered, given.reading.equivalence)
 
 
 def parameters(k: Number, given: LookInput, memory: LookMemory) -> Number:
@@ -110,10 +105,20 @@ def exceeds_of(one: Number, other: Number, given: LookInput, memory: LookMemory)
     return exceeds(memory.reading.densities, one, other)
 
 
+def most_of(one: Number, other: Number, least: Number, given: LookInput, memory: LookMemory) -> Number:
+    """The most that P(V_one > V_other) may be, where a reading leaves it open; else what `exceeds_of` said."""
+    return least
+
+
 def less_of(one: Number, other: Number, which: Number, given: LookInput, memory: LookMemory) -> Number:
     """P(V_one - V_other < margin), of EQUIVALENCE (0) or of FUTILITY (1)."""
     grids = given.reading.futility if which else given.reading.equivalence
     return exceeds_less(memory.reading.densities, one, other, memory.reading.level[0], grids)
+
+
+def close_of(one: Number, other: Number, given: LookInput, memory: LookMemory) -> Number:
+    """The probability that two are within the margin of equivalence."""
+    return less_of(one, other, 0, given, memory) - 1.0 + less_of(other, one, 0, given, memory)
 
 
 def within_of(given: LookInput, memory: LookMemory) -> Number:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from takeup.simulation.kernels.driver import pick
-from takeup.simulation.kernels.look_rates import units_of
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory
 from takeup.simulation.kernels.machine import Array, Number
 from takeup.simulation.kernels.streams import words
@@ -32,21 +31,13 @@ class Sums(NamedTuple):
     amounts: Array
 
 
-def draw(piece: Number, scenario: Number, number: Number, given: LookInput, memory: LookMemory) -> None:
-    """The units of a piece on each proposal, and what their outcomes add."""
-    moment = (given.key[scenario, 0], given.key[scenario, 1], np.uint32(number), np.uint32(piece))
-    known, left, rest = given.schedule.known[piece], given.schedule.size[piece], 1.0
-    for k in range(memory.known.shape[0]):
-        units = units_of(k, left, rest, moment, memory)
-        left -= units
-        rest -= memory.share[k]
-        memory.waiting[known, k, 0] += units
-        add(k, units, known, scenario, moment, given.truth, memory.waiting)
-
-
-def add(k: Number, units: Number, known: Number, scenario: Number, moment: Number, truth: Sums, waiting: Array) -> None:
-    """Draw the outcomes of so many units of a proposal, and add them up."""
+def respond(
+    k: Number, units: Number, known: Number, scenario: Number, moment: Number, given: LookInput, memory: LookMemory
+) -> None:
+    """Draw the outcomes of the units that are offered proposal k, known from a look on, and add them up."""
+    waiting, truth = memory.waiting, given.truth
     size, columns = truth.amounts.shape
+    waiting[known, k, 0] += units
     for block in range((units + WORDS - 1) // WORDS):
         four = words(moment, np.uint32(k), np.uint32(block))
         for i in range(min(WORDS, units - WORDS * block)):

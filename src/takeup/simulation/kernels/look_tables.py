@@ -113,6 +113,9 @@ class LookOutput(NamedTuple):
         statistic: of all units that were randomised, once all are followed up, (.., K, C).
         dropped: at which look each was dropped, counted from 1; 0 where it was not, (.., K).
         reason: why.
+        top: what superiority was asked of at each look, in single precision (to 6e-8), 0 where the trial had ended;
+            (.., L), or (.., 0) where it is not kept.
+        leader: of which proposal, likewise.
     """
 
     status: Array
@@ -121,3 +124,5 @@ class LookOutput(NamedTuple):
     statistic: Array
     dropped: Array
     reason: Array
+    top: Array
+    leader: Array

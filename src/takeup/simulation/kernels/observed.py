@@ -24,7 +24,8 @@ __all__ = ["begin", "in_lanes", "learn", "parameters", "propose", "propose_lanes
 
 REAL = np.float32
 
-_ROW_GAIN, _ROW_LOSS = np.uintp(WORK * LANES), np.uintp((WORK + 1) * LANES)
+ROW_GAIN, ROW_LOSS = np.uintp(WORK * LANES), np.uintp((WORK + 1) * LANES)
+"""Where in the work of the lanes gain and loss of the row at hand are."""
 MEANS = (WORK + 2) * LANES
 """Where in the work of the lanes the means of the actions are."""
 
@@ -147,7 +148,7 @@ def propose_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, parameters: Num
         if pair & 1 == 0:
             draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
         draw_pair(draws, pair, per_context(shape), moment)
-        _mean(shapes, pair, work, means, padded(shape[2]), w_1, w_2)
+        mean(shapes, pair, work, means, pair, padded(shape[2]), w_1, w_2)
     weigh_proposals_lanes(lanes, draws, shape, moment)
 
 
@@ -161,20 +162,22 @@ def weigh_proposals_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, moment:
     forget_best(work)
     pair = actions
     for proposal in range(proposals):
-        _clear(work)
+        clear(work)
         for action in range(0, wide, 2):
             if pair & 1 == 0:
                 draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
             draw_pair(draws, pair, slots, moment)
-            _add(shapes, pair, work, means, action, wide)
+            add(shapes, pair, work, means, action, wide)
             pair += 1
         _compare(work, np.float32(proposal))
     take_best(work, lanes.z)
 
 
-def _mean(shapes: Array, pair: Number, work: Array, means: Array, wide: Number, w_1: Number, w_2: Number) -> None:
+def mean(
+    shapes: Array, pair: Number, work: Array, means: Array, action: Number, wide: Number, w_1: Number, w_2: Number
+) -> None:
     """m_a in row a of `means` and 1 - m_a in row wide + a, for the action whose pair was drawn."""
-    at, own, rest = np.uintp(2 * pair * LANES), np.uintp(pair * LANES), np.uintp((wide + pair) * LANES)
+    at, own, rest = np.uintp(2 * pair * LANES), np.uintp(action * LANES), np.uintp((wide + action) * LANES)
     v_1, v_2 = np.float32(1) - w_1, np.float32(1) - w_2
     for i in range(LANES):
         lane = np.uintp(i)
@@ -186,28 +189,28 @@ def _mean(shapes: Array, pair: Number, work: Array, means: Array, wide: Number, 
         means[rest + lane] = loss / whole
 
 
-def _clear(work: Array) -> None:
+def clear(work: Array) -> None:
     """A new row: nothing gained or lost."""
     for i in range(LANES):
         lane = np.uintp(i)
-        work[lane + _ROW_GAIN] = np.float32(0)
-        work[lane + _ROW_LOSS] = np.float32(0)
+        work[lane + ROW_GAIN] = np.float32(0)
+        work[lane + ROW_LOSS] = np.float32(0)
 
 
-def _add(shapes: Array, pair: Number, work: Array, means: Array, action: Number, wide: Number) -> None:
+def add(shapes: Array, pair: Number, work: Array, means: Array, action: Number, wide: Number) -> None:
     """What the two drawn actions add to the row's gain and loss."""
     at, own, rest = np.uintp(2 * pair * LANES), np.uintp(action * LANES), np.uintp((wide + action) * LANES)
     for i in range(LANES):
         lane = np.uintp(i)
         g_1 = cubed(np.float32(shapes[at + lane]), work[lane])
         g_2 = cubed(np.float32(shapes[at + lane + ROW_1]), work[lane + ROW_1])
-        gain, loss = work[lane + _ROW_GAIN], work[lane + _ROW_LOSS]
-        work[lane + _ROW_GAIN] = fused(g_2, means[own + lane + ROW_1], fused(g_1, means[own + lane], gain))
-        work[lane + _ROW_LOSS] = fused(g_2, means[rest + lane + ROW_1], fused(g_1, means[rest + lane], loss))
+        gain, loss = work[lane + ROW_GAIN], work[lane + ROW_LOSS]
+        work[lane + ROW_GAIN] = fused(g_2, means[own + lane + ROW_1], fused(g_1, means[own + lane], gain))
+        work[lane + ROW_LOSS] = fused(g_2, means[rest + lane + ROW_1], fused(g_1, means[rest + lane], loss))
 
 
 def _compare(work: Array, proposal: Number) -> None:
     """The proposal whose row was weighed is the best where its odds are higher."""
     for i in range(LANES):
         lane = np.uintp(i)
-        keep_better(work, lane, work[lane + _ROW_GAIN], work[lane + _ROW_LOSS], proposal)
+        keep_better(work, lane, work[lane + ROW_GAIN], work[lane + ROW_LOSS], proposal)

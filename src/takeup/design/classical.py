@@ -1,0 +1,52 @@
+"""The classical designs that a plan competes with: even allocation, and boundaries of textbooks, at the same size."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from takeup.design.boundaries import Spending, spending
+from takeup.design.plan import Plan
+from takeup.design.sizes import between
+from takeup.trial.looks import Looks
+
+KEPT = ("control", "reading")
+"""What a classical design has of a plan's stopping rules."""
+HIGHEST = 1 - 1e-15
+"""The highest threshold that can be written down; where a boundary is further out, nothing is concluded."""
+
+
+def classical(plan: Plan, alpha: float = 0.05) -> dict[str, Plan]:
+    """A design of fixed size, and designs with the plan's looks whose boundary is Pocock's or O'Brien and Fleming's.
+
+    All allocate evenly, drop nothing and end at the first claim. Their thresholds are normal probabilities Φ(z), which
+    the probability of being better under flat priors approaches. The error is that of all claims together: with k
+    proposals each of the k claims that one of them is best has α / k, or of the k - 1 claims against a control
+    α / (k - 1); so two proposals without a control have the usual two-sided test. With more than two this is
+    conservative. The errors are spent by Lan and DeMets (1983), as looks need not be evenly spaced.
+    """
+    between("alpha", alpha)
+    proposals = len(plan.design.space.proposals)
+    each = alpha / (proposals if plan.rules.control is None else proposals - 1)
+    looks, last = plan.looks, int(plan.looks.at[-1])
+    fixed = {"last": last}
+    same = {"at": looks.at.tolist(), "lag": looks.lag}
+    return {
+        "fixed size": _even(plan, fixed, 1 - each),
+        "Pocock": _even(plan, same, _thresholds(looks, each, "pocock")),
+        "O'Brien-Fleming": _even(plan, same, _thresholds(looks, each, "obrien-fleming")),
+    }
+
+
+def _thresholds(looks: Looks, alpha: float, kind: Spending) -> list[float]:
+    upper = spending((looks.at / looks.at[-1]).tolist(), alpha, kind).upper
+    return [float(each) for each in np.minimum(ndtr(upper), HIGHEST)]
+
+
+def _even(plan: Plan, looks: dict[str, Any], superiority: float | list[float]) -> Plan:
+    stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name in KEPT}
+    stopping["superiority"] = superiority
+    if plan.rules.control is not None:
+        stopping["replace"] = False
+    kept = {name: value for name, value in plan.content.items() if name not in ("limits", "burn_in")}
+    return Plan.of({**kept, "policy": {"kind": "Uniform"}, "looks": looks, "stopping": stopping}, plan.source)

@@ -1,0 +1,40 @@
+"""Folders that a command fills: all of their files or none."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import rmtree
+
+from takeup.errors import InputError
+
+
+def check(directory: Path) -> None:
+    """Raise an error if nothing could be written there: before hours of work, not after."""
+    if directory.exists() and not directory.is_dir():
+        raise InputError("--out", directory, "a folder, or a name that is free", "choose another")
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory if directory.exists() else directory.parent):
+            pass
+    except OSError as error:
+        raise InputError("--out", directory, "a folder that can be written to", str(error)) from None
+
+
+@contextmanager
+def filled(directory: Path, last: str) -> Iterator[Path]:
+    """A temporary folder on the same disk, whose files are moved at the end, where nothing went wrong.
+
+    The folder is made where it does not exist; files of the same names in it are replaced, that called `last` as the
+    last.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".takeup-", dir=directory.parent))
+    try:
+        yield folder
+        directory.mkdir(parents=True, exist_ok=True)
+        for file in sorted(folder.iterdir(), key=lambda file: file.name == last):
+            os.replace(file, directory / file.name)
+    finally:
+        rmtree(folder)

@@ -1,0 +1,206 @@
+"""TS-Robust at a look: how probable each model of sharing is, from the counts at once, and draws within the models.
+
+`takeup.inference.pooling` has the models. With two outcomes a model of strength κ has κ + 1 values of S, so that models
+and S together are one list of possibilities for each action. Each has a probability, and adds (S, κ - S) unseen people
+to the outcomes of every proposal; where all is shared, the outcomes of all proposals count for each. Along the list the
+weights of S follow from the first by a ratio,
+
+    w_S+1 / w_S = (κ - S) / (S + 1) * (α + S) / (β + κ - S - 1) * Π_z (α + S + h_z) / (α + S)
+                                                                 * (β + κ - S - 1) / (β + κ - S - 1 + m_z),
+
+with h_z of the better and m_z of the other outcome. Pair a K + z of gammas is that of the outcomes of those who were
+told z and did a.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from takeup.simulation.kernels.gammas import ONE, ZERO, scale
+from takeup.simulation.kernels.lane_streams import draw_words, open_at
+from takeup.simulation.kernels.look_cells import outcomes_of
+from takeup.simulation.kernels.look_observed import (
+    STEP,
+    draw_next,
+    outcome_shapes,
+    pairs_of,
+    put_taken,
+    weigh_values,
+)
+from takeup.simulation.kernels.look_tables import LookInput, LookMemory
+from takeup.simulation.kernels.machine import LANES, Array, Number
+from takeup.simulation.kernels.observed import MEANS, mean
+from takeup.simulation.kernels.rows import padded
+from takeup.simulation.kernels.streams import POLICY, uniform
+
+_MODELS = np.uint32(1 << 24)
+"""Where the slots for models begin among those of the policy; gammas have those before."""
+
+
+class Models(NamedTuple):
+    """What TS-Robust believes before any data.
+
+    Attributes:
+        outcome: (better, other) of each action, (Ka, 2).
+        compliance: β[z, a], (K, Ka).
+        draws: how many.
+        strength: κ of each model, below zero for the one in which all is shared.
+        start: where the possibilities of each model begin, and at last where they end.
+        log_prior: of each model.
+        sharpness: the power of the evidence.
+        unseen: S and κ - S of each possibility, and whether all is shared, (possibilities, 3).
+    """
+
+    outcome: Array
+    compliance: Array
+    draws: Number
+    strength: Array
+    start: Array
+    log_prior: Array
+    sharpness: Number
+    unseen: Array
+
+
+class ModelsMemory(NamedTuple):
+    """Where models are weighed.
+
+    Attributes:
+        upto: the probability of each possibility of each action and all before it, (Ka, possibilities).
+        score: of each model, (models,).
+        picked: the possibility of each action in each of 32 draws, (Ka, 32).
+    """
+
+    upto: Array
+    score: Array
+    picked: Array
+
+
+def prepare(given: LookInput, memory: LookMemory) -> None:
+    """The probabilities of all possibilities, and the shapes of what is done with each proposal."""
+    proposals, actions = memory.known.shape[0], memory.known.shape[1] // 2
+    for a in range(actions):
+        weigh_models(a, given, memory)
+    put_taken(2 * actions * proposals, 2 * pairs_of(memory), given, memory)
+
+
+def weigh_models(a: Number, given: LookInput, memory: LookMemory) -> None:
+    """The probabilities of the possibilities of an action, summed up along the list."""
+    policy, work = given.policy, memory.policy.model
+    models, top, total, upto = policy.strength.size, -math.inf, 0.0, 0.0
+    for m in range(models):
+        work.score[m] = policy.log_prior[m] + policy.sharpness * weigh_model(m, a, given, memory)
+        top = max(top, work.score[m])
+    for m in range(models):
+        work.score[m] = math.exp(work.score[m] - top)
+        total += work.score[m]
+    for m in range(models):
+        for each in range(policy.start[m], policy.start[m + 1]):
+            upto += work.upto[a, each] * work.score[m] / total
+            work.upto[a, each] = upto
+
+
+def weigh_model(m: Number, a: Number, given: LookInput, memory: LookMemory) -> Number:
+    """The log evidence of a model; the probabilities of its possibilities are laid out."""
+    policy, weight = given.policy, memory.policy.model.upto
+    alpha, beta, strength, start = policy.outcome[a, 0], policy.outcome[a, 1], policy.strength[m], policy.start[m]
+    whole = alpha + beta
+    if strength < 0:
+        one, other = outcome_shapes(a, given, memory)
+        weight[a, start] = 1.0
+        return rise(alpha, one - alpha) + rise(beta, other - beta) - rise(whole, one + other - whole)
+    log = math.lgamma(whole) - math.lgamma(beta) + math.lgamma(beta + strength) - math.lgamma(whole + strength)
+    for z in range(memory.known.shape[0]):
+        h, m_z = outcomes_of(z, a, given, memory)
+        log += rise(alpha, h) + rise(beta + strength, m_z) - rise(whole + strength, h + m_z)
+    weight[a, start], top = log, log
+    for s in range(strength):
+        weight[a, start + s + 1] = weight[a, start + s] + math.log(ratio(s, strength, a, given, memory))
+        top = max(top, weight[a, start + s + 1])
+    total = 0.0
+    for s in range(strength + 1):
+        weight[a, start + s] = math.exp(weight[a, start + s] - top)
+        total += weight[a, start + s]
+    for s in range(strength + 1):
+        weight[a, start + s] /= total
+    return top + math.log(total)
+
+
+def rise(shape: Number, count: Number) -> Number:
+    """The logarithm of Γ(shape + count) / Γ(shape)."""
+    return math.lgamma(shape + count) - math.lgamma(shape)
+
+
+def ratio(s: Number, strength: Number, a: Number, given: LookInput, memory: LookMemory) -> Number:
+    """w_S+1 / w_S at S = s."""
+    stop, rest = given.policy.outcome[a, 0] + s, given.policy.outcome[a, 1] + strength - s - 1.0
+    found = (strength - s) / (s + 1.0) * stop / rest
+    for z in range(memory.known.shape[0]):
+        h, m = outcomes_of(z, a, given, memory)
+        found *= (stop + h) / stop * (rest / (rest + m))
+    return found
+
+
+def draw_values(first: Number, keys: Number, given: LookInput, memory: LookMemory) -> None:
+    """What each proposal is worth in 32 draws, of which the first has this number."""
+    lanes, actions, proposals = memory.policy.lanes, memory.known.shape[1] // 2, memory.known.shape[0]
+    moment, wide = (keys, np.uint32(first), STEP), padded(actions)
+    open_at(lanes.words, keys, np.uint32(first))
+    for a in range(actions):
+        draw_words(lanes.words, keys, STEP, POLICY + _MODELS + np.uint32(a))
+        pick_all(a, lanes.words, memory)
+        put_outcomes(a, given, memory)
+    for a in range(actions):
+        for z in range(proposals):
+            pair, means = a * proposals + z, lanes.work[MEANS + 2 * z * wide * LANES :]
+            draw_next(lanes, pair, pairs_of(memory), moment)
+            mean(lanes.shapes, pair, lanes.work, means, a, wide, ONE, ZERO)
+        share(a, wide, given, memory)
+    weigh_values(actions * proposals, 2 * wide, moment, memory)
+
+
+def pick_all(a: Number, word: Array, memory: LookMemory) -> None:
+    """A possibility for an action in each of 32 draws, by halving."""
+    upto, picked = memory.policy.model.upto, memory.policy.model.picked
+    last = upto.shape[1] - 1
+    for i in range(LANES):
+        mark, low, high = uniform(word[i]) * upto[a, last], 0, last
+        while low < high:
+            middle = (low + high) // 2
+            if upto[a, middle] > mark:
+                high = middle
+            else:
+                low = middle + 1
+        picked[a, i] = low
+
+
+def put_outcomes(a: Number, given: LookInput, memory: LookMemory) -> None:
+    """The shapes of the outcomes of an action under each proposal, in the possibilities that were picked."""
+    shapes, picked, unseen = memory.policy.lanes.shapes, memory.policy.model.picked, given.policy.unseen
+    proposals, scales = memory.known.shape[0], 2 * pairs_of(memory) * LANES
+    alpha, beta = given.policy.outcome[a, 0], given.policy.outcome[a, 1]
+    together, apart = outcome_shapes(a, given, memory)
+    for z in range(proposals):
+        h, m = outcomes_of(z, a, given, memory)
+        at = 2 * (a * proposals + z) * LANES
+        for i in range(LANES):
+            each = picked[a, i]
+            one, other = alpha + h + unseen[each, 0], beta + m + unseen[each, 1]
+            if unseen[each, 2] > 0.0:
+                one, other = together, apart
+            shapes[at + i] = np.float32(one - 0.3333333333333333)
+            shapes[at + LANES + i] = np.float32(other - 0.3333333333333333)
+        for i in range(2 * LANES):
+            shapes[scales + at + i] = scale(shapes[at + i])
+
+
+def share(a: Number, wide: Number, given: LookInput, memory: LookMemory) -> None:
+    """Where all is shared, an action has the same mean under all proposals: that under the first."""
+    work, picked, unseen = memory.policy.lanes.work, memory.policy.model.picked, given.policy.unseen
+    for i in range(LANES):
+        if unseen[picked[a, i], 2] > 0.0:
+            own = MEANS + a * LANES + i
+            for z in range(1, memory.known.shape[0]):
+                behind = 2 * z * wide * LANES
+                work[own + behind] = work[own]
+                work[own + behind + wide * LANES] = work[own + wide * LANES]

@@ -1,0 +1,137 @@
+"""A planned look at a trial: what its rules conclude, and how proposals are made from there on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError
+from takeup.evidence import Evidence
+from takeup.policies.judging import EQUIVALENT, FUTILE, GOING_ON, INFERIOR, MAXIMUM, Comparison, Verdict, judge
+from takeup.policies.readings import comparison
+from takeup.randomness import stream
+from takeup.trial.allotment import Allotment, allotment, allotment_after, standing_of
+from takeup.trial.book import Book
+from takeup.trial.computing import METER
+from takeup.trial.design import Design
+from takeup.trial.events import Looked
+from takeup.trial.proposal import informative
+from takeup.trial.rules import BoundedTable
+from takeup.trial.secret import Secret
+from takeup.trial.software import software
+
+STATUSES = ("going on", "superior", "equivalent", "futile", "maximum")
+"""What the log calls GOING_ON and the ends."""
+REASONS = {INFERIOR: "inferior", EQUIVALENT: "equivalent", FUTILE: "futile"}
+"""What the log calls the reasons for which a proposal is dropped."""
+DIGITS = 9
+"""To how many digits probabilities are judged and written down: the last that machines compute may differ."""
+
+
+def due_look(book: Book) -> int | None:
+    """The number of the look, counted from 0, that is to be held now; None where none is.
+
+    One is due as soon as so many outcomes are known for the first time, unless the trial is a draft or has stopped, or
+    takeup paused it because something could not be computed.
+    """
+    looks = book.design.looks
+    if looks is None or book.unlooked or book.state not in ("running", "paused"):
+        return None
+    held = 0 if book.look is None else book.look.look
+    return held if held < looks.at.size and book.known >= looks.at[held] else None
+
+
+def room_before_look(book: Book) -> int | None:
+    """How many outcomes may become known before the next look is due; None where there is no limit."""
+    looks = book.design.looks
+    held = 0 if book.look is None else book.look.look
+    if looks is None or held >= looks.at.size or due_look(book) is not None:
+        return None
+    return max(1, int(looks.at[held]) - book.known)
+
+
+def looked_event(book: Book, look: int, at: int) -> Looked:
+    """What a look concludes from what is known now.
+
+    Raises:
+        FailedPolicyError: that could not be computed.
+        BusyError: not in this transaction.
+    """
+    design, last = book.design, book.look
+    if last is not None and last.status != STATUSES[GOING_ON]:
+        return replace(last, at=at, look=look + 1, software=software(design))
+    before = allotment(design, book.secret, book.counts, book.decisions + 1, last)
+    verdict, after = METER.run(lambda: conclude(design, book.secret, book.counts, look, last, before))
+    labels, ended = design.space.proposals, verdict.status != GOING_ON
+    return Looked(
+        at=at,
+        look=look + 1,
+        outcomes=book.known,
+        version=book.version,
+        status=STATUSES[verdict.status],
+        ended=look + 1 if ended else None,
+        chosen=None if verdict.chosen is None else labels[verdict.chosen],
+        offered=tuple(labels[k] for k in verdict.standing.offered),
+        control=None if verdict.standing.control is None else labels[verdict.standing.control],
+        dropped={labels[k]: REASONS[reason] for k, reason in verdict.dropped.items()} or None,
+        compared=tuple(
+            {"rule": rule, "proposal": labels[k], "probability": probability, "threshold": threshold}
+            for rule, k, probability, threshold in verdict.probabilities
+        ),
+        probability=None if after is None else after.probability,
+        best=None if after is None or after.best == after.probability else after.best,
+        software=software(design),
+    )
+
+
+def conclude(
+    design: Design, secret: Secret, counts: IntArray, look: int, last: Looked | None, before: Allotment
+) -> tuple[Verdict, Allotment | None]:
+    """What the rules conclude, and how proposals are made then; None where that follows every outcome.
+
+    Args:
+        design: the trial's.
+        secret: the trial's.
+        counts: the evidence, n[x, z, a, y].
+        look: its number, counted from 0.
+        last: the look before.
+        before: how proposals were made so far.
+    """
+    looks, reading = design.looks, design.spec.stopping.reading
+    assert looks is not None  # a look is due
+    assert not isinstance(reading, BoundedTable)  # `check_live` refuses it
+    evidence = Evidence(design.space, informative(counts[0])[np.newaxis])
+    rng = stream(secret.number, "look", look)
+    compared = _Told(comparison(reading, evidence, design.policy, rng))
+    verdict = judge(compared, design.rules, look, standing_of(design, last))
+    if verdict.status == GOING_ON and look == looks.at.size - 1:
+        verdict = replace(verdict, status=MAXIMUM)
+    if verdict.status != GOING_ON:
+        return verdict, before
+    if looks.update == "patient":
+        return verdict, None
+    return verdict, allotment_after(design, secret, counts, verdict.standing, look)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """A comparison in the digits that are written down."""
+
+    compared: Comparison
+
+    def largest(self, which: Sequence[int]) -> FloatArray:
+        return np.round(self.compared.largest(which), DIGITS)
+
+    def exceeds(self, one: int, other: int, margin: float = 0.0) -> float:
+        return round(self.compared.exceeds(one, other, margin), DIGITS)
+
+    def within(self, which: Sequence[int], margin: float) -> float:
+        return round(self.compared.within(which, margin), DIGITS)
+
+
+def check_live(design: Design) -> None:
+    """An InputError where looks at a live trial cannot read what they are to read."""
+    if design.looks is not None and isinstance(design.spec.stopping.reading, BoundedTable):
+        allowed = "'intention to treat', 'policy' or 'compliers', so far, in a live trial"
+        raise InputError("reading", design.spec.stopping.reading.model_dump(), allowed)

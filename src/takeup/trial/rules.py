@@ -1,0 +1,175 @@
+"""When to advise what, as a trial's owner writes it down: the table `[stopping]`, and the rules that it makes."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from takeup import checks
+from takeup.errors import InputError
+from takeup.policies.judging import Rules
+from takeup.policies.limits import Limits
+from takeup.space import Space
+from takeup.specfile import GrownTable, Table
+from takeup.trial.looks import Looks, Threshold, Thresholds
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Label = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class MarginTable(Table):
+    """A probability above which something is concluded, and the margin that it is about, in units of the outcome."""
+
+    probability: Thresholds
+    margin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class BoundedTable(Table):
+    """A reading that holds while takers and refusers differ by at most so much without what they are offered."""
+
+    bounded: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ErrorTable(Table):
+    """`[stopping.error]`: what `takeup design --calibrate` found, with the thresholds beside it.
+
+    Attributes:
+        target: the greatest rate of error that was asked for.
+        found: the rate in the null scenario in which it is greatest.
+        error: the Monte Carlo error of that.
+        trials: of how many trials.
+        seed: of these trials.
+        scenario: the name of that scenario.
+        version: the version of takeup that found it.
+    """
+
+    target: Threshold
+    found: Share
+    error: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    trials: Annotated[int, Field(ge=1)]
+    seed: Annotated[int, Field(ge=0)]
+    scenario: Label
+    version: Label
+
+
+Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | BoundedTable
+"""What rules read: what proposing is worth, the policy's own model, the effect of the action among compliers, or a
+bounded reading."""
+
+
+class StoppingTable(GrownTable):
+    """`[stopping]`: when to advise an end, and by which reading of the data; nothing ends by itself.
+
+    A trial without looks has a threshold for the probability best and a maximum, a trial with looks has the others.
+
+    Attributes:
+        probability_best: from which probability of being the best on an end is advised.
+        maximum: after how many decisions.
+        reading: what the rules read.
+        superiority: above which probability a proposal is called superior.
+        inferiority: below which probability it is dropped.
+        equivalence: above which probability proposals are called equivalent, and within which margin.
+        futility: above which probability a proposal is dropped that exceeds the control by less than the margin.
+        control: the proposal that all others are compared with; the best of all where left out.
+        replace: whether a superior proposal becomes the control; else the trial ends.
+        control_share: the probability of the control.
+        error: how often these thresholds err, as far as that was tried.
+    """
+
+    newer = (
+        "reading",
+        "superiority",
+        "inferiority",
+        "equivalence",
+        "futility",
+        "control",
+        "replace",
+        "control_share",
+        "error",
+    )
+
+    probability_best: Annotated[float, Field(gt=0.5, lt=1)] | None = None
+    maximum: Annotated[int, Field(ge=1)] | None = None
+    reading: Reading = "intention to treat"
+    superiority: Thresholds | None = None
+    inferiority: Thresholds | None = None
+    equivalence: MarginTable | None = None
+    futility: MarginTable | None = None
+    control: Label | None = None
+    replace: Annotated[bool, Field(strict=True)] = True
+    control_share: Literal["match", "sqrt"] | Threshold | None = None
+    error: ErrorTable | None = None
+
+    def build(self, space: Space, looks: Looks | None) -> Rules:
+        """The rules at each look, checked; none without looks."""
+        if looks is None:
+            self._check_without_looks()
+            return Rules()
+        control = self._control(space)
+        self._check_margins(space.outcome.highest - space.outcome.lowest)
+        above, below = looks.each("superiority", self.superiority), looks.each("inferiority", self.inferiority)
+        if above is not None and below is not None and (above <= below).any():
+            raise InputError("superiority", above.tolist(), f"numbers above those of inferiority, {below.tolist()}")
+        proposals = len(space.proposals)
+        if below is not None and control is None and below.max() >= 1 / proposals:
+            allowed = f"below 1 / {proposals}, which every proposal has where all are alike"
+            raise InputError("inferiority", float(below.max()), allowed)
+        equal, futile = self.equivalence, self.futility
+        return Rules(
+            above,
+            below,
+            None if equal is None else looks.each("equivalence.probability", equal.probability),
+            0.0 if equal is None else equal.margin,
+            None if futile is None else looks.each("futility.probability", futile.probability),
+            0.0 if futile is None else futile.margin,
+            control,
+            self.replace,
+        )
+
+    def _check_without_looks(self) -> None:
+        if self.reading not in ("intention to treat", "policy"):
+            raise InputError("reading", _shown(self.reading), "'intention to treat' or 'policy', without looks")
+        for name in self.newer[1:]:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                allowed = "nothing without looks: probability_best and maximum, or looks"
+                raise InputError(name, _shown(getattr(self, name)), allowed, "say in [looks] when it is looked at")
+
+    def _control(self, space: Space) -> int | None:
+        """The index of the control; None without one."""
+        for name in ("probability_best", "maximum"):
+            if getattr(self, name) is not None:
+                raise InputError(
+                    name, getattr(self, name), "nothing: a trial with looks has superiority, and looks.last"
+                )
+        if self.control is not None:
+            if self.control not in space.proposals:
+                raise InputError("control", repr(self.control), f"one of {', '.join(space.proposals)}")
+            return space.proposals.index(self.control)
+        hint = 'say control = ".."'
+        if self.futility is not None:
+            raise InputError("futility", self.futility.probability, "a control, which futility is about", hint)
+        if self.reading not in ("intention to treat", "policy"):
+            raise InputError("reading", _shown(self.reading), "a control, which others are compared with", hint)
+        if self.control_share is not None:
+            raise InputError("control_share", self.control_share, "a control", hint)
+        return None
+
+    def _check_margins(self, most: float) -> None:
+        for name, given in (("equivalence", self.equivalence), ("futility", self.futility)):
+            if given is not None and given.margin >= most:
+                raise InputError(f"{name}.margin", given.margin, f"less than outcomes can differ, {most:g}")
+
+
+def check_dropping(limits: Limits, labels: Sequence[str], rules: Rules) -> None:
+    """Whatever is dropped, the others must be able to share all of the probability."""
+    if len(labels) < 3 or (rules.inferiority is None and rules.futility is None and rules.control is None):
+        return
+    low = np.sort(np.broadcast_to(checks.real("ceiling", limits.ceiling), len(labels)))[:2]
+    if low.sum() < 1:
+        left = f"{low.sum():g} where two proposals are left"
+        raise InputError("ceiling", left, "ceilings that sum to 1 or more whatever is dropped", "raise them")
+
+
+def _shown(value: object) -> str:
+    return repr(value.model_dump(mode="json") if isinstance(value, Table) else value)

@@ -1,0 +1,160 @@
+"""`takeup design`: what it prints, what it writes, and what it refuses."""
+
+import json
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from plans import THREE
+from takeup import folders, specfile
+from takeup.cli import app
+from takeup.design.operate import operate
+from takeup.design.plan import Plan
+from takeup.design.study import Study, columns
+from takeup.errors import TakeupError
+
+PLAN: dict[str, Any] = {
+    "name": "Two [arms]",
+    "space": {"proposals": ["usual", "new"]},
+    "policy": {"kind": "TS"},
+    "looks": {"at": [15, 30]},
+    "stopping": {"superiority": 0.9},
+    "scenarios": {"null": {"role": "null", "success": [0.3, 0.3]}, "better": {"success": [0.25, 0.75]}},
+}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    file = tmp_path / "plan.toml"
+    file.write_text(specfile.toml(PLAN))
+    return file
+
+
+def _design(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["design", *map(str, arguments)], env={"COLUMNS": "160"}, catch_exceptions=True)
+
+
+def test_a_plan_that_was_written_is_the_plan() -> None:
+    odd = {
+        "text": 'a "quoted" \\ text\nof two lines \x7f \x01 äß',
+        "a key": {"inner": {"deep": [1, 2.5e-20, True, [{"x": "y"}]]}, "empty": {}},
+        "none": None,
+        "plain": -3,
+    }
+    read = tomllib.loads(specfile.toml(odd))
+    assert read == {key: value for key, value in odd.items() if key != "none"}
+    assert tomllib.loads(specfile.toml(THREE)) == THREE
+
+
+def test_a_folder_has_the_plan_the_figures_and_every_trial(plan: Path, tmp_path: Path) -> None:
+    """Threshold and size are found first; the plan that is written is the one that was tried, and says so again."""
+    pl = pytest.importorskip("polars")
+    out = tmp_path / "out"
+    result = _design(plan, "--calibrate", 0.1, "--power", 0.7, "--replications", 400, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)["design"]
+    assert told == json.loads((out / "design.json").read_text())["design"]
+    written = Plan.load(out / "plan.toml")
+    assert written.content["stopping"]["superiority"] == told["calibration"]["superiority"]
+    assert written.content["stopping"]["error"]["target"] == 0.1
+    assert written.looks.at[-1] == told["size"]["size"]["mean"]
+    page = (out / "report.html").read_text()
+    assert f"a power of {told['size']['target']:g}" in page
+    assert "Power, or error where nothing is to be found, and size against take-up" in page
+    trials = pl.read_parquet(out / "trials.parquet")
+    assert trials.height == 800
+    for scenario in told["scenarios"]:
+        mine = trials.filter(pl.col("scenario") == scenario["scenario"])
+        assert mine["size"].mean() == pytest.approx(scenario["metrics"]["size"]["mean"])
+        assert mine["claimed"].mean() == pytest.approx(scenario["metrics"]["claimed"]["mean"])
+        bias = scenario["metrics"]["naive_estimates"]["by_arm"]["new"]
+        assert mine["difference of new"].mean() == pytest.approx(bias["bias"]["mean"] + bias["truth"])
+
+
+def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
+    def half() -> None:
+        with folders.filled(tmp_path / "out", "b") as folder:
+            (folder / "a").write_text("half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trials_without_polars_are_lines(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("takeup.design.study.find_spec", lambda name: None)
+    outcomes = operate(Plan.load(plan), replications=20)
+    names = Study(Plan.load(plan), 0, outcomes).write(tmp_path / "out")
+    assert names == ["design.json", "plan.toml", "report.html", "trials.csv"]
+    lines = (tmp_path / "out" / "trials.csv").read_text().splitlines()
+    assert len(lines) == 41
+    assert lines[0].split(",") == list(columns(outcomes["null"]))
+
+
+def test_tables_say_error_and_power(plan: Path) -> None:
+    shown = " ".join(_design(plan, "--replications", 50).output.split())
+    assert "Two [arms]: 50 trials of each scenario, seed 0" in shown
+    assert "error" in shown
+    exactly = _design("--exact", plan, "--json")
+    figures = json.loads(exactly.stdout)["design"]["scenarios"]
+    assert figures[0]["metrics"]["type_one_error"]["any"]["error"] == 0
+    assert figures[0]["replications"] is None
+    ends = ("superior", "equivalent", "futile", "maximum")
+    assert sum(figures[1]["metrics"][end]["mean"] for end in ends) == pytest.approx(1)
+    assert sum(figure["mean"] for figure in figures[1]["metrics"]["stopped_by_look"]) == pytest.approx(1)
+    assert "exact figures" in _design(plan, "--exact").output
+
+
+def test_plans_side_by_side(plan: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(specfile.toml({**PLAN, "policy": {"kind": "Uniform"}}))
+    told = _design("compare", plan, other, "--replications", 60, "--classical", 0.05, "--json")
+    figures = json.loads(told.stdout)["compared"]["figures"]
+    assert list(figures[0]["plans"]) == [str(plan), str(other), "fixed size", "Pocock", "O'Brien-Fleming"]
+    shown = " ".join(_design("compare", plan, other, "--replications", 60).output.split())
+    assert "60 trials of each plan" in shown
+    assert f"What others have more than {plan}".replace(" ", "") in shown.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compare"], "Missing argument"),
+        ([], "Missing argument"),
+        (["plan.toml", "--rate", "0.2"], "--calibrate"),
+        (["plan.toml", "--engine", "reference"], "auto, cpu, gpu, dask"),
+        (["compare", "plan.toml"], "at least two"),
+        (["compare", "plan.toml", "plan.toml"], "each file once"),
+        (["plan.toml", "--out", "plan.toml"], "a folder"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    plan: Path, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(plan.parent)
+    result = _design(*arguments)
+    assert result.exit_code != 0
+    told = str(result.exception) if isinstance(result.exception, TakeupError) else result.output
+    assert said in told
+
+
+def test_exact_figures_say_why_not(tmp_path: Path) -> None:
+    file = tmp_path / "three.json"
+    file.write_text(json.dumps(THREE))
+    assert "two proposals and two outcomes" in str(_design(file, "--exact").exception)
+
+
+def test_ctrl_c_says_what_was_tried(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, stage: Any, **__: object) -> None:
+        stage("a threshold of 0.9 errs in 0.1 of 5 trials")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module("takeup.cli.design"), "calibrate", stopped)
+    result = _design(plan, "--calibrate", "0.05")
+    assert result.exit_code == 130
+    assert "  a threshold of 0.9 errs in 0.1 of 5 trials" in result.output

@@ -1,0 +1,155 @@
+"""Thresholds that keep an error, sizes that have a power, and plans side by side."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plans import THREE, two
+from takeup.design.classical import classical
+from takeup.design.comparing import compare
+from takeup.design.exact import exact
+from takeup.design.operate import calibrate, operate
+from takeup.design.plan import Plan
+from takeup.design.sizing import size, with_last
+from takeup.errors import InputError, MismatchError
+from takeup.specfile import SpecError
+
+BOTH: dict[str, Any] = {"null": {"role": "null", "success": [0.3, 0.3]}, "better": {"success": [0.3, 0.6]}}
+FAR: dict[str, Any] = {"null": {"role": "null", "success": [0.3, 0.3]}, "better": {"success": [0.25, 0.75]}}
+
+
+def _even(**tables: Any) -> Plan:
+    return two(policy={"kind": "Uniform"}, **tables)
+
+
+def test_a_threshold_that_is_found_at_once_lets_through_what_it_may() -> None:
+    """Of its own trials one error less than 5 %, to a trial; inferiority says the same of two proposals."""
+    plan = two(looks={"at": [40, 80]}, stopping={"superiority": 0.9, "inferiority": 0.1}, scenarios=BOTH)
+    found = calibrate(plan, 0.05, 4_000, 2, rates=[0.5])
+    assert set(found.errors) == {"null", "null 0.5"}
+    most = max(each.claimed.mean() for each in operate(found.plan, list(found.errors), 4_000, 2).values())
+    aim = 0.05 - np.sqrt(0.05 * 0.95 / 4_000)
+    assert aim - 2 / 4_000 < most <= aim
+    assert abs(found.worst.mean - aim) < 6 * found.worst.error
+    assert found.plan.content["stopping"]["inferiority"] == pytest.approx(1 - found.threshold)
+    told = found.plan.content["stopping"]["error"]
+    assert (told["target"], told["found"], told["trials"]) == (0.05, found.worst.mean, 4_000)
+    assert found.errors[told["scenario"]] == found.worst
+    assert (
+        "error" not in with_last(found.plan, 100).content["stopping"]
+    )  # other thresholds, and other sizes, err otherwise
+
+
+def test_a_plan_with_control_and_futility_keeps_its_error() -> None:
+    """On two sides fewer claims are allowed on each. Search and fresh run differ by sqrt(2) errors."""
+    stopping = {
+        "superiority": 0.9,
+        "inferiority": 0.1,
+        "control": "A",
+        "futility": {"probability": 0.9, "margin": 0.05},
+    }
+    tables = {"looks": {"at": [60, 120]}, "scenarios": {"null": {"role": "null", "success": [0.3] * 3}}}
+    plan = Plan.of({**THREE, **tables, "stopping": stopping})
+    one, both = (calibrate(plan, 0.1, 2_000, 3, two_sided=sides) for sides in (False, True))
+    for found in (one, both):
+        assert abs(found.worst.mean - 0.1) < 6 * found.worst.error
+        assert len(found.tried) > 2
+    assert both.threshold > one.threshold
+
+
+def test_too_few_trials_say_nothing_of_a_small_error() -> None:
+    with pytest.raises(InputError, match="replications: got 100"):
+        calibrate(two(looks={"at": [40]}, scenarios=BOTH), 0.001, 100)
+
+
+def test_a_size_has_its_power_by_the_recursion() -> None:
+    """A quarter against three, even allocation, one look, 80 %: exact power at the size within four errors of it."""
+    plan = _even(looks={"last": 500}, stopping={"superiority": 0.975}, scenarios=FAR)
+    found = size(plan, 0.8, replications=8_000, seed=1)
+    right = exact(found.plan, [0.25, 0.75]).probability("superior", 1)
+    assert abs(right - 0.8) < 4 * found.found.power.error
+    assert found.found.power.mean == pytest.approx(right, abs=4 * found.found.power.error)
+    assert found.plan.looks.at.tolist() == [found.size]
+    fewer = exact(with_last(plan, int(found.size - 6 * found.error)), [0.25, 0.75]).probability("superior", 1)
+    assert fewer < 0.8
+    assert found.plain()["size"] == {"mean": found.size, "error": found.error}
+
+
+def test_a_size_with_an_error_that_is_kept_needs_no_good_threshold() -> None:
+    """From a threshold of .5, which errs always, to one that errs in 5 % on two sides."""
+    plan = _even(looks={"at": [10, 20]}, stopping={"superiority": 0.5}, scenarios=FAR)
+    found = size(plan, 0.8, replications=2_000, seed=1, calibrate_to=0.05)
+    assert found.calibration is not None
+    assert found.calibration.plan is found.plan
+    assert abs(exact(found.plan, [0.3, 0.3]).probability("superior") - 0.05) < 6 * found.calibration.worst.error
+    assert abs(exact(found.plan, [0.25, 0.75]).probability("superior", 1) - 0.8) < 5 * found.found.power.error
+    assert found.plan.looks.at[0] == pytest.approx(found.size / 2, abs=1)
+
+
+def test_a_power_that_no_size_has_is_refused() -> None:
+    plan = _even(
+        looks={"first": 20, "every": 20, "last": 100},
+        stopping={"superiority": 0.99},
+        scenarios={"alike": {"success": [0.3, 0.3]}, "better": {"success": [0.3, 0.35]}},
+    )
+    with pytest.raises(SpecError, match=r"plan: scenarios\.alike: got values of proposing \[0\.3, 0\.3\]"):
+        size(plan, 0.8)
+    with pytest.raises(InputError, match=r"power: got 0\.8, expected one that some size up to 300 has; 300 has 0"):
+        size(plan, 0.8, "better", 500, most=300)
+    with pytest.raises(InputError, match="scenarios: got 'worse'"):
+        size(plan, 0.8, "worse")
+    lists = _even(looks={"every": 20, "last": 40}, stopping={"superiority": [0.99, 0.9]}, scenarios=BOTH)
+    with pytest.raises(SpecError, match=r"stopping\.superiority: got one for each look"):
+        size(lists, 0.8)
+
+
+def test_plans_that_are_alike_differ_by_less_than_by_chance() -> None:
+    """The same plan has the same trials; a threshold that is a little higher shares most of them."""
+    low = two(looks={"at": [20, 40]}, stopping={"superiority": 0.9}, scenarios=BOTH)
+    high = low.with_thresholds(0.93, None)
+    found = compare({"low": low, "again": low, "high": high}, replications=2_000, seed=5)
+    for each in found.plain():
+        assert each["difference"]["again"] == {"mean": 0, "error": 0}
+        one, other, apart = each["plans"]["low"], each["plans"]["high"], each["difference"]["high"]
+        assert apart["mean"] == pytest.approx(other["mean"] - one["mean"])
+        assert apart["error"] < 0.8 * np.hypot(one["error"], other["error"])
+    assert {(each["scenario"], each["metric"]) for each in found.plain()} == {
+        ("null", "claimed"),
+        ("null", "size"),
+        ("null", "successes"),
+        ("better", "right"),
+        ("better", "size"),
+        ("better", "successes"),
+        ("better", "on_worse"),
+    }
+
+
+def test_plans_of_other_truths_are_not_compared() -> None:
+    one = Plan.of({**THREE}, "one.toml")
+    other = Plan.of({**THREE, "scenarios": {"null": THREE["scenarios"]["null"]}}, "other.toml")
+    with pytest.raises(MismatchError, match=r"one\.toml and other\.toml have other scenarios: apart and none"):
+        compare([one, other])
+    moved = {**THREE["scenarios"], "apart": {"success": [0.75, 0.8, 0.71]}}
+    with pytest.raises(MismatchError, match=r"scenario apart: .*0\.7\] .* in one\.toml, .*0\.71\] .* in moved\.toml"):
+        compare([one, Plan.of({**THREE, "scenarios": moved}, "moved.toml")])
+    with pytest.raises(InputError, match="plans: got one"):
+        compare([one])
+
+
+def test_classical_designs_of_two_arms_keep_the_error_of_both_sides() -> None:
+    """5 % at a rate of a half, in 8,000 trials of 400 units; false alarm rate 1e-3, and .003 for whole numbers."""
+    plan = two(looks={"every": 100, "last": 400}, stopping={"superiority": 0.9}, scenarios=BOTH | _null(0.5))
+    designs = classical(plan)
+    assert designs["fixed size"].looks.at.tolist() == [400]
+    assert designs["fixed size"].content["stopping"]["superiority"] == 0.975
+    for name, design in designs.items():
+        found = operate(design, ["half"], 8_000, 6)["half"].claimed
+        assert abs(found.mean() - 0.05) < 3.3 * found.std() / np.sqrt(8_000) + 0.003, name
+    strict = designs["O'Brien-Fleming"].content["stopping"]["superiority"]
+    assert strict[0] > 0.99995
+    assert strict == sorted(strict, reverse=True)
+
+
+def _null(rate: float) -> dict[str, Any]:
+    return {"half": {"role": "null", "success": [rate, rate]}}

@@ -1,0 +1,368 @@
+"""Planned looks at a live trial: the same advice at the same looks as in a simulation, and none in between."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tampering
+from look_twin import shares
+from plans import THREE
+from takeup.conjugates.quadrature import betas
+from takeup.design.plan import Plan
+from takeup.errors import BusyError
+from takeup.live import Trial, audit
+from takeup.live.findings import findings_of
+from takeup.live.summary import summary_of
+from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
+from takeup.randomness import stream
+from takeup.service.pages.render.child import dashboard
+from takeup.service.pages.spec_sentences import spec_sentences
+from takeup.store import Store, looking
+from takeup.trial import Book, Decide, Move, Report, perform
+from takeup.trial import looking as looks_of
+from takeup.trial.commands import Ask
+from takeup.trial.computing import BY, METER, FailedPolicyError
+from takeup.trial.events import Closed, Decided, Looked
+from takeup.trial.secret import Secret
+from takeup.trial.steering import created_event
+
+RATES = np.array([0.3, 0.45, 0.7])
+SHORT: dict[str, Any] = {
+    **THREE,
+    "rehearsal": True,
+    "seed": 5,
+    "limits": {"floor": 0.1, "rule": "proportional", "soften": 0.5},
+    "looks": {"first": 20, "every": 10, "last": 80},
+    "stopping": {
+        "superiority": 0.97,
+        "inferiority": 0.03,
+        "error": {
+            "target": 0.05,
+            "found": 0.0493,
+            "error": 0.0007,
+            "trials": 100_000,
+            "seed": 0,
+            "scenario": "null",
+            "version": "0.2.0",
+        },
+    },
+}
+STATUSES = ("going on", "superior", "equivalent", "futile", "maximum")
+
+
+def begun(content: dict[str, Any], seed: int = 5) -> tuple[Plan, Book]:
+    plan, secret = Plan.of(content), Secret(f"{seed:064x}", "0" * 32)
+    book = Book.begin(created_event("t", plan.design, secret, 0, None), secret)
+    perform(Move(state="running"), book, 0)
+    return plan, book
+
+
+def unit(book: Book, number: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Propose to one unit and report what came of it; the proposal and the outcome."""
+    perform(Decide(ask=Ask(unit=f"u{number}")), book, number)
+    z = book.records[book.decisions].proposal
+    y = int(rng.random() < RATES[z])
+    perform(Report(decision=book.decisions, outcome=y, implemented=z), book, number)
+    return z, y
+
+
+def plan_of(number: int) -> dict[str, Any]:
+    """A random plan: with a control or without, thresholds by look, softening, limits, and both kinds of update."""
+    rng = stream(number, "live looks")
+    at = np.cumsum(rng.integers(5, 15, size=int(rng.integers(2, 6)))).tolist()
+    stopping: dict[str, Any] = {
+        "superiority": rng.uniform(0.85, 0.99, len(at)).tolist(),
+        "inferiority": float(rng.uniform(0.02, 0.2)),
+        "equivalence": {"probability": 0.7, "margin": 0.1},
+    }
+    if number % 2:
+        futile = {"probability": 0.9, "margin": 0.02}
+        stopping |= {"control": "A", "replace": bool(rng.random() < 0.6), "futility": futile}
+    update = "patient" if number % 3 == 2 else "look"
+    limits = {"floor": 0.05, "rule": ["shift", "proportional"][number % 2], "soften": float(rng.uniform(0.3, 1))}
+    kind = "Uniform" if number % 5 == 4 else "TS"
+    looks = {"at": at, "update": update}
+    return {**SHORT, "policy": {"kind": kind}, "looks": looks, "stopping": stopping, "limits": limits}
+
+
+def test_a_live_trial_says_what_its_simulation_says_at_the_same_looks_and_nothing_in_between() -> None:
+    """It would mean little if nothing were dropped, or every trial ended alike."""
+    held = [look for number in range(12) for look in followed(number)]
+    assert {each.status for each in held} >= {"going on", "superior", "maximum"}
+    assert sum(each.status == "going on" and each.dropped is not None for each in held) > 2
+
+
+def followed(number: int) -> list[Looked]:
+    """The naive twin: betas from a table of one's own, `judge` folded at the planned counts, shares as in the twin."""
+    plan, book = begun(plan_of(number), number)
+    rng, table = stream(number, "units"), np.ones((3, 2))
+    standing, ended, look, share = Standing.of(3, plan.rules), False, 0, np.array(plan.design.even)
+    for known in range(1, int(plan.looks.at[-1]) + 4):
+        before = book.look
+        if plan.looks.update == "patient" and not ended:
+            share = shares(plan, table, list(standing.offered), min(known, len(plan.soften)) - 1)
+        z, y = unit(book, known, rng)
+        (decided,) = [entry.event for entry in book.changes.entries if isinstance(entry.event, Decided)][-1:]
+        np.testing.assert_allclose(decided.probability, share, atol=1e-9)
+        table[z, 1 - y] += 1
+        if known not in plan.looks.at:
+            assert book.look is before
+            continue
+        assert book.look is not None
+        assert (book.look.look, book.look is before) == (look + 1, False)
+        if not ended:
+            verdict = judge(betas(table), plan.rules, look, standing)
+            status = MAXIMUM if verdict.status == GOING_ON and look == plan.looks.at.size - 1 else verdict.status
+            assert (book.look.status, book.look.outcomes) == (STATUSES[status], known)
+            assert book.look.offered == tuple("ABC"[k] for k in verdict.standing.offered)
+            assert set(book.look.dropped or ()) == {"ABC"[k] for k in verdict.dropped}
+            told = [(each["rule"], each["probability"], each["threshold"]) for each in book.look.compared]
+            right = [(rule, pytest.approx(p, abs=1e-8), t) for rule, _, p, t in verdict.probabilities]
+            assert told == right  # which of two that tie is the first is up to the last digit
+            ended = status != GOING_ON
+            if not ended:
+                standing = verdict.standing
+                share = shares(plan, table, list(standing.offered), look)
+            elif plan.looks.update == "patient":
+                share = shares(plan, table, list(standing.offered), min(known, len(plan.soften) - 1))
+        advice = summary_of(book, 0).advice
+        assert advice.stop is ended
+        look += 1
+    return [entry.event for entry in book.changes.entries if isinstance(entry.event, Looked)]
+
+
+def test_a_share_of_the_control_is_kept_to() -> None:
+    """With three arms sqrt(2) / (sqrt(2) + 2) = 0.414 for the control, from the first unit on."""
+    stopping = {"control": "A", "control_share": "sqrt"}
+    _, book = begun({**SHORT, "stopping": stopping, "limits": {}})
+    rng = stream(1)
+    for number in range(1, 25):
+        unit(book, number, rng)
+    decided = [entry.event for entry in book.changes.entries if isinstance(entry.event, Decided)]
+    share = 2**0.5 / (2**0.5 + 2)
+    assert {round(each.probability[0], 8) for each in decided} == {round(share, 8)}
+    np.testing.assert_allclose(decided[0].probability[1], (1 - share) / 2, atol=1e-9)
+
+
+def test_windows_close_up_to_a_look_and_the_rest_after_it() -> None:
+    """Thirty windows close at one moment, and looks are at 20 and 30: each sees what the plan says it sees."""
+    _, book = begun({**SHORT, "window": 10, "looks": {"at": [20, 30, 50]}})
+    for number in range(1, 36):
+        perform(Decide(ask=Ask(unit=f"u{number}")), book, 0)
+        perform(Report(decision=number, outcome=number % 2, implemented=0), book, 1)
+    assert book.look is None
+    perform(Decide(ask=Ask(unit="later")), book, 60_000_000)
+    kinds = [
+        entry.event.outcomes if isinstance(entry.event, Looked) else len(entry.event.decisions)
+        for entry in book.changes.entries
+        if isinstance(entry.event, Looked | Closed)
+    ]
+    assert kinds == [20, 20, 10, 30, 5]
+
+
+def test_corrections_change_no_verdict_and_hold_no_look_twice() -> None:
+    _, book = begun(SHORT)
+    rng = stream(2)
+    for number in range(1, 21):
+        unit(book, number, rng)
+    held = book.look
+    perform(Report(decision=20, missing=("outcome",), reason="mistake"), book, 21)
+    perform(Report(decision=20, outcome=1, reason="found again"), book, 22)
+    perform(Report(decision=19, outcome=1, reason="typing error"), book, 23)
+    assert held is not None
+    assert book.look is held
+
+
+def test_a_look_that_cannot_be_computed_pauses_the_trial_and_is_held_when_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise FailedPolicyError("no time")
+
+    _, book = begun(SHORT)
+    rng = stream(2)
+    for number in range(1, 20):
+        unit(book, number, rng)
+    with monkeypatch.context() as patched:
+        patched.setattr(looks_of, "conclude", fail)
+        unit(book, 20, rng)
+        assert (book.state, book.look) == ("paused", None)
+        perform(Move(state="running"), book, 21)
+        assert book.state == "paused"
+    perform(Move(state="running"), book, 22)
+    assert book.look is not None
+    assert (book.state, book.look.outcomes) == ("running", 20)
+
+
+def test_a_look_waits_for_the_next_transaction_where_much_was_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise BusyError("much")
+
+    _, book = begun(SHORT)
+    rng = stream(2)
+    for number in range(1, 20):
+        unit(book, number, rng)
+    with monkeypatch.context() as patched:
+        patched.setattr(METER, "run", busy)
+        unit(book, 20, rng)
+        assert book.look is None
+        with pytest.raises(BusyError):
+            perform(Decide(ask=Ask(unit="next")), book, 21)
+        assert book.decisions == 20
+    perform(Decide(ask=Ask(unit="next")), book, 21)
+    assert book.look is not None
+
+
+def played(trial: Trial, first: int, last: int) -> None:
+    """Units that come one after the other, with outcomes that depend on their number and their proposal."""
+    for number in range(first, last + 1):
+        proposal = trial.decide(f"u{number}").proposal
+        chance = stream(number, "outcome").random()
+        outcome = "none" if chance < RATES["ABC".index(proposal)] else "event"
+        trial.report(unit=f"u{number}", outcome=outcome, implemented=proposal)
+
+
+def bodies(trial: Trial) -> list[str]:
+    """What the log says, but for when."""
+    return [json.dumps({**json.loads(each.body), "at": 0}) for each in trial.log()]
+
+
+def test_looks_survive_a_crash_and_the_audit_derives_every_one_again(tmp_path: Path) -> None:
+    """A copy of the files as they are in the middle is what a kill leaves; it goes on as the first does."""
+    with Trial.create(tmp_path / "t.db", SHORT, trial="victim") as trial:
+        trial.start()
+        played(trial, 1, 34)
+        for file in tmp_path.glob("t.db*"):
+            shutil.copy(file, tmp_path / f"copy{file.name}")
+        played(trial, 35, 85)
+        found = trial.audit()
+        assert found.passed, found
+        assert (found.looks, found.looks_other_software, found.rederived) == (7, 0, 85)
+        whole = bodies(trial)
+    with Trial.open(tmp_path / "copyt.db", "victim") as again:
+        played(again, 35, 85)
+        assert [body.split('"secret"')[0] for body in bodies(again)] == whole
+        assert again.audit().passed
+        advice = again.summary().advice
+    assert advice.stop
+    assert advice.looks is not None
+    assert advice.looks.error is not None
+    assert (advice.looks.next, advice.looks.error.found) == (None, 0.0493)
+
+
+@pytest.fixture(scope="module")
+def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("looks") / "victim.db"
+    with Trial.create(path, SHORT, trial="victim") as trial:
+        trial.start()
+        played(trial, 1, 45)
+    return path
+
+
+def forged(victim: Path, folder: Path, change: Any) -> Any:
+    """What the audit finds after a log was changed, its hashes and its tables made to fit."""
+    path = tampering.copied(victim, folder / "forged.db")
+    forger = tampering.Forger(path, stream(1))
+    with forger.unlocked(True):
+        events = [json.loads(body) for body in forger.bodies()]
+        place = next(i for i, event in enumerate(events) if event["kind"] == "looked")
+        change(events, place)
+        forger.rebuild([json.dumps(e, sort_keys=True, separators=(",", ":"), ensure_ascii=False) for e in events])
+    forger.close()
+    with looking(path) as connection:
+        return audit(connection, "victim"), place + 1
+
+
+def another_verdict(events: list[dict[str, Any]], place: int) -> None:
+    events[place] |= {"status": "superior", "chosen": "C", "ended": 1}
+
+
+def another_probability(events: list[dict[str, Any]], place: int) -> None:
+    events[place]["compared"][0]["probability"] += 1e-6
+
+
+def another_share(events: list[dict[str, Any]], place: int) -> None:
+    events[place]["probability"] = events[place]["probability"][::-1]
+
+
+def no_look(events: list[dict[str, Any]], place: int) -> None:
+    del events[place]
+
+
+def one_too_many(events: list[dict[str, Any]], place: int) -> None:
+    events.insert(place + 1, {**events[place], "look": 2})
+
+
+@pytest.mark.parametrize("change", [another_verdict, another_probability, another_share, no_look, one_too_many])
+def test_the_audit_finds_a_forged_look(victim: Path, tmp_path: Path, change: Any) -> None:
+    found, place = forged(victim, tmp_path, change)
+    assert not found.passed
+    assert found.difference.where == f"event {place + (change is one_too_many)}"
+
+
+def test_the_audit_finds_a_forged_row(victim: Path, tmp_path: Path) -> None:
+    path = tampering.copied(victim, tmp_path / "forged.db")
+    forger = tampering.Forger(path, stream(1))
+    forger.connection.execute("UPDATE trials SET looks = replace(looks, 'going on', 'superior')")
+    forger.close()
+    with looking(path) as connection:
+        assert "the trial's looks" in str(audit(connection, "victim").difference)
+
+
+def test_the_page_says_when_the_next_look_is_and_what_the_last_one_said() -> None:
+    stopping = {name: value for name, value in SHORT["stopping"].items() if name != "inferiority"}
+    _, book = begun({**SHORT, "stopping": stopping})
+    rng = stream(3)
+    page = dashboard(findings_of(book, 0), 1)
+    assert "The next look is at 20 known outcomes, of 80 in all" in page
+    assert "err in 4.93 % ± 0.07 % of 100,000 simulated trials of the scenario null" in page
+    number = 0
+    while book.look is None or book.look.ended is None:
+        number += 1
+        unit(book, number, rng)
+    found = findings_of(book, 0)
+    page = dashboard(found, 1)
+    assert "The stopping rule advises an end: look" in page
+    assert f"{book.look.chosen} is superior" in page
+    assert f"superiority of {book.look.chosen}: probability 0.9" in page
+    assert "threshold 0.97" in page
+    words = " ".join(spec_sentences(book.design))
+    assert "looked at 7 times, when 20 to 80 outcomes are known, by intention to treat" in words
+
+
+def test_blinded_readers_of_the_log_cannot_tell_that_an_end_was_advised() -> None:
+    """Looks that were planned beyond it are in the log as well; they repeat what was concluded."""
+    _, book = begun({**SHORT, "stopping": {"superiority": 0.33}})
+    rng = stream(3)
+    for number in range(1, 81):
+        unit(book, number, rng)
+    held = [entry.event for entry in book.changes.entries if isinstance(entry.event, Looked)]
+    assert [each.look for each in held] == [1, 2, 3, 4, 5, 6, 7]
+    assert {(each.status, each.ended, each.outcomes) for each in held} == {("superior", 1, 20)}
+    advice = summary_of(book, 0).advice
+    assert advice.looks is not None
+    assert advice.looks.last is not None
+    assert (advice.looks.next, advice.looks.last.look, advice.looks.last.outcomes) == (None, 1, 20)
+
+
+def test_bounded_readings_are_refused_where_a_trial_is_to_begin(tmp_path: Path) -> None:
+    stopping = {"control": "A", "reading": {"bounded": 0.05}}
+    with Store(tmp_path / "t.db") as store, pytest.raises(Exception, match=r"stopping\.reading.*in a live trial"):
+        Trial.create(store, {**SHORT, "stopping": stopping})
+
+
+def test_a_trial_that_takeup_had_paused_before_there_were_looks_is_migrated(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with Trial.create(path, {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "TS"}}, trial="old") as trial:
+        trial.start()
+        trial.store.submit("old", Move(state="paused", reason="its policy failed", by=BY)).result()
+    forger = tampering.Forger(path, stream(1))
+    forger.connection.execute("ALTER TABLE trials DROP COLUMN looks")
+    forger.connection.execute("UPDATE alembic_version SET version_num = '0006'")
+    forger.close()
+    with Trial.open(path) as trial:
+        assert trial.audit().passed, trial.audit()
