@@ -12,8 +12,9 @@ from takeup.design.scenarios import Scenario
 from takeup.design.statistics import sees_actions
 from takeup.outcomes import Levels
 from takeup.policies import TS, TSCheck, TSObs, TSRobust, Uniform
-from takeup.simulation.kernels import comparing, look_cells, look_rates
+from takeup.simulation.kernels import comparing, look_cells, look_rates, look_units
 from takeup.simulation.kernels.compile import Plain
+from takeup.simulation.kernels.two_arm import SLOTS, can_return, started
 from takeup.specfile import SpecError
 
 KNOWN = (TS, Uniform, TSCheck, TSObs, TSRobust)
@@ -53,15 +54,12 @@ def check(plan: Plan) -> None:
     design, looks = plan.design, plan.looks
     space, policy = design.space, design.policy
     kind = space.outcome.kind if not isinstance(space.outcome, Levels) else f"{len(space.outcomes)} levels"
-    share = None if plan.control_share is None else str(plan.control_share)
     for key, value, wrong, allowed in (
         ("policy.kind", type(policy).__name__, type(policy) not in KNOWN, ", ".join(each.__name__ for each in KNOWN)),
         ("space.outcomes", kind, kind != "2 levels", "two levels"),
         ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one"),
-        ("looks.update", looks.update, looks.update != "look", "'look'"),
-        ("burn_in", design.spec.burn_in, design.spec.burn_in > looks.randomised[0], f"at most {looks.randomised[0]}"),
+        ("looks.update", looks.update, plan.by_unit and sees_actions(plan), "'look' where what was done is read"),
         ("stopping.reading", str(plan.reading), plan.reading not in READINGS, " or ".join(map(repr, READINGS))),
-        ("stopping.control_share", share, share is not None, "nothing"),
     ):
         if wrong:
             raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, where a plan is tried")
@@ -108,7 +106,30 @@ def _rates(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     good = good_of(plan)
     success = np.stack([each.environment.response[0, ..., good].sum(axis=-1) for each in scenarios])
     proposals = len(plan.design.space.proposals)
-    return Form({}, look_rates.Rates(success), _betas(plan), (), lambda: (betas_room(proposals, _total(plan)), ()))
+    bind, given, room = _by_unit(plan) if plan.by_unit else ({}, (), tuple)
+    return Form(
+        bind,
+        look_rates.Rates(success),
+        _betas(plan),
+        given,
+        lambda: (betas_room(proposals, _total(plan)), room()),
+    )
+
+
+def _by_unit(plan: Plan) -> tuple[dict[Plain, Plain], Any, Callable[[], Any]]:
+    """How the policy allocates unit by unit: by a recurrence, by a draw, or by a quadrature for each, which is slow."""
+    prior = _betas(plan).prior
+    if len(prior) == 2 and can_return(started(prior)):
+        bind: dict[Plain, Plain] = {
+            look_units.begin_units: look_units.begin_pair,
+            look_units.learn_unit: look_units.learn_pair,
+            look_units.wish_unit: look_units.wish_pair,
+        }
+        return bind, look_units.Pair(started(prior)), lambda: look_units.Pair(np.zeros((SLOTS, 1)))
+    limits, free = plan.limits, plan.control_share is None and (plan.soften == 1).all()
+    if free and np.max(limits.floor) == 0 and np.min(limits.ceiling) == 1:
+        return {look_units.wish_unit: look_units.wish_drawn}, (), tuple
+    return {}, (), tuple
 
 
 def _cells(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
