@@ -8,6 +8,7 @@ import numpy as np
 from naive import FloatArray
 from takeup.checks import IntArray
 from takeup.conjugates.quadrature import betas
+from takeup.design.bounded import reading_of
 from takeup.design.forms import Form, form_of
 from takeup.design.plan import Plan
 from takeup.design.running import given_for, memory_of, truths
@@ -15,12 +16,15 @@ from takeup.design.statistics import sees_actions
 from takeup.evidence import Evidence
 from takeup.policies import TS, TSCheck, TSObs, Uniform
 from takeup.policies.allocation import allocate
-from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
+from takeup.policies.bounded_reading import CellMeans
+from takeup.policies.judging import GOING_ON, MAXIMUM, Comparison, Standing, judge
 from takeup.policies.limits import shared
+from takeup.policies.readings import comparison
 from takeup.randomness import stream
 from takeup.simulation.kernels import look_rates
 from takeup.simulation.kernels.compile import Builder
 from takeup.simulation.kernels.look_tables import NONE
+from takeup.trial.rules import BoundedTable
 
 
 class Replayed(NamedTuple):
@@ -52,7 +56,7 @@ def replay(plan: Plan, seed: int, number: int) -> Replayed:
             place, known = look - 1, wanted
             if plan.by_unit:
                 place = max(piece - lag, 0)
-                known = _tables(plan, sum(outcomes[:place], start=np.zeros_like(memory.known)))[1]
+                known = _believed(plan, sum(outcomes[:place], start=np.zeros_like(memory.known)))[1]
             known = None if randomised < plan.design.spec.burn_in else known
             memory.share[:] = _rounded(shares(plan, known, list(standing.offered), place, standing.control))
             memory.waiting[:] = 0
@@ -60,8 +64,8 @@ def replay(plan: Plan, seed: int, number: int) -> Replayed:
             outcomes.append(memory.waiting.sum(axis=0))
             randomised += schedule.size[piece]
         followed = np.cumsum(schedule.size[: len(outcomes)]) <= looks[look]
-        read, wanted = _tables(plan, np.stack(outcomes)[followed].sum(axis=0))
-        verdict = judge(betas(read), plan.rules, look, standing)
+        compared, wanted = _believed(plan, np.stack(outcomes)[followed].sum(axis=0))
+        verdict = judge(compared, plan.rules, look, standing)
         standing, status, chosen = verdict.standing, verdict.status, verdict.chosen
         for k in verdict.dropped:
             dropped[k] = look + 1
@@ -81,24 +85,29 @@ def evidence_of(plan: Plan, known: IntArray) -> Evidence:
     return Evidence(space, counts)
 
 
-def _tables(plan: Plan, known: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The betas that the rules read, and those that the policy allocates by; or what it proposes, where it has none."""
+def read_cells(plan: Plan, known: IntArray) -> Comparison:
+    """What the rules of a plan that sees what was done read."""
+    if isinstance(plan.reading, BoundedTable):
+        cells = known.reshape(plan.design.space.shape[1:])
+        return reading_of(plan).of(CellMeans.of_counts(cells, plan.design.space.reward))
+    return comparison(plan.reading, evidence_of(plan, known), plan.design.policy, stream(0, "none"))
+
+
+def _believed(plan: Plan, known: IntArray) -> tuple[Comparison, FloatArray]:
+    """What the rules read, and the betas that the policy allocates by, or what it proposes where it has none."""
     space, policy = plan.design.space, plan.design.policy
-    good = int(np.argmax(space.reward))
-    prior = (policy if isinstance(policy, TS) else TS()).prior(space).outcome[0][:, [good, 1 - good]]
+    order = [int(np.argmax(space.reward)), int(np.argmin(space.reward))]
+    prior = (policy if isinstance(policy, TS) else TS()).prior(space).outcome[0][:, order]
     if not sees_actions(plan):
         units, successes = known.T
         table = prior + np.stack([successes, units - successes], axis=1)
-        return table, table
-    cells = known.reshape(space.shape[1:]).sum(axis=1)[:, [good, 1 - good]]
-    assert isinstance(policy, TSCheck | TSObs)
-    found = policy.posterior(evidence_of(plan, known), stream(0, "none"))
-    if isinstance(policy, TSCheck):
-        own = found.outcome[0][:, [good, 1 - good]]
-        return own if plan.reading == "policy" else prior + cells, own
-    exact = allocate(found)
-    assert exact is not None
-    return prior + cells, exact.probability
+        return betas(table), table
+    if isinstance(policy, TSCheck | TSObs):
+        found = policy.posterior(evidence_of(plan, known), stream(0, "none"))
+        exact = allocate(found)
+        assert exact is not None
+        return read_cells(plan, known), found.outcome[0][:, order] if policy.name == "TS-Check" else exact.probability
+    return read_cells(plan, known), prior + known.reshape(space.shape[1:]).sum(axis=1)[:, order]
 
 
 def shares(

@@ -104,9 +104,7 @@ def _any_plan(rng: np.random.Generator) -> Plan:
         "soften": rng.uniform(0.2, 1, looks).tolist() if rng.random() < 0.5 else "i/2n",
     }
     if "control" in stopping and rng.random() < 0.7:
-        stopping["control_share"] = rng.choice(["match", "sqrt", 0.45]) if limits["ceiling"] == 1 else "match"
-        if stopping["control_share"] == "0.45":
-            stopping["control_share"], limits["floor"] = 0.45, 0.4 / arms
+        stopping["control_share"] = ["match", "sqrt", 0.45][rng.integers(3)] if limits["ceiling"] == 1 else "match"
     at = np.cumsum(rng.integers(5, 120, looks))
     high = float(rng.choice([0.05, 0.3, 0.9]))
     return Plan.of(
@@ -115,7 +113,7 @@ def _any_plan(rng: np.random.Generator) -> Plan:
             "space": {"proposals": labels},
             "policy": {"kind": str(rng.choice(["TS", "Uniform"]))},
             "looks": {"at": at.tolist(), "lag": int(rng.integers(0, 60))},
-            "burn_in": int(rng.choice([0, rng.integers(0, 1.2 * at[-1])])),
+            "burn_in": int(rng.integers(0, at[-1])) if rng.random() < 0.5 else 0,
             "stopping": stopping,
             "limits": limits,
             "scenarios": {
@@ -235,7 +233,7 @@ def test_take_up_may_fall_while_a_trial_runs() -> None:
     Rates .2 and .6: at a take-up t the second is worth .2 + .4 t, .47 on average; of 20,000 trials' units within 4.5
     errors. By look 100 units have 1, 900 have .5: .2 + .4 .55 = .42.
     """
-    tables = {
+    tables: dict[str, dict[str, Any]] = {
         "falls": {"success": [0.2, 0.6], "take_up": {"from": 0.9, "to": 0.45}},
         "looks": {"success": [0.2, 0.6], "take_up": [1.0, 0.5]},
         "null": {"role": "null", "success": [0.2, 0.2], "take_up": {"from": 0.9, "to": 0.45}},

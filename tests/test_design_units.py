@@ -24,7 +24,7 @@ def _any_plan(rng: np.random.Generator, most: int, **tables: Any) -> Plan:
     plain = {
         "looks": {"at": looks, "update": "patient"},
         "limits": limits,
-        "burn_in": int(rng.choice([0, rng.integers(0, most)])),
+        "burn_in": int(rng.integers(0, most)) if rng.random() < 0.5 else 0,
         "stopping": {"superiority": above, "inferiority": 1 - above},
         "policy": {"kind": "TS", "alpha": float(rng.choice([1.0, 0.5]))},
         "scenarios": {"any": {"success": rng.uniform(0.1, 0.9, 2).tolist()}},

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from takeup import folders
+from takeup import charts, folders
 from takeup.cli.design_tables import show, show_compared
 from takeup.cli.progress import watched
 from takeup.design.classical import classical
@@ -21,6 +21,7 @@ from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
 from takeup.design.sizing import Sized, size
 from takeup.design.study import Study
+from takeup.design.take_up import TakeUpCurve, by_take_up, changeable
 from takeup.errors import InputError
 from takeup.simulation.run import EngineName
 
@@ -28,6 +29,8 @@ PARTS = 20
 """In how many parts the trials of a plan are run: what Ctrl-C may cost."""
 SEARCHED = 3
 """How many times the trials that are asked for a search and its check may have had before."""
+CURVE = 2_000
+"""With how many trials at most the report shows power and size against take-up."""
 TRY, STOPPED = "try", 130
 
 
@@ -115,7 +118,8 @@ def design_plan(
     outcomes, stopped = _run(chosen, range(first, first + replications), seed, engine)
     if not outcomes:
         raise typer.Abort
-    _tell(Study(chosen, seed, outcomes, calibration, sized), out, as_json)
+    curve = None if out is None or stopped else _curve(chosen, range(first, first + min(replications, CURVE)), seed)
+    _tell(Study(chosen, seed, outcomes, calibration, sized, take_up=curve), out, as_json)
     if stopped:
         done = next(iter(outcomes.values())).replications.size
         typer.echo(f"stopped after {done:,} of {replications:,} trials of each scenario", err=True)
@@ -224,6 +228,14 @@ def _run(plan: Plan, replications: range, seed: int, engine: EngineName) -> tupl
     except KeyboardInterrupt:
         stopped = True
     return {name: reduce(add, [each[name] for each in parts]) for name in plan.scenarios if parts}, stopped
+
+
+def _curve(plan: Plan, replications: range, seed: int) -> TakeUpCurve | None:
+    """Trials by take-up, for a report that can be drawn; None where scenarios say in full what people do."""
+    if not charts.available() or not changeable(plan):
+        return None
+    with watched("trying other take-ups", 0) as (report, _):
+        return by_take_up(plan, replications=replications, seed=seed, progress=report)
 
 
 def _compared(plans: dict[str, Plan], replications: int, seed: int, engine: EngineName) -> Compared:

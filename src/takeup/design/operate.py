@@ -17,6 +17,7 @@ from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_tables import LookOutput
 from takeup.simulation.run import EngineName
 from takeup.specfile import SpecError
+from takeup.version import __version__
 
 REPLICATIONS = 10_000
 FEWER, FEWEST, COARSE = 20, 500, 0.2
@@ -54,8 +55,9 @@ def operate(
         scenarios: the names of some of its scenarios; all where left out.
         replications: how many trials of each, or a range of their numbers.
         seed: any whole number of at least 0.
-        engine: "cpu" is the compiled kernel on all cores, and what "auto" takes; "gpu" the same on a CUDA device;
-            "dask" spreads the CPU's over a cluster, with the same result bit by bit.
+        engine: "cpu" is the compiled kernel on all cores; "gpu" the same on a CUDA device; "dask" spreads the CPU's
+            over a cluster, with the same result bit by bit; "reference" runs any plan in plain Python, thousands of
+            times slower. "auto" takes the CPU, or the reference where there is no kernel.
         scheduler: for "dask", the address of a scheduler or a Client; a local cluster where left out.
         progress: called with the number of trials made, as the work goes on.
     """
@@ -66,7 +68,7 @@ def operate(
     for name in names:
         if name not in plan.scenarios:
             raise InputError("scenarios", repr(name), f"some of {', '.join(plan.scenarios)}")
-    draws, run = engine_of(engine, scheduler)
+    draws, run = engine_of(plan, engine, scheduler)
     found = run(plan, {name: plan.scenarios[name] for name in names}, numbers, seed, progress)
     return {
         name: Outcomes(plan, name, seed, np.array(numbers), LookOutput(*(part[i] for part in found)), draws)
@@ -79,7 +81,7 @@ class Calibration:
     """A threshold that keeps an error.
 
     Attributes:
-        plan: with the threshold.
+        plan: with the threshold, and with the error that it has.
         target: the error that was asked for.
         threshold: for superiority; inferiority is one less it, where the plan has any.
         errors: what a fresh run found in each null scenario.
@@ -182,13 +184,23 @@ def calibrate(
         raise InputError("replications", replications, f"at least {least:,} for an error of {target:g}")
     if unchanged(plan):
         stage("every threshold at once")
-        threshold = _at_once(highest(plan, nulls, replications, seed, progress, (engine, scheduler)), target - slack)
+        _, run = engine_of(plan, engine, scheduler)
+        threshold = _at_once(highest(plan, nulls, replications, seed, progress, run=run), target - slack)
     else:
         start = _bracket(error, target, min(max(replications // FEWER, FEWEST), replications))
         threshold = _search(lambda each: error(each, replications), target - slack, slack, start)
     stage(f"a threshold of {threshold:.5f} in other trials")
     fresh = errors(threshold, range(replications, 2 * replications))
-    return Calibration(at(threshold), target, threshold, fresh, tuple(tried), two_sided, replications, seed)
+    told = _with_error(at(threshold), target, fresh, replications, seed)
+    return Calibration(told, target, threshold, fresh, tuple(tried), two_sided, replications, seed)
+
+
+def _with_error(plan: Plan, target: float, errors: Mapping[str, Figure], trials: int, seed: int) -> Plan:
+    """The plan with `stopping.error`: what is known of its thresholds, for whoever reads the file."""
+    worst = max(errors, key=lambda name: errors[name].mean)
+    found = {"target": target, "found": errors[worst].mean, "error": errors[worst].error, "trials": trials}
+    told = {**found, "seed": seed, "scenario": worst, "version": __version__}
+    return Plan.of({**plan.content, "stopping": {**plan.content["stopping"], "error": told}}, plan.source)
 
 
 def _at_once(tops: FloatArray, target: float) -> float:

@@ -40,7 +40,7 @@ class Outcomes:
         seed: the seed.
         replications: the numbers of the trials.
         kept: what is known of each.
-        engine: whose draws they have, "cpu" or "gpu".
+        engine: whose draws they have, "cpu", "gpu" or "reference".
         version: the version of takeup.
     """
 
@@ -220,9 +220,7 @@ class Outcomes:
         }
 
     def __add__(self, other: "Outcomes") -> "Outcomes":
-        mine, theirs = (
-            (each.plan.content, each.scenario, each.seed, each.engine, each.version) for each in (self, other)
-        )
+        mine, theirs = ((o.plan.content, o.scenario, o.seed, o.engine, o.version) for o in (self, other))
         if mine != theirs:
             raise MismatchError("these are trials of two plans, scenarios, seeds, engines or versions")
         shared = np.intersect1d(self.replications, other.replications)

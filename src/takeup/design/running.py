@@ -9,7 +9,7 @@ from takeup.checks import FloatArray, IntArray
 from takeup.design.forms import Form, form_of
 from takeup.design.plan import Plan
 from takeup.design.scenarios import Scenario
-from takeup.design.statistics import Rates, statistic_of
+from takeup.design.statistics import Cells, Rates, statistic_of
 from takeup.environment import Environment
 from takeup.policies.limits import ControlShare
 from takeup.simulation.kernels.look_layout import LookLayout
@@ -41,10 +41,10 @@ def laid_out(plan: Plan, scenarios: Mapping[str, Scenario], seed: int, *, record
         given_for(plan, form, scenarios, seed),
         len(scenarios),
         lambda: memory_of(plan, form),
-        np.int32 if isinstance(statistic_of(plan), Rates) else np.int64,
-        plan.looks.at.size if recording else 0,
+        np.int32 if isinstance(statistic_of(plan), Rates | Cells) else np.int64,
         form.bind,
         {"CONTROLLED": plan.rules.control is not None, "BY_UNIT": plan.by_unit},
+        plan.looks.at.size if recording else 0,
     )
 
 

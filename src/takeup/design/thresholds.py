@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from takeup.checks import FloatArray, IntArray
-from takeup.design.engines import engine_of
+from takeup.design.engines import Runner, engine_of
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
 from takeup.errors import UnsuitableError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_tables import LookOutput
-from takeup.simulation.run import EngineName
 
 RECORDED = 20_000_000
 """At most so many looks are kept at a time: 120 MB."""
@@ -81,18 +80,21 @@ def leading(
     replications: range,
     seed: int,
     progress: Progress = silent,
-    engine: tuple[EngineName, object] = ("auto", None),
+    *,
+    run: Runner | None = None,
 ) -> dict[str, Leading]:
-    """Run trials of a plan that answer every threshold of superiority; `engine` comes with its scheduler."""
+    """Run trials of a plan that answer every threshold of superiority."""
     if not unchanged(plan):
         raise UnsuitableError("one run answers every threshold where nothing is dropped as inferior")
-    stopping = {k: v for k, v in plan.content.get("stopping", {}).items() if k not in ("superiority", "inferiority")}
+    said = ("superiority", "inferiority", "error")
+    stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name not in said}
     free = Plan.of({**plan.content, "stopping": stopping}, plan.source)
-    draws, run = engine_of(*engine)
-    found = run(free, {name: free.scenarios[name] for name in scenarios}, replications, seed, progress, recording=True)
-    numbers = np.array(replications)
+    chosen = run or engine_of(free)[1]
+    found = chosen(
+        free, {name: free.scenarios[name] for name in scenarios}, replications, seed, progress, recording=True
+    )
     return {
-        name: Leading(Outcomes(free, name, seed, numbers, LookOutput(*(part[i] for part in found)), draws))
+        name: Leading(Outcomes(free, name, seed, np.array(replications), LookOutput(*(part[i] for part in found))))
         for i, name in enumerate(scenarios)
     }
 
@@ -103,7 +105,8 @@ def highest(
     replications: int,
     seed: int,
     progress: Progress = silent,
-    engine: tuple[EngineName, object] = ("auto", None),
+    *,
+    run: Runner | None = None,
 ) -> FloatArray:
     """The highest probability that each trial saw at any look; a threshold below it would have been crossed.
 
@@ -113,6 +116,6 @@ def highest(
     parts = []
     for start in range(0, replications, piece):
         numbers = range(start, min(start + piece, replications))
-        found = leading(plan, scenarios, numbers, seed, progress, engine)
+        found = leading(plan, scenarios, numbers, seed, progress, run=run)
         parts.append(np.stack([each.top.max(axis=1) for each in found.values()]))
     return np.concatenate(parts, axis=1).astype(np.float64)
