@@ -131,7 +131,12 @@ class _Told:
 
 
 def check_live(design: Design) -> None:
-    """An InputError where looks at a live trial cannot read what they are to read."""
-    if design.looks is not None and isinstance(design.spec.stopping.reading, BoundedTable):
+    """An error where looks at a live trial cannot read what they are to read."""
+    reading = design.spec.stopping.reading
+    if design.looks is not None and isinstance(reading, BoundedTable):
         allowed = "'intention to treat', 'policy' or 'compliers', so far, in a live trial"
-        raise InputError("reading", design.spec.stopping.reading.model_dump(), allowed)
+        raise InputError("reading", reading.model_dump(), allowed)
+    if reading == "compliers":
+        if design.spec.compliance == "never":
+            raise InputError("reading", repr(reading), "'intention to treat', as compliance is never reported")
+        comparison(reading, design.policy.start(design.space), design.policy, stream(0))
