@@ -46,9 +46,9 @@ def room_before_look(book: Book) -> int | None:
     """How many outcomes may become known before the next look is due; None where there is no limit."""
     looks = book.design.looks
     held = 0 if book.look is None else book.look.look
-    if looks is None or held >= looks.at.size or due_look(book) is not None:
+    if looks is None or held >= looks.at.size or book.known >= looks.at[held]:
         return None
-    return max(1, int(looks.at[held]) - book.known)
+    return int(looks.at[held]) - book.known
 
 
 def looked_event(book: Book, look: int, at: int) -> Looked:
