@@ -122,6 +122,18 @@ def test_plans_without_a_kernel_are_run_all_the_same() -> None:
         operate(plan, replications=4, engine="cpu")
 
 
+def test_three_levels() -> None:
+    """Worth 0, 1 and 4, with a third each: 30 units are worth 50 on average, and every unit is in one of nine cells."""
+    plan = two(
+        space={"proposals": 2, "outcomes": 3, "utility": [0, 1, 4]},
+        looks={"at": [30]},
+        scenarios={"any": {"compliance": np.eye(2).tolist(), "outcome": [[1 / 3] * 3] * 2}},
+    )
+    found = operate(plan, replications=40)["any"]
+    assert (found.size == 30).all()
+    assert abs(found.rewards.sum(axis=1).mean() - 50) < 4 * np.sqrt(30 * 26 / 9 / 40)
+
+
 def test_what_changes_over_the_trial() -> None:
     """Nobody succeeds before the eighth unit, and everybody from then on."""
     plan = two(policy={"kind": "Uniform"}, looks={"at": [10, 20]}, scenarios={"any": {"success": [0.0, 0.0]}})
