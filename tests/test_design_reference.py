@@ -91,6 +91,21 @@ def test_a_trial_depends_on_its_number_alone() -> None:
     assert (_run(plan, range(2, 6), 2).statistic != part.statistic).any()
 
 
+def test_what_is_known_when_a_unit_comes() -> None:
+    """After a burn-in of two, unit i is allocated by the first i - 3 outcomes, where three wait for theirs."""
+    asked: list[int | None] = []
+
+    class Watched(reference.Trial):
+        def shares(self, moment: int | None) -> FloatArray:
+            asked.append(moment)
+            return reference.Trial.shares(self, moment)
+
+    plan = two(looks={"at": [4, 8], "lag": 3, "update": "patient"}, burn_in=2)
+    trial = Watched(plan, "intention to treat", plan.scenarios["any"].environment, 1, 0)
+    trial.run()
+    assert asked == [None, None, 0, 0, 1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("policy", [each for each in registered() if each.live], ids=lambda each: each.name)
 def test_every_live_policy(policy: Any) -> None:
     """Two trials of two looks; what is kept adds up, and arms that are dropped stay at what they had."""
