@@ -62,6 +62,10 @@ def test_a_folder_has_the_plan_the_figures_and_every_trial(plan: Path, tmp_path:
     assert written.content["stopping"]["superiority"] == told["calibration"]["superiority"]
     assert written.content["stopping"]["error"]["target"] == 0.1
     assert written.looks.at[-1] == told["size"]["size"]["mean"]
+    page = (out / "report.html").read_text()
+    assert "Beside other plans" in page
+    assert {"plan.toml", "design.json", "trials.parquet", "report.html"} < {file.name for file in out.iterdir()}
+    assert {each["take_up"] for each in told["take_up"]["better"]} > {0.5, 1.0}
     trials = pl.read_parquet(out / "trials.parquet")
     assert trials.height == 800
     for scenario in told["scenarios"]:
@@ -85,6 +89,7 @@ def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_trials_without_polars_are_lines(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("takeup.design.study.find_spec", lambda name: None)
+    monkeypatch.setattr("takeup.design.study.available", lambda: False)
     outcomes = operate(Plan.load(plan), replications=20)
     names = Study(Plan.load(plan), 0, outcomes).write(tmp_path / "out")
     assert names == ["design.json", "plan.toml", "trials.csv"]

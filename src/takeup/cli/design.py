@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -21,7 +22,8 @@ from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
 from takeup.design.sizing import Sized, size
 from takeup.design.study import Study
-from takeup.errors import InputError
+from takeup.design.take_up import by_take_up
+from takeup.errors import InputError, TakeupError
 from takeup.simulation.run import EngineName
 
 PARTS = 20
@@ -29,6 +31,8 @@ PARTS = 20
 SEARCHED = 3
 """How many times the trials that are asked for a search and its check may have had before."""
 TRY, STOPPED = "try", 130
+THIS, USUAL, FEWER = "this plan", 0.05, 2_000
+"""What the plan is called beside others, their error where none was asked for, and how many trials a take-up has."""
 
 
 class _PlanFirst(TyperGroup):
@@ -116,7 +120,10 @@ def design_plan(
     outcomes, stopped = _run(chosen, range(first, first + replications), seed)
     if not outcomes:
         raise typer.Abort
-    _tell(Study(chosen, seed, outcomes, calibration, sized), out, as_json)
+    study = Study(chosen, seed, outcomes, calibration, sized)
+    if out is not None and not stopped:
+        study = _beside(study, replications)
+    _tell(study, out, as_json)
     if stopped:
         done = next(iter(outcomes.values())).replications.size
         typer.echo(f"stopped after {done:,} of {replications:,} trials of each scenario", err=True)
@@ -236,6 +243,24 @@ def _compared(plans: dict[str, Plan], replications: int, seed: int) -> Compared:
     scenarios = len(next(iter(plans.values())).scenarios)
     with watched("comparing", replications * len(plans) * scenarios) as (report, _):
         return compare(plans, None, replications, seed, progress=report)
+
+
+def _beside(study: Study, replications: int) -> Study:
+    """The same with what a report has beside it: classical designs, and other take-ups in fewer trials."""
+    plan, seed = study.plan, study.seed
+    alpha = USUAL if study.calibration is None else study.calibration.target
+    compared = take_up = None
+    try:
+        named = {THIS: plan, **classical(plan, alpha)}
+        compared = _compared(named, replications, seed)
+        with watched("other take-ups", 0) as (_, say):
+            say("other take-ups")
+            take_up = by_take_up(plan, replications=min(replications, FEWER), seed=seed)
+    except TakeupError as error:
+        typer.echo(f"note: the report lacks what is beside the plan: {error}", err=True)
+    except KeyboardInterrupt:
+        typer.echo("stopped: the report lacks what was to come beside the plan", err=True)
+    return replace(study, compared=compared, take_up=take_up)
 
 
 def _tell(study: Study, out: Path | None, as_json: bool) -> None:

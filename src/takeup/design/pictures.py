@@ -8,7 +8,8 @@ import numpy as np
 
 from takeup import charts
 from takeup.charts.document import ReportFigure, ReportTable
-from takeup.design.bounded import Cells, bounded
+from takeup.design.bounded import bounded
+from takeup.design.cells import Cells
 from takeup.design.results import Figure, Outcomes
 from takeup.design.sizes import Goal
 from takeup.design.take_up import TakeUpCurve
