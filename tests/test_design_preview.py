@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from takeup.design.operate import operate
-from takeup.design.preview import FIRST, Preview, plan_of
+from takeup.design.preview import Preview, plan_of
 from takeup.design.results import Figure
 from takeup.live.scenarios import scenarios
 from takeup.space import Space
@@ -42,11 +42,11 @@ def test_a_spec_without_looks_is_looked_at_all_the_time() -> None:
 
 def test_the_figures_are_those_of_the_plan_that_is_told() -> None:
     """However little time there is; and who warns has seen it."""
-    found = Preview(spec=OLD, rates=RATES, seconds=0.0, seed=2).run(silent)
-    assert found["trials"] == FIRST
+    found = Preview(spec=OLD, rates=RATES, seconds=0.0, fewest=50, seed=2).run(silent)
+    assert found["trials"] == 50
     plan, _ = plan_of(OLD, RATES, 300, 10.0)
     assert found["plan"] == plan.content
-    outcomes = operate(plan, None, FIRST, 2)
+    outcomes = operate(plan, None, 50, 2)
     for each in found["scenarios"]:
         assert each["claimed"] == Figure.of(outcomes[each["name"]].claimed).plain()
         assert (each["right"] is None) == each["null"]
@@ -73,11 +73,25 @@ def test_what_a_newcomer_found() -> None:
 
 def test_calibrate_finds_a_threshold_that_errs_less() -> None:
     """500 trials have an error of .01 at .05: within four of them, and the threshold is far above .95."""
-    preview = Preview(spec=OLD, rates=RATES, people=100, seconds=0.0, target=0.05, seed=3)
+    preview = Preview(spec=OLD, rates=RATES, people=100, seconds=0.0, target=0.05, searched=500, seed=3)
     found = preview.run(silent)["calibration"]
     assert found["trials"] == 500
     assert found["threshold"] > 0.98
     assert found["error"]["mean"] < 0.05 + 4 * 0.01
+    hasty = Preview(spec=OLD, rates=RATES, people=100, seconds=0.0, target=0.05).run(silent)["calibration"]
+    assert "takes its time" in hasty["problem"]
+
+
+def test_the_scenarios_of_a_plan_are_tried_with_equal_arms_besides() -> None:
+    """A null of its own takes the place of ours; looks and rules are its own."""
+    own = {**OLD, "stopping": {"superiority": 0.9}, "looks": {"at": [30, 60]}}
+    better, null = {"success": [0.4, 0.6]}, {"role": "null", "success": [0.4, 0.4]}
+    plan, _ = plan_of({**own, "scenarios": {"better": better}}, RATES, 300, 10.0)
+    assert list(plan.scenarios) == ["equal arms, nearly all comply", "equal arms, half comply, confounded", "better"]
+    assert plan.looks.at.tolist() == [30, 60]
+    whole, words = plan_of({**own, "scenarios": {"better": better, "none": null}}, RATES, 300, 10.0)
+    assert list(whole.scenarios) == ["better", "none"]
+    assert words == {}
 
 
 def test_no_threshold_no_error() -> None:

@@ -1,8 +1,8 @@
 """The report of a plan: its figures are those of the trials, all of it can be repeated, and everybody can read it."""
 
 import html
-import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,13 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 
 import browser
 from takeup import charts
-from takeup.design import Goal, two_rates
-from takeup.design.found import flat
+from takeup.design import Cells, Goal, classical, compare, promise_curve, two_rates
+from takeup.design.found import PROMISES, flat
 from takeup.design.operate import Calibration, operate
 from takeup.design.pictures import (
     allocation_picture,
     ends_picture,
     promise_picture,
-    promise_points,
     sizes_picture,
     take_up_picture,
 )
@@ -93,15 +92,15 @@ def test_pictures_say_what_their_tables_say(outcomes: dict[str, Outcomes], curve
     size = outcomes["better"].metrics()["size"]
     sizes = sizes_picture(outcomes)
     assert sizes.table.rows[1][1] == f"{size['mean']:,.0f} ± {size['error']:,.1f}"
-    power = Figure.of(curve["better"][0.6].claimed)
+    power = Figure.of(curve["better"][0.6].right)
     row = next(row for row in take_up_picture(curve).table.rows if row[:2] == ("better", "60%"))
     assert row[2] == f"{power.mean:.3f} ± {power.error:.3f}"
-    assert f"better at 60%: one is called better in {power.mean:.1%}" in take_up_picture(curve).figure.alternative
+    assert f"better at 60%: {power.mean:.1%}" in take_up_picture(curve).figure.alternative
 
 
 def test_what_a_promise_is_worth() -> None:
     """.25 against .35 at a take-up of 60 %: the table of sizes by what is promised."""
-    picture = promise_picture(promise_points(0.25, 0.35, 0.6))
+    picture = promise_picture(promise_curve(Cells.rates(0.25, 0.35, 0.6), PROMISES))
     sizes = {row[0]: row[1] for row in picture.table.rows}
     assert sizes == {"0": "805", "0.01": "903", "0.02": "1,012", "0.03": "1,131", "0.05": "1,387", "0.075": "1,661"} | {
         "0.1": "1,740"
@@ -138,7 +137,7 @@ def test_the_figures_are_those_of_the_trials(page: str, outcomes: dict[str, Outc
         for name in ("claimed", "on_worse"):
             assert f"<td>{metrics[name]['mean']:.3f} ± {metrics[name]['error']:.3f}</td>" in page
         assert f"{metrics['size']['mean']:,.0f} ± {metrics['size']['error']:,.1f}" in page
-    error, power = (float(outcomes[name].claimed.mean()) for name in ("null", "better"))
+    error, power = float(outcomes["null"].claimed.mean()), float(outcomes["better"].right.mean())
     fixed = two_rates(0.4, 0.7, goal=Goal(alpha=error, power=power, sided=2))
     assert f"<td>{fixed.whole:,}</td>" in page
 
@@ -146,19 +145,31 @@ def test_the_figures_are_those_of_the_trials(page: str, outcomes: dict[str, Outc
 def test_the_report_can_be_repeated_from_itself(page: str, outcomes: dict[str, Outcomes], tmp_path: Path) -> None:
     """The plan in it is the plan, and the line in it runs the same trials."""
     *_, call, written = (html.unescape(each) for each in re.findall(r"<pre[^>]*><code>(.*?)</code>", page, re.DOTALL))
-    assert json.loads(written) == CONTENT
-    (tmp_path / "plan.json").write_text(written)
+    assert tomllib.loads(written) == CONTENT
+    (tmp_path / "plan.toml").write_text(written)
     found: dict[str, Any] = {}
-    exec(call.replace('"plan.json"', repr(str(tmp_path / "plan.json"))), found)
+    exec(call.replace('"plan.toml"', repr(str(tmp_path / "plan.toml"))), found)
     for name, each in outcomes.items():
         np.testing.assert_array_equal(found["found"][name].kept.statistic, each.kept.statistic)
-    assert "takeup design plan.json --replications 400 --seed 3" in page
+    assert "takeup design plan.toml --replications 400 --seed 3" in page
 
 
 def test_other_figures_are_listed_whatever_they_are() -> None:
-    given = {"coverage": {"wald": {"mean": 0.93125, "error": 0.004}}, "found": None, "bias": Figure(0.012, 0.001)}
-    assert list(flat(given)) == [("coverage, wald", "0.9313 ± 0.004"), ("bias", "0.012 ± 0.001")]
-    assert list(flat([{"units": 12}])) == [(", 1, units", "12")]
+    given = {"cover_age": {"wald": {"mean": 0.93125, "error": 0.004}}, "found": None, "list": [{"units": 12}, 0.5]}
+    assert list(flat(given)) == [("cover age, wald", "0.9313 ± 0.004"), ("list, 1, units", "12"), ("list, 2", "0.5")]
+
+
+def test_plans_beside_it_and_what_would_be_reported(page: str, outcomes: dict[str, Outcomes]) -> None:
+    """Differences from the first plan, with the error of the difference; bias and coverage of naive estimates."""
+    even = classical(PLAN)["fixed size"]
+    found = compare({"this": PLAN, "even": even}, ["better"], 100, 3)
+    shown = report(PLAN, outcomes, compared=found)
+    more = found.difference("even", "better", "right")
+    assert f"<td>{more.mean:.3f} ± {more.error:.3f}</td>" in shown
+    assert "even more than this" in shown
+    told = outcomes["better"].metrics()["naive_estimates"]["by_arm"]["new"]
+    for key in ("bias", "rmse", "coverage"):
+        assert f"<td>{told[key]['mean']:.4f} ± {told[key]['error']:.4f}</td>" in page
 
 
 def test_nothing_is_said_of_what_was_not_tried(outcomes: dict[str, Outcomes]) -> None:

@@ -21,7 +21,7 @@ PLAIN = {"labelFlush": False, "tickCount": 6}
 
 
 def over_take_up(points: Records) -> Chart:
-    """How often trials call a proposal better, and how large they are, over the share who take what they are offered.
+    """Power, or error where nothing is to be found, and size, over the share who take what they are offered.
 
     Args:
         points: records with scenario, take_up, claimed, claimed_error, size and size_error.
@@ -49,7 +49,7 @@ def over_take_up(points: Records) -> Chart:
             ),
         ).properties(width=HALF, height=LOW)
 
-    called = panel("claimed", "probability of calling one better", axis=SHARE, scale={"domain": [0, 1], "clamp": True})
+    called = panel("claimed", "power, or error in a null", axis=SHARE, scale={"domain": [0, 1], "clamp": True})
     return dressed(alt.hconcat(called, panel("size", "mean size", scale={"zero": True}), spacing=26))
 
 

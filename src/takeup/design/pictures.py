@@ -8,18 +8,12 @@ import numpy as np
 
 from takeup import charts
 from takeup.charts.document import ReportFigure, ReportTable
-from takeup.design.bounded import bounded
-from takeup.design.cells import Cells
-from takeup.design.results import Figure, Outcomes
-from takeup.design.sizes import Goal
+from takeup.design.results import ENDS, Figure, Outcomes
 from takeup.design.take_up import TakeUpCurve
-from takeup.policies.judging import EQUIVALENT, FUTILE, MAXIMUM, SUPERIOR
 
-STATUS = {"superior": SUPERIOR, "equivalent": EQUIVALENT, "futile": FUTILE, "maximum": MAXIMUM}
 QUANTILES = {"q05": 0.05, "q25": 0.25, "q75": 0.75, "q95": 0.95}
 MOST_BARS = 40
 """More sizes than these are put together."""
-PROMISES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1)
 
 
 class Picture(NamedTuple):
@@ -44,14 +38,15 @@ def number(figure: Figure | Mapping[str, float]) -> str:
 def take_up_picture(curve: TakeUpCurve) -> Picture:
     """Power, or error where nothing is to be found, and size, against take-up."""
     found = [(name, at, each) for name, row in curve.items() for at, each in row.items()]
-    claimed, size = ([Figure.of(getattr(each, field)) for _, _, each in found] for field in ("claimed", "size"))
+    claimed = [Figure.of(each.right if each.truth.apart else each.claimed) for _, _, each in found]
+    size = [Figure.of(each.size) for _, _, each in found]
     records = [
         {"scenario": name, "take_up": at, "claimed": c.mean, "claimed_error": c.error}
         | {"size": s.mean, "size_error": s.error}
         for (name, at, _), c, s in zip(found, claimed, size, strict=True)
     ]
     words = _listed(
-        f"{name} at {at:.0%}: one is called better in {c.mean:.1%}, {s.mean:,.0f} units"
+        f"{name} at {at:.0%}: {c.mean:.1%}, {s.mean:,.0f} units"
         for (name, at, _), c, s in zip(found, claimed, size, strict=True)
     )
     rows = tuple(
@@ -60,19 +55,19 @@ def take_up_picture(curve: TakeUpCurve) -> Picture:
     return Picture(
         ReportFigure(
             "take-up",
-            "How often a proposal is called better (power, or the error where none is) and the mean size, against the "
+            "How often a proposal is rightly called better (or wrongly, where none is) and the mean size, against the "
             "share who take what they are offered. Bands are two Monte Carlo errors wide on each side.",
-            f"Against take-up. {words}.",
+            f"Power, or error where nothing is to be found, and size against take-up. {words}.",
             lambda: charts.over_take_up(records),
         ),
-        ReportTable("Against take-up", ("scenario", "take-up", "called better", "mean size"), rows),
+        ReportTable("Against take-up", ("scenario", "take-up", "power or error", "mean size"), rows),
     )
 
 
 def ends_picture(outcomes: Mapping[str, Outcomes]) -> Picture:
     """How trials have ended by each look."""
     ended = {name: _ended(each) for name, each in outcomes.items()}
-    ends = [end for end in STATUS if any(by[end][-1].mean for by in ended.values())]
+    ends = [end for end in ENDS if any(by[end][-1].mean for by in ended.values())]
     at = next(iter(outcomes.values())).plan.looks.at.tolist()
     records = [
         {"scenario": name, "outcomes": known, "end": end, "share": by[end][look].mean}
@@ -148,23 +143,11 @@ def sizes_picture(outcomes: Mapping[str, Outcomes]) -> Picture:
     )
 
 
-def promise_points(
-    control: float, treated: float, take_up: float, promises: Sequence[float] = PROMISES, goal: Goal = Goal()
-) -> list[dict[str, float]]:
-    """Size against what is promised, and the error where the promise is broken twofold, for two rates."""
-    cells = Cells.rates(control, treated, take_up)
-    found = [(promise, bounded(cells, promise, goal=goal)) for promise in promises]
-    return [
-        {"promise": promise, "size": each.size.units, "error": each.error(2 * promise), "alpha": goal.alpha}
-        for promise, each in found
-    ]
-
-
 def promise_picture(points: Sequence[Mapping[str, float]]) -> Picture:
     """Size against the promise.
 
     Args:
-        points: records with promise, size, error and alpha, as `promise_points` makes them.
+        points: records with promise, size, error and alpha, as `promise_curve` makes them.
     """
     records = [dict(point) for point in points]
     rows = tuple((f"{r['promise']:g}", f"{r['size']:,.0f}", f"{r['error']:.3f}") for r in records)
@@ -187,7 +170,7 @@ def _ended(outcomes: Outcomes) -> dict[str, list[Figure]]:
     kept, looks = outcomes.kept, range(outcomes.plan.looks.at.size)
     return {
         end: [Figure.of((kept.status == status) & (kept.look <= look)) for look in looks]
-        for end, status in STATUS.items()
+        for end, status in ENDS.items()
     }
 
 

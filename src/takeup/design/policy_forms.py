@@ -35,7 +35,9 @@ def _complying(plan: Plan, policy: TSCheck) -> Part:
     space = plan.design.space
     prior = better_first(plan, policy.prior(space))
     given = look_cells.Complying(prior, host.intended(policy, space), comparing.grids())
-    return Part({}, given) if reads_model(plan) else Part({look_rates.wish: look_cells.wish}, given, betas_room(plan))
+    if reads_model(plan):
+        return Part({}, given)
+    return Part({look_rates.wish: look_cells.wish}, given, betas_room(plan, prior))
 
 
 def _proposing(plan: Plan) -> Part:
@@ -46,7 +48,7 @@ def _proposing(plan: Plan) -> Part:
         look_rates.wish: look_cells.wish,
         look_cells.complied: look_cells.all_counted,
     }
-    return Part(bind, given, betas_room(plan))
+    return Part(bind, given, betas_room(plan, prior))
 
 
 def _compliance(prior: Posterior) -> FloatArray:
@@ -58,7 +60,7 @@ def _compared(plan: Plan, policy: TSObs) -> Part:
     prior = policy.prior(plan.design.space)
     given = look_observed.Apart(better_first(plan, prior), _compliance(prior), 0, comparing.grids())
     bind: dict[Plain, Plain] = {} if reads_model(plan) else {look_rates.wish: look_observed.wish_two}
-    return Part(bind, given, betas_room(plan))
+    return Part(bind, given, betas_room(plan, given.outcome, given.compliance))
 
 
 def _counted(plan: Plan) -> dict[Plain, Plain]:

@@ -16,27 +16,28 @@ import numpy as np
 from takeup.design.operate import calibrate, operate
 from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
-from takeup.design.scenarios import NEARLY
+from takeup.design.thresholds import unchanged
 from takeup.environment import Environment
 from takeup.errors import InputError
 from takeup.live.job_process import Say, attend
 from takeup.live.scenarios import scenarios
-from takeup.policies.judging import SUPERIOR
 from takeup.space import Space
 from takeup.trial.looks import MOST_UNITS
 from takeup.trial.stopping import FEW
 
 LOOKS = 100
 """Advice that is given at any time is looked for so often: more often it would be given a little more often."""
-FIRST, MOST = 50, 20_000
+FEWEST, MOST = 4, 20_000
 """Trials of each scenario, at first and at most."""
 LARGE = 0.10
 """A type I error above which one is warned."""
 TARGET = 0.05
-CALIBRATION = (500, 20_000)
-"""With how many trials a threshold is searched for, at least and at most."""
-RUNS = 14
-"""How often a search runs all of its trials, about."""
+SEARCHED = (500, 20_000)
+"""With how many trials of each null scenario a threshold is searched for, at least and at most."""
+ONE_RUN, MANY_RUNS = 4, 14
+"""For how many runs of its trials a search takes time, about: where one run answers every threshold, and elsewhere."""
+PATIENCE = 5
+"""How many times as long as trials are made for a search may take."""
 DAY = 86_400
 
 
@@ -50,7 +51,9 @@ class Preview:
         people: the size of the trial, where the spec names none.
         per_day: how many come a day, which matters where outcomes have a window.
         seconds: how long trials are made for; a search for a threshold may take so long several times.
+        fewest: trials of each scenario, however long they take.
         target: the type I error to search a threshold for; None for no search.
+        searched: with how many trials; as many as there is time for where left out.
         seed: of the trials.
     """
 
@@ -59,16 +62,16 @@ class Preview:
     people: int = 300
     per_day: float = 10.0
     seconds: float = 3.0
+    fewest: int = FEWEST
     target: float | None = None
+    searched: int | None = None
     seed: int = 0
 
     def run(self, say: Say) -> dict[str, Any]:
         """Everything that the page shows."""
         plan, words = plan_of(self.spec, self.rates, self.people, self.per_day)
-        operate(plan, None, FIRST, self.seed)  # compiles, or reads what was compiled
-        begun = time.monotonic()
-        parts = [operate(plan, None, range(FIRST), self.seed)]
-        done = FIRST
+        parts = [operate(plan, None, self.fewest, self.seed)]  # compiles, or reads what was compiled
+        begun, done = time.monotonic(), self.fewest
         while done < MOST and 2 * (time.monotonic() - begun) < self.seconds:
             more = min(done, MOST - done)
             parts.append(operate(plan, None, range(done, done + more), self.seed))
@@ -80,7 +83,7 @@ class Preview:
         return {
             "trials": done,
             "looks": {"first": int(looks.at[0]), "last": int(looks.at[-1]), "many": int(looks.at.size)},
-            "any_time": "looks" not in self.spec,
+            "any_time": self.spec.get("looks") is None,
             "lag": looks.lag,
             "threshold": plan.content["stopping"].get("superiority"),
             "error": _error(found),
@@ -91,14 +94,21 @@ class Preview:
         }
 
     def _calibrated(self, plan: Plan, target: float, each_second: float) -> dict[str, Any]:
-        """The threshold with this error, with as many trials as the time allows; or why there is none."""
-        fit = int(each_second * 4 * self.seconds / RUNS)
-        trials = int(np.clip(fit, *CALIBRATION))
+        """The threshold with this error, with as many trials as there is time for; or why there is none."""
+        runs = ONE_RUN if unchanged(plan) else MANY_RUNS
+        fit = int(each_second * PATIENCE * self.seconds / runs)
+        if self.searched is None and fit < SEARCHED[0]:
+            why = "a search would take too long here; takeup design --calibrate takes its time"
+            return {"target": target, "problem": why}
+        trials = self.searched or min(fit, SEARCHED[1])
         try:
             found = calibrate(plan, target, trials, self.seed)
         except InputError as error:
             return {"target": target, "problem": str(error)}
-        return {"target": target, "trials": trials, "threshold": found.threshold, "error": found.worst.plain()}
+        above = math.ceil(found.threshold * 1e5) / 1e5
+        below = found.plan.content["stopping"].get("inferiority")
+        told = {"threshold": above, "inferiority": below, "error": found.worst.plain()}
+        return {"target": target, "trials": trials, **told}
 
 
 def plan_of(
@@ -107,7 +117,7 @@ def plan_of(
     """The plan that a spec amounts to, and what its scenarios mean in words.
 
     Without looks, advice is given at any time; it is looked for at many. Without scenarios there are three ways to
-    comply with the rates that are assumed, and two in which all actions are like the first.
+    comply with the rates that are assumed; and two in which all actions are like the first, where no null is given.
     """
     content = {key: value for key, value in spec.items() if value is not None}
     stopping = {key: value for key, value in content.get("stopping", {}).items() if value is not None}
@@ -117,8 +127,10 @@ def plan_of(
         stopping |= {} if best is None else {"superiority": best}
     content["stopping"] = stopping
     words: dict[str, str] = {}
-    if "scenarios" not in content:
-        content["scenarios"], words = _scenarios(Space(**content["space"]), rates)
+    given = content.get("scenarios", {})
+    if not any(table.get("role") == "null" for table in given.values()):
+        tables, words = _scenarios(Space(**content["space"]), rates)
+        content["scenarios"] = {n: t for n, t in tables.items() if not given or t.get("role") == "null"} | given
     return Plan.of(content, "spec"), words
 
 
@@ -163,17 +175,16 @@ def _error(found: Mapping[str, Outcomes]) -> dict[str, float] | None:
 
 
 def _shown(name: str, found: Outcomes, words: str) -> dict[str, Any]:
-    metrics, values = found.metrics(), found.truth.values
-    best = np.isin(found.kept.chosen, np.flatnonzero(values > values.max() - NEARLY)) & (found.kept.status == SUPERIOR)
+    each = found.each()
     null = found.truth.role == "null"
     return {
         "name": name,
         "null": null,
         "words": words,
-        "claimed": Figure.of(found.claimed).plain(),
-        "right": None if null else Figure.of(best).plain(),
-        "size": metrics["size"],
-        "on_worse": None if null else metrics["on_worse"],
+        "claimed": Figure.of(each["claimed"]).plain(),
+        "right": None if null else Figure.of(each["right"]).plain(),
+        "size": Figure.of(each["size"]).plain(),
+        "on_worse": None if null else Figure.of(each["on_worse"]).plain(),
     }
 
 

@@ -39,7 +39,8 @@ before the trial has ended. Their keys of the service are without the scope read
 decisions that they asked for, of counts and of nothing by arm.
 
 Those who read results by arm, such as a data monitoring committee and the statistician who prepares its reports, have
-keys with read-unblinded. Advice is advice: somebody has to stop the trial, and the log says who did.
+keys with read-unblinded. Advice comes at the planned looks alone, by these rules, and is no more than advice: somebody
+has to stop the trial, and the log says who did.
 
 Every proposal is drawn from logged probabilities by a secret seed. The log is chained by hashes, and takeup audit
 derives each decision again from it. What was planned is stored with the trial and cannot be changed once it has

@@ -4,24 +4,24 @@ The ICH's guideline E20 and the FDA's guidance of 2019 on adaptive designs ask f
 rules, what adapts, what is estimated, operating characteristics by simulation, integrity, and how to repeat all of it.
 """
 
-import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from takeup import specfile
 from takeup.charts.document import ReportTable, drawn, page
 from takeup.design import found, protocol
+from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.plan import Plan
 from takeup.design.protocol import Section
 from takeup.design.results import Figure, Outcomes
+from takeup.design.sizing import Sized
 from takeup.design.take_up import TakeUpCurve
 from takeup.errors import InputError
 
 TEMPLATE = "design/report.html.jinja"
 REPEAT = """Each trial depends on the plan, the scenario, the seed and its number alone, whatever the machine. The plan
-below is all of it; saved as plan.json it gives these figures again."""
+below is all of it; saved as plan.toml it gives these figures again."""
 
 
 def report(
@@ -29,8 +29,8 @@ def report(
     outcomes: Mapping[str, Outcomes],
     *,
     calibration: Calibration | None = None,
-    size: Any = None,
-    compared: Any = None,
+    size: Sized | None = None,
+    compared: Compared | None = None,
     take_up: TakeUpCurve | None = None,
     folder: Path | None = None,
 ) -> str:
@@ -75,11 +75,10 @@ def _summary(outcomes: Mapping[str, Outcomes], nulls: Mapping[str, Figure]) -> l
     else:
         said.append("No null scenario was tried: its error of the first kind is not known.")
     for name, each in outcomes.items():
-        if each.truth.role != "null":
-            size = each.metrics()["size"]
-            said.append(
-                f"In {name} it is in {_of(Figure.of(each.claimed))}, with {size['mean']:,.0f} units on average."
-            )
+        if each.truth.apart:
+            size = Figure.of(each.size)
+            power = _of(Figure.of(each.right))
+            said.append(f"In {name} one is rightly called better in {power}, with {size.mean:,.0f} units on average.")
     return said
 
 
@@ -95,19 +94,13 @@ def _simulation(plan: Plan, outcomes: Mapping[str, Outcomes], calibration: Calib
     numbers, seed = next(iter(outcomes.values())).replications, next(iter(outcomes.values())).seed
     first, last = int(numbers.min()), int(numbers.max())
     text = REPEAT if calibration is None else f"{REPEAT} Its threshold was found by --calibrate {calibration.target:g}."
-    operated = f'operate(Plan.load("plan.json"), replications=range({first}, {last + 1}), seed={seed})'
+    operated = f'operate(Plan.load("plan.toml"), replications=range({first}, {last + 1}), seed={seed})'
     code = f"from takeup.design import Plan, operate\n\nfound = {operated}"
-    command = (f"takeup design plan.json --replications {numbers.size} --seed {seed}",) if first == 0 else ()
+    command = (f"takeup design plan.toml --replications {numbers.size} --seed {seed}",) if first == 0 else ()
     return Section(
         name="simulation",
         title="Simulation report: how to repeat it",
         text=(text,),
         tables=(ReportTable("What was run", ("scenario", "trials", "their numbers", "seed", "takeup"), tuple(rows)),),
-        code=(*command, code, _written(plan.content)),
+        code=(*command, code, specfile.toml(plan.content)),
     )
-
-
-def _written(content: Mapping[str, Any]) -> str:
-    """The plan as JSON, with short lists in one line."""
-    text = json.dumps(dict(content), indent=2, ensure_ascii=False)
-    return re.sub(r"\[\n\s+([^][{}]*?)\n\s+\]", lambda found: f"[{re.sub(chr(10) + ' +', ' ', found[1])}]", text)

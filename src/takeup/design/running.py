@@ -8,7 +8,7 @@ from takeup.checks import FloatArray, IntArray
 from takeup.design.forms import Form, form_of
 from takeup.design.plan import Plan
 from takeup.design.scenarios import Scenario
-from takeup.design.statistics import Rates, statistic_of
+from takeup.design.statistics import Cells, Rates, statistic_of
 from takeup.policies import Uniform
 from takeup.simulation.kernels.look_layout import LookLayout
 from takeup.simulation.kernels.look_sharing import round_off
@@ -37,7 +37,7 @@ def laid_out(plan: Plan, scenarios: Mapping[str, Scenario], seed: int, *, record
         given_for(plan, form, scenarios, seed),
         len(scenarios),
         lambda: memory_of(plan, form),
-        np.int32 if isinstance(statistic_of(plan), Rates) else np.int64,
+        np.int32 if isinstance(statistic_of(plan), Rates | Cells) else np.int64,
         form.bind,
         {"CONTROLLED": plan.rules.control is not None},
         plan.looks.at.size if recording else 0,

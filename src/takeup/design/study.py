@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from takeup import folders, specfile
-from takeup.charts import available
+from takeup import charts, folders, specfile
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.plan import Plan
@@ -37,7 +36,7 @@ class Study:
         sized: its size, where a power was asked for.
         compared: with other designs, where that was asked for.
         exact: the figures of each scenario, where they are exact.
-        take_up: trials over a grid of take-up, where that was asked for.
+        take_up: trials by take-up, where that was asked for.
     """
 
     plan: Plan
@@ -70,23 +69,8 @@ class Study:
             "take_up": None if self.take_up is None else _over_take_up(self.take_up),
         }
 
-    def write(self, directory: Path) -> list[str]:
-        """Write a folder with the plan as it was tried, all figures, every trial and a report; all files or none.
-
-        Returns their names. Trials are a Parquet file where polars is installed, else one of CSV; without the extra
-        `report` there is none.
-        """
-        with folders.filled(directory, REPORT) as folder:
-            (folder / PLAN).write_text(specfile.toml(self.plan.content), encoding="utf-8")
-            (folder / FIGURES).write_text(json.dumps({"design": self.plain()}, indent=1), encoding="utf-8")
-            if self.outcomes:
-                write_trials(self.outcomes, folder)
-                if available():
-                    (folder / REPORT).write_text(self._report(folder), encoding="utf-8")
-            return sorted(file.name for file in folder.iterdir())
-
-    def _report(self, folder: Path) -> str:
-        """The page, with its charts as files beside it."""
+    def report(self, folder: Path | None = None) -> str:
+        """A page with everything; where there is a folder, its charts are written there too."""
         return report(
             self.plan,
             self.outcomes,
@@ -96,6 +80,21 @@ class Study:
             take_up=self.take_up,
             folder=folder,
         )
+
+    def write(self, directory: Path) -> list[str]:
+        """Write a folder with the plan as it was tried, all figures, every trial and a report; all files or none.
+
+        Returns their names. Trials are a Parquet file where polars is installed, else one of CSV; a report and its
+        charts need the extra `report`.
+        """
+        with folders.filled(directory, REPORT) as folder:
+            (folder / PLAN).write_text(specfile.toml(self.plan.content), encoding="utf-8")
+            (folder / FIGURES).write_text(json.dumps({"design": self.plain()}, indent=1), encoding="utf-8")
+            if self.outcomes:
+                write_trials(self.outcomes, folder)
+                if charts.available():
+                    (folder / REPORT).write_text(self.report(folder), encoding="utf-8")
+            return sorted(file.name for file in folder.iterdir())
 
 
 def _over_take_up(curve: TakeUpCurve) -> dict[str, list[dict[str, Any]]]:

@@ -42,7 +42,7 @@ def by_take_up(
     if not shares or not all(0 < each <= 1 for each in shares) or len(set(shares)) < len(shares):
         raise InputError("take_ups", list(take_ups), "different numbers above 0 and up to 1")
     written: Mapping[str, Any] = plan.content["scenarios"]
-    short = [name for name, table in written.items() if not any(key in table for key in WHOLE)]
+    short = changeable(plan)
     names = _unlike(short, written) if scenarios is None else list(scenarios)
     for name in names:
         if name not in short:
@@ -56,6 +56,12 @@ def by_take_up(
     tried = Plan.of({**plan.content, "scenarios": {called[key]: table for key, table in tables.items()}}, plan.source)
     found = operate(tried, None, replications, seed, progress=progress)
     return {name: {share: found[called[name, share]] for share in shares} for name in names}
+
+
+def changeable(plan: Plan) -> list[str]:
+    """The scenarios whose take-up can be another: all but those that say in full what people do."""
+    tables: Mapping[str, Any] = plan.content["scenarios"]
+    return [name for name, table in tables.items() if not any(key in table for key in WHOLE)]
 
 
 def _unlike(names: Sequence[str], written: Mapping[str, Any]) -> list[str]:

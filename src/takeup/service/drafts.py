@@ -132,12 +132,14 @@ class Drafts:
         if self._passed.get(_digest(text)) is None:
             await self.tried(json.loads(text), "the stored spec")
 
-    def rehearse(self, content: Mapping[str, Any], owner: str) -> tuple[BackgroundJob, BackgroundJob]:
+    def rehearse(
+        self, content: Mapping[str, Any], owner: str, target: float | None = None
+    ) -> tuple[BackgroundJob, BackgroundJob]:
         """Start a rehearsal, and before it a look at the rules; earlier ones of the same owner end."""
         for sketch in self.sketches:
             if sketch.owner == owner:
                 sketch.discard()
-        rules = self.preview(content)
+        rules = self.preview(content, target)
         try:
             return self.background.start("takeup.live.rehearsal", content), rules
         except ProblemError:

@@ -67,6 +67,8 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
         sketch = None
     doing = fields.pop("do", "")
     saving = doing == "save"
+    if doing == "use" and sketch is not None:
+        fields |= _found(sketch)
     if saving and sketch is not None and sketch.saved is not None:
         return visit.see(f"/app/trials/{sketch.saved}")
     top = "text" if fields.get("by") == "paste" else ""
@@ -88,6 +90,12 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
     return visit.see(f"/app/trials/{saved}")
 
 
+def _found(sketch: Sketch) -> dict[str, str]:
+    """The threshold that a search has found, as the form has it."""
+    found = (sketch.rules.result or {}).get("calibration") or {}
+    return {"probability_best": f"{100 * found['threshold']:.3f}"} if "threshold" in found else {}
+
+
 def _rehearsed(
     visit: Visit, fields: dict[str, str], design: Design, trial: str | None, before: str, target: float | None
 ) -> Response:
@@ -105,7 +113,7 @@ def _rehearsed(
         sketch.rules = bench.preview(content, target)
         sketch.fields, sketch.rates = kept, assumed["rates"]
         return visit.see(f"/app/new/{before}")
-    job, rules = bench.rehearse(content, visit.key.id)
+    job, rules = bench.rehearse(content, visit.key.id, target)
     name = secrets.token_urlsafe(16)
     bench.sketches.put(name, Sketch(visit.key.id, kept, design, assumed["rates"], job, rules, trial))
     return visit.see(f"/app/new/{name}")
