@@ -62,6 +62,9 @@ def test_a_folder_has_the_plan_the_figures_and_every_trial(plan: Path, tmp_path:
     assert written.content["stopping"]["superiority"] == told["calibration"]["superiority"]
     assert written.content["stopping"]["error"]["target"] == 0.1
     assert written.looks.at[-1] == told["size"]["size"]["mean"]
+    page = (out / "report.html").read_text()
+    assert f"a power of {told['size']['target']:g}" in page
+    assert "Power, or error where nothing is to be found, and size against take-up" in page
     trials = pl.read_parquet(out / "trials.parquet")
     assert trials.height == 800
     for scenario in told["scenarios"]:
@@ -87,7 +90,7 @@ def test_trials_without_polars_are_lines(plan: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr("takeup.design.study.find_spec", lambda name: None)
     outcomes = operate(Plan.load(plan), replications=20)
     names = Study(Plan.load(plan), 0, outcomes).write(tmp_path / "out")
-    assert names == ["design.json", "plan.toml", "trials.csv"]
+    assert names == ["design.json", "plan.toml", "report.html", "trials.csv"]
     lines = (tmp_path / "out" / "trials.csv").read_text().splitlines()
     assert len(lines) == 41
     assert lines[0].split(",") == list(columns(outcomes["null"]))
@@ -124,7 +127,7 @@ def test_plans_side_by_side(plan: Path, tmp_path: Path) -> None:
         (["compare"], "Missing argument"),
         ([], "Missing argument"),
         (["plan.toml", "--rate", "0.2"], "--calibrate"),
-        (["plan.toml", "--engine", "gpu"], "auto or cpu"),
+        (["plan.toml", "--engine", "reference"], "auto, cpu, gpu, dask"),
         (["compare", "plan.toml"], "at least two"),
         (["compare", "plan.toml", "plan.toml"], "each file once"),
         (["plan.toml", "--out", "plan.toml"], "a folder"),

@@ -51,6 +51,15 @@ def form_of(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     return _cells(plan, scenarios) if sees_actions(plan) else _rates(plan, scenarios)
 
 
+def has_kernel(plan: Plan) -> bool:
+    """Whether a kernel runs this plan; else the reference does."""
+    try:
+        check(plan)
+    except SpecError:
+        return False
+    return True
+
+
 def check(plan: Plan) -> None:
     """An error that names the file, the key and the value, where a plan has no kernel."""
     design, looks = plan.design, plan.looks
@@ -68,7 +77,7 @@ def check(plan: Plan) -> None:
         ("stopping.control_share", share, share is not None, "nothing"),
     ):
         if wrong:
-            raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, where a plan is tried")
+            raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, on other engines than the reference")
     _check_prior(plan)
 
 
@@ -84,12 +93,14 @@ def _check_prior(plan: Plan) -> None:
     if not isinstance(policy, TS | TSObs | TSRobust):
         return
     if isinstance(policy, TSRobust) and policy.pilot is not None:
-        raise SpecError(f"{plan.source}: policy.pilot", "counts", "nothing, so far, where a plan is tried")
+        raise SpecError(
+            f"{plan.source}: policy.pilot", "counts", "nothing, so far, on other engines than the reference"
+        )
     prior = policy.prior(plan.design.space)
     allowed = LEAST_SHAPE if isinstance(policy, TS) or compares(plan) else LEAST_DRAWN
     for name, block in (("alpha", prior.outcome), ("beta", prior.compliance)):
         if block is not None and block.min() < allowed:
-            told = f"at least {allowed:g}, so far, where a plan is tried"
+            told = f"at least {allowed:g}, so far, on other engines than the reference"
             raise SpecError(f"{plan.source}: policy.{name}", float(block.min()), told)
 
 

@@ -40,7 +40,7 @@ class Outcomes:
         seed: the seed.
         replications: the numbers of the trials.
         kept: what is known of each.
-        engine: whose draws they have, "cpu" or "gpu".
+        engine: whose draws they have, "cpu", "gpu" or "reference".
         version: the version of takeup.
     """
 
