@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
 .PHONY: help demo test browser screenshots long lint peers bench bench-service bench-pages torture fuzz dask-torture robust \
-	choosing diagnostics clean
+	choosing diagnostics promises clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -24,6 +24,7 @@ help:
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
 	@echo "make choosing   the tables of docs/choosing.md: half an hour on two cores"
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
+	@echo "make promises   the picture of the README: size against what is promised of those who refuse"
 	@echo "make clean   remove the virtual environment and caches"
 
 $(BIN)/python:
@@ -101,6 +102,9 @@ choosing: $(VENV)/.dev
 
 diagnostics: $(VENV)/.dev
 	$(BIN)/python benchmarks/diagnostics.py
+
+promises: $(VENV)/.dev
+	$(BIN)/python benchmarks/promises.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -8,6 +8,7 @@ import numpy as np
 from naive import FloatArray
 from takeup.checks import IntArray
 from takeup.conjugates.quadrature import betas
+from takeup.design.bounded import reading_of
 from takeup.design.forms import Form, form_of
 from takeup.design.plan import Plan
 from takeup.design.running import given_for, memory_of
@@ -15,12 +16,15 @@ from takeup.design.statistics import sees_actions
 from takeup.evidence import Evidence
 from takeup.policies import TS, TSCheck, TSObs, Uniform
 from takeup.policies.allocation import allocate
-from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
+from takeup.policies.bounded_reading import CellMeans
+from takeup.policies.judging import GOING_ON, MAXIMUM, Comparison, Standing, judge
 from takeup.policies.limits import Limits, softened
+from takeup.policies.readings import comparison
 from takeup.randomness import stream
 from takeup.simulation.kernels import look_rates
 from takeup.simulation.kernels.compile import Builder
 from takeup.simulation.kernels.look_tables import NONE
+from takeup.trial.rules import BoundedTable
 
 
 class Replayed(NamedTuple):
@@ -38,31 +42,26 @@ def as_written(function: Callable[..., Any], form: Form, **switches: bool) -> Ca
     return found
 
 
-def replay(plan: Plan, seed: int, number: int) -> Replayed | None:
-    """Trial `number` of the first scenario, with probabilities from quadrature and limits from `Limits`.
-
-    None where a digit that neither knows would decide.
-    """
+def replay(plan: Plan, seed: int, number: int) -> Replayed:
+    """Trial `number` of the first scenario, with probabilities from quadrature and limits from `Limits`."""
     form = form_of(plan, list(plan.scenarios.values()))
     given, memory = given_for(plan, form, plan.scenarios, seed), memory_of(plan, form)
     proposals, looks = len(plan.design.space.proposals), plan.looks.at.size
-    memory.share[:], dropped = plan.design.even, [0] * proposals
+    memory.share[:], dropped = _rounded(np.array(plan.design.even)), [0] * proposals
     draw = as_written(look_rates.draw, form)
     standing = Standing.of(proposals, plan.rules)
     for look in range(looks):
         for piece in range(given.schedule.first[look], given.schedule.first[look + 1]):
             draw(piece, 0, number, given, memory)
         memory.known[:] += memory.waiting[look]
-        read, wanted = _tables(plan, memory.known)
-        verdict = judge(betas(read), plan.rules, look, standing)
+        compared, wanted = _believed(plan, memory.known)
+        verdict = judge(compared, plan.rules, look, standing)
         standing, status, chosen = verdict.standing, verdict.status, verdict.chosen
         for k in verdict.dropped:
             dropped[k] = look + 1
         if status != GOING_ON:
             break
         memory.share[:] = shares(plan, wanted, list(standing.offered), look)
-        if look + 1 < looks and _at_a_half(memory.share):
-            return None
     else:
         status, chosen = MAXIMUM, None
     last = standing.control if chosen is None else chosen
@@ -77,24 +76,29 @@ def evidence_of(plan: Plan, known: IntArray) -> Evidence:
     return Evidence(space, counts)
 
 
-def _tables(plan: Plan, known: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The betas that the rules read, and those that the policy allocates by; or what it proposes, where it has none."""
+def read_cells(plan: Plan, known: IntArray) -> Comparison:
+    """What the rules of a plan that sees what was done read."""
+    if isinstance(plan.reading, BoundedTable):
+        cells = known.reshape(plan.design.space.shape[1:])
+        return reading_of(plan).of(CellMeans.of_counts(cells, plan.design.space.reward))
+    return comparison(plan.reading, evidence_of(plan, known), plan.design.policy, stream(0, "none"))
+
+
+def _believed(plan: Plan, known: IntArray) -> tuple[Comparison, FloatArray]:
+    """What the rules read, and the betas that the policy allocates by, or what it proposes where it has none."""
     space, policy = plan.design.space, plan.design.policy
-    good = int(np.argmax(space.reward))
-    prior = (policy if isinstance(policy, TS) else TS()).prior(space).outcome[0][:, [good, 1 - good]]
+    order = [int(np.argmax(space.reward)), int(np.argmin(space.reward))]
+    prior = (policy if isinstance(policy, TS) else TS()).prior(space).outcome[0][:, order]
     if not sees_actions(plan):
         units, successes = known.T
         table = prior + np.stack([successes, units - successes], axis=1)
-        return table, table
-    cells = known.reshape(space.shape[1:]).sum(axis=1)[:, [good, 1 - good]]
-    assert isinstance(policy, TSCheck | TSObs)
-    found = policy.posterior(evidence_of(plan, known), stream(0, "none"))
-    if isinstance(policy, TSCheck):
-        own = found.outcome[0][:, [good, 1 - good]]
-        return own if plan.reading == "policy" else prior + cells, own
-    exact = allocate(found)
-    assert exact is not None
-    return prior + cells, exact.probability
+        return betas(table), table
+    if isinstance(policy, TSCheck | TSObs):
+        found = policy.posterior(evidence_of(plan, known), stream(0, "none"))
+        exact = allocate(found)
+        assert exact is not None
+        return read_cells(plan, known), found.outcome[0][:, order] if policy.name == "TS-Check" else exact.probability
+    return read_cells(plan, known), prior + known.reshape(space.shape[1:]).sum(axis=1)[:, order]
 
 
 def shares(plan: Plan, wanted: FloatArray, offered: list[int], look: int) -> FloatArray:
@@ -108,10 +112,11 @@ def shares(plan: Plan, wanted: FloatArray, offered: list[int], look: int) -> Flo
         best = wanted[offered] if isinstance(policy, TSObs) else betas(wanted[offered]).largest()
         probability = softened(best, float(plan.soften[look]))
     share[offered] = limits.project(probability / probability.sum())
-    return share
+    return _rounded(share)
 
 
-def _at_a_half(share: FloatArray) -> bool:
-    """Whether a binomial draw has a probability near 1/2, where it is turned over: the last digit would decide."""
-    rest = 1 - np.cumsum(share) + share
-    return bool((np.abs(share[rest > 1e-9] / rest[rest > 1e-9] - 0.5) < 1e-5).any())
+def _rounded(share: FloatArray) -> FloatArray:
+    """To whole parts of 2^30, of which the largest takes what is left."""
+    parts = np.floor(share * 2**30 + 0.5)
+    parts[parts.argmax()] += 2**30 - parts.sum()
+    return np.asarray(parts / 2**30)

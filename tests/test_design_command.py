@@ -60,6 +60,7 @@ def test_a_folder_has_the_plan_the_figures_and_every_trial(plan: Path, tmp_path:
     assert told == json.loads((out / "design.json").read_text())["design"]
     written = Plan.load(out / "plan.toml")
     assert written.content["stopping"]["superiority"] == told["calibration"]["superiority"]
+    assert written.content["stopping"]["error"]["target"] == 0.1
     assert written.looks.at[-1] == told["size"]["size"]["mean"]
     page = (out / "report.html").read_text()
     assert f"a power of {told['size']['target']:g}" in page
@@ -126,7 +127,7 @@ def test_plans_side_by_side(plan: Path, tmp_path: Path) -> None:
         (["compare"], "Missing argument"),
         ([], "Missing argument"),
         (["plan.toml", "--rate", "0.2"], "--calibrate"),
-        (["plan.toml", "--engine", "gpu"], "auto or cpu"),
+        (["plan.toml", "--engine", "reference"], "auto, cpu, gpu, dask"),
         (["compare", "plan.toml"], "at least two"),
         (["compare", "plan.toml", "plan.toml"], "each file once"),
         (["plan.toml", "--out", "plan.toml"], "a folder"),

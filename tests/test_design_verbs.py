@@ -33,6 +33,12 @@ def test_a_threshold_that_is_found_at_once_lets_through_what_it_may() -> None:
     assert aim - 2 / 4_000 < most <= aim
     assert abs(found.worst.mean - aim) < 6 * found.worst.error
     assert found.plan.content["stopping"]["inferiority"] == pytest.approx(1 - found.threshold)
+    told = found.plan.content["stopping"]["error"]
+    assert (told["target"], told["found"], told["trials"]) == (0.05, found.worst.mean, 4_000)
+    assert found.errors[told["scenario"]] == found.worst
+    assert (
+        "error" not in with_last(found.plan, 100).content["stopping"]
+    )  # other thresholds, and other sizes, err otherwise
 
 
 def test_a_plan_with_control_and_futility_keeps_its_error() -> None:

@@ -25,7 +25,7 @@ from takeup.store import Store, looking
 from takeup.trial import Book, Decide, Move, Report, perform
 from takeup.trial import looking as looks_of
 from takeup.trial.commands import Ask
-from takeup.trial.computing import METER, FailedPolicyError
+from takeup.trial.computing import BY, METER, FailedPolicyError
 from takeup.trial.events import Closed, Decided, Looked
 from takeup.trial.secret import Secret
 from takeup.trial.steering import created_event
@@ -353,3 +353,16 @@ def test_bounded_readings_are_refused_where_a_trial_is_to_begin(tmp_path: Path) 
     stopping = {"control": "A", "reading": {"bounded": 0.05}}
     with Store(tmp_path / "t.db") as store, pytest.raises(Exception, match=r"stopping\.reading.*in a live trial"):
         Trial.create(store, {**SHORT, "stopping": stopping})
+
+
+def test_a_trial_that_takeup_had_paused_before_there_were_looks_is_migrated(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with Trial.create(path, {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "TS"}}, trial="old") as trial:
+        trial.start()
+        trial.store.submit("old", Move(state="paused", reason="its policy failed", by=BY)).result()
+    forger = tampering.Forger(path, stream(1))
+    forger.connection.execute("ALTER TABLE trials DROP COLUMN looks")
+    forger.connection.execute("UPDATE alembic_version SET version_num = '0006'")
+    forger.close()
+    with Trial.open(path) as trial:
+        assert trial.audit().passed, trial.audit()

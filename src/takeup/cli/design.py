@@ -99,13 +99,12 @@ def design_plan(
     Every figure has its Monte Carlo error. Ctrl-C shows what has been done by then.
     `takeup design compare --help` says how to put plans side by side.
     """
-    _check_engine(engine)
     chosen = Plan.load(plan)
     if calibrate_to is None and (rate or two_sided):
         raise InputError("--rate and --two-sided", "no --calibrate", "one, as they say what it counts")
     if out is not None:
         folders.check(out)
-    calibration, sized = _search(chosen, calibrate_to, rate or [], two_sided, power, replications, seed)
+    calibration, sized = _search(chosen, calibrate_to, rate or [], two_sided, power, replications, seed, engine)
     chosen = sized.plan if sized is not None else calibration.plan if calibration is not None else chosen
     if exact:
         with watched("carrying probabilities from look to look", len(chosen.scenarios)) as (report, _):
@@ -116,7 +115,7 @@ def design_plan(
         _tell(Study(chosen, seed, {}, calibration, sized, exact=figures), out, as_json)
         return
     first = 0 if calibration is None and sized is None else SEARCHED * replications
-    outcomes, stopped = _run(chosen, range(first, first + replications), seed)
+    outcomes, stopped = _run(chosen, range(first, first + replications), seed, engine)
     if not outcomes:
         raise typer.Abort
     curve = None if out is None or stopped else _curve(chosen, range(first, first + min(replications, CURVE)), seed)
@@ -153,23 +152,17 @@ def design_compare(
 
     Differences are from the first, trial by trial, with the error of the difference.
     """
-    _check_engine(engine)
     named = {str(path): Plan.load(path) for path in plans}
     if len(named) < len(plans):
         raise InputError("plans", ", ".join(map(str, plans)), "each file once")
     if alpha is not None:
         named |= classical(next(iter(named.values())), alpha)
-    found = _compared(named, replications, seed)
+    found = _compared(named, replications, seed, engine)
     if as_json:
         content = {name: plan.content for name, plan in named.items()}
         typer.echo(json.dumps({"compared": {"plans": content, "seed": seed, "figures": found.plain()}}))
     else:
         show_compared(found)
-
-
-def _check_engine(engine: EngineName) -> None:
-    if engine not in ("auto", "cpu"):
-        raise InputError("--engine", engine, "auto or cpu, so far, where a plan is tried")
 
 
 def _search(
@@ -180,21 +173,21 @@ def _search(
     power: float | None,
     replications: int,
     seed: int,
+    engine: EngineName,
 ) -> tuple[Calibration | None, Sized | None]:
     """The threshold, the size, or both, as far as they are asked for."""
+    counted: dict[str, Any] = {"rates": rates, "two_sided": two_sided, "engine": engine}
     if power is not None:
         sized = _watched(
             "looking for the size",
-            lambda **told: size(
-                plan, power, None, replications, seed, calibrate_to=target, rates=rates, two_sided=two_sided, **told
-            ),
+            lambda **told: size(plan, power, None, replications, seed, calibrate_to=target, **counted, **told),
         )
         return sized.calibration, sized
     if target is None:
         return None, None
     return _watched(
         "looking for the threshold",
-        lambda **told: calibrate(plan, target, replications, seed, rates=rates, two_sided=two_sided, **told),
+        lambda **told: calibrate(plan, target, replications, seed, **counted, **told),
     ), None
 
 
@@ -222,7 +215,7 @@ def _watched(what: str, search: Callable[..., Any]) -> Any:
     raise typer.Exit(STOPPED)
 
 
-def _run(plan: Plan, replications: range, seed: int) -> tuple[dict[str, Outcomes], bool]:
+def _run(plan: Plan, replications: range, seed: int, engine: EngineName) -> tuple[dict[str, Outcomes], bool]:
     """What is finished by the end or by Ctrl-C, and whether it was the latter."""
     parts: list[dict[str, Outcomes]] = []
     part = -(-len(replications) // PARTS)
@@ -230,7 +223,8 @@ def _run(plan: Plan, replications: range, seed: int) -> tuple[dict[str, Outcomes
     try:
         with watched("trying the plan", len(replications) * len(plan.scenarios)) as (report, _):
             for start in range(0, len(replications), part):
-                parts.append(operate(plan, None, replications[start : start + part], seed, progress=report))
+                numbers = replications[start : start + part]
+                parts.append(operate(plan, None, numbers, seed, engine=engine, progress=report))
     except KeyboardInterrupt:
         stopped = True
     return {name: reduce(add, [each[name] for each in parts]) for name in plan.scenarios if parts}, stopped
@@ -244,10 +238,10 @@ def _curve(plan: Plan, replications: range, seed: int) -> TakeUpCurve | None:
         return by_take_up(plan, replications=replications, seed=seed, progress=report)
 
 
-def _compared(plans: dict[str, Plan], replications: int, seed: int) -> Compared:
+def _compared(plans: dict[str, Plan], replications: int, seed: int, engine: EngineName) -> Compared:
     scenarios = len(next(iter(plans.values())).scenarios)
     with watched("comparing", replications * len(plans) * scenarios) as (report, _):
-        return compare(plans, None, replications, seed, progress=report)
+        return compare(plans, None, replications, seed, engine=engine, progress=report)
 
 
 def _tell(study: Study, out: Path | None, as_json: bool) -> None:

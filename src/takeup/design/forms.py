@@ -6,21 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from takeup.design.cell_forms import betas_room, better_first, compares, good_of, policy_part, responses
+from takeup.design.form_parts import betas, betas_room, compares, good_of, responses
 from takeup.design.plan import Plan
+from takeup.design.policy_forms import policy_part
+from takeup.design.reading_forms import reading_part
 from takeup.design.scenarios import Scenario
 from takeup.design.statistics import sees_actions
 from takeup.outcomes import Levels
 from takeup.policies import TS, TSCheck, TSObs, TSRobust, Uniform
-from takeup.simulation.kernels import comparing, look_cells, look_rates
+from takeup.simulation.kernels import look_cells, look_rates
 from takeup.simulation.kernels.compile import Plain
 from takeup.specfile import SpecError
 
 KNOWN = (TS, Uniform, TSCheck, TSObs, TSRobust)
 """The policies that have kernels."""
-READINGS = ("intention to treat", "policy")
 LEAST_SHAPE = 0.5
 """The least parameter of a prior with which the kernel's probabilities are as exact as is said of them."""
+LEAST_DRAWN = 1.0
+"""The least of those that gammas are drawn with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +51,15 @@ def form_of(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     return _cells(plan, scenarios) if sees_actions(plan) else _rates(plan, scenarios)
 
 
+def has_kernel(plan: Plan) -> bool:
+    """Whether a kernel runs this plan; else the reference does."""
+    try:
+        check(plan)
+    except SpecError:
+        return False
+    return True
+
+
 def check(plan: Plan) -> None:
     """An error that names the file, the key and the value, where a plan has no kernel."""
     design, looks = plan.design, plan.looks
@@ -58,14 +70,21 @@ def check(plan: Plan) -> None:
         ("policy.kind", type(policy).__name__, type(policy) not in KNOWN, ", ".join(each.__name__ for each in KNOWN)),
         ("space.outcomes", kind, kind != "2 levels", "two levels"),
         ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one"),
+        ("compliance", design.spec.compliance, sees_actions(plan) and design.spec.compliance != "always", "'always'"),
         ("looks.update", looks.update, looks.update != "look", "'look'"),
         ("burn_in", design.spec.burn_in, design.spec.burn_in > looks.randomised[0], f"at most {looks.randomised[0]}"),
-        ("stopping.reading", str(plan.reading), plan.reading not in READINGS, " or ".join(map(repr, READINGS))),
+        ("stopping.reading", str(plan.reading), not _readable(plan), "proposals that intend an action each"),
         ("stopping.control_share", share, share is not None, "nothing"),
     ):
         if wrong:
-            raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, where a plan is tried")
+            raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, on other engines than the reference")
     _check_prior(plan)
+
+
+def _readable(plan: Plan) -> bool:
+    """Whether the effect among compliers, where it is read, is one of different actions."""
+    intended = plan.design.space.intended
+    return plan.reading != "compliers" or (intended is not None and len(set(intended)) == len(intended))
 
 
 def _check_prior(plan: Plan) -> None:
@@ -74,48 +93,27 @@ def _check_prior(plan: Plan) -> None:
     if not isinstance(policy, TS | TSObs | TSRobust):
         return
     if isinstance(policy, TSRobust) and policy.pilot is not None:
-        raise SpecError(f"{plan.source}: policy.pilot", "counts", "nothing, so far, where a plan is tried")
-    compared = isinstance(policy, TS) or (isinstance(policy, TSObs) and compares(plan, read=_own(plan)))
-    prior, allowed = policy.prior(plan.design.space), LEAST_SHAPE if compared else 1.0
+        raise SpecError(
+            f"{plan.source}: policy.pilot", "counts", "nothing, so far, on other engines than the reference"
+        )
+    prior = policy.prior(plan.design.space)
+    allowed = LEAST_SHAPE if isinstance(policy, TS) or compares(plan) else LEAST_DRAWN
     for name, block in (("alpha", prior.outcome), ("beta", prior.compliance)):
         if block is not None and block.min() < allowed:
-            told = f"at least {allowed:g}, so far, where a plan is tried"
+            told = f"at least {allowed:g}, so far, on other engines than the reference"
             raise SpecError(f"{plan.source}: policy.{name}", float(block.min()), told)
-
-
-def _own(plan: Plan) -> bool:
-    """Whether the rules read the policy's own model, where that is another than what was proposed."""
-    return plan.reading == "policy" and sees_actions(plan)
-
-
-def _betas(plan: Plan) -> look_rates.Betas:
-    """What is believed of the value of each proposal before any data, by intention to treat."""
-    policy, worth = plan.design.policy, float(np.ptp(plan.design.space.reward))
-    return look_rates.Betas(
-        better_first(plan, (policy if isinstance(policy, TS) else TS()).prior(plan.design.space)),
-        comparing.grids(plan.rules.equivalence_margin / worth),
-        comparing.grids(plan.rules.futility_margin / worth),
-    )
 
 
 def _rates(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     """Two outcomes, read by what was proposed."""
-    good = good_of(plan)
+    good, reading = good_of(plan), betas(plan)
     success = np.stack([each.environment.response[0, ..., good].sum(axis=-1) for each in scenarios])
-    proposals = len(plan.design.space.proposals)
-    return Form({}, look_rates.Rates(success), _betas(plan), (), lambda: (betas_room(proposals), ()))
+    room = betas_room(plan, reading.prior)
+    return Form({}, look_rates.Rates(success), reading, (), lambda: (room(), ()))
 
 
 def _cells(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
-    """Two outcomes and what was done, read by what was proposed or by the policy's own model."""
-    part, proposals = policy_part(plan, read=_own(plan)), len(plan.design.space.proposals)
-    bind: dict[Plain, Plain] = {
-        look_rates.respond: look_cells.respond,
-        look_rates.parameters: look_cells.parameters,
-        **part.bind,
-    }
-    if part.reading is not None:
-        return Form(bind, responses(plan, scenarios), part.reading, part.given, lambda: ((), part.room()))
-    return Form(
-        bind, responses(plan, scenarios), _betas(plan), part.given, lambda: (betas_room(proposals), part.room())
-    )
+    """Two outcomes and what was done."""
+    read, wish = reading_part(plan), policy_part(plan)
+    bind = {look_rates.respond: look_cells.respond, **read.bind, **wish.bind}
+    return Form(bind, responses(plan, scenarios), read.given, wish.given, lambda: (read.room(), wish.room()))

@@ -8,14 +8,16 @@ import numpy as np
 
 from takeup import checks
 from takeup.checks import FloatArray
+from takeup.design.engines import engine_of
 from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
-from takeup.design.running import run
 from takeup.design.thresholds import highest, unchanged
 from takeup.errors import InputError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_tables import LookOutput
+from takeup.simulation.run import EngineName
 from takeup.specfile import SpecError
+from takeup.version import __version__
 
 REPLICATIONS = 10_000
 FEWER, FEWEST, COARSE = 20, 500, 0.2
@@ -42,6 +44,8 @@ def operate(
     replications: int | range = REPLICATIONS,
     seed: int = 0,
     *,
+    engine: EngineName = "auto",
+    scheduler: object = None,
     progress: Progress = silent,
 ) -> dict[str, Outcomes]:
     """Run a plan many times in each scenario.
@@ -51,6 +55,10 @@ def operate(
         scenarios: the names of some of its scenarios; all where left out.
         replications: how many trials of each, or a range of their numbers.
         seed: any whole number of at least 0.
+        engine: "cpu" is the compiled kernel on all cores; "gpu" the same on a CUDA device; "dask" spreads the CPU's
+            over a cluster, with the same result bit by bit; "reference" runs any plan in plain Python, thousands of
+            times slower. "auto" takes the CPU, or the reference where there is no kernel.
+        scheduler: for "dask", the address of a scheduler or a Client; a local cluster where left out.
         progress: called with the number of trials made, as the work goes on.
     """
     numbers = replications if isinstance(replications, range) else range(checks.whole("replications", replications, 1))
@@ -60,9 +68,10 @@ def operate(
     for name in names:
         if name not in plan.scenarios:
             raise InputError("scenarios", repr(name), f"some of {', '.join(plan.scenarios)}")
+    draws, run = engine_of(plan, engine, scheduler)
     found = run(plan, {name: plan.scenarios[name] for name in names}, numbers, seed, progress)
     return {
-        name: Outcomes(plan, name, seed, np.array(numbers), LookOutput(*(part[i] for part in found)))
+        name: Outcomes(plan, name, seed, np.array(numbers), LookOutput(*(part[i] for part in found)), draws)
         for i, name in enumerate(names)
     }
 
@@ -72,7 +81,7 @@ class Calibration:
     """A threshold that keeps an error.
 
     Attributes:
-        plan: with the threshold.
+        plan: with the threshold, and with the error that it has.
         target: the error that was asked for.
         threshold: for superiority; inferiority is one less it, where the plan has any.
         errors: what a fresh run found in each null scenario.
@@ -117,6 +126,8 @@ def calibrate(
     *,
     rates: Sequence[float] = (),
     two_sided: bool = False,
+    engine: EngineName = "auto",
+    scheduler: object = None,
     progress: Progress = silent,
     stage: Stage = silent_stage,
 ) -> Calibration:
@@ -135,6 +146,8 @@ def calibrate(
         rates: more nulls, at which all proposals have such a rate.
         two_sided: count it, too, where a proposal is dropped as worse than the control or than others. Of two proposals
             without a control either may be called better, so that both sides count in any case.
+        engine: as of `operate`.
+        scheduler: likewise.
         progress: called with the number of trials made.
         stage: called with what is being done.
     """
@@ -154,7 +167,7 @@ def calibrate(
         return plan.with_thresholds(threshold, None if rules.inferiority is None else min(1 - threshold, most))
 
     def errors(threshold: float, trials: range) -> dict[str, Figure]:
-        found = operate(at(threshold), nulls, trials, seed, progress=progress)
+        found = operate(at(threshold), nulls, trials, seed, engine=engine, scheduler=scheduler, progress=progress)
         return {name: Figure.of(each.different if two_sided else each.claimed) for name, each in found.items()}
 
     tried: list[tuple[float, float]] = []
@@ -171,13 +184,23 @@ def calibrate(
         raise InputError("replications", replications, f"at least {least:,} for an error of {target:g}")
     if unchanged(plan):
         stage("every threshold at once")
-        threshold = _at_once(highest(plan, nulls, replications, seed, progress), target - slack)
+        _, run = engine_of(plan, engine, scheduler)
+        threshold = _at_once(highest(plan, nulls, replications, seed, progress, run=run), target - slack)
     else:
         start = _bracket(error, target, min(max(replications // FEWER, FEWEST), replications))
         threshold = _search(lambda each: error(each, replications), target - slack, slack, start)
     stage(f"a threshold of {threshold:.5f} in other trials")
     fresh = errors(threshold, range(replications, 2 * replications))
-    return Calibration(at(threshold), target, threshold, fresh, tuple(tried), two_sided, replications, seed)
+    told = _with_error(at(threshold), target, fresh, replications, seed)
+    return Calibration(told, target, threshold, fresh, tuple(tried), two_sided, replications, seed)
+
+
+def _with_error(plan: Plan, target: float, errors: Mapping[str, Figure], trials: int, seed: int) -> Plan:
+    """The plan with `stopping.error`: what is known of its thresholds, for whoever reads the file."""
+    worst = max(errors, key=lambda name: errors[name].mean)
+    found = {"target": target, "found": errors[worst].mean, "error": errors[worst].error, "trials": trials}
+    told = {**found, "seed": seed, "scenario": worst, "version": __version__}
+    return Plan.of({**plan.content, "stopping": {**plan.content["stopping"], "error": told}}, plan.source)
 
 
 def _at_once(tops: FloatArray, target: float) -> float:

@@ -40,6 +40,7 @@ class Outcomes:
         seed: the seed.
         replications: the numbers of the trials.
         kept: what is known of each.
+        engine: whose draws they have, "cpu", "gpu" or "reference".
         version: the version of takeup.
     """
 
@@ -48,6 +49,7 @@ class Outcomes:
     seed: int
     replications: IntArray
     kept: LookOutput
+    engine: str = "cpu"
     version: str = __version__
 
     @property
@@ -218,9 +220,9 @@ class Outcomes:
         }
 
     def __add__(self, other: "Outcomes") -> "Outcomes":
-        mine, theirs = ((o.plan.content, o.scenario, o.seed, o.version) for o in (self, other))
+        mine, theirs = ((o.plan.content, o.scenario, o.seed, o.engine, o.version) for o in (self, other))
         if mine != theirs:
-            raise MismatchError("these are trials of two plans, scenarios, seeds or versions")
+            raise MismatchError("these are trials of two plans, scenarios, seeds, engines or versions")
         shared = np.intersect1d(self.replications, other.replications)
         if shared.size:
             raise MismatchError(f"{shared.size} trials are in both, number {shared[0]} for one")
@@ -228,7 +230,7 @@ class Outcomes:
         order = np.argsort(numbers)
         pairs = zip(self.kept, other.kept, strict=True)
         kept = LookOutput(*(np.concatenate(pair)[order] for pair in pairs))
-        return Outcomes(self.plan, self.scenario, self.seed, numbers[order], kept)
+        return Outcomes(self.plan, self.scenario, self.seed, numbers[order], kept, self.engine)
 
 
 def plain(outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:

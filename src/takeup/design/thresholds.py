@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from takeup.checks import FloatArray, IntArray
+from takeup.design.engines import Runner, engine_of
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
-from takeup.design.running import run
 from takeup.errors import UnsuitableError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_tables import LookOutput
@@ -75,21 +75,39 @@ class Leading:
 
 
 def leading(
-    plan: Plan, scenarios: Sequence[str], replications: range, seed: int, progress: Progress = silent
+    plan: Plan,
+    scenarios: Sequence[str],
+    replications: range,
+    seed: int,
+    progress: Progress = silent,
+    *,
+    run: Runner | None = None,
 ) -> dict[str, Leading]:
     """Run trials of a plan that answer every threshold of superiority."""
     if not unchanged(plan):
         raise UnsuitableError("one run answers every threshold where nothing is dropped as inferior")
-    stopping = {k: v for k, v in plan.content.get("stopping", {}).items() if k not in ("superiority", "inferiority")}
+    said = ("superiority", "inferiority", "error")
+    stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name not in said}
     free = Plan.of({**plan.content, "stopping": stopping}, plan.source)
-    found = run(free, {name: free.scenarios[name] for name in scenarios}, replications, seed, progress, recording=True)
+    chosen = run or engine_of(free)[1]
+    found = chosen(
+        free, {name: free.scenarios[name] for name in scenarios}, replications, seed, progress, recording=True
+    )
     return {
         name: Leading(Outcomes(free, name, seed, np.array(replications), LookOutput(*(part[i] for part in found))))
         for i, name in enumerate(scenarios)
     }
 
 
-def highest(plan: Plan, scenarios: Sequence[str], replications: int, seed: int, progress: Progress) -> FloatArray:
+def highest(
+    plan: Plan,
+    scenarios: Sequence[str],
+    replications: int,
+    seed: int,
+    progress: Progress = silent,
+    *,
+    run: Runner | None = None,
+) -> FloatArray:
     """The highest probability that each trial saw at any look; a threshold below it would have been crossed.
 
     Shape (scenarios, replications). It runs in pieces, so that not all looks are kept.
@@ -98,6 +116,6 @@ def highest(plan: Plan, scenarios: Sequence[str], replications: int, seed: int, 
     parts = []
     for start in range(0, replications, piece):
         numbers = range(start, min(start + piece, replications))
-        found = leading(plan, scenarios, numbers, seed, progress)
+        found = leading(plan, scenarios, numbers, seed, progress, run=run)
         parts.append(np.stack([each.top.max(axis=1) for each in found.values()]))
     return np.concatenate(parts, axis=1).astype(np.float64)

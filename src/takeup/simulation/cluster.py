@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,11 +23,8 @@ RETRIES = 5
 """How often a block that raised is tried again; one whose worker died goes to another in any case."""
 
 
-class _Block(NamedTuple):
-    """Some environments and some replications."""
-
-    environments: range
-    replications: range
+Work: TypeAlias = Callable[[range], Any]
+"""Runs some replications and hands back a NamedTuple of arrays (environments, replications, ..); it can be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,54 +45,85 @@ class Cluster:
 
     def __call__(self, setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
         """Run these replications on the cluster."""
-        with _client(self.scheduler) as client:
-            return self._run(client, setup, policy, replications, progress)
+        names = list(setup.environments)
 
-    def _run(self, client: Any, setup: Setup, policy: Policy[Any], replications: range, progress: Progress) -> Part:
-        def submit(block: _Block) -> Any:
-            names = list(setup.environments)[block.environments.start : block.environments.stop]
-            part = replace(setup, environments={name: setup.environments[name] for name in names})
-            return client.submit(_timed, self.engine, part, policy, block.replications, retries=RETRIES, pure=False)
+        def some(which: range) -> Work:
+            part = replace(setup, environments={names[i]: setup.environments[names[i]] for i in which})
+            return partial(self.engine, part, policy)
 
-        environments, runs = len(setup.environments), len(replications)
-        size = self._size(submit, environments, replications)
-        across = min(environments, size)
+        def done(runs: int) -> None:
+            progress(runs * setup.horizon)
+
+        found: Part = Sweep(some, len(names), replications, self.grain, self.seconds).run(self.scheduler, done)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Replications in some environments, in blocks of both.
+
+    Attributes:
+        some: what a worker does for some of the environments, which are numbered from 0.
+        environments: how many there are.
+        replications: the numbers of the replications.
+        grain: how many replications run as one.
+        seconds: how long a block should take.
+    """
+
+    some: Callable[[range], Work]
+    environments: int
+    replications: range
+    grain: int = 1
+    seconds: float = SECONDS
+
+    def run(self, scheduler: object, done: Progress) -> Any:
+        """All of it on a cluster, put together again; `done` is told the number of replications, block by block."""
+        with _client(scheduler) as client:
+            return self._run(client, done)
+
+    def _run(self, client: Any, done: Progress) -> Any:
+        def submit(environments: range, replications: range) -> Any:
+            return client.submit(_timed, self.some(environments), replications, retries=RETRIES, pure=False)
+
+        size = self._size(submit)
+        across = min(self.environments, size)
         deep = self.grain * max(1, size // across)
         blocks = [
-            _Block(range(i, min(i + across, environments)), replications[j : j + deep])
-            for i in range(0, environments, across)
-            for j in range(0, runs, deep)
+            (range(i, min(i + across, self.environments)), self.replications[j : j + deep])
+            for i in range(0, self.environments, across)
+            for j in range(0, len(self.replications), deep)
         ]
         whole: list[Any] = [None] * len(blocks)
-        running = {submit(block): i for i, block in enumerate(blocks)}
+        running = {submit(*block): i for i, block in enumerate(blocks)}
         for future, (part, _) in _distributed().as_completed(running, with_results=True):
-            whole[running.pop(future)] = part
-            progress(part.pulls.shape[0] * part.pulls.shape[1] * setup.horizon)
+            which = running.pop(future)
+            whole[which] = part
+            done(len(blocks[which][0]) * len(blocks[which][1]))
         parts = iter(whole)
-        rows = [list(islice(parts, -(-runs // deep))) for _ in range(0, environments, across)]
-        return Part(*(_tiled(rows, field) for field in Part._fields))
+        rows = [list(islice(parts, -(-len(self.replications) // deep))) for _ in range(0, self.environments, across)]
+        return type(whole[0])(*(_tiled(rows, field) for field in whole[0]._fields))
 
-    def _size(self, submit: Callable[[_Block], Any], environments: int, replications: range) -> int:
+    def _size(self, submit: Callable[[range, range], Any]) -> int:
         """How many environments times grains of replications make a block: as many as last long enough."""
-        submit(_Block(range(1), replications[: self.grain])).result()  # compiles
-        size, grains = 1, -(-len(replications) // self.grain)
+        submit(range(1), self.replications[: self.grain]).result()  # compiles
+        size, grains = 1, -(-len(self.replications) // self.grain)
         while True:
-            across = min(environments, size)
-            _, took = submit(_Block(range(across), replications[: self.grain * max(1, size // across)])).result()
-            if took >= self.seconds / 4 or size >= environments * grains:
+            across = min(self.environments, size)
+            _, took = submit(range(across), self.replications[: self.grain * max(1, size // across)]).result()
+            if took >= self.seconds / 4 or size >= self.environments * grains:
                 return max(1, round(size * self.seconds / float(took)))
             size *= 4
 
 
-def _tiled(rows: list[list[Part]], field: str) -> Any:
+def _tiled(rows: list[list[Any]], field: str) -> Any:
     """The blocks of one array, put together again: environments down, replications across."""
     return np.concatenate([np.concatenate([getattr(part, field) for part in row], axis=1) for row in rows])
 
 
-def _timed(engine: Engine, setup: Setup, policy: Policy[Any], replications: range) -> tuple[Part, float]:
+def _timed(work: Work, replications: range) -> tuple[Any, float]:
     """A block, and how long it took the worker."""
     began = time.perf_counter()
-    part = engine(setup, policy, replications)
+    part = work(replications)
     return part, time.perf_counter() - began
 
 

@@ -143,10 +143,7 @@ def _engine(
     name: EngineName, policy: Policy[Any], space: Space, reporting: Reporting, scheduler: object
 ) -> tuple[str, Engine]:
     """What runs a policy, and whose streams it uses: what the CPU and a cluster run is the same."""
-    if name not in get_args(EngineName):
-        raise InputError("engine", repr(name), f"one of {', '.join(get_args(EngineName))}")
-    if scheduler is not None and name != "dask":
-        raise InputError("scheduler", scheduler, f"none with the engine {name}", "choose the engine dask")
+    check_engine(name, scheduler)
     if name == "dask":
         from takeup.simulation import compiled
         from takeup.simulation.cluster import Cluster
@@ -160,6 +157,14 @@ def _engine(
     if name == "auto" and not (compiled.available() and compiled.has_kernel(policy, space, reporting)):
         return "reference", reference.run
     return ("gpu", compiled.run_gpu) if name == "gpu" else ("cpu", compiled.run_cpu)
+
+
+def check_engine(name: EngineName, scheduler: object) -> None:
+    """An error where there is no such engine, or where it has no use for a scheduler."""
+    if name not in get_args(EngineName):
+        raise InputError("engine", repr(name), f"one of {', '.join(get_args(EngineName))}")
+    if scheduler is not None and name != "dask":
+        raise InputError("scheduler", scheduler, f"none with the engine {name}", "choose the engine dask")
 
 
 def _environments(given: Environments) -> dict[str, Environment]:

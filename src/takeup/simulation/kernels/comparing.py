@@ -70,9 +70,9 @@ def grids(margin: float = 0.0) -> Grids:
     return Grids(start.astype(np.int64), np.logaddexp(0.0, t), share, up)
 
 
-def room(variables: int) -> Densities:
-    """Room for so many variables."""
-    size = round(2 * REACH * 2**FINEST) + 1
+def room(variables: int, total: float = math.inf) -> Densities:
+    """Room for so many variables, of which none has parameters that sum to more than `total`."""
+    size = round(2 * REACH * 2 ** level_for(2.0 / math.sqrt(total))) + 1
     return Densities(
         np.zeros((variables, size)),
         np.zeros((variables, size)),
@@ -82,7 +82,7 @@ def room(variables: int) -> Densities:
 
 
 def level_for(spread: Number) -> Number:
-    """The grid for densities of which the narrowest has this spread."""
+    """The grid for densities of which the narrowest has this spread: 2 / sqrt(a + b) at least."""
     level = COARSEST
     while level < FINEST and 2.0**-level > QUARTER * spread:
         level += 1
@@ -96,8 +96,8 @@ def lay_out(densities: Densities, k: Number, a: Number, b: Number, level: Number
     at = grids.start[level - COARSEST]
     size = grids.start[level - COARSEST + 1] - at
     mode, spread, total = math.log(a / b), math.sqrt(1.0 / a + 1.0 / b), a + b
-    first = max(0, math.floor((mode - DEVIATIONS * spread - TAIL / a + REACH) / h))
-    last = min(size - 1, math.ceil((mode + DEVIATIONS * spread + TAIL / b + REACH) / h))
+    first = max(np.int64(0), np.int64(math.floor((mode - DEVIATIONS * spread - TAIL / a + REACH) / h)))
+    last = min(size - 1, np.int64(math.ceil((mode + DEVIATIONS * spread + TAIL / b + REACH) / h)))
     peak = a * mode - total * math.log1p(a / b)
     norm = 0.0
     for j in range(first, last + 1):
@@ -138,7 +138,7 @@ def at_or_below(densities: Densities, k: Number, j: Number) -> Number:
 
 def at_or_below_between(densities: Densities, k: Number, place: Number) -> Number:
     """F_k between two points, by the cubic through both values with both slopes."""
-    j = math.floor(place)
+    j = np.int64(math.floor(place))  # CUDA has floats for both
     if j < densities.first[k]:
         return 0.0
     if j >= densities.last[k]:

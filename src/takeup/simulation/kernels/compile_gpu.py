@@ -1,4 +1,4 @@
-"""Machine code for CUDA: the same functions, by numba-cuda, with one thread a replication."""
+"""Machine code for CUDA: the same functions, by numba-cuda; a thread runs a replication, or trials one by one."""
 
 from functools import cache
 from types import FunctionType
@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from takeup.simulation.kernels import driver, machine
+from takeup.simulation.kernels import driver, look_driver, machine
 from takeup.simulation.kernels.compile import Builder, Compiled, Plain, numba_module
 from takeup.simulation.kernels.layout import Layout
+from takeup.simulation.kernels.look_layout import LookLayout
 
+WARP = 32
 LOCAL_BYTES = 2048
 """Up to this size a replication's state lies in the thread's own memory; beyond it, in a workspace of columns."""
 
@@ -41,21 +43,67 @@ def _entry(
     rows: tuple[int, int, int],
     real: str,
 ) -> Plain:
-    cuda = numba_module("numba.cuda")
-    threads = numba_module("takeup.simulation.kernels.cuda_entry")
-
-    def decorate(function: Plain, original: Plain) -> Compiled:
-        return cuda.jit(device=True)(function)
-
+    types = numba_module("numba.types")
     own = {
-        "replicate_thread": Builder(decorate, dict(bind), dict(switches), _instructions())(driver.replicate_thread),
+        "replicate_thread": _built(driver.replicate_thread, bind, switches),
         "SHAPE": shape,
         "COUNTS": (rows[0], 1),
         "REALS": (rows[1], 1),
         "RING": (rows[2], 1),
-        "REAL": getattr(threads.types, real),
+        "REAL": getattr(types, real),
     }
-    plain = getattr(threads, name)
+    return _with(name, own)
+
+
+def look_entry(layout: LookLayout, room: Any) -> Plain:
+    """The same for trials with looks; `room` is the memory of one of them."""
+    kinds: dict[str, type] = {}
+    part = _part("memory", room, kinds)
+    return _look_entry(tuple(layout.bind.items()), tuple(layout.switches.items()), part, tuple(kinds.items()))
+
+
+@cache
+def _look_entry(
+    bind: tuple[tuple[Plain, Plain], ...],
+    switches: tuple[tuple[str, bool], ...],
+    part: str,
+    kinds: tuple[tuple[str, type], ...],
+) -> Plain:
+    trials = _on_device(_with("trials", {"replicate": _built(look_driver.replicate, bind, switches)}))
+    names = {**dict(kinds), "trials": trials, "cuda": numba_module("numba.cuda"), "WARP": WARP}
+    made: Plain = eval(f"lambda launch, given, memory, output: trials(launch, given, {part}, output)", names)
+    return made
+
+
+def _part(name: str, room: Any, kinds: dict[str, type]) -> str:
+    """How a thread takes its part of nested tuples of arrays (warps, .., lanes), as an expression.
+
+    A compiled function can neither go through a tuple of several types in a loop nor hand back parts of arrays.
+    """
+    if not isinstance(room, tuple):
+        return f"{name}[cuda.grid(1) // WARP, ..., cuda.grid(1) % WARP]"
+    parts = [_part(f"{name}[{k}]", each, kinds) for k, each in enumerate(room)]
+    if type(room) is tuple:
+        return f"({''.join(f'{each}, ' for each in parts)})"
+    kind = f"kind_{len(kinds)}"
+    kinds[kind] = type(room)
+    return f"{kind}({', '.join(parts)})"
+
+
+def _built(function: Plain, bind: tuple[tuple[Plain, Plain], ...], switches: tuple[tuple[str, bool], ...]) -> Compiled:
+    def decorate(copied: Plain, original: Plain) -> Compiled:
+        return _on_device(copied)
+
+    return Builder(decorate, dict(bind), dict(switches), _instructions())(function)
+
+
+def _on_device(function: Plain) -> Compiled:
+    return numba_module("numba.cuda").jit(device=True)(function)
+
+
+def _with(name: str, own: dict[str, Any]) -> Plain:
+    """A function of `cuda_entry` with globals of its own."""
+    plain = getattr(numba_module("takeup.simulation.kernels.cuda_entry"), name)
     return FunctionType(plain.__code__, {**plain.__globals__, **own}, plain.__name__)
 
 

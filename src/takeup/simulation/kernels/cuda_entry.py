@@ -1,4 +1,4 @@
-"""What a CUDA thread does: one replication. `compile_gpu` copies these functions with the globals of one shape.
+"""What a CUDA thread does: one replication, or some trials. `compile_gpu` copies these with globals of their own.
 
 The shape is a constant, so that loops over arms can unroll. Only `compile_gpu` imports this file, and only where
 numba-cuda is installed.
@@ -8,8 +8,10 @@ from importlib import import_module
 from typing import Any
 
 from takeup.simulation.kernels.driver import replicate_thread
+from takeup.simulation.kernels.look_driver import replicate
+from takeup.simulation.kernels.look_tables import LookInput, LookMemory, LookOutput
 from takeup.simulation.kernels.machine import Number
-from takeup.simulation.kernels.tables import KernelInput, KernelMemory, KernelOutput
+from takeup.simulation.kernels.tables import KernelInput, KernelMemory, KernelOutput, Replication
 
 cuda: Any = import_module("numba.cuda")
 types: Any = import_module("numba.types")
@@ -36,3 +38,12 @@ def column(launch: Number, given: KernelInput, memory: KernelMemory, output: Ker
     if i < launch[0]:
         fixed = KernelInput(given.horizon, SHAPE, given.scenarios, given.visibility, given.parameters)
         replicate_thread(i, i, launch, fixed, memory, output)
+
+
+def trials(launch: Number, given: LookInput, own: LookMemory, output: LookOutput) -> None:
+    """One trial with looks after the other, as many apart as there are threads; `own` is the thread's memory."""
+    i = cuda.grid(1)
+    while i < launch[0]:
+        scenario, row = i // launch[1], i % launch[1]
+        replicate(Replication(scenario, row, launch[2] + row), given, own, output)
+        i += cuda.gridsize(1)

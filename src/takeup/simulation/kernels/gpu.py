@@ -28,15 +28,15 @@ def run(layout: Layout, replications: range, *, block: int | None = None, progre
         EngineError: numba-cuda is not installed, or there is no device.
     """
     cuda = device()
-    kernel = _compiled(compile_gpu.entry(layout), getattr(layout.kernel, "REGISTERS", None))
+    kernel = compiled(compile_gpu.entry(layout), getattr(layout.kernel, "REGISTERS", None))
     whole = layout.output(len(replications))
     size = block or _block(layout)
-    given = _sent(cuda, layout.given)
+    given = sent(cuda, layout.given)
     for row in range(0, len(replications), size):
         count = min(size, len(replications) - row)
         total = count * layout.environments
-        memory = _sent(cuda, layout.memory(1 if compile_gpu.is_local(layout) else total))
-        output = _sent(cuda, layout.output(count))
+        memory = sent(cuda, layout.memory(1 if compile_gpu.is_local(layout) else total))
+        output = sent(cuda, layout.output(count))
         kernel[-(-total // THREADS), THREADS]((total, count, replications.start + row), given, memory, output)
         for name in ("regret", "pulls", "decisions") if layout.switches["KEEPING"] else ("regret", "pulls"):
             getattr(whole, name)[:, row : row + count] = getattr(output, name).copy_to_host()
@@ -53,17 +53,19 @@ def device() -> Any:
 
 
 @cache
-def _compiled(entry: Plain, registers: int | None) -> Compiled:
-    limit = {} if registers is None else {"max_registers": registers}
+def compiled(entry: Plain, registers: int | None) -> Compiled:
+    """The kernel, with so many registers a thread at most; numba's simulator of a GPU has none."""
+    simulated = numba_module("numba.core.config").ENABLE_CUDASIM
+    limit = {} if registers is None or simulated else {"max_registers": registers}
     return numba_module("numba.cuda").jit(entry, **limit)
 
 
-def _sent(cuda: Any, value: Any) -> Any:
+def sent(cuda: Any, value: Any) -> Any:
     """The value with its arrays on the device; NamedTuples stay what they are."""
     if isinstance(value, np.ndarray):
         return cuda.to_device(value)
     if hasattr(value, "_fields"):
-        return type(value)(*(_sent(cuda, each) for each in value))
+        return type(value)(*(sent(cuda, each) for each in value))
     return value
 
 

@@ -27,7 +27,7 @@ class Responses(NamedTuple):
 
 
 class Complying(NamedTuple):
-    """What TS-Check believes before any data.
+    """What TS-Check believes before any data, and TS where the rules read something else.
 
     Attributes:
         prior: (a, b) of each proposal among those who comply, (K, 2).
@@ -58,20 +58,35 @@ def respond(
         waiting[known, k, 2 * a + 1 - good] += did - successes
 
 
+def outcomes_of(z: Number, a: Number, given: LookInput, memory: LookMemory) -> Number:
+    """How many of those who were told z and did a had the better outcome, and how many had not."""
+    good = given.truth.good
+    return memory.known[z, 2 * a + good], memory.known[z, 2 * a + 1 - good]
+
+
 def parameters(k: Number, given: LookInput, memory: LookMemory) -> Number:
     """Of the beta distribution of the value of a proposal, whatever those did who were offered it."""
-    prior, good = given.reading.prior, given.truth.good
-    a, b = prior[k, 0], prior[k, 1]
-    for action in range(memory.known.shape[1] // 2):
-        a += memory.known[k, 2 * action + good]
-        b += memory.known[k, 2 * action + 1 - good]
-    return a, b
+    return proposed(k, given.reading.prior, given, memory)
+
+
+def proposed(k: Number, prior: Array, given: LookInput, memory: LookMemory) -> Number:
+    """The same with a prior, (a, b) of each proposal."""
+    one, other = prior[k, 0], prior[k, 1]
+    for a in range(memory.known.shape[1] // 2):
+        better, worse = outcomes_of(k, a, given, memory)
+        one, other = one + better, other + worse
+    return one, other
 
 
 def complied(k: Number, given: LookInput, memory: LookMemory) -> Number:
     """Of the beta distribution of the outcomes of those who did what was proposed."""
-    prior, good, action = given.policy.prior, given.truth.good, given.policy.intended[k]
-    return prior[k, 0] + memory.known[k, 2 * action + good], prior[k, 1] + memory.known[k, 2 * action + 1 - good]
+    better, worse = outcomes_of(k, given.policy.intended[k], given, memory)
+    return given.policy.prior[k, 0] + better, given.policy.prior[k, 1] + worse
+
+
+def all_counted(k: Number, given: LookInput, memory: LookMemory) -> Number:
+    """What TS has instead of `complied`: of the outcomes of all who were offered the proposal."""
+    return proposed(k, given.policy.prior, given, memory)
 
 
 def wish(look: Number, scenario: Number, number: Number, given: LookInput, memory: LookMemory) -> None:

@@ -109,6 +109,14 @@ def less_of(one: Number, other: Number, which: Number, given: LookInput, memory:
     return count / table.shape[1]
 
 
+def close_of(one: Number, other: Number, given: LookInput, memory: LookMemory) -> Number:
+    """The probability that two are within the margin of equivalence."""
+    table, count = memory.policy.table, 0
+    for draw in range(table.shape[1]):
+        count += abs(table[one, draw] - table[other, draw]) < given.reading.equivalence
+    return count / table.shape[1]
+
+
 def within_of(given: LookInput, memory: LookMemory) -> Number:
     """The probability that all that are offered are within the margin of equivalence."""
     table, offered, count = memory.policy.table, memory.offered, 0

@@ -4,13 +4,15 @@ The reading's functions are those of `look_rates` in this file as it stands; `co
 """
 
 from takeup.policies.judging import EQUIVALENT, FUTILE, GOING_ON, INFERIOR, SUPERIOR
-from takeup.simulation.kernels.look_rates import exceeds_of, largest_of, less_of, within_of
+from takeup.simulation.kernels.look_rates import close_of, exceeds_of, largest_of, less_of, most_of, within_of
 from takeup.simulation.kernels.look_tables import NONE, LookInput, LookMemory, LookOutput
 from takeup.simulation.kernels.machine import Array, Number
 from takeup.simulation.kernels.tables import Replication
 
-EQUIVALENCE, FUTILITY = 0, 1
-"""Which margin is meant."""
+FUTILITY = 1
+"""Which margin is meant; 0 is that of equivalence."""
+NEVER = 1.0
+"""A threshold that no probability is above."""
 
 
 def judge(look: Number, which: Replication, given: LookInput, memory: LookMemory, output: LookOutput) -> Number:
@@ -29,7 +31,7 @@ def judge(look: Number, which: Replication, given: LookInput, memory: LookMemory
     note(first, best[first], look, which, output)
     if count == 1 or best[first] > rules.superiority[look]:
         return SUPERIOR, first
-    if rules.equivalence[look] >= 1.0:
+    if rules.equivalence[look] >= NEVER:
         return GOING_ON, NONE
     close = within_of(given, memory)
     return (EQUIVALENT if close > rules.equivalence[look] else GOING_ON), NONE
@@ -63,7 +65,7 @@ def judge_control(
                 better = exceeds_of(k, control, given, memory)
                 if better > most:
                     first, most = k, better
-                if better < rules.inferiority[look]:
+                if most_of(k, control, better, given, memory) < rules.inferiority[look]:
                     drop(k, look, INFERIOR, which, memory, output)
         note(first, most, look, which, output)
         if first == NONE or most <= rules.superiority[look]:
@@ -75,12 +77,11 @@ def judge_control(
     status = SUPERIOR
     for k in range(offered.size):  # where both leave the control alone, futility is why
         if offered[k] and k != control:
-            less = less_of(k, control, EQUIVALENCE, given, memory)
-            close = less - 1.0 + less_of(control, k, EQUIVALENCE, given, memory)
-            if close > rules.equivalence[look]:
+            equal, futile = rules.equivalence[look], rules.futility[look]
+            if equal < NEVER and close_of(k, control, given, memory) > equal:
                 status = EQUIVALENT if status == SUPERIOR else status
                 drop(k, look, EQUIVALENT, which, memory, output)
-            elif less_of(k, control, FUTILITY, given, memory) > rules.futility[look]:
+            elif futile < NEVER and less_of(k, control, FUTILITY, given, memory) > futile:
                 status = FUTILE
                 drop(k, look, FUTILE, which, memory, output)
     for k in range(offered.size):

@@ -15,6 +15,7 @@ from takeup.simulation.kernels.gammas import ONE, ZERO, scale
 from takeup.simulation.kernels.lane_gammas import draw_pair
 from takeup.simulation.kernels.lane_streams import draw_words, open_at
 from takeup.simulation.kernels.lanes import LaneDraws
+from takeup.simulation.kernels.look_cells import outcomes_of
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory
 from takeup.simulation.kernels.machine import LANES, Array, Number
 from takeup.simulation.kernels.observed import MEANS, ROW_GAIN, ROW_LOSS, add, clear, mean
@@ -39,12 +40,6 @@ class Apart(NamedTuple):
     compliance: Array
     draws: Number
     grids: Grids
-
-
-def outcomes_of(z: Number, a: Number, given: LookInput, memory: LookMemory) -> Number:
-    """How many of those who were told z and did a had the better outcome, and how many had not."""
-    good = given.truth.good
-    return memory.known[z, 2 * a + good], memory.known[z, 2 * a + 1 - good]
 
 
 def outcome_shapes(a: Number, given: LookInput, memory: LookMemory) -> Number:

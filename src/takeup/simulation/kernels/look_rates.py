@@ -2,7 +2,7 @@
 
 A file like this one says how the units of a piece are drawn and what is believed once they are known. `draw` adds to
 the statistic of the units that become known, `read` prepares what is asked of the reading at a look, and the others
-answer: P(best) of those that are offered, P(V_one > V_other), P(V_one - V_other < margin), P(all within the margin).
+answer: P(best) of those that are offered, P(V_one > V_other), P(V_one - V_other < margin), P(two, or all, within it).
 `wish` says with which probability the policy would propose each: here the one with which it is best.
 """
 
@@ -105,10 +105,20 @@ def exceeds_of(one: Number, other: Number, given: LookInput, memory: LookMemory)
     return exceeds(memory.reading.densities, one, other)
 
 
+def most_of(one: Number, other: Number, least: Number, given: LookInput, memory: LookMemory) -> Number:
+    """The most that P(V_one > V_other) may be, where a reading leaves it open; else what `exceeds_of` said."""
+    return least
+
+
 def less_of(one: Number, other: Number, which: Number, given: LookInput, memory: LookMemory) -> Number:
     """P(V_one - V_other < margin), of EQUIVALENCE (0) or of FUTILITY (1)."""
     grids = given.reading.futility if which else given.reading.equivalence
     return exceeds_less(memory.reading.densities, one, other, memory.reading.level[0], grids)
+
+
+def close_of(one: Number, other: Number, given: LookInput, memory: LookMemory) -> Number:
+    """The probability that two are within the margin of equivalence."""
+    return less_of(one, other, 0, given, memory) - 1.0 + less_of(other, one, 0, given, memory)
 
 
 def within_of(given: LookInput, memory: LookMemory) -> Number:

@@ -19,11 +19,11 @@ import numpy as np
 
 from takeup.simulation.kernels.gammas import ONE, ZERO, scale
 from takeup.simulation.kernels.lane_streams import draw_words, open_at
+from takeup.simulation.kernels.look_cells import outcomes_of
 from takeup.simulation.kernels.look_observed import (
     STEP,
     draw_next,
     outcome_shapes,
-    outcomes_of,
     pairs_of,
     put_taken,
     weigh_values,

@@ -1,11 +1,16 @@
 """How the probabilities of a trial with looks change, for kernels: `takeup.policies.limits` in a form that compiles."""
 
+import math
+
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory, Sharing
-from takeup.simulation.kernels.machine import Number
+from takeup.simulation.kernels.machine import Array, Number
 
 HALVINGS = 60
 MOST_FACTOR = 1e18
 """By how much an entry is enlarged at most."""
+FINE = 2.0**30
+"""Probabilities are multiples of one over this, which sum to one to the last bit: what is drawn with them does not
+depend on how an engine rounds, and nobody is left over."""
 
 
 def allocate(look: Number, given: LookInput, memory: LookMemory) -> None:
@@ -25,8 +30,14 @@ def hold(rules: Sharing, memory: LookMemory) -> None:
     share, offered, beyond = memory.share, memory.offered, False
     for k in range(share.size):
         beyond = beyond or (offered[k] and (share[k] < rules.floor[k] or share[k] > rules.ceiling[k]))
-    if not beyond:
-        return
+    if beyond:
+        move(rules, memory)
+    round_off(share)
+
+
+def move(rules: Sharing, memory: LookMemory) -> None:
+    """Change all that are offered, until they are within the limits and sum to one."""
+    share, offered = memory.share, memory.offered
     low, high = (0.0, 1.0) if rules.factor else (-1.0, 1.0)
     if rules.factor:
         while within_limits(high, rules, memory) < 1.0 and high < MOST_FACTOR:
@@ -46,6 +57,17 @@ def hold(rules: Sharing, memory: LookMemory) -> None:
         for k in range(share.size):
             if offered[k]:
                 share[k] += (rules.ceiling[k] - share[k]) * rest / room
+
+
+def round_off(share: Array) -> None:
+    """To multiples of 1 / FINE; the largest takes what that leaves."""
+    left, first = 1.0, 0
+    for k in range(share.size):
+        share[k] = math.floor(share[k] * FINE + 0.5) / FINE
+        left -= share[k]
+        if share[k] > share[first]:
+            first = k
+    share[first] += left
 
 
 def limited(k: Number, change: Number, rules: Sharing, memory: LookMemory) -> Number:

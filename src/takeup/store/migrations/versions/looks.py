@@ -19,17 +19,13 @@ def upgrade() -> None:
 
 def _paused_by_takeup() -> None:
     """Trials that were paused because their policy failed: in these no look is held before somebody resumes them."""
-    last = "SELECT max(sequence) FROM events WHERE trial = trials.id AND kind = 'moved'"
     connection = op.get_bind()
-    for trial, body in connection.execute(
-        sa.text(
-            "SELECT trials.id, events.body FROM trials JOIN events ON events.trial = trials.id"
-            f" WHERE trials.state = 'paused' AND events.sequence = ({last})"
-        )
-    ).all():
+    last = sa.text("SELECT body FROM events WHERE trial = :trial AND kind = 'moved' ORDER BY sequence DESC LIMIT 1")
+    update = sa.text("UPDATE trials SET looks = :looks WHERE id = :trial")
+    for trial in connection.execute(sa.text("SELECT id FROM trials WHERE state = 'paused'")).scalars().all():
+        body = connection.execute(last, {"trial": trial}).scalar_one()
         if json.loads(body).get("by") == "takeup":
-            values = {"trial": trial, "looks": '{"unlooked":true}'}
-            connection.execute(sa.text("UPDATE trials SET looks = :looks WHERE id = :trial"), values)
+            connection.execute(update, {"trial": trial, "looks": '{"unlooked":true}'})
 
 
 def downgrade() -> None:
