@@ -20,6 +20,7 @@ from takeup.design.pictures import (
     ends_picture,
     promise_picture,
     sizes_picture,
+    some_looks,
     take_up_picture,
 )
 from takeup.design.plan import Plan
@@ -96,6 +97,12 @@ def test_pictures_say_what_their_tables_say(outcomes: dict[str, Outcomes], curve
     row = next(row for row in take_up_picture(curve).table.rows if row[:2] == ("better", "60%"))
     assert row[2] == f"{power.mean:.3f} ± {power.error:.3f}"
     assert f"better at 60%: {power.mean:.1%}" in take_up_picture(curve).figure.alternative
+
+
+def test_tables_of_many_looks_have_some_of_them() -> None:
+    assert some_looks(3) == [0, 1, 2]
+    assert some_looks(100) == [*range(0, 100, 3)]
+    assert some_looks(101) == [*range(0, 101, 3), 100]
 
 
 def test_what_a_promise_is_worth() -> None:

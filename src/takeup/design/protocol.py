@@ -9,7 +9,7 @@ import numpy as np
 
 from takeup.charts.document import ReportTable
 from takeup.checks import FloatArray
-from takeup.design.pictures import Picture
+from takeup.design.pictures import Picture, some_looks
 from takeup.design.plan import Plan
 from takeup.design.scenarios import NEARLY
 from takeup.outcomes import Levels
@@ -111,12 +111,14 @@ def looks(plan: Plan) -> Section:
     if not given:
         text.append("No rule ends the trial before its last look.")
     text.append("All inequalities are strict, and all thresholds are probabilities under the policy's priors.")
+    shown = some_looks(at.at.size)
     rows = tuple(
-        (str(i + 1), f"{known:,}", f"{some:,}", *(f"{each[i]:.6g}" for each in given.values()))
-        for i, (known, some) in enumerate(zip(at.at.tolist(), at.randomised.tolist(), strict=True))
+        (str(i + 1), f"{at.at[i]:,}", f"{at.randomised[i]:,}", *(f"{each[i]:.6g}" for each in given.values()))
+        for i in shown
     )
     columns = ("look", "outcomes known", "randomised", *(RULES[name] for name in given))
-    table = ReportTable("The looks, and the thresholds at each", columns, rows)
+    left_out = "" if len(shown) == at.at.size else f"; {len(shown)} of {at.at.size} looks"
+    table = ReportTable(f"The looks, and the thresholds at each{left_out}", columns, rows)
     return Section(name="looks", title="Interim looks and rules", text=(" ".join(text),), tables=(table,))
 
 
