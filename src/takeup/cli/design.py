@@ -118,7 +118,8 @@ def design_plan(
     outcomes, stopped = _run(chosen, range(first, first + replications), seed, engine)
     if not outcomes:
         raise typer.Abort
-    curve = None if out is None or stopped else _curve(chosen, range(first, first + min(replications, CURVE)), seed)
+    some = range(first, first + min(replications, CURVE))
+    curve = None if out is None or stopped else _curve(chosen, some, seed, engine)
     _tell(Study(chosen, seed, outcomes, calibration, sized, take_up=curve), out, as_json)
     if stopped:
         done = next(iter(outcomes.values())).replications.size
@@ -230,12 +231,12 @@ def _run(plan: Plan, replications: range, seed: int, engine: EngineName) -> tupl
     return {name: reduce(add, [each[name] for each in parts]) for name in plan.scenarios if parts}, stopped
 
 
-def _curve(plan: Plan, replications: range, seed: int) -> TakeUpCurve | None:
+def _curve(plan: Plan, replications: range, seed: int, engine: EngineName) -> TakeUpCurve | None:
     """Trials by take-up, for a report that can be drawn; None where scenarios say in full what people do."""
     if not charts.available() or not changeable(plan):
         return None
     with watched("trying other take-ups", 0) as (report, _):
-        return by_take_up(plan, replications=replications, seed=seed, progress=report)
+        return by_take_up(plan, replications=replications, seed=seed, engine=engine, progress=report)
 
 
 def _compared(plans: dict[str, Plan], replications: int, seed: int, engine: EngineName) -> Compared:
