@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from takeup.checks import FloatArray
+from takeup.design.falling import Changing, FallingTable, TakeUp, phases
 from takeup.design.truths import KEYS, Truth, truth_of
 from takeup.environment import MOST_CELLS, Environment
 from takeup.errors import InputError
 from takeup.simulation.spec import EnvironmentTable
 from takeup.space import Space
+from takeup.trial.looks import Looks
 
 Role: TypeAlias = Literal["null", "alternative"]
 NEARLY = 1e-9
@@ -31,7 +33,8 @@ class ScenarioTable(EnvironmentTable):
         hazard: events by unit of time, where outcomes are times.
         median: the time at which half have had their event, instead.
         take_up: the share of those offered anything but the control (or the first proposal) who take it; the others do
-            as if they had been offered that.
+            as if they had been offered that. `{ from = 0.9, to = 0.6 }` changes it in ten equal steps over a whole
+            trial, a list gives one for those who are randomised before each look.
         two_sided: the share of those offered the control who take the second action all the same.
         confounded: by how much the rates (means, mean times within the watch) of those who take what they are offered
             exceed those of the others, with any action; all together have what is written. What proposing is worth
@@ -45,12 +48,17 @@ class ScenarioTable(EnvironmentTable):
     rate: list[float] | None = None
     hazard: list[float] | None = None
     median: list[float] | None = None
-    take_up: Annotated[float, Field(gt=0, le=1)] | None = None
+    take_up: TakeUp | Changing | None = None
     two_sided: Part = 0.0
     confounded: float = 0.0
 
-    def build(self, space: Space, control: int = 0) -> "Scenario":  # type: ignore[override]  # a truth with its role
+    def build(  # type: ignore[override]  # a truth with its role
+        self, space: Space, control: int = 0, looks: Looks | None = None
+    ) -> "Scenario":
         """The scenario, in the space of a plan."""
+        if isinstance(self.take_up, list | FallingTable):
+            assert looks is not None  # a plan has them
+            return self._changing(space, control, looks)
         found = Scenario(self.role, self._environment(space, control))
         if self.role == "null" and found.apart:
             labelled = zip(space.proposals, found.values, strict=True)
@@ -59,6 +67,16 @@ class ScenarioTable(EnvironmentTable):
                 "role", f"'null', where proposing is worth {shown}", "values that are all the same in a null"
             )
         return found
+
+    def _changing(self, space: Space, control: int, looks: Looks) -> "Scenario":
+        """The same with one take-up after the other; a null is one in every phase."""
+        assert isinstance(self.take_up, list | FallingTable)
+        (_, first), *later = phases(self.take_up, looks)
+        environment = self.model_copy(update={"take_up": first}).build(space, control).environment
+        for start, share in later:
+            other = self.model_copy(update={"take_up": share}).build(space, control)
+            environment = environment.switch(start, other.environment)
+        return Scenario(self.role, environment, int(looks.at[-1]))
 
     def _environment(self, space: Space, control: int) -> Environment:
         if self.compliance is not None or self.share is not None:
@@ -86,15 +104,19 @@ class Scenario:
     Attributes:
         role: whether it is one in which nothing is to be found.
         environment: the truth.
+        units: of a whole trial, where the truth changes within it.
     """
 
     role: Role
     environment: Environment
+    units: int = 0
 
     @property
     def values(self) -> FloatArray:
-        """What proposing each is worth; shape (Kz,)."""
-        return np.asarray(self.environment.value()[0])
+        """What proposing each is worth, on average over a whole trial where that changes; shape (Kz,)."""
+        starts, each = zip(*self.environment.phases, strict=True)
+        lengths = np.diff([*starts, max(self.units, starts[-1] + 1)])
+        return np.average([one.value()[0] for one in each], axis=0, weights=lengths)
 
     @property
     def nearly(self) -> float:
@@ -116,6 +138,7 @@ class Scenario:
 
 def _taken(space: Space, truth: Truth, table: ScenarioTable, control: int) -> Environment:
     """Compliers, those who always have the control, and those who never do."""
+    assert not isinstance(table.take_up, list | FallingTable)  # which have been taken apart
     take_up = 1.0 if table.take_up is None else table.take_up
     proposals = len(space.proposals)
     always, second = table.two_sided, (control + 1) % proposals
