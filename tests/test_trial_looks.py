@@ -86,7 +86,8 @@ def plan_of(number: int) -> dict[str, Any]:
         futile = {"probability": 0.9, "margin": 0.02}
         stopping |= {"control": "A", "replace": bool(rng.random() < 0.6), "futility": futile}
     update = "patient" if number % 3 == 2 else "look"
-    limits = {"floor": 0.05, "rule": ["shift", "proportional"][number % 2], "soften": float(rng.uniform(0.3, 1))}
+    power: Any = "i/2n" if number % 3 == 2 else rng.uniform(0.3, 1, len(at)).tolist()
+    limits = {"floor": 0.05, "rule": ["shift", "proportional"][number % 2], "soften": power}
     kind = "Uniform" if number % 5 == 4 else "TS"
     looks = {"at": at, "update": update}
     return {**SHORT, "policy": {"kind": kind}, "looks": looks, "stopping": stopping, "limits": limits}
@@ -194,6 +195,9 @@ def test_a_look_that_cannot_be_computed_pauses_the_trial_and_is_held_when_it_goe
         patched.setattr(looks_of, "conclude", fail)
         unit(book, 20, rng)
         assert (book.state, book.look) == ("paused", None)
+        sequence = book.sequence
+        perform(Report(decision=20, outcome=1, reason="typing error"), book, 20)
+        assert book.sequence == sequence + 1  # it is not tried again before somebody resumes the trial
         perform(Move(state="running"), book, 21)
         assert book.state == "paused"
     perform(Move(state="running"), book, 22)
