@@ -67,8 +67,31 @@ FIGURES = [{"paper": "one", "experiment": "trap", "distance": d} for d in (-0.5,
 
 AUDITS = [{"environment": e, "fraction": f, "policy": "TS", "mean": 9.0, "mcse": 1.0} for e in (3, 4) for f in (0, 1)]
 
+TAKE_UP = [
+    {"scenario": name, "take_up": at, "claimed": at / 2, "claimed_error": 0.01, "size": 900 * at, "size_error": 9.0}
+    for name in ("null", "better")
+    for at in (0.5, 0.75, 1.0)
+]
+LOOKS = [
+    {"scenario": name, "outcomes": at, "end": end, "share": 0.2}
+    for name in ("null", "better", "worse")
+    for at in (100, 200)
+    for end in ("maximum", "superior")
+]
+RANGES = [
+    {"scenario": "null", "proposal": arm, "q05": 0.1, "q25": 0.3, "mean": 0.4, "q75": 0.5, "q95": 0.9}
+    for arm in TRIAL_ARMS
+]
+SIZES = [{"scenario": "null", "first": 90, "last": 110, "share": 0.4, "error": 0.01}]
+PROMISES = [{"promise": p, "size": 800 + 900 * p, "error": 0.03, "alpha": 0.025} for p in (0.0, 0.05)]
+
 ALL = {
     **TRIAL,
+    "take-up": lambda: charts.over_take_up(TAKE_UP),
+    "ends": lambda: charts.ends_by_look(LOOKS),
+    "ranges": lambda: charts.allocation_ranges(RANGES),
+    "sizes": lambda: charts.size_distribution(SIZES),
+    "promise": lambda: charts.over_promise(PROMISES),
     "audits": lambda: charts.regret_over_audits(AUDITS),
     "agreement": lambda: charts.agreement(FIGURES),
     "regret": lambda: charts.regret_over_noncompliance(POINTS),

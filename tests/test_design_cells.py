@@ -12,6 +12,7 @@ from takeup.design.forms import check, form_of
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
 from takeup.design.running import given_for, laid_out, memory_of
+from takeup.design.statistics import statistic_of
 from takeup.inference.pooling import Pooled
 from takeup.policies import TSRobust
 from takeup.policies.judging import MAXIMUM, SUPERIOR
@@ -43,10 +44,10 @@ def _as_written(plan: Plan, trials: int, seed: int) -> LookOutput:
     """Trials of the first scenario by the kernel as plain Python."""
     form = form_of(plan, list(plan.scenarios.values()))
     layout = laid_out(plan, plan.scenarios, seed)
-    given, output = layout.given, layout.output(trials)
+    output = layout.output(trials)
     run = as_written(look_driver.replicate, form, CONTROLLED=plan.rules.control is not None)
     for i in range(trials):
-        run(Replication(0, i, i), given, memory_of(plan, form), output)
+        run(Replication(0, i, i), layout.given, layout.memory(), output)
     return LookOutput(*(part[0] for part in output))
 
 
@@ -60,14 +61,14 @@ def _cells(plan: Plan, rng: np.random.Generator, units: int) -> IntArray:
 def test_where_all_comply_check_is_thompson_sampling() -> None:
     """TS-Check and TS meet the same units and say the same of them, trial by trial."""
     scenarios = {"any": {"success": [0.3, 0.35]}}
-    ours, theirs = (
-        operate(_plan(kind, scenarios=scenarios), replications=200, seed=3)["any"] for kind in ("TSCheck", "TS")
-    )
-    np.testing.assert_array_equal(ours.units, theirs.units)
-    np.testing.assert_array_equal(ours.rewards, theirs.rewards)
+    plans = [_plan(kind, scenarios=scenarios) for kind in ("TSCheck", "TS")]
+    ours, theirs = (_as_written(plan, 20, 3) for plan in plans)
     for name in ("status", "look", "chosen", "dropped"):
-        np.testing.assert_array_equal(getattr(ours.kept, name), getattr(theirs.kept, name))
-    assert len(np.unique(ours.units[:, 0])) > 20
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    found, right = (statistic_of(plan) for plan in plans)
+    np.testing.assert_array_equal(found.units(ours.statistic), right.units(theirs.statistic))
+    np.testing.assert_array_equal(found.rewards(ours.statistic), right.rewards(theirs.statistic))
+    assert len(np.unique(found.units(ours.statistic)[:, 0])) > 10
 
 
 AGAINST: dict[str, Any] = {
@@ -98,9 +99,8 @@ def test_trials_end_as_in_other_words(kind: str, arms: int, stopping: dict[str, 
     found = _as_written(plan, trials, 2)
     for i in range(trials):
         right = replay(plan, 2, i)
-        if right is not None:
-            ours = (int(found.status[i]), int(found.look[i]), int(found.chosen[i]), found.dropped[i].tolist())
-            assert ours == tuple(right), i
+        ours = (int(found.status[i]), int(found.look[i]), int(found.chosen[i]), found.dropped[i].tolist())
+        assert ours == tuple(right), i
 
 
 @pytest.mark.parametrize("reading", ["intention to treat", "compliers", {"bounded": 0.0}, {"bounded": 0.1}, "policy"])
@@ -108,7 +108,8 @@ def test_readings_are_those_of_live_trials(reading: Any) -> None:
     """At fixed counts, against `takeup.policies.readings` and `bounded_reading`: betas to 2e-5, normals to 1e-9."""
     rng = stream(9, "readings")
     kind = "TSCheck" if reading in ("policy", "intention to treat") else "Uniform"
-    plan = _plan(kind, 3, stopping={**AGAINST, "reading": reading}, space={"proposals": 3, "utility": [3.0, 1.0]})
+    tables: dict[str, Any] = {"space": {"proposals": 3, "utility": [3.0, 1.0]}, "looks": {"at": [900]}}
+    plan = _plan(kind, 3, stopping={**AGAINST, "reading": reading}, **tables)
     form = form_of(plan, list(plan.scenarios.values()))
     given, memory = given_for(plan, form, plan.scenarios, 0), memory_of(plan, form)
     read, exceeds, most, less, close = (
@@ -153,16 +154,14 @@ def test_compliers_without_a_margin_are_read_by_intention_to_treat() -> None:
 
 @pytest.mark.long
 def test_cells_agree_with_exact_figures() -> None:
-    """Two arms and TS through the cells, 20,000 trials, 60 % take-up: within four errors, one in 3,000 seeds is not."""
-    rules = {"superiority": 0.95, "inferiority": 0.05, "control": "0"}
+    """Two arms through the cells, where all comply, 20,000 trials: within four errors, one in 5,000 seeds is not."""
     tables: dict[str, Any] = {
         "looks": {"at": [40, 80, 120]},
-        "scenarios": {"any": {"success": [0.3, 0.6], "take_up": 0.6}},
+        "stopping": {"superiority": 0.95, "inferiority": 0.05},
+        "scenarios": {"any": {"success": [0.3, 0.5]}},
     }
-    found = operate(_plan("TS", stopping={**rules, "reading": "compliers"}, **tables), replications=20_000, seed=1)[
-        "any"
-    ]
-    right = exact(_plan("TS", stopping=rules, **tables), tuple(map(float, found.truth.values)))
+    found = operate(_plan("TSCheck", **tables), replications=20_000, seed=1)["any"]
+    right = exact(_plan("TS", **tables), (0.3, 0.5))
     for status, name in ((SUPERIOR, "superior"), (MAXIMUM, "maximum")):
         figure = found.probability(status)
         assert abs(figure.mean - right.probability(name)) < 4 * figure.error
@@ -193,7 +192,7 @@ def test_models_are_as_probable_as_the_policy_says(pooled: tuple[int, ...]) -> N
         right = plan.design.policy.posterior(evidence_of(plan, memory.known), rng)
         assert isinstance(right, Pooled)
         look_robust.prepare(given, memory)
-        found = np.diff(memory.policy.model.upto, axis=1, prepend=0.0)
+        found = np.diff(memory.policy.model.upto[:, : len(given.policy.unseen)], axis=1, prepend=0.0)
         for a in range(3):
             parts = zip(right.models, right.probability[0, a], right.samples, strict=True)
             each = [
@@ -213,17 +212,17 @@ def _values(plan: Plan, known: IntArray) -> FloatArray:
 
 @pytest.mark.parametrize(("kind", "arms"), [("TSObs", 3), ("TSRobust", 3), ("TSRobust", 2)])
 def test_values_are_drawn_as_the_policy_believes(kind: str, arms: int) -> None:
-    """Means, spreads, correlations and P(best) of 640 draws against 40,000 of the policy's: within 4.5 errors.
+    """Means, spreads, correlations and P(best) of 320 draws against 40,000 of the policy's: within 4.5 errors.
 
-    Some 60 figures: one of 2,500 seeds has one beyond.
+    In the last table all proposals fare alike, as where they share their outcomes. Some 90 figures: one of 1,600 seeds
+    has one beyond.
     """
-    plan = _plan(kind, arms, draws=640, stopping={"reading": "policy"}, policy={"kind": kind, "alpha": [1.0, 2.0]})
+    plan = _plan(kind, arms, draws=320, stopping={"reading": "policy"}, policy={"kind": kind, "alpha": [1.0, 2.0]})
     rng = stream(6, "values", kind)
-    for units in (12, 400):
-        known = _cells(plan, rng, units)
+    for known in (_cells(plan, rng, 12), _cells(plan, rng, 400), np.repeat(_cells(plan, rng, 40)[:1], arms, axis=0)):
         beliefs = plan.design.policy.beliefs(evidence_of(plan, known), 0, rng)
         ours, theirs = _values(plan, known), beliefs.values(rng, 40_000)
-        error = np.sqrt(1 / 640 + 1 / 40_000)
+        error = np.sqrt(1 / 320 + 1 / 40_000)
         spread = theirs.std(axis=0)
         assert (np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) < 4.5 * error * spread).all()
         apart = [(each - theirs.mean(axis=0)) / spread for each in (ours, theirs)]
@@ -272,7 +271,8 @@ def test_draws_are_counted() -> None:
     for which, margin in ((0, 0.05), (1, 0.025)):
         less = (values[:, 2] - values[:, 1] < margin).mean()
         assert look_draws.less_of(2, 1, which, given, memory) == less
-    assert look_draws.within_of(given, memory) == (np.abs(values[:, 0] - values[:, 1]) < 0.05).mean()
+    for close in (look_draws.within_of(given, memory), look_draws.close_of(1, 0, given, memory)):
+        assert close == (np.abs(values[:, 0] - values[:, 1]) < 0.05).mean()
 
 
 COMPILED: list[tuple[str, int, dict[str, Any]]] = [

@@ -36,14 +36,21 @@ from takeup.design.plan import Plan
 from takeup.design.running import laid_out
 from takeup.simulation.kernels import compile_gpu, look_gpu
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
-plan = Plan.of(THREE)
-layout = laid_out(plan, plan.scenarios, 0)
-host = types.SimpleNamespace(device_array=np.empty)
-memory = look_gpu.side_by_side(host, layout.memory(), 1)
-given = ((64, 64, 0), layout.given, memory, layout.output(64))
-entry = compile_gpu.look_entry(layout, layout.memory())
-ptx, _ = cuda.compile_ptx(entry, tuple(numba.typeof(each) for each in given), cc=(9, 0))
-assert ".visible .entry" in ptx
+against = {"control": "A", "superiority": 0.9, "futility": {"probability": 0.9, "margin": 0.1}}
+for policy, more in (
+    ("TS", {}),
+    ("TSRobust", {"reading": "policy"}),
+    ("TSObs", {**against, "reading": {"bounded": 0.05}}),
+    ("TSCheck", {**against, "reading": "compliers"}),
+):
+    plan = Plan.of({**THREE, "policy": {"kind": policy}, "stopping": more or THREE["stopping"]})
+    layout = laid_out(plan, plan.scenarios, 0)
+    host = types.SimpleNamespace(device_array=np.empty)
+    memory = look_gpu.side_by_side(host, layout.memory(), 1)
+    given = ((64, 64, 0), layout.given, memory, layout.output(64))
+    entry = compile_gpu.look_entry(layout, layout.memory())
+    ptx, _ = cuda.compile_ptx(entry, tuple(numba.typeof(each) for each in given), cc=(9, 0))
+    assert ".visible .entry" in ptx
 """
 
 
@@ -75,12 +82,13 @@ def test_the_simulated_gpu_gives_the_numbers_of_the_cpu() -> None:
 
 
 def test_engines_are_named() -> None:
-    for name in ("tpu", "reference"):
-        with pytest.raises(InputError, match=f"engine: got '{name}'"):
-            operate(two(), replications=2, engine=name)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="engine: got 'tpu'"):
+        operate(two(), replications=2, engine="tpu")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="scheduler"):
         operate(two(), replications=2, scheduler="tcp://127.0.0.1:9")
-    assert [engine_of(name)[0] for name in ("auto", "cpu", "dask", "gpu")] == ["cpu", "cpu", "cpu", "gpu"]
+    plan, other = Plan.of(THREE), Plan.of({**THREE, "policy": {"kind": "UCB1"}})
+    assert [engine_of(plan, name)[0] for name in ("auto", "cpu", "dask", "gpu")] == ["cpu", "cpu", "cpu", "gpu"]
+    assert engine_of(other)[0] == engine_of(plan, "reference")[0] == "reference"
 
 
 def test_trials_of_two_engines_are_not_mixed() -> None:

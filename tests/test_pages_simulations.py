@@ -16,6 +16,8 @@ from sqlalchemy import Connection
 
 import asgi
 from page_visitor import TRY, Visitor, choose, harmless
+from takeup.design import preview
+from takeup.design.preview import Preview
 from takeup.errors import InputError
 from takeup.live import Trial, rehearsal, sandbox
 from takeup.live.export import rows_of
@@ -268,21 +270,24 @@ def test_a_rehearsal_from_the_form_in_another_process(api: asgi.Api, monkeypatch
 
     def quickly(module: str, content: dict[str, Any]) -> BackgroundJob:
         begun.append((module, content))
-        return start(module, {**content, "seconds": 0.2})
+        fewest = {"fewest": 50} if module == preview.__name__ else {}
+        return start(module, {**content, "seconds": 0.2, **fewest})
 
     monkeypatch.setattr(bench.background, "start", quickly)
-    form = choose(name="Rehearsed <i>", people="40", policy="TS")
+    form = choose(name="Rehearsed <i>", people="40", policy="TS", probability_best="95")
     reply = boss.post("/app/new", {**form, "do": "look", "rate-0-1": "30", "rate-1-1": "45.5"})
     assert reply.status == 303
     where = reply.headers["location"]
-    assert begun[0][0] == rehearsal.__name__
+    assert [module for module, _ in begun] == [preview.__name__, rehearsal.__name__]
     assert begun[0][1]["rates"] == [[0.7, 0.3], [pytest.approx(0.545), 0.455]]
     assert "seed" not in begun[0][1]["spec"]
     waiting = boss.get(where)
     assert b'http-equiv="refresh"' in waiting.body  # without scripts the page loads itself again
     assert b'data-poll="rehearsal"' in waiting.body
     name = where.rpartition("/")[2]
-    wait(bench.sketches.get(name).job)
+    sketch = bench.sketches.get(name)
+    for job in (sketch.rules, sketch.job):
+        wait(job)
     found = boss.get(where)
     page = harmless(found)
     assert b"data-poll" not in found.body
@@ -293,12 +298,45 @@ def test_a_rehearsal_from_the_form_in_another_process(api: asgi.Api, monkeypatch
     assert "<svg" in found.body.decode()
     assert page.value("rate-1-1") == "45.5"
     assert page.value("sketch") == name
+    assert "With equal arms this rule still calls one better in" in page.text
     saved = [boss.post("/app/new", {**form, "do": "save", "sketch": name}) for _ in range(2)]
     assert [each.headers.get("location") for each in saved] == ["/app/trials/rehearsed-i"] * 2
     assert Visitor(api, "design").get(where).status == 404  # a sketch is its owner's
     wrong = boss.post("/app/new", {**form, "do": "look", "rate-0-1": "130", "rate-1-1": "x"})
     assert wrong.status == 422
     assert {"rate-0-1-wrong", "rate-1-1-wrong"} <= set(harmless(wrong).ids)
+
+
+def test_calibrate_is_a_button(api: asgi.Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looks for the threshold alone and keeps what else was simulated; what it finds can be used."""
+    boss, bench = Visitor(api, *SCOPES), api.app.state.service.drafts
+    begun: list[tuple[str, Any]] = []
+
+    def at_once(module: str, content: dict[str, Any]) -> BackgroundJob:
+        begun.append((module, content))
+        if module == rehearsal.__name__:
+            return BackgroundJob("failed", problem="not simulated here")
+        made = Preview(**{**content, "seconds": 0.0, "fewest": 50, "searched": 500})
+        return BackgroundJob("done", 1.0, made.run(silent))
+
+    monkeypatch.setattr(bench.background, "start", at_once)
+    form = choose(name="Calibrated", people="60", policy="TS", probability_best="95")
+    where = boss.post("/app/new", {**form, "do": "look"}).headers["location"]
+    assert "With equal arms this rule still calls one better in" in harmless(boss.get(where)).text
+    again = boss.post("/app/new", {**form, "do": "calibrate", "sketch": where.rpartition("/")[2]})
+    assert again.headers["location"] == where
+    assert [module for module, _ in begun] == [preview.__name__, rehearsal.__name__, preview.__name__]
+    assert begun[2][1]["target"] == 0.05
+    tuned = harmless(boss.get(where)).text
+    assert re.search(r"With a threshold of 9\d\.\d+ % instead, one is called better by mistake in", tuned)
+    used = boss.post("/app/new", {**form, "do": "use", "sketch": where.rpartition("/")[2]}).headers["location"]
+    shown = harmless(boss.get(used))
+    assert 97 < float(shown.value("probability_best") or 0) < 100
+    assert begun[3][1]["spec"]["stopping"]["probability_best"] > 0.97
+    assert "still calls one better" not in shown.text
+    other = boss.post("/app/new", {**form, "burn_in": "5", "do": "calibrate", "sketch": used.rpartition("/")[2]})
+    assert other.headers["location"] not in (where, used)  # another spec is another sketch
+    assert begun[5][1]["target"] == 0.05
 
 
 def test_a_sandbox_from_the_page(api: asgi.Api) -> None:

@@ -9,6 +9,7 @@ from takeup import TS, Evidence, Number, Space, TSCheck, TSObs, TSRobust, Unifor
 from takeup.checks import IntArray
 from takeup.errors import UnsuitableError
 from takeup.policies.bounded_reading import BoundedReading
+from takeup.policies.compliers import Moments
 from takeup.policies.readings import SENTENCES, Draws, comparison, sentence
 
 TWO = Space(["usual", "new"])
@@ -96,7 +97,7 @@ def test_the_policys_own_model() -> None:
 
 @pytest.mark.parametrize("arms", [2, 3])
 def test_the_effect_among_compliers_against_draws(arms: int) -> None:
-    """Eight tables and four margins, from 100,000 draws of Dirichlet cells with 1 / Ka of a unit in each before.
+    """Eight tables and five margins, from 100,000 draws of Dirichlet cells with 1 / Ka of a unit in each before.
 
     Normal is off by at most .006 beyond .1 or .9 and .02 between; four errors of the draws are added.
     """
@@ -109,12 +110,26 @@ def test_the_effect_among_compliers_against_draws(arms: int) -> None:
         share, v = whole.sum(axis=-1), whole[..., 1].sum(axis=-1)
         one = arms - 1
         moved = (share[:, one, one] - share[:, 0, one] + share[:, 0, 0] - share[:, one, 0]) / 2
-        for margin in (-0.1, 0.0, 0.05, 0.2):
+        for margin in (-0.1, 0.0, 0.05, 0.2, 0.8):
             right = float((v[:, one] - v[:, 0] > margin * moved).mean())
             allowed = 4 * np.sqrt(right * (1 - right) / 100_000) + (0.02 if 0.1 < right < 0.9 else 0.006)
             assert abs(read.exceeds(one, 0, margin) - right) < allowed
             assert read.exceeds(0, one, -margin) == pytest.approx(1 - read.exceeds(one, 0, margin))
         assert read.within((one, 0), 0.2) == pytest.approx(read.exceeds(one, 0, -0.2) - read.exceeds(one, 0, 0.2))
+
+
+def test_the_moments_of_cells_by_hand() -> None:
+    """Cells (3, 1, 2, 4) with half a unit more in each: sums of parts of a Dirichlet distribution with 12 units.
+
+    Successes are Beta(6, 6), those who take the second action Beta(7, 5); a cell that is in both has 4.5 units, so that
+    their covariance is (4.5 / 12 - 6 / 12 * 7 / 12) / 13.
+    """
+    cells = Moments.of(_evidence(np.array([[[3, 1], [2, 4]]] * 2)), TS(), stream(0), 0)
+    second = np.array([[0.0, 1.0]] * 2)
+    np.testing.assert_allclose(cells.value, 6 / 12)
+    np.testing.assert_allclose(cells.value_variance, 6 * 6 / (12**2 * 13))
+    np.testing.assert_allclose(cells.spread(second, second), 7 * 5 / (12**2 * 13))
+    np.testing.assert_allclose(cells.spread(cells.mean, second), (4.5 / 12 - 6 / 12 * 7 / 12) / 13)
 
 
 def test_a_bounded_reading_with_nothing_moved_is_intention_to_treat() -> None:

@@ -8,6 +8,7 @@ from takeup.charts.audits import regret_over_audits
 from takeup.charts.draw import inline, png, svg, unchecked
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
+from takeup.charts.plans import allocation_ranges, ends_by_look, over_promise, over_take_up, size_distribution
 from takeup.charts.regret import regret_over_noncompliance
 from takeup.charts.related import agreement
 from takeup.charts.shares import regret_over_people, shares
@@ -24,14 +25,18 @@ from takeup.charts.trial import (
 __all__ = [
     "agreement",
     "allocation_over_time",
+    "allocation_ranges",
     "available",
     "bounds_and_slopes",
     "compliance_matrix",
     "distances",
     "distributions",
+    "ends_by_look",
     "excess",
     "inline",
     "intervals",
+    "over_promise",
+    "over_take_up",
     "png",
     "probabilities",
     "probability_best_over_time",
@@ -39,6 +44,7 @@ __all__ = [
     "regret_over_noncompliance",
     "regret_over_people",
     "shares",
+    "size_distribution",
     "survival_curves",
     "svg",
     "unchecked",

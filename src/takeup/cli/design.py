@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from takeup import folders
+from takeup import charts, folders
 from takeup.cli.design_tables import show, show_compared
 from takeup.cli.progress import watched
 from takeup.design.classical import classical
@@ -21,14 +22,19 @@ from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
 from takeup.design.sizing import Sized, size
 from takeup.design.study import Study
-from takeup.errors import InputError
+from takeup.design.take_up import TakeUpCurve, by_take_up, changeable
+from takeup.errors import InputError, TakeupError
 from takeup.simulation.run import EngineName
 
 PARTS = 20
 """In how many parts the trials of a plan are run: what Ctrl-C may cost."""
 SEARCHED = 3
 """How many times the trials that are asked for a search and its check may have had before."""
+CURVE = 2_000
+"""With how many trials at most the report shows power and size against take-up."""
 TRY, STOPPED = "try", 130
+THIS, USUAL = "this plan", 0.05
+"""What the plan is called beside classical designs, and their error where none was asked for."""
 
 
 class _PlanFirst(TyperGroup):
@@ -96,13 +102,12 @@ def design_plan(
     Every figure has its Monte Carlo error. Ctrl-C shows what has been done by then.
     `takeup design compare --help` says how to put plans side by side.
     """
-    _check_engine(engine)
     chosen = Plan.load(plan)
     if calibrate_to is None and (rate or two_sided):
         raise InputError("--rate and --two-sided", "no --calibrate", "one, as they say what it counts")
     if out is not None:
         folders.check(out)
-    calibration, sized = _search(chosen, calibrate_to, rate or [], two_sided, power, replications, seed)
+    calibration, sized = _search(chosen, calibrate_to, rate or [], two_sided, power, replications, seed, engine)
     chosen = sized.plan if sized is not None else calibration.plan if calibration is not None else chosen
     if exact:
         with watched("carrying probabilities from look to look", len(chosen.scenarios)) as (report, _):
@@ -113,10 +118,13 @@ def design_plan(
         _tell(Study(chosen, seed, {}, calibration, sized, exact=figures), out, as_json)
         return
     first = 0 if calibration is None and sized is None else SEARCHED * replications
-    outcomes, stopped = _run(chosen, range(first, first + replications), seed)
+    outcomes, stopped = _run(chosen, range(first, first + replications), seed, engine)
     if not outcomes:
         raise typer.Abort
-    _tell(Study(chosen, seed, outcomes, calibration, sized), out, as_json)
+    study = Study(chosen, seed, outcomes, calibration, sized)
+    if out is not None and not stopped and charts.available():
+        study = _beside(study, range(first, first + replications), engine)
+    _tell(study, out, as_json)
     if stopped:
         done = next(iter(outcomes.values())).replications.size
         typer.echo(f"stopped after {done:,} of {replications:,} trials of each scenario", err=True)
@@ -149,23 +157,17 @@ def design_compare(
 
     Differences are from the first, trial by trial, with the error of the difference.
     """
-    _check_engine(engine)
     named = {str(path): Plan.load(path) for path in plans}
     if len(named) < len(plans):
         raise InputError("plans", ", ".join(map(str, plans)), "each file once")
     if alpha is not None:
         named |= classical(next(iter(named.values())), alpha)
-    found = _compared(named, replications, seed)
+    found = _compared(named, range(replications), seed, engine)
     if as_json:
         content = {name: plan.content for name, plan in named.items()}
         typer.echo(json.dumps({"compared": {"plans": content, "seed": seed, "figures": found.plain()}}))
     else:
         show_compared(found)
-
-
-def _check_engine(engine: EngineName) -> None:
-    if engine not in ("auto", "cpu"):
-        raise InputError("--engine", engine, "auto or cpu, so far, where a plan is tried")
 
 
 def _search(
@@ -176,21 +178,21 @@ def _search(
     power: float | None,
     replications: int,
     seed: int,
+    engine: EngineName,
 ) -> tuple[Calibration | None, Sized | None]:
     """The threshold, the size, or both, as far as they are asked for."""
+    counted: dict[str, Any] = {"rates": rates, "two_sided": two_sided, "engine": engine}
     if power is not None:
         sized = _watched(
             "looking for the size",
-            lambda **told: size(
-                plan, power, None, replications, seed, calibrate_to=target, rates=rates, two_sided=two_sided, **told
-            ),
+            lambda **told: size(plan, power, None, replications, seed, calibrate_to=target, **counted, **told),
         )
         return sized.calibration, sized
     if target is None:
         return None, None
     return _watched(
         "looking for the threshold",
-        lambda **told: calibrate(plan, target, replications, seed, rates=rates, two_sided=two_sided, **told),
+        lambda **told: calibrate(plan, target, replications, seed, **counted, **told),
     ), None
 
 
@@ -218,7 +220,7 @@ def _watched(what: str, search: Callable[..., Any]) -> Any:
     raise typer.Exit(STOPPED)
 
 
-def _run(plan: Plan, replications: range, seed: int) -> tuple[dict[str, Outcomes], bool]:
+def _run(plan: Plan, replications: range, seed: int, engine: EngineName) -> tuple[dict[str, Outcomes], bool]:
     """What is finished by the end or by Ctrl-C, and whether it was the latter."""
     parts: list[dict[str, Outcomes]] = []
     part = -(-len(replications) // PARTS)
@@ -226,16 +228,40 @@ def _run(plan: Plan, replications: range, seed: int) -> tuple[dict[str, Outcomes
     try:
         with watched("trying the plan", len(replications) * len(plan.scenarios)) as (report, _):
             for start in range(0, len(replications), part):
-                parts.append(operate(plan, None, replications[start : start + part], seed, progress=report))
+                numbers = replications[start : start + part]
+                parts.append(operate(plan, None, numbers, seed, engine=engine, progress=report))
     except KeyboardInterrupt:
         stopped = True
     return {name: reduce(add, [each[name] for each in parts]) for name in plan.scenarios if parts}, stopped
 
 
-def _compared(plans: dict[str, Plan], replications: int, seed: int) -> Compared:
+def _curve(plan: Plan, replications: range, seed: int, engine: EngineName) -> TakeUpCurve | None:
+    """Trials by take-up; None where scenarios say in full what people do."""
+    if not changeable(plan):
+        return None
+    with watched("trying other take-ups", 0) as (report, _):
+        return by_take_up(plan, replications=replications, seed=seed, engine=engine, progress=report)
+
+
+def _compared(plans: dict[str, Plan], replications: range, seed: int, engine: EngineName) -> Compared:
     scenarios = len(next(iter(plans.values())).scenarios)
-    with watched("comparing", replications * len(plans) * scenarios) as (report, _):
-        return compare(plans, None, replications, seed, progress=report)
+    with watched("comparing", len(replications) * len(plans) * scenarios) as (report, _):
+        return compare(plans, None, replications, seed, engine=engine, progress=report)
+
+
+def _beside(study: Study, replications: range, engine: EngineName) -> Study:
+    """The same with what a report has beside the plan: classical designs, and other take-ups in fewer trials."""
+    plan, seed = study.plan, study.seed
+    alpha = USUAL if study.calibration is None else study.calibration.target
+    try:
+        compared = _compared({THIS: plan, **classical(plan, alpha)}, replications, seed, engine)
+        study = replace(study, compared=compared)
+        return replace(study, take_up=_curve(plan, replications[:CURVE], seed, engine))
+    except TakeupError as error:
+        typer.echo(f"note: the report lacks what is beside the plan: {error}", err=True)
+    except KeyboardInterrupt:
+        typer.echo("stopped: the report lacks what was to come beside the plan", err=True)
+    return study
 
 
 def _tell(study: Study, out: Path | None, as_json: bool) -> None:

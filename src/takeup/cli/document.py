@@ -5,7 +5,8 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table as RichTable
 
-from takeup.paper.document import Chapter, Checked, Entry, ReportTable
+from takeup.charts.document import Entry, ReportTable
+from takeup.paper.document import Chapter, Checked
 
 YES, NO = "[green]✓[/]", "[red]✗[/]"
 

@@ -9,10 +9,12 @@ from takeup.design.exact import Exact, exact
 from takeup.design.operate import Calibration, calibrate, null_rates, operate
 from takeup.design.plan import Plan
 from takeup.design.promises import broken, promise_curve, promised
+from takeup.design.report import report
 from takeup.design.results import Figure, Outcomes
 from takeup.design.scenarios import Scenario
 from takeup.design.sizes import Goal, Size, events, two_counts, two_means, two_rates
 from takeup.design.sizing import Sized, size
+from takeup.design.take_up import by_take_up
 from takeup.design.thresholds import Leading, leading
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "Sized",
     "bounded",
     "broken",
+    "by_take_up",
     "calibrate",
     "classical",
     "compare",
@@ -44,6 +47,7 @@ __all__ = [
     "pocock",
     "promise_curve",
     "promised",
+    "report",
     "size",
     "spending",
     "two_counts",

@@ -12,6 +12,7 @@ from takeup.design.results import Figure, Outcomes
 from takeup.design.scenarios import NEARLY
 from takeup.errors import InputError, MismatchError
 from takeup.simulation.engine import Progress, silent
+from takeup.simulation.run import EngineName
 
 METRICS = ("claimed", "right", "size", "successes", "on_worse")
 """By what plans are compared; `claimed` is the error in a null scenario, and `right` the power in an alternative."""
@@ -74,6 +75,8 @@ def compare(
     replications: int | range = REPLICATIONS,
     seed: int = 0,
     *,
+    engine: EngineName = "auto",
+    scheduler: object = None,
     progress: Progress = silent,
 ) -> Compared:
     """Run several plans in the same scenarios, on common random numbers.
@@ -86,6 +89,8 @@ def compare(
         scenarios: the names of some scenarios; all where left out.
         replications: how many trials of each, or a range of their numbers.
         seed: any whole number of at least 0.
+        engine: as of `operate`.
+        scheduler: likewise.
         progress: called with the number of trials made.
     """
     named = dict(plans) if isinstance(plans, Mapping) else {plan.source: plan for plan in plans}
@@ -94,8 +99,9 @@ def compare(
     (first, reference), *others = named.items()
     for name, plan in others:
         _check(first, reference, name, plan)
+    options: dict[str, Any] = {"engine": engine, "scheduler": scheduler, "progress": progress}
     return Compared(
-        {name: operate(plan, scenarios, replications, seed, progress=progress) for name, plan in named.items()}, seed
+        {name: operate(plan, scenarios, replications, seed, **options) for name, plan in named.items()}, seed
     )
 
 

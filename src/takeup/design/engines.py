@@ -1,13 +1,14 @@
-"""What runs the trials of a plan: the kernel of looks on the CPU, on a GPU, or on a Dask cluster."""
+"""What runs the trials of a plan: the kernel of looks on the CPU, on a GPU or on a Dask cluster, or the reference."""
 
 from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
+from takeup.design import reference
+from takeup.design.forms import has_kernel
 from takeup.design.plan import Plan
 from takeup.design.running import laid_out
 from takeup.design.scenarios import Scenario
-from takeup.errors import InputError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels import look_cpu, look_gpu
 from takeup.simulation.kernels.look_tables import LookOutput
@@ -30,11 +31,14 @@ class Runner(Protocol):
         """Run them; `recording` keeps what superiority was asked of at every look."""
 
 
-def engine_of(name: EngineName, scheduler: object = None) -> tuple[str, Runner]:
-    """Whose draws the trials have, and what runs them: what the CPU and a cluster run is the same."""
+def engine_of(plan: Plan, name: EngineName = "auto", scheduler: object = None) -> tuple[str, Runner]:
+    """Whose draws the trials have, and what runs them: what the CPU and a cluster run is the same.
+
+    "auto" is the CPU, or the reference where there is no kernel for this plan.
+    """
     check_engine(name, scheduler)
-    if name == "reference":
-        raise InputError("engine", "'reference'", "one of auto, cpu, gpu, dask, so far, where a plan is tried")
+    if name == "reference" or (name == "auto" and not has_kernel(plan)):
+        return "reference", reference.run
     if name == "gpu":
         return "gpu", on_gpu
     return "cpu", partial(on_cluster, scheduler) if name == "dask" else on_cpu

@@ -60,10 +60,10 @@ def betas(plan: Plan) -> look_rates.Betas:
     return look_rates.Betas(prior_of_proposing(plan), equivalence, futility)
 
 
-def betas_room(plan: Plan) -> Callable[[], look_rates.BetasMemory]:
-    """Room to compare a beta variable for each proposal."""
+def betas_room(plan: Plan, *priors: FloatArray) -> Callable[[], look_rates.BetasMemory]:
+    """Room to compare a beta variable for each proposal, with (a, b) in the rows of one of these before any data."""
     count = len(plan.design.space.proposals)
-    total = float(prior_of_proposing(plan).sum(axis=1).max() + plan.looks.at[-1])
+    total = float(max(prior.sum(axis=1).max() for prior in priors) + plan.looks.at[-1])
 
     def room() -> look_rates.BetasMemory:
         return look_rates.BetasMemory(np.zeros((count, 2)), np.zeros(1, dtype=np.int64), comparing.room(count, total))

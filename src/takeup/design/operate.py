@@ -55,8 +55,9 @@ def operate(
         scenarios: the names of some of its scenarios; all where left out.
         replications: how many trials of each, or a range of their numbers.
         seed: any whole number of at least 0.
-        engine: "cpu" is the compiled kernel on all cores, and what "auto" takes; "gpu" the same on a CUDA device;
-            "dask" spreads the CPU's over a cluster, with the same result bit by bit.
+        engine: "cpu" is the compiled kernel on all cores; "gpu" the same on a CUDA device; "dask" spreads the CPU's
+            over a cluster, with the same result bit by bit; "reference" runs any plan in plain Python, thousands of
+            times slower. "auto" takes the CPU, or the reference where there is no kernel.
         scheduler: for "dask", the address of a scheduler or a Client; a local cluster where left out.
         progress: called with the number of trials made, as the work goes on.
     """
@@ -67,7 +68,7 @@ def operate(
     for name in names:
         if name not in plan.scenarios:
             raise InputError("scenarios", repr(name), f"some of {', '.join(plan.scenarios)}")
-    draws, run = engine_of(engine, scheduler)
+    draws, run = engine_of(plan, engine, scheduler)
     found = run(plan, {name: plan.scenarios[name] for name in names}, numbers, seed, progress)
     return {
         name: Outcomes(plan, name, seed, np.array(numbers), LookOutput(*(part[i] for part in found)), draws)
@@ -183,7 +184,7 @@ def calibrate(
         raise InputError("replications", replications, f"at least {least:,} for an error of {target:g}")
     if unchanged(plan):
         stage("every threshold at once")
-        _, run = engine_of(engine, scheduler)
+        _, run = engine_of(plan, engine, scheduler)
         threshold = _at_once(highest(plan, nulls, replications, seed, progress, run=run), target - slack)
     else:
         start = _bracket(error, target, min(max(replications // FEWER, FEWEST), replications))

@@ -35,7 +35,9 @@ def _complying(plan: Plan, policy: TSCheck) -> Part:
     space = plan.design.space
     prior = better_first(plan, policy.prior(space))
     given = look_cells.Complying(prior, host.intended(policy, space), comparing.grids())
-    return Part({}, given) if reads_model(plan) else Part({look_rates.wish: look_cells.wish}, given, betas_room(plan))
+    if reads_model(plan):
+        return Part({}, given)
+    return Part({look_rates.wish: look_cells.wish}, given, betas_room(plan, prior))
 
 
 def _proposing(plan: Plan) -> Part:
@@ -46,7 +48,7 @@ def _proposing(plan: Plan) -> Part:
         look_rates.wish: look_cells.wish,
         look_cells.complied: look_cells.all_counted,
     }
-    return Part(bind, given, betas_room(plan))
+    return Part(bind, given, betas_room(plan, prior))
 
 
 def _compliance(prior: Posterior) -> FloatArray:
@@ -58,7 +60,7 @@ def _compared(plan: Plan, policy: TSObs) -> Part:
     prior = policy.prior(plan.design.space)
     given = look_observed.Apart(better_first(plan, prior), _compliance(prior), 0, comparing.grids())
     bind: dict[Plain, Plain] = {} if reads_model(plan) else {look_rates.wish: look_observed.wish_two}
-    return Part(bind, given, betas_room(plan))
+    return Part(bind, given, betas_room(plan, given.outcome, given.compliance))
 
 
 def _counted(plan: Plan) -> dict[Plain, Plain]:
@@ -110,8 +112,8 @@ def _robust(plan: Plan, policy: TSRobust) -> Part:
     )
 
     def model() -> look_robust.ModelsMemory:
-        picked = np.zeros((actions, LANES), dtype=np.int64)
-        return look_robust.ModelsMemory(np.zeros((actions, len(unseen))), np.zeros(strength.size), picked)
+        upto = np.zeros((actions, 1 << (len(unseen) - 1).bit_length()))
+        return look_robust.ModelsMemory(upto, np.zeros(strength.size), np.zeros((actions, 3 * LANES), dtype=np.float32))
 
     bind: dict[Plain, Plain] = {
         **_counted(plan),
@@ -125,6 +127,6 @@ def _robust(plan: Plan, policy: TSRobust) -> Part:
 def _possibilities(strength: int) -> FloatArray:
     """S, κ - S, and whether all is shared."""
     if strength < 0:
-        return np.array([[0.0, 0.0, 1.0]])
+        return np.array([[0.0, 0.0, 1.0]], dtype=np.float32)
     unseen = np.arange(strength + 1.0)
-    return np.stack([unseen, strength - unseen, np.zeros_like(unseen)], axis=1)
+    return np.stack([unseen, strength - unseen, np.zeros_like(unseen)], axis=1, dtype=np.float32)

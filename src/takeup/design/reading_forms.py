@@ -24,17 +24,19 @@ def reading_part(plan: Plan) -> Part:
         return _compliers(plan)
     if not isinstance(plan.reading, str):
         return _bounded(plan)
+    given = betas(plan)
+    room = betas_room(plan, given.prior)
     if not reads_model(plan):
-        return Part({look_rates.parameters: look_cells.parameters}, betas(plan), betas_room(plan))
+        return Part({look_rates.parameters: look_cells.parameters}, given, room)
     if isinstance(plan.design.policy, TSCheck):
-        return Part({look_rates.parameters: look_cells.complied}, betas(plan), betas_room(plan))
+        return Part({look_rates.parameters: look_cells.complied}, given, room)
     if compares(plan):
         two: dict[Plain, Plain] = {
             look_rates.read: look_observed.wish_two,
             look_rates.largest_of: look_observed.largest_of_two,
             look_rates.exceeds_of: look_observed.exceeds_of_two,
         }
-        return Part(two, betas(plan), betas_room(plan))
+        return Part(two, given, room)
     names = ("read", "largest_of", "exceeds_of", "less_of", "close_of", "within_of")
     bind: dict[Plain, Plain] = {getattr(look_rates, name): getattr(look_draws, name) for name in names}
     return Part(bind, look_draws.Margins(*map(float, margins_of(plan))))
@@ -49,7 +51,7 @@ def _compliers(plan: Plan) -> Part:
         look_rates.less_of: look_compliers.less_of,
         look_rates.close_of: look_compliers.close_of,
     }
-    return Part(bind, given, betas_room(plan))
+    return Part(bind, given, betas_room(plan, given.prior))
 
 
 def _bounded(plan: Plan) -> Part:

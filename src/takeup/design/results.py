@@ -40,7 +40,7 @@ class Outcomes:
         seed: the seed.
         replications: the numbers of the trials.
         kept: what is known of each.
-        engine: whose draws they have, "cpu" or "gpu".
+        engine: whose draws they have, "cpu", "gpu" or "reference".
         version: the version of takeup.
     """
 
@@ -240,6 +240,7 @@ def plain(outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:
             "scenario": name,
             "role": each.truth.role,
             "replications": int(each.replications.size),
+            "engine": each.engine,
             "metrics": each.metrics(),
         }
         for name, each in outcomes.items()

@@ -18,6 +18,7 @@ from takeup.design.sizes import Goal, between, two_rates
 from takeup.errors import InputError
 from takeup.outcomes import Levels
 from takeup.simulation.engine import Progress, silent
+from takeup.simulation.run import EngineName
 from takeup.specfile import SpecError
 from takeup.trial.looks import MOST_LOOKS, MOST_UNITS
 
@@ -107,6 +108,8 @@ def size(
     rates: Sequence[float] = (),
     two_sided: bool = False,
     most: int = MOST_UNITS,
+    engine: EngineName = "auto",
+    scheduler: object = None,
     progress: Progress = silent,
     stage: Stage = silent_stage,
 ) -> Sized:
@@ -127,6 +130,8 @@ def size(
         rates: more nulls for that, as of `calibrate`.
         two_sided: likewise.
         most: the largest size.
+        engine: as of `operate`.
+        scheduler: likewise.
         progress: called with the number of trials made.
         stage: called with what is being done.
     """
@@ -134,13 +139,14 @@ def size(
     names = _alternatives(plan, scenarios)
     low, high = _range(plan, most)
     tried: list[Tried] = []
+    options: dict[str, Any] = {"engine": engine, "scheduler": scheduler, "progress": progress}
 
     def attempt(units: int, trials: range) -> tuple[Tried, Plan, Calibration | None]:
         at, found = with_last(plan, units), None
         if calibrate_to is not None:
-            found = calibrate(at, calibrate_to, len(trials), seed, rates=rates, two_sided=two_sided, progress=progress)
+            found = calibrate(at, calibrate_to, len(trials), seed, rates=rates, two_sided=two_sided, **options)
             at = found.plan
-        each = operate(at, names, trials, seed, progress=progress)
+        each = operate(at, names, trials, seed, **options)
         powers = {name: Figure.of(outcomes.right) for name, outcomes in each.items()}
         worst = min(powers, key=lambda name: powers[name].mean)
         stage(f"{units:,} units have a power of {powers[worst].mean:.4f} in {len(trials):,} trials of {worst}")

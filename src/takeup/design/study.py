@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from takeup import folders, specfile
+from takeup import charts, folders, specfile
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.plan import Plan
-from takeup.design.results import ENDS, Outcomes, plain
+from takeup.design.report import report
+from takeup.design.results import ENDS, Figure, Outcomes, plain
 from takeup.design.sizing import Sized
+from takeup.design.take_up import TakeUpCurve
 from takeup.simulation.kernels.look_tables import NONE
 from takeup.version import __version__
 
-PLAN, FIGURES = "plan.toml", "design.json"
+PLAN, FIGURES, REPORT = "plan.toml", "design.json", "report.html"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +36,7 @@ class Study:
         sized: its size, where a power was asked for.
         compared: with other designs, where that was asked for.
         exact: the figures of each scenario, where they are exact.
+        take_up: trials by take-up, where that was asked for.
     """
 
     plan: Plan
@@ -43,6 +46,7 @@ class Study:
     sized: Sized | None = None
     compared: Compared | None = None
     exact: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    take_up: TakeUpCurve | None = None
 
     def scenarios(self) -> list[dict[str, Any]]:
         """The figures of each scenario, for machines; exact ones have no number of trials."""
@@ -62,19 +66,46 @@ class Study:
             "calibration": None if self.calibration is None else self.calibration.plain(),
             "size": None if self.sized is None else self.sized.plain(),
             "compared": None if self.compared is None else self.compared.plain(),
+            "take_up": None if self.take_up is None else _over_take_up(self.take_up),
         }
 
-    def write(self, directory: Path) -> list[str]:
-        """Write a folder with the plan as it was tried, all figures, and every trial; all files or none.
+    def report(self, folder: Path | None = None) -> str:
+        """A page with everything; where there is a folder, its charts are written there too."""
+        return report(
+            self.plan,
+            self.outcomes,
+            calibration=self.calibration,
+            size=self.sized,
+            compared=self.compared,
+            take_up=self.take_up,
+            folder=folder,
+        )
 
-        Returns their names. Trials are a Parquet file where polars is installed, else one of CSV.
+    def write(self, directory: Path) -> list[str]:
+        """Write a folder with the plan as it was tried, all figures, every trial and a report; all files or none.
+
+        Returns their names. Trials are a Parquet file where polars is installed, else one of CSV; a report and its
+        charts need the extra `report`.
         """
-        with folders.filled(directory, FIGURES) as folder:
+        with folders.filled(directory, REPORT) as folder:
             (folder / PLAN).write_text(specfile.toml(self.plan.content), encoding="utf-8")
             (folder / FIGURES).write_text(json.dumps({"design": self.plain()}, indent=1), encoding="utf-8")
             if self.outcomes:
                 write_trials(self.outcomes, folder)
+                if charts.available():
+                    (folder / REPORT).write_text(self.report(folder), encoding="utf-8")
             return sorted(file.name for file in folder.iterdir())
+
+
+def _over_take_up(curve: TakeUpCurve) -> dict[str, list[dict[str, Any]]]:
+    """For machines: size and claims of each scenario by the share who take what they are offered."""
+    return {
+        name: [
+            {"take_up": share, "size": Figure.of(each.size).plain(), "claimed": Figure.of(each.claimed).plain()}
+            for share, each in found.items()
+        ]
+        for name, found in curve.items()
+    }
 
 
 def write_trials(outcomes: Mapping[str, Outcomes], folder: Path) -> None:

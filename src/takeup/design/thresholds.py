@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from takeup.checks import FloatArray, IntArray
-from takeup.design.engines import Runner, on_cpu
+from takeup.design.engines import Runner, engine_of
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
 from takeup.errors import UnsuitableError
@@ -81,7 +81,7 @@ def leading(
     seed: int,
     progress: Progress = silent,
     *,
-    run: Runner = on_cpu,
+    run: Runner | None = None,
 ) -> dict[str, Leading]:
     """Run trials of a plan that answer every threshold of superiority."""
     if not unchanged(plan):
@@ -89,7 +89,10 @@ def leading(
     said = ("superiority", "inferiority", "error")
     stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name not in said}
     free = Plan.of({**plan.content, "stopping": stopping}, plan.source)
-    found = run(free, {name: free.scenarios[name] for name in scenarios}, replications, seed, progress, recording=True)
+    chosen = run or engine_of(free)[1]
+    found = chosen(
+        free, {name: free.scenarios[name] for name in scenarios}, replications, seed, progress, recording=True
+    )
     return {
         name: Leading(Outcomes(free, name, seed, np.array(replications), LookOutput(*(part[i] for part in found))))
         for i, name in enumerate(scenarios)
@@ -103,7 +106,7 @@ def highest(
     seed: int,
     progress: Progress = silent,
     *,
-    run: Runner = on_cpu,
+    run: Runner | None = None,
 ) -> FloatArray:
     """The highest probability that each trial saw at any look; a threshold below it would have been crossed.
 

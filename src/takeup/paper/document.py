@@ -1,22 +1,9 @@
 """What a chapter of the report consists of: plain data that the terminal and the HTML page both show."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
+from takeup.charts.document import ReportFigure, ReportTable
 from takeup.paper.rules import Claim
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A figure with its verdict."""
-
-    text: str
-    holds: bool
-
-
-Entry: TypeAlias = str | Judged
-"""A cell of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,29 +12,6 @@ class Checked:
 
     caption: str
     claims: tuple[Claim, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReportTable:
-    """Rows under a caption; the first `words` columns hold words, the others figures."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Entry, ...], ...]
-    words: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ReportFigure:
-    """A chart that has yet to be drawn: the name of its files, a caption, and a text alternative to the picture.
-
-    `draw` makes the chart and needs the extra `report`.
-    """
-
-    name: str
-    caption: str
-    alternative: str
-    draw: Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,11 @@
 """The report: one self-contained HTML page, with its charts as files beside it."""
 
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
-from takeup import charts, folders
+from takeup import folders
+from takeup.charts import document
 from takeup.charts.extra import required
-from takeup.paper.document import ReportFigure
 from takeup.paper.reproduction import Reproduction
 
 PAGE = "report.html"
@@ -33,25 +31,8 @@ def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] 
         figures = [figure for chapter in chapters.values() for figure in chapter.figures]
         images = {}
         for figure in figures:
-            images[figure.name] = _draw(figure, folder)
+            images[figure.name] = document.drawn(figure, folder)
             drawn(1 / len(figures))
-        page = _page(chapters=chapters, images=images, about=made.about())
-        (folder / PAGE).write_text(page, encoding="utf-8")
+        written = document.page("paper/report.html.jinja", chapters=chapters, images=images, about=made.about())
+        (folder / PAGE).write_text(written, encoding="utf-8")
     return directory / PAGE
-
-
-def _draw(figure: ReportFigure, folder: Path) -> str:
-    """Writes the files of a chart and returns it as part of a page."""
-    chart = figure.draw()
-    (folder / f"{figure.name}.svg").write_text(charts.svg(chart), encoding="utf-8")
-    (folder / f"{figure.name}.png").write_bytes(charts.png(chart))
-    return charts.inline(chart, figure.name, figure.alternative)
-
-
-def _page(**content: Any) -> str:
-    jinja2 = required("jinja2")
-    template = resources.files("takeup.paper").joinpath("report.html.jinja").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    return str(environment.from_string(template).render(**content))

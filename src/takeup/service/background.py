@@ -15,7 +15,7 @@ from takeup.service.problem import ProblemError
 
 SECONDS = 90.0
 """A simulation that takes longer is ended."""
-MOST_WAITING = 8
+MOST_WAITING = 16
 MOST_BYTES = 16_000_000
 """The longest line that a process may print."""
 
@@ -59,7 +59,7 @@ class Background:
         self._jobs: set[BackgroundJob] = set()
 
     def start(self, module: str, content: Mapping[str, Any]) -> BackgroundJob:
-        """Run a module of `takeup.live` in a process of its own, after the jobs that were started before.
+        """Run a module in a process of its own, after the jobs that were started before.
 
         Raises:
             ProblemError: too many wait already.

@@ -13,6 +13,7 @@ from takeup.live.sandbox import MOST_PEOPLE, Truth
 from takeup.live.trial_run import DECISION_SECONDS, TriedSpec, tried
 from takeup.service.background import Background, BackgroundJob
 from takeup.service.lru import LruCache
+from takeup.service.problem import ProblemError
 from takeup.service.spec_process import SpecProcesses
 from takeup.trial import Design
 
@@ -30,6 +31,7 @@ class Sketch:
         design: what it means.
         rates: the outcome rates that the rehearsal assumes.
         job: the rehearsal.
+        rules: what its rules do, and how often they err.
         trial: the draft that it would amend.
         saved: the trial that it became.
     """
@@ -39,8 +41,19 @@ class Sketch:
     design: Design
     rates: list[list[float]]
     job: BackgroundJob
+    rules: BackgroundJob
     trial: str | None = None
     saved: str | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.job.over and self.rules.over
+
+    def discard(self) -> None:
+        """End what still runs."""
+        self.job.cancel()
+        self.rules.cancel()
 
 
 @dataclass(slots=True, eq=False)
@@ -105,7 +118,7 @@ class Drafts:
         self.checking = SpecProcesses()
         self._passed: LruCache[bool] = LruCache(MOST_PASSED, 12 * HOUR)
         self.background = Background()
-        self.sketches: LruCache[Sketch] = LruCache(MOST_SKETCHES, 12 * HOUR, lambda sketch: sketch.job.cancel())
+        self.sketches: LruCache[Sketch] = LruCache(MOST_SKETCHES, 12 * HOUR, Sketch.discard)
         self.sandboxes: LruCache[Sandbox] = LruCache(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
 
     async def tried(self, spec: Mapping[str, Any], source: str = "spec") -> TriedSpec:
@@ -119,12 +132,23 @@ class Drafts:
         if self._passed.get(_digest(text)) is None:
             await self.tried(json.loads(text), "the stored spec")
 
-    def rehearse(self, content: Mapping[str, Any], owner: str) -> BackgroundJob:
-        """Start a rehearsal; an earlier one of the same owner ends."""
+    def rehearse(
+        self, content: Mapping[str, Any], owner: str, target: float | None = None
+    ) -> tuple[BackgroundJob, BackgroundJob]:
+        """Start a rehearsal, and before it a look at the rules; earlier ones of the same owner end."""
         for sketch in self.sketches:
             if sketch.owner == owner:
-                sketch.job.cancel()
-        return self.background.start("takeup.live.rehearsal", content)
+                sketch.discard()
+        rules = self.preview(content, target)
+        try:
+            return self.background.start("takeup.live.rehearsal", content), rules
+        except ProblemError:
+            rules.cancel()
+            raise
+
+    def preview(self, content: Mapping[str, Any], target: float | None = None) -> BackgroundJob:
+        """Start to look at what the rules of a spec do; with a target, look for the threshold that keeps it."""
+        return self.background.start("takeup.design.preview", {**content, "target": target})
 
     async def close(self) -> None:
         """End everything, and leave nothing behind."""

@@ -1,10 +1,11 @@
 """Beyond the paper: audits, pilots, drift, TS-Robust, and other outcomes of the stroke trial."""
 
 from takeup import charts
+from takeup.charts.document import Entry, Judged, ReportFigure, ReportTable
 from takeup.paper.beyond import BeyondResult
 from takeup.paper.beyond_claims import claims
 from takeup.paper.chapters import stroke_outcomes
-from takeup.paper.document import Chapter, Checked, Entry, Judged, ReportFigure, ReportTable, with_error
+from takeup.paper.document import Chapter, Checked, with_error
 from takeup.paper.drift import CHANGE, EPOCH, HALF_LIFE
 from takeup.paper.regret_curve import RegretCurve
 from takeup.paper.robust import HORIZON, Bar, RatioCell

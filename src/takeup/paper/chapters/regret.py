@@ -3,7 +3,8 @@
 from dataclasses import asdict
 
 from takeup import charts
-from takeup.paper.document import Chapter, Checked, ReportFigure, ReportTable, figure, with_error
+from takeup.charts.document import ReportFigure, ReportTable
+from takeup.paper.document import Chapter, Checked, figure, with_error
 from takeup.paper.regret import GRID, HORIZON, SUCCESS, RegretResult
 from takeup.paper.rules import FALSE_ALARM
 

@@ -1,8 +1,9 @@
 """The papers that this one compares itself with: their figures and statements beside ours."""
 
 from takeup import charts
+from takeup.charts.document import Judged, ReportFigure, ReportTable
 from takeup.paper.agreement import STANDARD_ERRORS
-from takeup.paper.document import Chapter, Checked, Judged, ReportFigure, ReportTable
+from takeup.paper.document import Chapter, Checked
 from takeup.paper.related import RelatedResult
 from takeup.paper.related.figures import FigureComparison
 from takeup.paper.rules import Claim

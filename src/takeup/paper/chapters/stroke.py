@@ -1,9 +1,10 @@
 """The stroke trial: what adaptive proposals would have gained, by the model and with the patients as they are."""
 
 from takeup import charts
+from takeup.charts.document import Judged, ReportFigure, ReportTable
 from takeup.datasets import ATTRIBUTION, Outcome
 from takeup.paper.agreement import STANDARD_ERRORS
-from takeup.paper.document import Chapter, Checked, Judged, ReportFigure, ReportTable, figure, with_error
+from takeup.paper.document import Chapter, Checked, figure, with_error
 from takeup.paper.rules import Claim
 from takeup.paper.stroke import HORIZON, StrokeResult, StrokeSetting
 from takeup.paper.stroke_claims import StrokeClaim

@@ -1,8 +1,9 @@
 """The stroke trial with the state at six months and with days to death, as part of a chapter."""
 
 from takeup import charts
+from takeup.charts.document import ReportFigure, ReportTable
 from takeup.datasets import STATES
-from takeup.paper.document import ReportFigure, ReportTable, figure, with_error
+from takeup.paper.document import figure, with_error
 from takeup.paper.stroke_outcomes import HORIZON, OutcomesResult
 from takeup.paper.stroke_survival import ArmSurvival, records
 

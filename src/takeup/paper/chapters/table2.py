@@ -3,9 +3,10 @@
 from typing import Any
 
 from takeup import charts
+from takeup.charts.document import Entry, Judged, ReportFigure, ReportTable
 from takeup.paper.agreement import REPLICATIONS, STANDARD_ERRORS, Comparison
 from takeup.paper.contextual import HORIZON, Table2Result
-from takeup.paper.document import Chapter, Entry, Judged, ReportFigure, ReportTable, figure, with_error
+from takeup.paper.document import Chapter, figure, with_error
 
 STATISTICS = ("median", "mean", "sd")
 

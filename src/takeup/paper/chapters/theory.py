@@ -3,7 +3,8 @@
 from typing import Any
 
 from takeup import charts
-from takeup.paper.document import Chapter, Checked, ReportFigure, ReportTable, figure, with_error
+from takeup.charts.document import ReportFigure, ReportTable
+from takeup.paper.document import Chapter, Checked, figure, with_error
 from takeup.paper.rules import Claim
 from takeup.paper.theory import BoundRow, TheoryResult
 

@@ -1,4 +1,4 @@
-"""A new trial: a form, what it means, and a rehearsal in the background before it is started."""
+"""A new trial: a form, what it means, and simulations in the background before it is started."""
 
 import secrets
 from functools import partial
@@ -19,6 +19,9 @@ from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.service.problem import ProblemError
 from takeup.store import reading
 from takeup.trial import Design
+
+TARGET = 0.05
+"""The type I error that Calibrate looks for a threshold with."""
 
 pages = Pages()
 
@@ -58,9 +61,15 @@ async def change(visit: Visit) -> Response:
 
 async def _taken(visit: Visit, trial: str | None) -> Response:
     fields = dict(visit.form)
-    sketch = visit.service.drafts.sketches.get(fields.pop("sketch", ""))
-    saving = fields.pop("do", "") == "save"
-    if saving and sketch is not None and sketch.saved is not None and sketch.owner == visit.key.id:
+    name = fields.pop("sketch", "")
+    sketch = visit.service.drafts.sketches.get(name)
+    if sketch is not None and sketch.owner != visit.key.id:
+        sketch = None
+    doing = fields.pop("do", "")
+    saving = doing == "save"
+    if doing == "use" and sketch is not None:
+        fields |= _found(sketch)
+    if saving and sketch is not None and sketch.saved is not None:
         return visit.see(f"/app/trials/{sketch.saved}")
     top = "text" if fields.get("by") == "paste" else ""
     try:
@@ -70,7 +79,7 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
     if checked is None:
         return _form(visit, fields, trial=trial, wrong=wrong, status=422)
     if not saving:
-        return _rehearsed(visit, fields, checked.design, trial)
+        return _rehearsed(visit, fields, checked.design, trial, name, TARGET if doing == "calibrate" else None)
     try:
         saved = await _saved(visit, fields, checked, trial)
     except (ConflictError, InputError, ProblemError) as error:
@@ -81,18 +90,32 @@ async def _taken(visit: Visit, trial: str | None) -> Response:
     return visit.see(f"/app/trials/{saved}")
 
 
-def _rehearsed(visit: Visit, fields: dict[str, str], design: Design, trial: str | None) -> Response:
-    """Start the rehearsal, and show it at an address of its own, which can be loaded again."""
+def _found(sketch: Sketch) -> dict[str, str]:
+    """The threshold that a search has found, as the form has it."""
+    found = (sketch.rules.result or {}).get("calibration") or {}
+    return {"probability_best": f"{100 * found['threshold']:.3f}"} if "threshold" in found else {}
+
+
+def _rehearsed(
+    visit: Visit, fields: dict[str, str], design: Design, trial: str | None, before: str, target: float | None
+) -> Response:
+    """Start the simulations, and show them at an address of their own, which can be loaded again."""
     assumed, wrong = spec_form.assumptions(fields, design.space)
     if wrong:
         return _form(visit, fields, trial=trial, wrong=wrong, design=design, status=422)
-    rehearsal: dict[str, Any] = {"spec": design.spec.model_dump(mode="json", exclude={"seed"}), **assumed}
-    Rehearsal(**rehearsal)
+    content: dict[str, Any] = {"spec": design.spec.model_dump(mode="json", exclude={"seed"}), **assumed}
+    Rehearsal(**content)
     bench = visit.service.drafts
-    job = bench.rehearse(rehearsal, visit.key.id)
-    name = secrets.token_urlsafe(16)
     kept = {**fields, "people": str(assumed["people"]), "per_day": f"{assumed['per_day']:g}"}
-    bench.sketches.put(name, Sketch(visit.key.id, kept, design, assumed["rates"], job, trial))
+    sketch = bench.sketches.get(before)
+    if target is not None and sketch is not None and (sketch.owner, sketch.design.text) == (visit.key.id, design.text):
+        sketch.rules.cancel()
+        sketch.rules = bench.preview(content, target)
+        sketch.fields, sketch.rates = kept, assumed["rates"]
+        return visit.see(f"/app/new/{before}")
+    job, rules = bench.rehearse(content, visit.key.id, target)
+    name = secrets.token_urlsafe(16)
+    bench.sketches.put(name, Sketch(visit.key.id, kept, design, assumed["rates"], job, rules, trial))
     return visit.see(f"/app/new/{name}")
 
 

@@ -96,7 +96,7 @@ def lay_out(densities: Densities, k: Number, a: Number, b: Number, level: Number
     at = grids.start[level - COARSEST]
     size = grids.start[level - COARSEST + 1] - at
     mode, spread, total = math.log(a / b), math.sqrt(1.0 / a + 1.0 / b), a + b
-    first: Number = max(0, np.int64(math.floor((mode - DEVIATIONS * spread - TAIL / a + REACH) / h)))
+    first = max(np.int64(0), np.int64(math.floor((mode - DEVIATIONS * spread - TAIL / a + REACH) / h)))
     last = min(size - 1, np.int64(math.ceil((mode + DEVIATIONS * spread + TAIL / b + REACH) / h)))
     peak = a * mode - total * math.log1p(a / b)
     norm = 0.0

@@ -51,7 +51,7 @@ def run(layout: LookLayout, trials: range, *, most: int | None = None, progress:
     for row in range(0, len(trials), size):
         count = min(size, len(trials) - row)
         total = count * layout.scenarios
-        output = LookOutput(*(cuda.device_array(array.shape, array.dtype) for array in layout.output(count)))
+        output = sent(cuda, layout.output(count))
         kernel[warps * WARP // THREADS, THREADS]((total, count, trials.start + row), given, memory, output)
         for kept, found in zip(whole, output, strict=True):
             kept[:, row : row + count] = found.copy_to_host()

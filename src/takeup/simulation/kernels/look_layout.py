@@ -35,23 +35,35 @@ class LookLayout:
     def output(self, trials: int) -> LookOutput:
         """Room for the results of so many trials of every scenario."""
         proposals, columns = self.memory().known.shape
-
-        def room(kind: Any, *shape: int) -> Any:
-            return np.zeros((self.scenarios, trials, *shape), dtype=kind)
-
-        return LookOutput(
-            room(np.int8),
-            room(np.int16),
-            room(np.int16),
-            room(self.whole, proposals, columns),
-            room(np.int16, proposals),
-            room(np.int8, proposals),
-            room(np.float32, self.recorded),
-            room(np.int16, self.recorded),
-        )
+        return room_for(self.scenarios, trials, (proposals, columns), self.recorded, self.whole)
 
     @property
     def bytes(self) -> int:
         """What is kept of a trial."""
         size: int = sum(array[:1].nbytes for array in self.output(1))
         return size
+
+
+def room_for(
+    scenarios: int,
+    trials: int,
+    statistic: tuple[int, int],
+    recorded: int = 0,
+    whole: type[np.signedinteger[Any]] = np.int64,
+) -> LookOutput:
+    """Room for what is kept of so many trials of so many scenarios; `statistic` is its shape, (K, C)."""
+    proposals, columns = statistic
+
+    def room(kind: Any, *shape: int) -> Any:
+        return np.zeros((scenarios, trials, *shape), dtype=kind)
+
+    return LookOutput(
+        room(np.int8),
+        room(np.int16),
+        room(np.int16),
+        room(whole, proposals, columns),
+        room(np.int16, proposals),
+        room(np.int8, proposals),
+        room(np.float32, recorded),
+        room(np.int16, recorded),
+    )

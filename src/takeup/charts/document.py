@@ -1,0 +1,66 @@
+"""Documents: tables and charts under captions, and pages of HTML that need nothing else to be read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from takeup.charts.draw import inline, png, svg
+from takeup.charts.extra import required
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A figure with its verdict."""
+
+    text: str
+    holds: bool
+
+
+Entry: TypeAlias = str | Judged
+"""A cell of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """Rows under a caption; the first `words` columns hold words, the others figures."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    words: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFigure:
+    """A chart that has yet to be drawn: the name of its files, a caption, and a text alternative to the picture.
+
+    `draw` makes the chart and needs the extra `report`.
+    """
+
+    name: str
+    caption: str
+    alternative: str
+    draw: Callable[[], Any]
+
+
+def drawn(figure: ReportFigure, folder: Path | None = None) -> str:
+    """A chart as part of a page; where there is a folder, its files are written there too."""
+    chart = figure.draw()
+    if folder is not None:
+        (folder / f"{figure.name}.svg").write_text(svg(chart), encoding="utf-8")
+        (folder / f"{figure.name}.png").write_bytes(png(chart))
+    return inline(chart, figure.name, figure.alternative)
+
+
+def page(template: str, **content: Any) -> str:
+    """A page from a template, by its path in this package; all values are escaped, and an unknown name is an error."""
+    jinja2 = required("jinja2")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("takeup", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return str(environment.get_template(template).render(**content))
