@@ -14,6 +14,7 @@ from look_twin import shares
 from plans import THREE
 from takeup.conjugates.quadrature import betas
 from takeup.design.plan import Plan
+from takeup.design.reference import Trial as Simulated
 from takeup.errors import BusyError
 from takeup.live import Trial, audit
 from takeup.live.findings import findings_of
@@ -27,9 +28,10 @@ from takeup.specfile import SpecError
 from takeup.store import looking
 from takeup.trial import Book, Decide, Move, Report, perform
 from takeup.trial import looking as looks_of
-from takeup.trial.commands import Ask
+from takeup.trial.commands import Ask, decided_event
 from takeup.trial.computing import BY, METER, FailedPolicyError
 from takeup.trial.events import Closed, Decided, Looked
+from takeup.trial.proposal import Proposal
 from takeup.trial.secret import Secret
 from takeup.trial.steering import created_event
 
@@ -54,6 +56,7 @@ SHORT: dict[str, Any] = {
         },
     },
 }
+FUTILE = {"probability": 0.9, "margin": 0.02}
 STATUSES = ("going on", "superior", "equivalent", "futile", "maximum")
 
 
@@ -83,10 +86,10 @@ def plan_of(number: int) -> dict[str, Any]:
         "equivalence": {"probability": 0.7, "margin": 0.1},
     }
     if number % 2:
-        futile = {"probability": 0.9, "margin": 0.02}
-        stopping |= {"control": "A", "replace": bool(rng.random() < 0.6), "futility": futile}
+        stopping |= {"control": "A", "replace": bool(rng.random() < 0.6), "futility": FUTILE}
     update = "patient" if number % 3 == 2 else "look"
-    limits = {"floor": 0.05, "rule": ["shift", "proportional"][number % 2], "soften": float(rng.uniform(0.3, 1))}
+    power: Any = "i/2n" if number % 3 == 2 else rng.uniform(0.3, 1, len(at)).tolist()
+    limits = {"floor": 0.05, "rule": ["shift", "proportional"][number % 2], "soften": power}
     kind = "Uniform" if number % 5 == 4 else "TS"
     looks = {"at": at, "update": update}
     return {**SHORT, "policy": {"kind": kind}, "looks": looks, "stopping": stopping, "limits": limits}
@@ -136,6 +139,45 @@ def followed(number: int) -> list[Looked]:
         assert advice.stop is ended
         look += 1
     return [entry.event for entry in book.changes.entries if isinstance(entry.event, Looked)]
+
+
+SOON = {"superiority": 0.9, "inferiority": 0.1}
+READ: list[dict[str, Any]] = [
+    {"policy": {"kind": "TS"}, "stopping": SOON},
+    {"policy": {"kind": "TS"}, "stopping": {**SOON, "control": "A", "reading": "compliers", "futility": FUTILE}},
+    {"policy": {"kind": "TSCheck"}, "stopping": {**SOON, "reading": "policy"}},
+    {"policy": {"kind": "TSObs"}, "stopping": SOON},
+]
+
+
+@pytest.mark.parametrize("tables", READ)
+def test_what_a_simulation_went_through_ends_alike_and_at_the_same_look_where_it_is_lived(
+    tables: dict[str, Any],
+) -> None:
+    """Trials of the reference engine: the same units get the same proposals, do the same and fare the same."""
+    truth = {"apart": {"success": [0.4, 0.6, 0.5], "take_up": 0.8}}
+    looks = {"first": 20, "every": 20, "last": 100, "lag": 7}
+    content = {**SHORT, "looks": looks, "scenarios": truth, **tables}
+    plan = Plan.of(content)
+    ends = []
+    for number in range(4):
+        simulated = Simulated(plan, plan.reading, plan.scenarios["apart"].environment, 3, number)  # type: ignore[arg-type]
+        output = simulated.run()
+        _, book = begun(content)
+        for known in range(1, int(plan.looks.at[-1]) + 8):
+            if known <= simulated.randomised:
+                made = Proposal(int(simulated.units[known - 1, 0]), (1 / 3, 1 / 3, 1 / 3), (1 / 3, 1 / 3, 1 / 3))
+                book.append(decided_event(book, known, (f"u{known}", ""), 0, made, at=known))
+            if 7 < known <= simulated.randomised + 7:
+                _, a, y = simulated.units[known - 8].tolist()
+                perform(Report(decision=known - 7, implemented=a, outcome=y), book, known)
+        held = [entry.event for entry in book.changes.entries if isinstance(entry.event, Looked)]
+        held = [each for each in held if each.ended is None or each.ended == each.look]
+        assert (held[-1].look, held[-1].status) == (output.look + 1, STATUSES[int(output.status)])
+        dropped = {label: each.look for each in held for label in each.dropped or ()}
+        assert dropped == {"ABC"[k]: look for k, look in enumerate(output.dropped.tolist()) if look}
+        ends.append((held[-1].look, held[-1].status))
+    assert len(set(ends)) > 1
 
 
 def test_a_share_of_the_control_is_kept_to() -> None:
@@ -194,6 +236,9 @@ def test_a_look_that_cannot_be_computed_pauses_the_trial_and_is_held_when_it_goe
         patched.setattr(looks_of, "conclude", fail)
         unit(book, 20, rng)
         assert (book.state, book.look) == ("paused", None)
+        sequence = book.sequence
+        perform(Report(decision=20, outcome=1, reason="typing error"), book, 20)
+        assert book.sequence == sequence + 1  # it is not tried again before somebody resumes the trial
         perform(Move(state="running"), book, 21)
         assert book.state == "paused"
     perform(Move(state="running"), book, 22)

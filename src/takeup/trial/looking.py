@@ -103,7 +103,7 @@ def conclude(
     assert not isinstance(reading, BoundedTable)  # `check_live` refuses it
     evidence = Evidence(design.space, informative(counts[0])[np.newaxis])
     rng = stream(secret.number, "look", look)
-    compared = _Told(comparison(reading, evidence, design.policy, rng))
+    compared = _Told(comparison(reading, evidence, design.policy, rng, design.spec.draws))
     verdict = judge(compared, design.rules, look, standing_of(design, last))
     if verdict.status == GOING_ON and look == looks.at.size - 1:
         verdict = replace(verdict, status=MAXIMUM)

@@ -83,6 +83,8 @@ class AuditShown(BaseModel):
         other_software: decisions that another version made and this one would have made otherwise, or not at all, by
             version.
         fallbacks: decisions that clients drew by themselves.
+        looks: planned looks that were held, and derived again.
+        looks_other_software: how many of them another version judged otherwise than this one does.
         anchors: how many signed anchors were compared; None where there are none.
         unanchored: how many events follow the last anchor; None where there are none.
         fallbacks_by: how many of the fallbacks each of those who recorded them did.
@@ -100,6 +102,8 @@ class AuditShown(BaseModel):
     rederived: int
     other_software: dict[str, int]
     fallbacks: int
+    looks: int
+    looks_other_software: int
     anchors: int | None
     unanchored: int | None
     fallbacks_by: dict[str, int]
