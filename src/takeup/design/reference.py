@@ -204,4 +204,5 @@ def _added(plan: Plan, a: IntArray, y: IntArray) -> IntArray:
     statistic, reward = statistic_of(plan), plan.design.space.reward
     if isinstance(statistic, Rates):
         return np.stack([np.ones_like(y), y == np.argmax(reward)], axis=1)
-    return np.asarray(np.eye(statistic.columns, dtype=np.int64)[a * reward.size + y])
+    cell = a * reward.size + y if statistic.columns > reward.size else y
+    return np.asarray(np.eye(statistic.columns, dtype=np.int64)[cell])
