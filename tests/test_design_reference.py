@@ -16,6 +16,7 @@ from takeup.design.operate import operate
 from takeup.design.plan import Plan
 from takeup.design.statistics import statistic_of
 from takeup.design.thresholds import highest
+from takeup.evidence import Evidence
 from takeup.policies.description import describe
 from takeup.policies.judging import SUPERIOR
 from takeup.policies.registry import registered
@@ -91,19 +92,36 @@ def test_a_trial_depends_on_its_number_alone() -> None:
     assert (_run(plan, range(2, 6), 2).statistic != part.statistic).any()
 
 
+class Watched(reference.Trial):
+    """A trial that tells what it asks for: the moments of its probabilities, and how many outcomes are read."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.moments: list[int | None] = []
+        self.read: list[int] = []
+        super().__init__(plan, "intention to treat", plan.scenarios["any"].environment, 1, 0)
+
+    def shares(self, moment: int | None) -> FloatArray:
+        self.moments.append(moment)
+        return reference.Trial.shares(self, moment)
+
+    def evidence(self, known: int) -> Evidence:
+        self.read.append(known)
+        return reference.Trial.evidence(self, known)
+
+
 def test_what_is_known_when_a_unit_comes() -> None:
-    """After a burn-in of two, unit i is allocated by the first i - 3 outcomes, where three wait for theirs."""
-    asked: list[int | None] = []
+    """After a burn-in of two, unit i is allocated by the first i - 3 outcomes, where three wait for theirs.
 
-    class Watched(reference.Trial):
-        def shares(self, moment: int | None) -> FloatArray:
-            asked.append(moment)
-            return reference.Trial.shares(self, moment)
-
-    plan = two(looks={"at": [4, 8], "lag": 3, "update": "patient"}, burn_in=2)
-    trial = Watched(plan, "intention to treat", plan.scenarios["any"].environment, 1, 0)
+    Looks read four and eight; where probabilities change at looks, so do those after the first.
+    """
+    trial = Watched(two(looks={"at": [4, 8], "lag": 3, "update": "patient"}, burn_in=2))
     trial.run()
-    assert asked == [None, None, 0, 0, 1, 2, 3, 4]
+    assert trial.moments == [None, None, 0, 0, 1, 2, 3, 4]
+    assert trial.read == [0, 0, 1, 2, 3, 4, 4, 8]
+    trial = Watched(two(looks={"at": [4, 8], "lag": 3}, burn_in=2))
+    trial.run()
+    assert trial.moments == [None, None, 0]
+    assert trial.read == [4, 4, 8]
 
 
 @pytest.mark.parametrize("policy", [each for each in registered() if each.live], ids=lambda each: each.name)
@@ -154,8 +172,9 @@ def test_what_changes_over_the_trial() -> None:
     plan = two(policy={"kind": "Uniform"}, looks={"at": [10, 20]}, scenarios={"any": {"success": [0.0, 0.0]}})
     first, later = plan.scenarios["any"], two(scenarios={"any": {"success": [1.0, 1.0]}}).scenarios["any"]
     changed = replace(first, environment=first.environment.switch(7, later.environment))
-    found = reference.run(plan, {"any": changed}, range(3), 1)
-    np.testing.assert_array_equal(found.statistic[0, ..., 1].sum(axis=-1), 13)
+    trial = reference.Trial(plan, "intention to treat", changed.environment, 1, 0)
+    trial.run()
+    assert trial.units[:, 2].tolist() == [0] * 7 + [1] * 13
 
 
 @pytest.mark.parametrize("share", ["sqrt", 0.5])
