@@ -235,12 +235,12 @@ def _run(plan: Plan, replications: range, seed: int, engine: EngineName) -> tupl
     return {name: reduce(add, [each[name] for each in parts]) for name in plan.scenarios if parts}, stopped
 
 
-def _curve(plan: Plan, replications: range, seed: int) -> TakeUpCurve | None:
+def _curve(plan: Plan, replications: range, seed: int, engine: EngineName) -> TakeUpCurve | None:
     """Trials by take-up; None where scenarios say in full what people do."""
     if not changeable(plan):
         return None
     with watched("trying other take-ups", 0) as (report, _):
-        return by_take_up(plan, replications=replications, seed=seed, progress=report)
+        return by_take_up(plan, replications=replications, seed=seed, engine=engine, progress=report)
 
 
 def _compared(plans: dict[str, Plan], replications: range, seed: int, engine: EngineName) -> Compared:
@@ -256,7 +256,7 @@ def _beside(study: Study, replications: range, engine: EngineName) -> Study:
     try:
         compared = _compared({THIS: plan, **classical(plan, alpha)}, replications, seed, engine)
         study = replace(study, compared=compared)
-        return replace(study, take_up=_curve(plan, replications[:CURVE], seed))
+        return replace(study, take_up=_curve(plan, replications[:CURVE], seed, engine))
     except TakeupError as error:
         typer.echo(f"note: the report lacks what is beside the plan: {error}", err=True)
     except KeyboardInterrupt:

@@ -14,6 +14,7 @@ from takeup.design.plan import Plan
 from takeup.design.scenarios import NEARLY
 from takeup.outcomes import Levels
 from takeup.policies.base import Carded
+from takeup.trial.rules import BoundedTable
 
 RULES = {
     "superiority": "superior above",
@@ -158,11 +159,16 @@ def estimand(plan: Plan) -> Section:
     policy = plan.design.policy
     if reading == "policy" and isinstance(policy, Carded) and policy.card.ignorable:
         words.append(f"{policy.name} takes those who comply to be like those who do not: nobody can promise that.")
-    named = reading if isinstance(reading, str) else f"bounded by {reading.bounded:g}"
+    analysis = plan.design.spec.analysis
+    if analysis is not None:
+        words.append(
+            f"What will be reported: the {analysis.contrast} by the reading {_named(analysis.reading)}, with intervals "
+            f"of {analysis.confidence:.4g}, {'one' if analysis.sided == 1 else 'two'}-sided."
+        )
     return Section(
         name="estimand",
         title="Estimand, and how noncompliance is treated",
-        text=(f"Reading: {named}.", *words),
+        text=(f"Reading: {_named(reading)}.", *words),
     )
 
 
@@ -191,6 +197,10 @@ def scenarios(plan: Plan, names: Mapping[str, Any]) -> Section:
 def integrity() -> Section:
     """Who may see what."""
     return Section(name="integrity", title="Trial integrity: who may see what", text=tuple(INTEGRITY.split("\n\n")))
+
+
+def _named(reading: str | BoundedTable) -> str:
+    return reading if isinstance(reading, str) else f"bounded by {reading.bounded:g}"
 
 
 def _written(table: Mapping[str, Any]) -> str:

@@ -23,6 +23,8 @@ TEMPLATE = "design/report.html.jinja"
 REPEAT = """Each trial depends on the plan, the scenario, the seed and its number alone, whatever the machine. The plan
 below is all of it; saved as plan.toml it gives these figures again."""
 
+RUN = ("scenario", "trials", "their numbers", "seed", "engine", "takeup")
+
 
 def report(
     plan: Plan,
@@ -90,17 +92,19 @@ def _simulation(plan: Plan, outcomes: Mapping[str, Outcomes], calibration: Calib
     rows = []
     for name, each in outcomes.items():
         first, last = int(each.replications.min()), int(each.replications.max())
-        rows.append((name, f"{each.replications.size:,}", f"{first:,} to {last:,}", str(each.seed), each.version))
-    numbers, seed = next(iter(outcomes.values())).replications, next(iter(outcomes.values())).seed
-    first, last = int(numbers.min()), int(numbers.max())
+        numbers = f"{first:,} to {last:,}"
+        rows.append((name, f"{each.replications.size:,}", numbers, str(each.seed), each.engine, each.version))
+    one = next(iter(outcomes.values()))
+    first, last = int(one.replications.min()), int(one.replications.max())
     text = REPEAT if calibration is None else f"{REPEAT} Its threshold was found by --calibrate {calibration.target:g}."
-    operated = f'operate(Plan.load("plan.toml"), replications=range({first}, {last + 1}), seed={seed})'
-    code = f"from takeup.design import Plan, operate\n\nfound = {operated}"
-    command = (f"takeup design plan.toml --replications {numbers.size} --seed {seed}",) if first == 0 else ()
+    given = f'replications=range({first}, {last + 1}), seed={one.seed}, engine="{one.engine}"'
+    code = f'from takeup.design import Plan, operate\n\nfound = operate(Plan.load("plan.toml"), {given})'
+    shell = f"takeup design plan.toml --replications {one.replications.size} --seed {one.seed} --engine {one.engine}"
+    command = (shell,) if first == 0 else ()
     return Section(
         name="simulation",
         title="Simulation report: how to repeat it",
         text=(text,),
-        tables=(ReportTable("What was run", ("scenario", "trials", "their numbers", "seed", "takeup"), tuple(rows)),),
+        tables=(ReportTable("What was run", RUN, tuple(rows)),),
         code=(*command, code, specfile.toml(plan.content)),
     )
