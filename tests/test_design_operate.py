@@ -245,6 +245,16 @@ def test_shares_that_leave_no_room_are_refused() -> None:
         Plan.of({**THREE, **tables})
 
 
+def test_a_burn_in_may_outlast_the_first_look() -> None:
+    """At .02 and .98 the first look knows the better one: half of 70 units and all of 50 after them, B(70, 1/2) + 50.
+
+    The mean of 400 trials within 4.5 errors.
+    """
+    plan = two(looks={"at": [20, 120]}, burn_in=70, scenarios={"any": {"success": [0.02, 0.98]}})
+    better = operate(plan, replications=400, seed=3)["any"].units[:, 1]
+    assert better.mean() == pytest.approx(85, abs=4.5 * np.sqrt(70 / 4 / 400))
+
+
 def test_take_up_may_fall_while_a_trial_runs() -> None:
     """From .9 to .45 in steps of .05 over 1,000 units, or by look: what is drawn, and what proposing is worth by hand.
 
