@@ -5,9 +5,10 @@ rules, what adapts, what is estimated, operating characteristics by simulation, 
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from takeup import charts, specfile
-from takeup.charts.document import ReportTable, page
+from takeup import specfile
+from takeup.charts.document import ReportTable, drawn, page
 from takeup.design import found, protocol
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
@@ -33,6 +34,7 @@ def report(
     size: Sized | None = None,
     compared: Compared | None = None,
     take_up: TakeUpCurve | None = None,
+    folder: Path | None = None,
 ) -> str:
     """A page of HTML that needs nothing else to be read.
 
@@ -43,6 +45,7 @@ def report(
         size: what was found about its size.
         compared: what was found beside other plans.
         take_up: the trials by take-up, as `by_take_up` makes them.
+        folder: where the charts are written as files too.
     """
     if not outcomes:
         raise InputError("outcomes", "no scenarios", "the trials of at least one")
@@ -62,7 +65,7 @@ def report(
     ]
     kept = [each for each in sections if each is not None]
     pictures = [picture.figure for each in kept for picture in each.pictures]
-    images = {each.name: charts.inline(each.draw(), each.name, each.alternative) for each in pictures}
+    images = {each.name: drawn(each, folder) for each in pictures}
     return page(TEMPLATE, plan=plan, sections=kept, images=images, summary=_summary(outcomes, nulls))
 
 

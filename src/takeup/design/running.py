@@ -11,7 +11,6 @@ from takeup.design.scenarios import Scenario
 from takeup.design.statistics import Cells, Rates, statistic_of
 from takeup.policies import Uniform
 from takeup.simulation.kernels.look_layout import LookLayout
-from takeup.simulation.kernels.look_sharing import round_off
 from takeup.simulation.kernels.look_tables import (
     NONE,
     LookInput,
@@ -47,8 +46,6 @@ def laid_out(plan: Plan, scenarios: Mapping[str, Scenario], seed: int, *, record
 def given_for(plan: Plan, form: Form, scenarios: Mapping[str, Scenario], seed: int) -> LookInput:
     """The plan in arrays."""
     rules, limits, proposals = plan.rules, plan.limits, len(plan.design.space.proposals)
-    start = np.array(plan.design.even)
-    round_off(start)
     return LookInput(
         np.stack([key_of(seed, each.environment.fingerprint()) for each in scenarios.values()]),
         NONE if rules.control is None else rules.control,
@@ -61,7 +58,7 @@ def given_for(plan: Plan, form: Form, scenarios: Mapping[str, Scenario], seed: i
             _or(rules.futility, NEVER_ABOVE, plan.looks),
         ),
         Sharing(
-            start,
+            np.array(plan.design.even),
             not isinstance(plan.design.policy, Uniform),
             limits.rule == "proportional",
             np.broadcast_to(np.asarray(limits.floor, dtype=np.float64), proposals).copy(),

@@ -8,7 +8,7 @@ and how it is read are those of `look_rates` in this file as it stands; `compile
 from takeup.policies.judging import GOING_ON, MAXIMUM
 from takeup.simulation.kernels.look_judging import judge, judge_control
 from takeup.simulation.kernels.look_rates import draw, read, wish
-from takeup.simulation.kernels.look_sharing import allocate, keep
+from takeup.simulation.kernels.look_sharing import allocate, keep, round_off
 from takeup.simulation.kernels.look_tables import NONE, LookInput, LookMemory, LookOutput
 from takeup.simulation.kernels.machine import Number
 from takeup.simulation.kernels.tables import Replication
@@ -60,6 +60,7 @@ def begin(which: Replication, given: LookInput, memory: LookMemory, output: Look
             memory.known[k, column] = 0
             for look in range(memory.waiting.shape[0]):
                 memory.waiting[look, k, column] = 0
+    round_off(memory.share)
 
 
 def learn(look: Number, memory: LookMemory) -> None:
