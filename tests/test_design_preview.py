@@ -108,8 +108,12 @@ def test_the_scenarios_of_a_plan_are_tried_with_equal_arms_besides() -> None:
 
 
 def test_no_threshold_no_error() -> None:
-    found = Preview(spec={**OLD, "stopping": {}}, rates=RATES, seconds=0.0, fewest=50).run(silent)
-    assert found["threshold"] is None
-    assert found["error"] is None
-    assert not found["large"]
-    assert all(each["claimed"]["mean"] == 0 for each in found["scenarios"])
+    """No trial is made where nothing is ever called better; with looks there is more to see."""
+    found = Preview(spec={**OLD, "stopping": {}}, rates=RATES, seconds=0.0).run(silent)
+    assert found == {"threshold": None, "scenarios": [], "calibration": None}
+    spec = {**OLD, "stopping": {"equivalence": {"probability": 0.9, "margin": 0.3}}, "looks": {"at": [30, 60]}}
+    looked = Preview(spec=spec, rates=RATES, seconds=0.0, fewest=50).run(silent)
+    assert looked["threshold"] is None
+    assert looked["error"] is None
+    assert not looked["large"]
+    assert all(each["claimed"]["mean"] == 0 for each in looked["scenarios"])
