@@ -1,7 +1,8 @@
 """Trials of a plan a second: the design of adaptr's README, two arms with as many looks, and a calibration.
 
 Then the same of policies that see what was done, where 30 in 100 do not take what they are offered: the design of the
-README with TSObs and TSRobust, and two arms with ten looks, with 200 draws a look where there are any.
+README with TSObs and TSRobust, and two arms with ten looks, with 200 draws a look where there are any. At last what
+changes after every outcome: two arms by a recurrence, three by draws, and three with a floor, by a quadrature a unit.
 """
 
 import time
@@ -45,6 +46,13 @@ def seen(kind: str, arms: int) -> Plan:
     return Plan.of({**content, "draws": 200, "policy": {"kind": kind}, "scenarios": scenarios})
 
 
+def by_unit(arms: int, floor: float) -> Plan:
+    """As many arms with 200 units and one look, and probabilities that change after every outcome."""
+    content = {**TWO.content, "space": {"proposals": arms}, "limits": {"floor": floor}}
+    scenarios = {"null": {"role": "null", "success": [0.25] * arms}}
+    return Plan.of({**content, "looks": {"at": [200], "update": "patient"}, "scenarios": scenarios})
+
+
 def rate(plan: Plan, replications: int) -> float:
     """Trials a second."""
     began = time.perf_counter()
@@ -56,6 +64,8 @@ def main() -> None:
     """Five rounds of all in turn, after the kernel is compiled."""
     plans = {"three arms": (THREE, 40_000), "two arms": (TWO, 60_000)}
     plans |= {f"{kind}, {arms} arms": (seen(kind, arms), 4_000) for kind in ("TSObs", "TSRobust") for arms in (2, 3)}
+    plans |= {f"{arms} arms, by unit": (by_unit(arms, 0.0), 10_000) for arms in (2, 3)}
+    plans["3 arms, by unit, floor"] = (by_unit(3, 0.1), 1_000)
     for plan, _ in plans.values():
         operate(plan, replications=100)
     for _ in range(5):

@@ -11,14 +11,14 @@ from takeup.conjugates.quadrature import betas
 from takeup.design.bounded import reading_of
 from takeup.design.forms import Form, form_of
 from takeup.design.plan import Plan
-from takeup.design.running import given_for, memory_of
+from takeup.design.running import given_for, memory_of, truths
 from takeup.design.statistics import sees_actions
 from takeup.evidence import Evidence
 from takeup.policies import TS, TSCheck, TSObs, Uniform
 from takeup.policies.allocation import allocate
 from takeup.policies.bounded_reading import CellMeans
 from takeup.policies.judging import GOING_ON, MAXIMUM, Comparison, Standing, judge
-from takeup.policies.limits import Limits, softened
+from takeup.policies.limits import shared
 from takeup.policies.readings import comparison
 from takeup.randomness import stream
 from takeup.simulation.kernels import look_rates
@@ -44,24 +44,33 @@ def as_written(function: Callable[..., Any], form: Form, **switches: bool) -> Ca
 
 def replay(plan: Plan, seed: int, number: int) -> Replayed:
     """Trial `number` of the first scenario, with probabilities from quadrature and limits from `Limits`."""
-    form = form_of(plan, list(plan.scenarios.values()))
+    form = form_of(plan, truths(plan.scenarios))
     given, memory = given_for(plan, form, plan.scenarios, seed), memory_of(plan, form)
-    proposals, looks = len(plan.design.space.proposals), plan.looks.at.size
-    memory.share[:], dropped = _rounded(np.array(plan.design.even)), [0] * proposals
+    schedule, looks, lag = given.schedule, plan.looks.at, plan.looks.lag
+    dropped = [0] * len(plan.design.space.proposals)
     draw = as_written(look_rates.draw, form)
-    standing = Standing.of(proposals, plan.rules)
-    for look in range(looks):
-        for piece in range(given.schedule.first[look], given.schedule.first[look + 1]):
-            draw(piece, 0, number, given, memory)
-        memory.known[:] += memory.waiting[look]
-        compared, wanted = _believed(plan, memory.known)
+    standing, wanted, randomised = Standing.of(len(dropped), plan.rules), None, 0
+    outcomes: list[IntArray] = []  # of each piece, or of each unit
+    for look in range(looks.size):
+        for piece in range(schedule.first[look], schedule.first[look + 1]):
+            place, known = look - 1, wanted
+            if plan.by_unit:
+                place = max(piece - lag, 0)
+                known = _believed(plan, sum(outcomes[:place], start=np.zeros_like(memory.known)))[1]
+            known = None if randomised < plan.design.spec.burn_in else known
+            memory.share[:] = _rounded(shares(plan, known, list(standing.offered), place, standing.control))
+            memory.waiting[:] = 0
+            draw(piece, schedule.truth[0, piece], number, given, memory)
+            outcomes.append(memory.waiting.sum(axis=0))
+            randomised += schedule.size[piece]
+        followed = np.cumsum(schedule.size[: len(outcomes)]) <= looks[look]
+        compared, wanted = _believed(plan, np.stack(outcomes)[followed].sum(axis=0))
         verdict = judge(compared, plan.rules, look, standing)
         standing, status, chosen = verdict.standing, verdict.status, verdict.chosen
         for k in verdict.dropped:
             dropped[k] = look + 1
         if status != GOING_ON:
             break
-        memory.share[:] = shares(plan, wanted, list(standing.offered), look)
     else:
         status, chosen = MAXIMUM, None
     last = standing.control if chosen is None else chosen
@@ -101,18 +110,17 @@ def _believed(plan: Plan, known: IntArray) -> tuple[Comparison, FloatArray]:
     return read_cells(plan, known), prior + known.reshape(space.shape[1:]).sum(axis=1)[:, order]
 
 
-def shares(plan: Plan, wanted: FloatArray, offered: list[int], look: int) -> FloatArray:
+def shares(
+    plan: Plan, wanted: FloatArray | None, offered: list[int], look: int, control: int | None = None
+) -> FloatArray:
     """The probabilities after a look, from betas with the prior in them, or from the policy's own probabilities."""
-    policy, share = plan.design.policy, np.zeros(len(plan.design.space.proposals))
-    floor, ceiling = (np.broadcast_to(each, share.size)[offered] for each in (plan.limits.floor, plan.limits.ceiling))
-    limits = Limits(floor, ceiling, plan.limits.rule)
-    if isinstance(policy, Uniform):
-        probability = np.array(plan.design.even)[offered]
+    policy = plan.design.policy
+    if wanted is None or isinstance(policy, Uniform):
+        wish, power = np.array(plan.design.even), 1.0
     else:
-        best = wanted[offered] if isinstance(policy, TSObs) else betas(wanted[offered]).largest()
-        probability = softened(best, float(plan.soften[look]))
-    share[offered] = limits.project(probability / probability.sum())
-    return _rounded(share)
+        wish, power = np.zeros(len(plan.design.even)), float(plan.soften[look])
+        wish[offered] = wanted[offered] if isinstance(policy, TSObs) else betas(wanted[offered]).largest()
+    return shared(wish, offered, plan.limits, power, control, plan.control_share)
 
 
 def _rounded(share: FloatArray) -> FloatArray:

@@ -36,14 +36,21 @@ from takeup.design.plan import Plan
 from takeup.design.running import laid_out
 from takeup.simulation.kernels import compile_gpu, look_gpu
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
-plan = Plan.of(THREE)
-layout = laid_out(plan, plan.scenarios, 0)
-host = types.SimpleNamespace(device_array=np.empty)
-memory = look_gpu.side_by_side(host, layout.memory(), 1)
-given = ((64, 64, 0), layout.given, memory, layout.output(64))
-entry = compile_gpu.look_entry(layout, layout.memory())
-ptx, _ = cuda.compile_ptx(entry, tuple(numba.typeof(each) for each in given), cc=(9, 0))
-assert ".visible .entry" in ptx
+against = {"control": "A", "superiority": 0.9, "futility": {"probability": 0.9, "margin": 0.1}}
+for policy, more in (
+    ("TS", {}),
+    ("TSRobust", {"reading": "policy"}),
+    ("TSObs", {**against, "reading": {"bounded": 0.05}}),
+    ("TSCheck", {**against, "reading": "compliers"}),
+):
+    plan = Plan.of({**THREE, "policy": {"kind": policy}, "stopping": more or THREE["stopping"]})
+    layout = laid_out(plan, plan.scenarios, 0)
+    host = types.SimpleNamespace(device_array=np.empty)
+    memory = look_gpu.side_by_side(host, layout.memory(), 1)
+    given = ((64, 64, 0), layout.given, memory, layout.output(64))
+    entry = compile_gpu.look_entry(layout, layout.memory())
+    ptx, _ = cuda.compile_ptx(entry, tuple(numba.typeof(each) for each in given), cc=(9, 0))
+    assert ".visible .entry" in ptx
 """
 
 

@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from takeup.design.operate import operate
 from takeup.design.preview import Preview, plan_of
 from takeup.design.results import Figure
+from takeup.errors import InputError
 from takeup.live.scenarios import scenarios
 from takeup.space import Space
 from takeup.trial import TrialSpec
@@ -73,13 +75,24 @@ def test_what_a_newcomer_found() -> None:
 
 def test_calibrate_finds_a_threshold_that_errs_less() -> None:
     """500 trials have an error of .01 at .05: within four of them, and the threshold is far above .95."""
-    preview = Preview(spec=OLD, rates=RATES, people=100, seconds=0.0, target=0.05, searched=500, seed=3)
+    given: dict[str, Any] = {"spec": OLD, "rates": RATES, "people": 100, "seconds": 0.0, "fewest": 50, "target": 0.05}
+    preview = Preview(**given, searched=500, seed=3)
     found = preview.run(silent)["calibration"]
     assert found["trials"] == 500
     assert found["threshold"] > 0.98
     assert found["error"]["mean"] < 0.05 + 4 * 0.01
-    hasty = Preview(spec=OLD, rates=RATES, people=100, seconds=0.0, target=0.05).run(silent)["calibration"]
+    hasty = Preview(**given).run(silent)["calibration"]
     assert "takes its time" in hasty["problem"]
+
+
+def test_too_few_trials_tell_nothing() -> None:
+    """What is slow is looked at less often, with fewer draws; and where there is no time for it, nothing is shown."""
+    with pytest.raises(InputError, match="policy: got one of which fewer than 50 trials fit in 0 s"):
+        Preview(spec=OLD, rates=RATES, people=30, seconds=0.0).run(silent)
+    slow, _ = plan_of(OLD, RATES, 300, 10.0, slow=True)
+    assert (slow.looks.at.size, slow.design.spec.draws) == (20, 200)
+    read, _ = plan_of({**OLD, "stopping": {"probability_best": 0.9, "reading": "policy"}}, RATES, 300, 10.0, slow=True)
+    assert read.design.spec.draws == 1_000
 
 
 def test_the_scenarios_of_a_plan_are_tried_with_equal_arms_besides() -> None:
@@ -95,7 +108,7 @@ def test_the_scenarios_of_a_plan_are_tried_with_equal_arms_besides() -> None:
 
 
 def test_no_threshold_no_error() -> None:
-    found = Preview(spec={**OLD, "stopping": {}}, rates=RATES, seconds=0.0).run(silent)
+    found = Preview(spec={**OLD, "stopping": {}}, rates=RATES, seconds=0.0, fewest=50).run(silent)
     assert found["threshold"] is None
     assert found["error"] is None
     assert not found["large"]

@@ -91,6 +91,21 @@ def test_a_trial_depends_on_its_number_alone() -> None:
     assert (_run(plan, range(2, 6), 2).statistic != part.statistic).any()
 
 
+def test_what_is_known_when_a_unit_comes() -> None:
+    """After a burn-in of two, unit i is allocated by the first i - 3 outcomes, where three wait for theirs."""
+    asked: list[int | None] = []
+
+    class Watched(reference.Trial):
+        def shares(self, moment: int | None) -> FloatArray:
+            asked.append(moment)
+            return reference.Trial.shares(self, moment)
+
+    plan = two(looks={"at": [4, 8], "lag": 3, "update": "patient"}, burn_in=2)
+    trial = Watched(plan, "intention to treat", plan.scenarios["any"].environment, 1, 0)
+    trial.run()
+    assert asked == [None, None, 0, 0, 1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("policy", [each for each in registered() if each.live], ids=lambda each: each.name)
 def test_every_live_policy(policy: Any) -> None:
     """Two trials of two looks; what is kept adds up, and arms that are dropped stay at what they had."""
@@ -120,6 +135,18 @@ def test_plans_without_a_kernel_are_run_all_the_same() -> None:
     np.testing.assert_array_equal(tops > np.float32(0.9), found.kept.status == SUPERIOR)
     with pytest.raises(SpecError, match=r"policy\.kind: got UCB1"):
         operate(plan, replications=4, engine="cpu")
+
+
+def test_three_levels() -> None:
+    """Worth 0, 1 and 4, with a third each: 30 units are worth 50 on average, and every unit is in one of nine cells."""
+    plan = two(
+        space={"proposals": 2, "outcomes": 3, "utility": [0, 1, 4]},
+        looks={"at": [30]},
+        scenarios={"any": {"compliance": np.eye(2).tolist(), "outcome": [[1 / 3] * 3] * 2}},
+    )
+    found = operate(plan, replications=40)["any"]
+    assert (found.size == 30).all()
+    assert abs(found.rewards.sum(axis=1).mean() - 50) < 4 * np.sqrt(30 * 26 / 9 / 40)
 
 
 def test_what_changes_over_the_trial() -> None:

@@ -20,6 +20,7 @@ from takeup.design.pictures import (
     ends_picture,
     promise_picture,
     sizes_picture,
+    some_looks,
     take_up_picture,
 )
 from takeup.design.plan import Plan
@@ -36,6 +37,7 @@ CONTENT: dict[str, Any] = {
     "limits": {"floor": 0.2, "soften": 0.5},
     "looks": {"at": [40, 80, 120], "lag": 10},
     "stopping": {"superiority": 0.98, "inferiority": 0.02},
+    "analysis": {"confidence": 0.9, "sided": 1},
     "scenarios": {
         "null": {"role": "null", "success": [0.4, 0.4]},
         "better": {"success": [0.4, 0.7]},
@@ -98,6 +100,12 @@ def test_pictures_say_what_their_tables_say(outcomes: dict[str, Outcomes], curve
     assert f"better at 60%: {power.mean:.1%}" in take_up_picture(curve).figure.alternative
 
 
+def test_tables_of_many_looks_have_some_of_them() -> None:
+    assert some_looks(3) == [0, 1, 2]
+    assert some_looks(100) == [*range(0, 100, 3)]
+    assert some_looks(101) == [*range(0, 101, 3), 100]
+
+
 def test_what_a_promise_is_worth() -> None:
     """.25 against .35 at a take-up of 60 %: the table of sizes by what is promised."""
     picture = promise_picture(promise_curve(Cells.rates(0.25, 0.35, 0.6), PROMISES))
@@ -124,6 +132,7 @@ def test_the_report_has_every_part_in_order(page: str) -> None:
         "Simulation report: how to repeat it",
     ]
     assert "Few can be asked" in page
+    assert "by the reading intention to treat, with intervals of 0.9, one-sided" in page
     assert "0.0432 ± 0.0021" in page
     assert page.count("<svg") == page.count("<figure>") == 5
     assert "usual &lt;i&gt;" in page
@@ -151,7 +160,7 @@ def test_the_report_can_be_repeated_from_itself(page: str, outcomes: dict[str, O
     exec(call.replace('"plan.toml"', repr(str(tmp_path / "plan.toml"))), found)
     for name, each in outcomes.items():
         np.testing.assert_array_equal(found["found"][name].kept.statistic, each.kept.statistic)
-    assert "takeup design plan.toml --replications 400 --seed 3" in page
+    assert "takeup design plan.toml --replications 400 --seed 3 --engine cpu" in page
 
 
 def test_other_figures_are_listed_whatever_they_are() -> None:

@@ -41,6 +41,34 @@ def test_a_threshold_that_is_found_at_once_lets_through_what_it_may() -> None:
     )  # other thresholds, and other sizes, err otherwise
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "trials"), [("TS", 100_000), ("Uniform", 100_000), ("TSRobust", 20_000)])
+def test_a_calibrated_threshold_keeps_its_error_at_every_null(kind: str, trials: int) -> None:
+    """5 % + 2 errors in so many fresh trials at every rate, where all comply, 70 % do, or takers fare better.
+
+    Search and fresh run have an error each, and the search aims one below: three errors are 2.1 of both together, which
+    one of 60 seeds exceeds for the worst null; this one is fixed.
+    """
+    ways: dict[str, dict[str, float]] = {"": {}, " refused": {"take_up": 0.7}}
+    ways[" confounded"] = {"take_up": 0.7, "confounded": 0.1}
+    nulls = {
+        f"{rate}{name}": {"role": "null", "success": [rate, rate], **more}
+        for rate in (0.1, 0.25, 0.5, 0.75)
+        for name, more in ways.items()
+    }
+    plan = two(
+        policy={"kind": kind},
+        limits={"floor": 0.1},
+        looks={"every": 100, "last": 400},
+        stopping={"superiority": 0.9, "inferiority": 0.1},
+        scenarios=nulls,
+    )
+    found = calibrate(plan, 0.05, trials, 4)
+    for name, error in found.errors.items():
+        assert error.mean < 0.05 + 2 * error.error, name
+    assert found.worst.mean > 0.05 - 5 * found.worst.error
+
+
 def test_a_plan_with_control_and_futility_keeps_its_error() -> None:
     """On two sides fewer claims are allowed on each. Search and fresh run differ by sqrt(2) errors."""
     stopping = {

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from papers import shorten_beyond, shorten_related
-from takeup import charts
+from takeup.charts import document
 from takeup.cli import app
 from takeup.errors import InputError, MissingExtraError
 from takeup.paper import contextual, regret, report, reproduction, stroke, theory
@@ -187,7 +187,7 @@ def test_an_interrupted_report_leaves_the_old_one(page: Path, monkeypatch: pytes
     def stop(_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(charts, "png", stop)
+    monkeypatch.setattr(document, "png", stop)
     done = paper("regret", *QUICK, "--out", str(page.parent))
     assert done.exit_code != 0
     assert {file.name: file.read_bytes() for file in page.parent.iterdir()} == before

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from takeup.charts.draw import inline, png, svg
 from takeup.charts.extra import required
 
 
@@ -40,6 +42,15 @@ class ReportFigure:
     caption: str
     alternative: str
     draw: Callable[[], Any]
+
+
+def drawn(figure: ReportFigure, folder: Path | None = None) -> str:
+    """A chart as part of a page; where there is a folder, its files are written there too."""
+    chart = figure.draw()
+    if folder is not None:
+        (folder / f"{figure.name}.svg").write_text(svg(chart), encoding="utf-8")
+        (folder / f"{figure.name}.png").write_bytes(png(chart))
+    return inline(chart, figure.name, figure.alternative)
 
 
 def page(template: str, **content: Any) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -22,7 +23,7 @@ from takeup.design.results import Outcomes
 from takeup.design.sizing import Sized, size
 from takeup.design.study import Study
 from takeup.design.take_up import TakeUpCurve, by_take_up, changeable
-from takeup.errors import InputError
+from takeup.errors import InputError, TakeupError
 from takeup.simulation.run import EngineName
 
 PARTS = 20
@@ -32,6 +33,8 @@ SEARCHED = 3
 CURVE = 2_000
 """With how many trials at most the report shows power and size against take-up."""
 TRY, STOPPED = "try", 130
+THIS, USUAL = "this plan", 0.05
+"""What the plan is called beside classical designs, and their error where none was asked for."""
 
 
 class _PlanFirst(TyperGroup):
@@ -118,8 +121,10 @@ def design_plan(
     outcomes, stopped = _run(chosen, range(first, first + replications), seed, engine)
     if not outcomes:
         raise typer.Abort
-    curve = None if out is None or stopped else _curve(chosen, range(first, first + min(replications, CURVE)), seed)
-    _tell(Study(chosen, seed, outcomes, calibration, sized, take_up=curve), out, as_json)
+    study = Study(chosen, seed, outcomes, calibration, sized)
+    if out is not None and not stopped and charts.available():
+        study = _beside(study, range(first, first + replications), engine)
+    _tell(study, out, as_json)
     if stopped:
         done = next(iter(outcomes.values())).replications.size
         typer.echo(f"stopped after {done:,} of {replications:,} trials of each scenario", err=True)
@@ -157,7 +162,7 @@ def design_compare(
         raise InputError("plans", ", ".join(map(str, plans)), "each file once")
     if alpha is not None:
         named |= classical(next(iter(named.values())), alpha)
-    found = _compared(named, replications, seed, engine)
+    found = _compared(named, range(replications), seed, engine)
     if as_json:
         content = {name: plan.content for name, plan in named.items()}
         typer.echo(json.dumps({"compared": {"plans": content, "seed": seed, "figures": found.plain()}}))
@@ -230,18 +235,33 @@ def _run(plan: Plan, replications: range, seed: int, engine: EngineName) -> tupl
     return {name: reduce(add, [each[name] for each in parts]) for name in plan.scenarios if parts}, stopped
 
 
-def _curve(plan: Plan, replications: range, seed: int) -> TakeUpCurve | None:
-    """Trials by take-up, for a report that can be drawn; None where scenarios say in full what people do."""
-    if not charts.available() or not changeable(plan):
+def _curve(plan: Plan, replications: range, seed: int, engine: EngineName) -> TakeUpCurve | None:
+    """Trials by take-up; None where scenarios say in full what people do."""
+    if not changeable(plan):
         return None
     with watched("trying other take-ups", 0) as (report, _):
-        return by_take_up(plan, replications=replications, seed=seed, progress=report)
+        return by_take_up(plan, replications=replications, seed=seed, engine=engine, progress=report)
 
 
-def _compared(plans: dict[str, Plan], replications: int, seed: int, engine: EngineName) -> Compared:
+def _compared(plans: dict[str, Plan], replications: range, seed: int, engine: EngineName) -> Compared:
     scenarios = len(next(iter(plans.values())).scenarios)
-    with watched("comparing", replications * len(plans) * scenarios) as (report, _):
+    with watched("comparing", len(replications) * len(plans) * scenarios) as (report, _):
         return compare(plans, None, replications, seed, engine=engine, progress=report)
+
+
+def _beside(study: Study, replications: range, engine: EngineName) -> Study:
+    """The same with what a report has beside the plan: classical designs, and other take-ups in fewer trials."""
+    plan, seed = study.plan, study.seed
+    alpha = USUAL if study.calibration is None else study.calibration.target
+    try:
+        compared = _compared({THIS: plan, **classical(plan, alpha)}, replications, seed, engine)
+        study = replace(study, compared=compared)
+        return replace(study, take_up=_curve(plan, replications[:CURVE], seed, engine))
+    except TakeupError as error:
+        typer.echo(f"note: the report lacks what is beside the plan: {error}", err=True)
+    except KeyboardInterrupt:
+        typer.echo("stopped: the report lacks what was to come beside the plan", err=True)
+    return study
 
 
 def _tell(study: Study, out: Path | None, as_json: bool) -> None:

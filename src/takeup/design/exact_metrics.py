@@ -7,11 +7,15 @@ import numpy as np
 from takeup.design.exact import Exact, exact
 from takeup.design.plan import Plan
 from takeup.design.scenarios import NEARLY
+from takeup.specfile import SpecError
 
 
 def exact_metrics(plan: Plan, scenario: str) -> dict[str, Any]:
     """What `Outcomes.metrics` tells, as far as the recursion carries it, for two proposals and two outcomes."""
     truth = plan.scenarios[scenario]
+    if truth.environment.later:
+        key = f"{plan.source}: scenarios.{scenario}.take_up"
+        raise SpecError(key, "one that changes", "one that stays, for exact figures")
     space, values = plan.design.space, truth.values
     low, width = float(space.reward.min()), float(np.ptp(space.reward))
     found = exact(plan, ((values - low) / width).tolist())

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from takeup.checks import FloatArray
 from takeup.design.form_parts import betas, betas_room, compares, good_of, responses
 from takeup.design.plan import Plan
 from takeup.design.policy_forms import policy_part
@@ -14,8 +15,9 @@ from takeup.design.scenarios import Scenario
 from takeup.design.statistics import sees_actions
 from takeup.outcomes import Levels
 from takeup.policies import TS, TSCheck, TSObs, TSRobust, Uniform
-from takeup.simulation.kernels import look_cells, look_rates
+from takeup.simulation.kernels import look_cells, look_rates, look_units
 from takeup.simulation.kernels.compile import Plain
+from takeup.simulation.kernels.two_arm import SLOTS, can_return, started
 from takeup.specfile import SpecError
 
 KNOWN = (TS, Uniform, TSCheck, TSObs, TSRobust)
@@ -65,16 +67,13 @@ def check(plan: Plan) -> None:
     design, looks = plan.design, plan.looks
     space, policy = design.space, design.policy
     kind = space.outcome.kind if not isinstance(space.outcome, Levels) else f"{len(space.outcomes)} levels"
-    share = None if plan.control_share is None else str(plan.control_share)
     for key, value, wrong, allowed in (
         ("policy.kind", type(policy).__name__, type(policy) not in KNOWN, ", ".join(each.__name__ for each in KNOWN)),
         ("space.outcomes", kind, kind != "2 levels", "two levels"),
         ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one"),
         ("compliance", design.spec.compliance, sees_actions(plan) and design.spec.compliance != "always", "'always'"),
-        ("looks.update", looks.update, looks.update != "look", "'look'"),
-        ("burn_in", design.spec.burn_in, design.spec.burn_in > looks.randomised[0], f"at most {looks.randomised[0]}"),
+        ("looks.update", looks.update, plan.by_unit and sees_actions(plan), "'look' where what was done is read"),
         ("stopping.reading", str(plan.reading), not _readable(plan), "proposals that intend an action each"),
-        ("stopping.control_share", share, share is not None, "nothing"),
     ):
         if wrong:
             raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, on other engines than the reference")
@@ -109,7 +108,23 @@ def _rates(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     good, reading = good_of(plan), betas(plan)
     success = np.stack([each.environment.response[0, ..., good].sum(axis=-1) for each in scenarios])
     room = betas_room(plan, reading.prior)
-    return Form({}, look_rates.Rates(success), reading, (), lambda: (room(), ()))
+    bind, given, more = _by_unit(plan, reading.prior) if plan.by_unit else ({}, (), tuple)
+    return Form(bind, look_rates.Rates(success), reading, given, lambda: (room(), more()))
+
+
+def _by_unit(plan: Plan, prior: FloatArray) -> tuple[dict[Plain, Plain], Any, Callable[[], Any]]:
+    """How the policy allocates unit by unit: by a recurrence, by a draw, or by a quadrature for each, which is slow."""
+    if len(prior) == 2 and can_return(started(prior)):
+        bind: dict[Plain, Plain] = {
+            look_units.begin_units: look_units.begin_pair,
+            look_units.learn_unit: look_units.learn_pair,
+            look_units.wish_unit: look_units.wish_pair,
+        }
+        return bind, look_units.Pair(started(prior)), lambda: look_units.Pair(np.zeros((SLOTS, 1)))
+    limits, free = plan.limits, plan.control_share is None and (plan.soften == 1).all()
+    if free and np.max(limits.floor) == 0 and np.min(limits.ceiling) == 1:
+        return {look_units.wish_unit: look_units.wish_drawn}, (), tuple
+    return {}, (), tuple
 
 
 def _cells(plan: Plan, scenarios: Sequence[Scenario]) -> Form:

@@ -27,6 +27,7 @@ from takeup.design.sizes import Goal, two_rates
 from takeup.design.sizing import Sized
 from takeup.design.take_up import TakeUpCurve
 from takeup.errors import InputError
+from takeup.outcomes import Levels
 
 BY_ARM = {"superior_by_arm": "superior", "dropped_by_arm": "dropped", "selected": "selected", "share": "share of units"}
 SHOWN = {*ENDS, *BY_ARM, "size", "claimed", "power", "successes", "stopped_by_look", "ends_by_look", "on_worse"}
@@ -222,7 +223,7 @@ def _fixed_rows(
     plan: Plan, outcomes: Mapping[str, Outcomes], nulls: Mapping[str, Figure]
 ) -> Iterator[tuple[str, str, str, str, str]]:
     space = plan.design.space
-    if len(space.proposals) != 2 or len(space.outcomes) != 2 or not nulls:
+    if len(space.proposals) != 2 or not isinstance(space.outcome, Levels) or space.outcome.size != 2 or not nulls:
         return
     error = max(figure.mean for figure in nulls.values())
     low, width = float(space.reward.min()), float(np.ptp(space.reward))

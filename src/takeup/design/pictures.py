@@ -14,6 +14,8 @@ from takeup.design.take_up import TakeUpCurve
 QUANTILES = {"q05": 0.05, "q25": 0.25, "q75": 0.75, "q95": 0.95}
 MOST_BARS = 40
 """More sizes than these are put together."""
+MOST_ROWS = 40
+"""Of more looks than these a table has some."""
 
 
 class Picture(NamedTuple):
@@ -33,6 +35,11 @@ def number(figure: Figure | Mapping[str, float]) -> str:
     """A number of units with its Monte Carlo error."""
     mean, error = (figure.mean, figure.error) if isinstance(figure, Figure) else (figure["mean"], figure["error"])
     return f"{mean:,.0f} ± {error:,.1f}"
+
+
+def some_looks(looks: int) -> list[int]:
+    """The numbers of the looks that a table has: all, or evenly spaced ones and the last."""
+    return sorted({*range(0, looks, -(-looks // MOST_ROWS)), looks - 1})
 
 
 def take_up_picture(curve: TakeUpCurve) -> Picture:
@@ -80,9 +87,9 @@ def ends_picture(outcomes: Mapping[str, Outcomes]) -> Picture:
         f"{name}: " + ", ".join(f"{end} {by[end][-1].mean:.1%}" for end in ends) for name, by in ended.items()
     )
     rows = tuple(
-        (name, f"{known:,}", *(share(by[end][look]) for end in ends))
+        (name, f"{at[look]:,}", *(share(by[end][look]) for end in ends))
         for name, by in ended.items()
-        for look, known in enumerate(at)
+        for look in some_looks(len(at))
     )
     return Picture(
         ReportFigure(

@@ -11,6 +11,7 @@ from takeup import specfile
 from takeup.checks import FloatArray
 from takeup.design.scenarios import Scenario, ScenarioTable
 from takeup.errors import NOTHING
+from takeup.policies import Uniform
 from takeup.policies.judging import Rules
 from takeup.policies.limits import ControlShare, Limits
 from takeup.specfile import SpecError, Table, at
@@ -53,7 +54,7 @@ class Plan:
         scenarios = {}
         for name, table in tables.items():
             with at(source, f"scenarios.{name}"):
-                scenarios[name] = table.build(design.space, design.rules.control or 0)
+                scenarios[name] = table.build(design.space, design.rules.control or 0, design.looks)
         return cls(design, scenarios, dict(content), source)
 
     @classmethod
@@ -97,6 +98,16 @@ class Plan:
     def control_share(self) -> ControlShare | None:
         """The probability of the control."""
         return self.design.control_share
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether probabilities change."""
+        return not isinstance(self.design.policy, Uniform)
+
+    @property
+    def by_unit(self) -> bool:
+        """Whether they do so after every outcome."""
+        return self.adaptive and self.looks.update == "patient"
 
     def with_thresholds(self, superiority: float, inferiority: float | None) -> "Plan":
         """The same with other thresholds, at all looks alike."""

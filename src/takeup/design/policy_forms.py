@@ -112,8 +112,8 @@ def _robust(plan: Plan, policy: TSRobust) -> Part:
     )
 
     def model() -> look_robust.ModelsMemory:
-        picked = np.zeros((actions, LANES), dtype=np.int64)
-        return look_robust.ModelsMemory(np.zeros((actions, len(unseen))), np.zeros(strength.size), picked)
+        upto = np.zeros((actions, 1 << (len(unseen) - 1).bit_length()))
+        return look_robust.ModelsMemory(upto, np.zeros(strength.size), np.zeros((actions, 3 * LANES), dtype=np.float32))
 
     bind: dict[Plain, Plain] = {
         **_counted(plan),
@@ -127,6 +127,6 @@ def _robust(plan: Plan, policy: TSRobust) -> Part:
 def _possibilities(strength: int) -> FloatArray:
     """S, κ - S, and whether all is shared."""
     if strength < 0:
-        return np.array([[0.0, 0.0, 1.0]])
+        return np.array([[0.0, 0.0, 1.0]], dtype=np.float32)
     unseen = np.arange(strength + 1.0)
-    return np.stack([unseen, strength - unseen, np.zeros_like(unseen)], axis=1)
+    return np.stack([unseen, strength - unseen, np.zeros_like(unseen)], axis=1, dtype=np.float32)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from takeup.design.forms import has_kernel
 from takeup.design.operate import calibrate, operate
 from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
@@ -25,10 +26,12 @@ from takeup.space import Space
 from takeup.trial.looks import MOST_UNITS
 from takeup.trial.stopping import FEW
 
-LOOKS = 100
-"""Advice that is given at any time is looked for so often: more often it would be given a little more often."""
-FEWEST, MOST = 4, 20_000
-"""Trials of each scenario, at first and at most."""
+LOOKS, SLOW_LOOKS = 100, 20
+"""Advice that is given at any time is looked for so often, and so often where that is slow; in truth more often."""
+SLOW_DRAWS, DRAWS = 200, 1_000
+"""From how many draws a slow policy's probabilities come at most, where rules read something else; and usually."""
+FEWEST, TOLD, ENOUGH, MOST = 2, 50, 200, 20_000
+"""Trials of each scenario: at first, the fewest that are told of, from how many on time is short, and at most."""
 LARGE = 0.10
 """A type I error above which one is warned."""
 TARGET = 0.05
@@ -69,22 +72,21 @@ class Preview:
 
     def run(self, say: Say) -> dict[str, Any]:
         """Everything that the page shows."""
-        plan, words = plan_of(self.spec, self.rates, self.people, self.per_day)
-        parts = [operate(plan, None, self.fewest, self.seed)]  # compiles, or reads what was compiled
-        begun, done = time.monotonic(), self.fewest
-        while done < MOST and 2 * (time.monotonic() - begun) < self.seconds:
-            more = min(done, MOST - done)
-            parts.append(operate(plan, None, range(done, done + more), self.seed))
-            done += more
-            say(min(1.0, (time.monotonic() - begun) / max(self.seconds, 1e-9)))
-        each_second = done / max(time.monotonic() - begun, 1e-9)
-        found = {name: reduce(add, [part[name] for part in parts]) for name in plan.scenarios}
+        plan, words = self._plan()
+        found, each_second = self._made(plan, say, self.seconds) if has_kernel(plan) else ({}, 0.0)
+        if not found:  # it is slow: it is looked at less often, and gets more time
+            plan, words = self._plan(slow=True)
+            found, each_second = self._made(plan, say, PATIENCE * self.seconds)
+        if not found:
+            few = f"one of which fewer than {TOLD} trials fit in {PATIENCE * self.seconds:g} s"
+            raise InputError("policy", few, "a faster one, to tell anything", "takeup design takes its time")
         looks = plan.looks
         return {
-            "trials": done,
+            "trials": int(next(iter(found.values())).replications.size),
             "looks": {"first": int(looks.at[0]), "last": int(looks.at[-1]), "many": int(looks.at.size)},
             "any_time": self.spec.get("looks") is None,
             "lag": looks.lag,
+            "draws": plan.design.spec.draws if plan.design.spec.draws < self.spec.get("draws", DRAWS) else None,
             "threshold": plan.content["stopping"].get("superiority"),
             "error": _error(found),
             "large": (_error(found) or {"mean": 0.0})["mean"] > LARGE,
@@ -92,6 +94,25 @@ class Preview:
             "calibration": None if self.target is None else self._calibrated(plan, self.target, each_second),
             "plan": dict(plan.content),
         }
+
+    def _plan(self, *, slow: bool = False) -> tuple[Plan, dict[str, str]]:
+        return plan_of(self.spec, self.rates, self.people, self.per_day, slow=slow)
+
+    def _made(self, plan: Plan, say: Say, longest: float) -> tuple[dict[str, Outcomes], float]:
+        """As many trials as fit, and how many a second; none where they are too few to tell anything.
+
+        Each part is as large as all before. Once there are enough, they are made for `seconds` at most.
+        """
+        parts = [operate(plan, None, self.fewest, self.seed)]  # compiles, or reads what was compiled
+        begun, done, passed = time.monotonic(), self.fewest, 0.0
+        while done < MOST and 2 * passed < (longest if done < ENOUGH else self.seconds):
+            more = min(done, MOST - done)
+            parts.append(operate(plan, None, range(done, done + more), self.seed))
+            done, passed = done + more, time.monotonic() - begun
+            say(min(1.0, passed / max(longest, 1e-9)))
+        if done < TOLD:
+            return {}, 0.0
+        return {name: reduce(add, [part[name] for part in parts]) for name in plan.scenarios}, done / max(passed, 1e-9)
 
     def _calibrated(self, plan: Plan, target: float, each_second: float) -> dict[str, Any]:
         """The threshold with this error, with as many trials as there is time for; or why there is none."""
@@ -112,20 +133,30 @@ class Preview:
 
 
 def plan_of(
-    spec: Mapping[str, Any], rates: Sequence[Sequence[float]], people: int, per_day: float
+    spec: Mapping[str, Any],
+    rates: Sequence[Sequence[float]],
+    people: int,
+    per_day: float,
+    *,
+    slow: bool = False,
 ) -> tuple[Plan, dict[str, str]]:
     """The plan that a spec amounts to, and what its scenarios mean in words.
 
     Without looks, advice is given at any time; it is looked for at many. Without scenarios there are three ways to
-    comply with the rates that are assumed; and two in which all actions are like the first, where no null is given.
+    comply with the rates that are assumed; and two in which all actions are like the first, where no null is given. A
+    slow plan is looked at less often, with fewer draws where no rule reads them.
     """
     content = {key: value for key, value in spec.items() if value is not None}
     stopping = {key: value for key, value in content.get("stopping", {}).items() if value is not None}
     if "looks" not in content:
-        content["looks"] = _any_time(content, stopping.pop("maximum", None) or people, per_day)
+        content["looks"] = _any_time(
+            content, stopping.pop("maximum", None) or people, per_day, SLOW_LOOKS if slow else LOOKS
+        )
         best = stopping.pop("probability_best", None)
         stopping |= {} if best is None else {"superiority": best}
     content["stopping"] = stopping
+    if slow and stopping.get("reading") != "policy":
+        content["draws"] = min(SLOW_DRAWS, content.get("draws", DRAWS))
     words: dict[str, str] = {}
     given = content.get("scenarios", {})
     if not any(table.get("role") == "null" for table in given.values()):
@@ -134,10 +165,10 @@ def plan_of(
     return Plan.of(content, "spec"), words
 
 
-def _any_time(content: Mapping[str, Any], size: int, per_day: float) -> dict[str, int]:
+def _any_time(content: Mapping[str, Any], size: int, per_day: float, looks: int) -> dict[str, int]:
     """Looks as often as can be afforded, from the first at which there would be advice."""
     last = min(size, MOST_UNITS)
-    every = math.ceil(last / LOOKS)
+    every = math.ceil(last / looks)
     first = min(max(FEW, every, content.get("burn_in", 0)), last)
     window = content.get("window")
     lag = 0 if window is None else min(math.ceil(window / DAY * per_day), last - 1)

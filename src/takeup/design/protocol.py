@@ -9,11 +9,12 @@ import numpy as np
 
 from takeup.charts.document import ReportTable
 from takeup.checks import FloatArray
-from takeup.design.pictures import Picture
+from takeup.design.pictures import Picture, some_looks
 from takeup.design.plan import Plan
 from takeup.design.scenarios import NEARLY
 from takeup.outcomes import Levels
 from takeup.policies.base import Carded
+from takeup.trial.rules import BoundedTable
 
 RULES = {
     "superiority": "superior above",
@@ -111,12 +112,14 @@ def looks(plan: Plan) -> Section:
     if not given:
         text.append("No rule ends the trial before its last look.")
     text.append("All inequalities are strict, and all thresholds are probabilities under the policy's priors.")
+    shown = some_looks(at.at.size)
     rows = tuple(
-        (str(i + 1), f"{known:,}", f"{some:,}", *(f"{each[i]:.6g}" for each in given.values()))
-        for i, (known, some) in enumerate(zip(at.at.tolist(), at.randomised.tolist(), strict=True))
+        (str(i + 1), f"{at.at[i]:,}", f"{at.randomised[i]:,}", *(f"{each[i]:.6g}" for each in given.values()))
+        for i in shown
     )
     columns = ("look", "outcomes known", "randomised", *(RULES[name] for name in given))
-    table = ReportTable("The looks, and the thresholds at each", columns, rows)
+    left_out = "" if len(shown) == at.at.size else f"; {len(shown)} of {at.at.size} looks"
+    table = ReportTable(f"The looks, and the thresholds at each{left_out}", columns, rows)
     return Section(name="looks", title="Interim looks and rules", text=(" ".join(text),), tables=(table,))
 
 
@@ -156,11 +159,16 @@ def estimand(plan: Plan) -> Section:
     policy = plan.design.policy
     if reading == "policy" and isinstance(policy, Carded) and policy.card.ignorable:
         words.append(f"{policy.name} takes those who comply to be like those who do not: nobody can promise that.")
-    named = reading if isinstance(reading, str) else f"bounded by {reading.bounded:g}"
+    analysis = plan.design.spec.analysis
+    if analysis is not None:
+        words.append(
+            f"What will be reported: the {analysis.contrast} by the reading {_named(analysis.reading)}, with intervals "
+            f"of {analysis.confidence:.4g}, {'one' if analysis.sided == 1 else 'two'}-sided."
+        )
     return Section(
         name="estimand",
         title="Estimand, and how noncompliance is treated",
-        text=(f"Reading: {named}.", *words),
+        text=(f"Reading: {_named(reading)}.", *words),
     )
 
 
@@ -189,6 +197,10 @@ def scenarios(plan: Plan, names: Mapping[str, Any]) -> Section:
 def integrity() -> Section:
     """Who may see what."""
     return Section(name="integrity", title="Trial integrity: who may see what", text=tuple(INTEGRITY.split("\n\n")))
+
+
+def _named(reading: str | BoundedTable) -> str:
+    return reading if isinstance(reading, str) else f"bounded by {reading.bounded:g}"
 
 
 def _written(table: Mapping[str, Any]) -> str:

@@ -15,9 +15,10 @@ from takeup.design.bounded import reading_of
 from takeup.design.plan import Plan
 from takeup.design.running import NEVER_ABOVE
 from takeup.design.scenarios import Scenario
-from takeup.design.statistics import sees_actions, statistic_of
+from takeup.design.statistics import Rates, sees_actions, statistic_of
 from takeup.environment import Environment
 from takeup.evidence import Evidence
+from takeup.outcomes import Levels
 from takeup.policies import Uniform
 from takeup.policies.beliefs import among
 from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
@@ -62,11 +63,12 @@ def run(
 
 def check(plan: Plan) -> None:
     """An error that names the file, the key and the value, where not even this can run a plan."""
-    spec = plan.design.spec
+    spec, outcome = plan.design.spec, plan.design.space.outcome
     sometimes = "always or never, as a plan does not say how often it is seen"
     never = "always, as the rules read what was taken"
     read = plan.reading == "compliers" or isinstance(plan.reading, BoundedTable)
     for key, value, wrong, allowed in (
+        ("space.outcomes", outcome.kind, not isinstance(outcome, Levels), "levels, so far, where a plan is tried"),
         ("compliance", spec.compliance, spec.compliance == "sometimes" and sees_actions(plan), sometimes),
         ("compliance", spec.compliance, spec.compliance == "never" and read, never),
     ):
@@ -199,6 +201,7 @@ class Trial:
 
 def _added(plan: Plan, a: IntArray, y: IntArray) -> IntArray:
     """What units add to the statistic."""
-    if sees_actions(plan):
-        return np.asarray(np.eye(statistic_of(plan).columns, dtype=np.int64)[a * plan.design.space.reward.size + y])
-    return np.stack([np.ones_like(y), y == np.argmax(plan.design.space.reward)], axis=1)
+    statistic, reward = statistic_of(plan), plan.design.space.reward
+    if isinstance(statistic, Rates):
+        return np.stack([np.ones_like(y), y == np.argmax(reward)], axis=1)
+    return np.asarray(np.eye(statistic.columns, dtype=np.int64)[a * reward.size + y])

@@ -5,9 +5,10 @@ rules, what adapts, what is estimated, operating characteristics by simulation, 
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from takeup import charts, specfile
-from takeup.charts.document import ReportTable, page
+from takeup import specfile
+from takeup.charts.document import ReportTable, drawn, page
 from takeup.design import found, protocol
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
@@ -22,6 +23,8 @@ TEMPLATE = "design/report.html.jinja"
 REPEAT = """Each trial depends on the plan, the scenario, the seed and its number alone, whatever the machine. The plan
 below is all of it; saved as plan.toml it gives these figures again."""
 
+RUN = ("scenario", "trials", "their numbers", "seed", "engine", "takeup")
+
 
 def report(
     plan: Plan,
@@ -31,6 +34,7 @@ def report(
     size: Sized | None = None,
     compared: Compared | None = None,
     take_up: TakeUpCurve | None = None,
+    folder: Path | None = None,
 ) -> str:
     """A page of HTML that needs nothing else to be read.
 
@@ -41,6 +45,7 @@ def report(
         size: what was found about its size.
         compared: what was found beside other plans.
         take_up: the trials by take-up, as `by_take_up` makes them.
+        folder: where the charts are written as files too.
     """
     if not outcomes:
         raise InputError("outcomes", "no scenarios", "the trials of at least one")
@@ -60,7 +65,7 @@ def report(
     ]
     kept = [each for each in sections if each is not None]
     pictures = [picture.figure for each in kept for picture in each.pictures]
-    images = {each.name: charts.inline(each.draw(), each.name, each.alternative) for each in pictures}
+    images = {each.name: drawn(each, folder) for each in pictures}
     return page(TEMPLATE, plan=plan, sections=kept, images=images, summary=_summary(outcomes, nulls))
 
 
@@ -87,17 +92,19 @@ def _simulation(plan: Plan, outcomes: Mapping[str, Outcomes], calibration: Calib
     rows = []
     for name, each in outcomes.items():
         first, last = int(each.replications.min()), int(each.replications.max())
-        rows.append((name, f"{each.replications.size:,}", f"{first:,} to {last:,}", str(each.seed), each.version))
-    numbers, seed = next(iter(outcomes.values())).replications, next(iter(outcomes.values())).seed
-    first, last = int(numbers.min()), int(numbers.max())
+        numbers = f"{first:,} to {last:,}"
+        rows.append((name, f"{each.replications.size:,}", numbers, str(each.seed), each.engine, each.version))
+    one = next(iter(outcomes.values()))
+    first, last = int(one.replications.min()), int(one.replications.max())
     text = REPEAT if calibration is None else f"{REPEAT} Its threshold was found by --calibrate {calibration.target:g}."
-    operated = f'operate(Plan.load("plan.toml"), replications=range({first}, {last + 1}), seed={seed})'
-    code = f"from takeup.design import Plan, operate\n\nfound = {operated}"
-    command = (f"takeup design plan.toml --replications {numbers.size} --seed {seed}",) if first == 0 else ()
+    given = f'replications=range({first}, {last + 1}), seed={one.seed}, engine="{one.engine}"'
+    code = f'from takeup.design import Plan, operate\n\nfound = operate(Plan.load("plan.toml"), {given})'
+    shell = f"takeup design plan.toml --replications {one.replications.size} --seed {one.seed} --engine {one.engine}"
+    command = (shell,) if first == 0 else ()
     return Section(
         name="simulation",
         title="Simulation report: how to repeat it",
         text=(text,),
-        tables=(ReportTable("What was run", ("scenario", "trials", "their numbers", "seed", "takeup"), tuple(rows)),),
+        tables=(ReportTable("What was run", RUN, tuple(rows)),),
         code=(*command, code, specfile.toml(plan.content)),
     )

@@ -240,6 +240,7 @@ def plain(outcomes: Mapping[str, Outcomes]) -> list[dict[str, Any]]:
             "scenario": name,
             "role": each.truth.role,
             "replications": int(each.replications.size),
+            "engine": each.engine,
             "metrics": each.metrics(),
         }
         for name, each in outcomes.items()

@@ -1,6 +1,7 @@
 """Trials of a plan by the thousand: the plan in arrays for the kernel."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,11 +10,14 @@ from takeup.design.forms import Form, form_of
 from takeup.design.plan import Plan
 from takeup.design.scenarios import Scenario
 from takeup.design.statistics import Cells, Rates, statistic_of
-from takeup.policies import Uniform
+from takeup.environment import Environment
+from takeup.policies.limits import ControlShare
 from takeup.simulation.kernels.look_layout import LookLayout
-from takeup.simulation.kernels.look_sharing import round_off
 from takeup.simulation.kernels.look_tables import (
+    FREE,
+    MATCH,
     NONE,
+    SQUARE_ROOT,
     LookInput,
     LookMemory,
     Schedule,
@@ -32,28 +36,35 @@ def laid_out(plan: Plan, scenarios: Mapping[str, Scenario], seed: int, *, record
 
     `recording` keeps what superiority was asked of at every look.
     """
-    form = form_of(plan, list(scenarios.values()))
+    form = form_of(plan, truths(scenarios))
     return LookLayout(
         given_for(plan, form, scenarios, seed),
         len(scenarios),
         lambda: memory_of(plan, form),
         np.int32 if isinstance(statistic_of(plan), Rates | Cells) else np.int64,
         form.bind,
-        {"CONTROLLED": plan.rules.control is not None},
+        {"CONTROLLED": plan.rules.control is not None, "BY_UNIT": plan.by_unit},
         plan.looks.at.size if recording else 0,
     )
 
 
+def truths(scenarios: Mapping[str, Scenario]) -> list[Scenario]:
+    """The scenarios as they begin, and behind them what each changes into, in order."""
+    first = list(scenarios.values())
+    return [*first, *(replace(each, environment=other) for each in first for _, other in each.environment.later)]
+
+
 def given_for(plan: Plan, form: Form, scenarios: Mapping[str, Scenario], seed: int) -> LookInput:
-    """The plan in arrays."""
+    """The plan in arrays; `form` is that of the scenarios' `truths`."""
     rules, limits, proposals = plan.rules, plan.limits, len(plan.design.space.proposals)
-    start = np.array(plan.design.even)
-    round_off(start)
+    each = [one.environment for one in scenarios.values()]
+    keys = [key_of(seed, one.fingerprint()) for one in each]
+    later = [key for key, one in zip(keys, each, strict=True) for _ in one.later]
     return LookInput(
-        np.stack([key_of(seed, each.environment.fingerprint()) for each in scenarios.values()]),
+        np.stack([*keys, *later]),
         NONE if rules.control is None else rules.control,
         rules.replace,
-        schedule(plan.looks),
+        schedule(plan, each),
         Thresholds(
             _or(rules.superiority, NEVER_ABOVE, plan.looks),
             _or(rules.inferiority, NEVER_BELOW, plan.looks),
@@ -61,12 +72,13 @@ def given_for(plan: Plan, form: Form, scenarios: Mapping[str, Scenario], seed: i
             _or(rules.futility, NEVER_ABOVE, plan.looks),
         ),
         Sharing(
-            start,
-            not isinstance(plan.design.policy, Uniform),
+            np.array(plan.design.even),
+            plan.adaptive,
             limits.rule == "proportional",
             np.broadcast_to(np.asarray(limits.floor, dtype=np.float64), proposals).copy(),
             np.broadcast_to(np.asarray(limits.ceiling, dtype=np.float64), proposals).copy(),
             np.asarray(plan.soften, dtype=np.float64).copy(),
+            _control_share(plan.control_share),
         ),
         form.truth,
         form.reading,
@@ -74,13 +86,31 @@ def given_for(plan: Plan, form: Form, scenarios: Mapping[str, Scenario], seed: i
     )
 
 
-def schedule(looks: Looks) -> Schedule:
-    """The pieces of a trial with these looks: units that share their probabilities and become known together."""
-    ends = np.unique(np.concatenate([looks.at, looks.randomised]))
+def schedule(plan: Plan, environments: Sequence[Environment]) -> Schedule:
+    """The pieces of a trial: units that share probabilities and truth, and become known together."""
+    looks, burn_in = plan.looks, plan.design.spec.burn_in
+    changes = [step for each in environments for step, _ in each.later]
+    cuts = np.array([cut for cut in (*changes, burn_in) if 0 < cut < looks.at[-1]], dtype=np.int64)
+    ends = np.unique(np.concatenate([looks.at, looks.randomised, cuts]))
+    if plan.by_unit:
+        ends = np.arange(1, looks.at[-1] + 1)
     size = np.diff(ends, prepend=0)
-    drawn = np.searchsorted(looks.randomised, ends)
-    first = np.searchsorted(drawn, np.arange(looks.at.size + 1))
-    return Schedule(size, np.searchsorted(looks.at, ends), first, looks.randomised)
+    begins = ends - size
+    first = np.searchsorted(np.searchsorted(looks.randomised, ends), np.arange(looks.at.size + 1))
+    known = np.arange(ends.size) % (looks.lag + 1) if plan.by_unit else np.searchsorted(looks.at, ends)
+    truth, before = np.empty((len(environments), ends.size), dtype=np.int64), len(environments)
+    for i, each in enumerate(environments):
+        steps = [step for step, _ in each.later]
+        phase = np.searchsorted(steps, begins, side="right")
+        truth[i] = np.where(phase == 0, i, before + phase - 1)
+        before += len(steps)
+    return Schedule(size, known, first, truth, int(np.searchsorted(begins, burn_in)), looks.at, looks.lag)
+
+
+def _control_share(share: ControlShare | None) -> float:
+    if isinstance(share, float | int):
+        return float(share)
+    return {None: FREE, "match": MATCH, "sqrt": SQUARE_ROOT}[share]
 
 
 def _or(given: FloatArray | None, never: float, looks: Looks) -> FloatArray:
@@ -89,13 +119,14 @@ def _or(given: FloatArray | None, never: float, looks: Looks) -> FloatArray:
 
 def memory_of(plan: Plan, form: Form) -> LookMemory:
     """Room for one trial."""
-    looks, proposals, columns = plan.looks.at.size, len(plan.design.space.proposals), statistic_of(plan).columns
+    proposals, columns = len(plan.design.space.proposals), statistic_of(plan).columns
+    slots = plan.looks.lag + 1 if plan.by_unit else plan.looks.at.size
 
     def whole(*shape: int) -> IntArray:
         return np.zeros(shape, dtype=np.int64)
 
     return LookMemory(
-        whole(looks, proposals, columns),
+        whole(slots, proposals, columns),
         whole(proposals, columns),
         whole(proposals),
         np.zeros(proposals),

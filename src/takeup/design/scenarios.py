@@ -9,10 +9,12 @@ from pydantic import Field
 
 from takeup import checks
 from takeup.checks import FloatArray
+from takeup.design.falling import Changing, FallingTable, TakeUp, phases
 from takeup.environment import Environment
 from takeup.errors import InputError
 from takeup.simulation.spec import EnvironmentTable
 from takeup.space import Space
+from takeup.trial.looks import Looks
 
 Role: TypeAlias = Literal["null", "alternative"]
 NEARLY = 1e-9
@@ -26,7 +28,8 @@ class ScenarioTable(EnvironmentTable):
     Attributes:
         role: whether it is one in which nothing is to be found.
         take_up: the share of those offered anything but the control (or the first proposal) who take it; the others do
-            as if they had been offered that.
+            as if they had been offered that. `{ from = 0.9, to = 0.6 }` changes it in ten equal steps over a whole
+            trial, a list gives one for those who are randomised before each look.
         two_sided: the share of those offered the control who take the second action all the same.
         confounded: by how much the rates of those who take what they are offered exceed those of the others, with any
             action; all together have the rates of `success`. What proposing is worth stays, so that it changes
@@ -34,12 +37,17 @@ class ScenarioTable(EnvironmentTable):
     """
 
     role: Role = "alternative"
-    take_up: Annotated[float, Field(gt=0, le=1)] | None = None
+    take_up: TakeUp | Changing | None = None
     two_sided: Part = 0.0
     confounded: float = 0.0
 
-    def build(self, space: Space, control: int = 0) -> "Scenario":  # type: ignore[override]  # a truth with its role
+    def build(  # type: ignore[override]  # a truth with its role
+        self, space: Space, control: int = 0, looks: Looks | None = None
+    ) -> "Scenario":
         """The scenario, in the space of a plan."""
+        if isinstance(self.take_up, list | FallingTable):
+            assert looks is not None  # a plan has them
+            return self._changing(space, control, looks)
         environment = self._environment(space, control)
         values = environment.value()[0]
         if self.role == "null" and np.ptp(values) > NEARLY:
@@ -48,6 +56,16 @@ class ScenarioTable(EnvironmentTable):
                 "role", f"'null', where proposing is worth {shown}", "values that are all the same in a null"
             )
         return Scenario(self.role, environment)
+
+    def _changing(self, space: Space, control: int, looks: Looks) -> "Scenario":
+        """The same with one take-up after the other; a null is one in every phase."""
+        assert isinstance(self.take_up, list | FallingTable)
+        (_, first), *later = phases(self.take_up, looks)
+        environment = self.model_copy(update={"take_up": first}).build(space, control).environment
+        for start, share in later:
+            other = self.model_copy(update={"take_up": share}).build(space, control)
+            environment = environment.switch(start, other.environment)
+        return Scenario(self.role, environment, int(looks.at[-1]))
 
     def _environment(self, space: Space, control: int) -> Environment:
         short = self.model_fields_set & {"take_up", "two_sided", "confounded"}
@@ -79,15 +97,19 @@ class Scenario:
     Attributes:
         role: whether it is one in which nothing is to be found.
         environment: the truth.
+        units: of a whole trial, where the truth changes within it.
     """
 
     role: Role
     environment: Environment
+    units: int = 0
 
     @property
     def values(self) -> FloatArray:
-        """What proposing each is worth; shape (Kz,)."""
-        return np.asarray(self.environment.value()[0])
+        """What proposing each is worth, on average over a whole trial where that changes; shape (Kz,)."""
+        starts, each = zip(*self.environment.phases, strict=True)
+        lengths = np.diff([*starts, max(self.units, starts[-1] + 1)])
+        return np.average([one.value()[0] for one in each], axis=0, weights=lengths)
 
     @property
     def apart(self) -> bool:
@@ -103,6 +125,7 @@ class Scenario:
 
 def _taken(space: Space, rates: FloatArray, table: ScenarioTable, control: int) -> Environment:
     """Compliers, those who always have the control, and those who never do."""
+    assert not isinstance(table.take_up, list | FallingTable)  # which have been taken apart
     take_up = 1.0 if table.take_up is None else table.take_up
     proposals = len(space.proposals)
     always, second = table.two_sided, (control + 1) % proposals

@@ -94,6 +94,6 @@ def sees_actions(plan: Plan) -> bool:
 def statistic_of(plan: Plan) -> Statistic:
     """What is kept of the units of this plan's trials."""
     space = plan.design.space
-    if sees_actions(plan):
+    if sees_actions(plan) or space.reward.size > 2:
         return Cells(len(space.implemented), tuple(map(float, space.reward)))
     return Rates(float(space.reward.min()), float(space.reward.max()))

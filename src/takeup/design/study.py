@@ -15,7 +15,7 @@ from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.plan import Plan
 from takeup.design.report import report
-from takeup.design.results import ENDS, Outcomes, plain
+from takeup.design.results import ENDS, Figure, Outcomes, plain
 from takeup.design.sizing import Sized
 from takeup.design.take_up import TakeUpCurve
 from takeup.simulation.kernels.look_tables import NONE
@@ -66,10 +66,11 @@ class Study:
             "calibration": None if self.calibration is None else self.calibration.plain(),
             "size": None if self.sized is None else self.sized.plain(),
             "compared": None if self.compared is None else self.compared.plain(),
+            "take_up": None if self.take_up is None else _over_take_up(self.take_up),
         }
 
-    def report(self) -> str:
-        """A page with everything."""
+    def report(self, folder: Path | None = None) -> str:
+        """A page with everything; where there is a folder, its charts are written there too."""
         return report(
             self.plan,
             self.outcomes,
@@ -77,22 +78,34 @@ class Study:
             size=self.sized,
             compared=self.compared,
             take_up=self.take_up,
+            folder=folder,
         )
 
     def write(self, directory: Path) -> list[str]:
         """Write a folder with the plan as it was tried, all figures, every trial and a report; all files or none.
 
-        Returns their names. Trials are a Parquet file where polars is installed, else one of CSV; a report needs the
-        extra `report`.
+        Returns their names. Trials are a Parquet file where polars is installed, else one of CSV; a report and its
+        charts need the extra `report`.
         """
-        with folders.filled(directory, FIGURES) as folder:
+        with folders.filled(directory, REPORT) as folder:
             (folder / PLAN).write_text(specfile.toml(self.plan.content), encoding="utf-8")
             (folder / FIGURES).write_text(json.dumps({"design": self.plain()}, indent=1), encoding="utf-8")
             if self.outcomes:
                 write_trials(self.outcomes, folder)
                 if charts.available():
-                    (folder / REPORT).write_text(self.report(), encoding="utf-8")
+                    (folder / REPORT).write_text(self.report(folder), encoding="utf-8")
             return sorted(file.name for file in folder.iterdir())
+
+
+def _over_take_up(curve: TakeUpCurve) -> dict[str, list[dict[str, Any]]]:
+    """For machines: size and claims of each scenario by the share who take what they are offered."""
+    return {
+        name: [
+            {"take_up": share, "size": Figure.of(each.size).plain(), "claimed": Figure.of(each.claimed).plain()}
+            for share, each in found.items()
+        ]
+        for name, found in curve.items()
+    }
 
 
 def write_trials(outcomes: Mapping[str, Outcomes], folder: Path) -> None:

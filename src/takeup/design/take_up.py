@@ -9,6 +9,7 @@ from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
 from takeup.errors import InputError
 from takeup.simulation.engine import Progress, silent
+from takeup.simulation.run import EngineName
 
 WHOLE = ("compliance", "share")
 """What only scenarios have that say in full what people do."""
@@ -25,6 +26,8 @@ def by_take_up(
     seed: int = 0,
     *,
     scenarios: Sequence[str] | None = None,
+    engine: EngineName = "auto",
+    scheduler: object = None,
     progress: Progress = silent,
 ) -> TakeUpCurve:
     """Run a plan in each scenario as if this share of people took what they are offered.
@@ -36,6 +39,8 @@ def by_take_up(
         seed: any whole number of at least 0.
         scenarios: the names of some of its scenarios; where left out all but those that say in full what people do,
             the first of those that differ in their take-up alone.
+        engine: as of `operate`.
+        scheduler: likewise.
         progress: called with the number of trials made.
     """
     shares = [float(checks.real("take_ups", each)) for each in take_ups]
@@ -54,7 +59,7 @@ def by_take_up(
     tables = {(name, share): {**written[name], "take_up": share} for name in names for share in shares}
     called = {key: f"{key[0]} at a take-up of {key[1]:g}" for key in tables}
     tried = Plan.of({**plan.content, "scenarios": {called[key]: table for key, table in tables.items()}}, plan.source)
-    found = operate(tried, None, replications, seed, progress=progress)
+    found = operate(tried, None, replications, seed, engine=engine, scheduler=scheduler, progress=progress)
     return {name: {share: found[called[name, share]] for share in shares} for name in names}
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from takeup import charts, folders
-from takeup.charts.document import ReportFigure, page
+from takeup import folders
+from takeup.charts import document
 from takeup.charts.extra import required
 from takeup.paper.reproduction import Reproduction
 
@@ -31,16 +31,8 @@ def write(made: Reproduction, directory: Path, drawn: Callable[[float], object] 
         figures = [figure for chapter in chapters.values() for figure in chapter.figures]
         images = {}
         for figure in figures:
-            images[figure.name] = _draw(figure, folder)
+            images[figure.name] = document.drawn(figure, folder)
             drawn(1 / len(figures))
-        written = page("paper/report.html.jinja", chapters=chapters, images=images, about=made.about())
+        written = document.page("paper/report.html.jinja", chapters=chapters, images=images, about=made.about())
         (folder / PAGE).write_text(written, encoding="utf-8")
     return directory / PAGE
-
-
-def _draw(figure: ReportFigure, folder: Path) -> str:
-    """Writes the files of a chart and returns it as part of a page."""
-    chart = figure.draw()
-    (folder / f"{figure.name}.svg").write_text(charts.svg(chart), encoding="utf-8")
-    (folder / f"{figure.name}.png").write_bytes(charts.png(chart))
-    return charts.inline(chart, figure.name, figure.alternative)

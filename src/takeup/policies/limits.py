@@ -114,16 +114,20 @@ def shared(
     Args:
         wish: of each proposal, what is wished for it; those that are offered sum to more than zero.
         offered: which are still offered.
-        limits: of each proposal.
+        limits: of each proposal; a share of the control that is fixed takes the place of its own.
         power: to which wishes are taken.
         control: which of all is the control, if one is.
         control_share: its probability, where one is agreed.
     """
     chosen, probability = list(offered), np.zeros(wish.size)
     some = softened(wish[chosen] / wish[chosen].sum(), power)
-    if control is not None and control_share is not None:
-        some = with_control(some, chosen.index(control), control_share)
-    floor, ceiling = (np.broadcast_to(np.asarray(each), wish.size)[chosen] for each in (limits.floor, limits.ceiling))
+    both = (np.asarray(each, dtype=np.float64) for each in (limits.floor, limits.ceiling))
+    floor, ceiling = (np.broadcast_to(each, wish.size)[chosen] for each in both)
+    if control is not None and control_share is not None and len(chosen) > 1:
+        place = chosen.index(control)
+        some = with_control(some, place, control_share)
+        if control_share != "match":
+            floor[place] = ceiling[place] = some[place]
     probability[chosen] = Limits(floor, ceiling, limits.rule).project(some)
     return probability
 
@@ -150,10 +154,16 @@ def with_control(probability: FloatArray, control: int, share: ControlShare) -> 
         q = probability.copy()
         q[control] = others.max()
         return np.asarray(q / q.sum())
-    fixed = float(np.sqrt(others.size) / (np.sqrt(others.size) + others.size)) if share == "sqrt" else float(share)
-    if not 0 < fixed < 1:
-        raise InputError("control_share", share, "match, sqrt, or a number between 0 and 1")
+    fixed = fixed_share(share, others.size)
     rest = others.sum()
     scaled = probability * (1 - fixed) / rest if rest > 0 else np.full(probability.size, (1 - fixed) / others.size)
     scaled[control] = fixed
     return np.asarray(scaled)
+
+
+def fixed_share(share: Literal["sqrt"] | float, others: int) -> float:
+    """What a control has beside so many others: a number, or sqrt(k) / (sqrt(k) + k)."""
+    fixed = float(np.sqrt(others) / (np.sqrt(others) + others)) if share == "sqrt" else float(share)
+    if not 0 < fixed < 1:
+        raise InputError("control_share", share, "match, sqrt, or a number between 0 and 1")
+    return fixed

@@ -25,7 +25,7 @@ from takeup.specfile import SpecError, at
 from takeup.trial.bounds import check_decisions, check_size, check_utility
 from takeup.trial.looks import Looks, LooksTable
 from takeup.trial.refused_policy import RefusedPolicy
-from takeup.trial.rules import check_dropping
+from takeup.trial.rules import check_control_share, check_dropping
 from takeup.trial.spec import TrialSpec, parse
 
 MICROSECONDS = 1_000_000
@@ -98,6 +98,8 @@ class Design:
             check_dropping(limits, space.proposals, rules)
             soften = _soften(spec, looks)
             even = limits.project(np.full(len(space.proposals), 1 / len(space.proposals)))
+        with at(source, "stopping"):
+            check_control_share(limits, len(space.proposals), rules, spec.stopping.control_share)
         with at(source, "fallback"):
             given = spec.fallback
             fallback = even if given is None else _by_label("fallback", given, space, "probabilities")

@@ -46,9 +46,9 @@ def room_before_look(book: Book) -> int | None:
     """How many outcomes may become known before the next look is due; None where there is no limit."""
     looks = book.design.looks
     held = 0 if book.look is None else book.look.look
-    if looks is None or held >= looks.at.size or due_look(book) is not None:
+    if looks is None or held >= looks.at.size or book.known >= looks.at[held]:
         return None
-    return max(1, int(looks.at[held]) - book.known)
+    return int(looks.at[held]) - book.known
 
 
 def looked_event(book: Book, look: int, at: int) -> Looked:
@@ -131,7 +131,12 @@ class _Told:
 
 
 def check_live(design: Design) -> None:
-    """An InputError where looks at a live trial cannot read what they are to read."""
-    if design.looks is not None and isinstance(design.spec.stopping.reading, BoundedTable):
+    """An error where looks at a live trial cannot read what they are to read."""
+    reading = design.spec.stopping.reading
+    if design.looks is not None and isinstance(reading, BoundedTable):
         allowed = "'intention to treat', 'policy' or 'compliers', so far, in a live trial"
-        raise InputError("reading", design.spec.stopping.reading.model_dump(), allowed)
+        raise InputError("reading", reading.model_dump(), allowed)
+    if reading == "compliers":
+        if design.spec.compliance == "never":
+            raise InputError("reading", repr(reading), "'intention to treat', as compliance is never reported")
+        comparison(reading, design.policy.start(design.space), design.policy, stream(0))

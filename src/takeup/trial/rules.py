@@ -10,7 +10,7 @@ from takeup import checks
 from takeup.errors import InputError
 from takeup.outcomes import Levels
 from takeup.policies.judging import Rules
-from takeup.policies.limits import Limits
+from takeup.policies.limits import ControlShare, Limits, fixed_share
 from takeup.space import Space
 from takeup.specfile import GrownTable, Table
 from takeup.trial.looks import Looks, Threshold, Thresholds
@@ -170,6 +170,21 @@ def check_dropping(limits: Limits, labels: Sequence[str], rules: Rules) -> None:
     if low.sum() < 1:
         left = f"{low.sum():g} where two proposals are left"
         raise InputError("ceiling", left, "ceilings that sum to 1 or more whatever is dropped", "raise them")
+
+
+def check_control_share(limits: Limits, proposals: int, rules: Rules, share: ControlShare | None) -> None:
+    """However many others are left, all must be able to keep to their limits beside a share that is fixed."""
+    if share is None or share == "match" or rules.control is None:
+        return
+    both = (np.broadcast_to(checks.real("limits", each), proposals) for each in (limits.floor, limits.ceiling))
+    others = np.ones(proposals, dtype=bool) if rules.replace else np.arange(proposals) != rules.control
+    floor, ceiling = (np.sort(each[others]) for each in both)
+    for left in range(1, proposals):
+        rest = 1 - fixed_share(share, left)
+        low, high = float(floor[-left:].sum()), float(ceiling[:left].sum())
+        if not low - checks.TOLERANCE <= rest <= high + checks.TOLERANCE:
+            told = f"{share!r}, which leaves {rest:.6g} to {left} {'other' if left == 1 else 'others'}"
+            raise InputError("control_share", told, f"a share that leaves them {low:g} to {high:g}, their limits")
 
 
 def _shown(value: object) -> str:

@@ -41,7 +41,7 @@ class Complying(NamedTuple):
 
 
 def respond(
-    k: Number, units: Number, known: Number, scenario: Number, moment: Number, given: LookInput, memory: LookMemory
+    k: Number, units: Number, known: Number, row: Number, moment: Number, given: LookInput, memory: LookMemory
 ) -> None:
     """What those do who are offered proposal k, and how many of them succeed, which is known from a look on.
 
@@ -50,10 +50,10 @@ def respond(
     proposals, actions = memory.known.shape[0], memory.known.shape[1] // 2
     waiting, good, left = memory.waiting, given.truth.good, units
     for a in range(actions):
-        did = binomial(left, given.truth.taken[scenario, k, a], moment, 2 * (k + proposals * (a + 1)))
+        did = binomial(left, given.truth.taken[row, k, a], moment, 2 * (k + proposals * (a + 1)))
         left -= did
         slot = 2 * (k + proposals * ((a + actions - k % actions) % actions)) + 1
-        successes = binomial(did, given.truth.success[scenario, k, a], moment, slot)
+        successes = binomial(did, given.truth.success[row, k, a], moment, slot)
         waiting[known, k, 2 * a + good] += successes
         waiting[known, k, 2 * a + 1 - good] += did - successes
 

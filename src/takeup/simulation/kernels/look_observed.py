@@ -87,11 +87,19 @@ def prepare(given: LookInput, memory: LookMemory) -> None:
     """The shapes of all gammas, which are the same in all draws."""
     actions = memory.known.shape[1] // 2
     slots = 2 * pairs_of(memory)
+    clear_means(memory)
     for a in range(actions):
         one, other = outcome_shapes(a, given, memory)
         put_all(memory.policy.lanes.shapes, 2 * a, slots, one)
         put_all(memory.policy.lanes.shapes, 2 * a + 1, slots, other)
     put_taken(2 * actions, slots, given, memory)
+
+
+def clear_means(memory: LookMemory) -> None:
+    """Rows of means that stand for no action, where their number is odd, are read and count nothing."""
+    work = memory.policy.lanes.work
+    for i in range(MEANS, work.size):
+        work[i] = ZERO
 
 
 def pairs_of(memory: LookMemory) -> Number:

@@ -28,7 +28,7 @@ COLUMNS = 2
 
 
 class Rates(NamedTuple):
-    """The truth: the rate of each proposal, (E, K)."""
+    """The truth: the rate of each proposal, (F, K)."""
 
     success: Array
 
@@ -61,24 +61,24 @@ class BetasMemory(NamedTuple):
     densities: Densities
 
 
-def draw(piece: Number, scenario: Number, number: Number, given: LookInput, memory: LookMemory) -> None:
-    """The units of a piece on each proposal, and what becomes of them."""
-    moment = (given.key[scenario, 0], given.key[scenario, 1], np.uint32(number), np.uint32(piece))
+def draw(piece: Number, row: Number, number: Number, given: LookInput, memory: LookMemory) -> None:
+    """The units of a piece on each proposal, and what becomes of them; `row` is that of the truth."""
+    moment = (given.key[row, 0], given.key[row, 1], np.uint32(number), np.uint32(piece))
     known, left, rest = given.schedule.known[piece], given.schedule.size[piece], 1.0
     for k in range(memory.known.shape[0]):
         share = memory.share[k]
         units = left if share >= rest else binomial(left, share / rest, moment, 2 * k)
         left -= units
         rest -= share
-        respond(k, units, known, scenario, moment, given, memory)
+        respond(k, units, known, row, moment, given, memory)
 
 
 def respond(
-    k: Number, units: Number, known: Number, scenario: Number, moment: Number, given: LookInput, memory: LookMemory
+    k: Number, units: Number, known: Number, row: Number, moment: Number, given: LookInput, memory: LookMemory
 ) -> None:
     """How many of the units that are offered proposal k succeed, which is known from a look on."""
     memory.waiting[known, k, 0] += units
-    memory.waiting[known, k, 1] += binomial(units, given.truth.success[scenario, k], moment, 2 * k + 1)
+    memory.waiting[known, k, 1] += binomial(units, given.truth.success[row, k], moment, 2 * k + 1)
 
 
 def read(look: Number, scenario: Number, number: Number, given: LookInput, memory: LookMemory) -> None:

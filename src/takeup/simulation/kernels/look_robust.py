@@ -18,10 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from takeup.simulation.kernels.gammas import ONE, ZERO, scale
-from takeup.simulation.kernels.lane_streams import draw_words, open_at
+from takeup.simulation.kernels.lane_streams import ROW_1, ROW_2, draw_words, open_at
 from takeup.simulation.kernels.look_cells import outcomes_of
 from takeup.simulation.kernels.look_observed import (
     STEP,
+    clear_means,
     draw_next,
     outcome_shapes,
     pairs_of,
@@ -29,13 +30,17 @@ from takeup.simulation.kernels.look_observed import (
     weigh_values,
 )
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory
-from takeup.simulation.kernels.machine import LANES, Array, Number
+from takeup.simulation.kernels.machine import LANES, Array, Number, either
 from takeup.simulation.kernels.observed import MEANS, mean
 from takeup.simulation.kernels.rows import padded
 from takeup.simulation.kernels.streams import POLICY, uniform
 
 _MODELS = np.uint32(1 << 24)
 """Where the slots for models begin among those of the policy; gammas have those before."""
+
+
+BEYOND = 2.0
+"""More than any probability: what stands behind the last possibility."""
 
 
 class Models(NamedTuple):
@@ -66,9 +71,10 @@ class ModelsMemory(NamedTuple):
     """Where models are weighed.
 
     Attributes:
-        upto: the probability of each possibility of each action and all before it, (Ka, possibilities).
+        upto: the probability of each possibility of each action and all before it, (Ka, a power of two that is as many
+            or more).
         score: of each model, (models,).
-        picked: the possibility of each action in each of 32 draws, (Ka, 32).
+        picked: what `unseen` says of the possibility of each action in each of 32 draws, (Ka, 3 x 32).
     """
 
     upto: Array
@@ -79,6 +85,7 @@ class ModelsMemory(NamedTuple):
 def prepare(given: LookInput, memory: LookMemory) -> None:
     """The probabilities of all possibilities, and the shapes of what is done with each proposal."""
     proposals, actions = memory.known.shape[0], memory.known.shape[1] // 2
+    clear_means(memory)
     for a in range(actions):
         weigh_models(a, given, memory)
     put_taken(2 * actions * proposals, 2 * pairs_of(memory), given, memory)
@@ -98,6 +105,8 @@ def weigh_models(a: Number, given: LookInput, memory: LookMemory) -> None:
         for each in range(policy.start[m], policy.start[m + 1]):
             upto += work.upto[a, each] * work.score[m] / total
             work.upto[a, each] = upto
+    for each in range(policy.start[models], work.upto.shape[1]):
+        work.upto[a, each] = BEYOND
 
 
 def weigh_model(m: Number, a: Number, given: LookInput, memory: LookMemory) -> Number:
@@ -148,59 +157,67 @@ def draw_values(first: Number, keys: Number, given: LookInput, memory: LookMemor
     open_at(lanes.words, keys, np.uint32(first))
     for a in range(actions):
         draw_words(lanes.words, keys, STEP, POLICY + _MODELS + np.uint32(a))
-        pick_all(a, lanes.words, memory)
+        pick_all(a, lanes.words, given, memory)
         put_outcomes(a, given, memory)
     for a in range(actions):
         for z in range(proposals):
             pair, means = a * proposals + z, lanes.work[MEANS + 2 * z * wide * LANES :]
             draw_next(lanes, pair, pairs_of(memory), moment)
             mean(lanes.shapes, pair, lanes.work, means, a, wide, ONE, ZERO)
-        share(a, wide, given, memory)
+        share(a, wide, memory)
     weigh_values(actions * proposals, 2 * wide, moment, memory)
 
 
-def pick_all(a: Number, word: Array, memory: LookMemory) -> None:
-    """A possibility for an action in each of 32 draws, by halving."""
-    upto, picked = memory.policy.model.upto, memory.policy.model.picked
-    last = upto.shape[1] - 1
+def pick_all(a: Number, word: Array, given: LookInput, memory: LookMemory) -> None:
+    """What the possibility that is picked for an action adds, in each of 32 draws; by halving, without branches."""
+    upto, unseen, picked = memory.policy.model.upto[a], given.policy.unseen, memory.policy.model.picked[a]
+    whole, half = upto[unseen.shape[0] - 1], upto.size // 2
     for i in range(LANES):
-        mark, low, high = uniform(word[i]) * upto[a, last], 0, last
-        while low < high:
-            middle = (low + high) // 2
-            if upto[a, middle] > mark:
-                high = middle
-            else:
-                low = middle + 1
-        picked[a, i] = low
+        mark, first, step = uniform(word[i]) * whole, 0, half
+        while step > 0:
+            first = either(upto[first + step - 1] <= mark, first + step, first)
+            step //= 2
+        for part in range(3):
+            picked[part * LANES + i] = unseen[first, part]
 
 
 def put_outcomes(a: Number, given: LookInput, memory: LookMemory) -> None:
     """The shapes of the outcomes of an action under each proposal, in the possibilities that were picked."""
-    shapes, picked, unseen = memory.policy.lanes.shapes, memory.policy.model.picked, given.policy.unseen
-    proposals, scales = memory.known.shape[0], 2 * pairs_of(memory) * LANES
+    shapes, proposals, scales = memory.policy.lanes.shapes, memory.known.shape[0], 2 * pairs_of(memory) * LANES
+    one, other = outcome_shapes(a, given, memory)
+    together = (np.float32(one - 0.3333333333333333), np.float32(other - 0.3333333333333333))
     alpha, beta = given.policy.outcome[a, 0], given.policy.outcome[a, 1]
-    together, apart = outcome_shapes(a, given, memory)
     for z in range(proposals):
         h, m = outcomes_of(z, a, given, memory)
+        apart = (np.float32(alpha + h - 0.3333333333333333), np.float32(beta + m - 0.3333333333333333))
         at = 2 * (a * proposals + z) * LANES
-        for i in range(LANES):
-            each = picked[a, i]
-            one, other = alpha + h + unseen[each, 0], beta + m + unseen[each, 1]
-            if unseen[each, 2] > 0.0:
-                one, other = together, apart
-            shapes[at + i] = np.float32(one - 0.3333333333333333)
-            shapes[at + LANES + i] = np.float32(other - 0.3333333333333333)
-        for i in range(2 * LANES):
-            shapes[scales + at + i] = scale(shapes[at + i])
+        put_picked(memory.policy.model.picked[a], together, apart, shapes[at:], shapes[scales + at :])
 
 
-def share(a: Number, wide: Number, given: LookInput, memory: LookMemory) -> None:
-    """Where all is shared, an action has the same mean under all proposals: that under the first."""
-    work, picked, unseen = memory.policy.lanes.work, memory.policy.model.picked, given.policy.unseen
+def put_picked(picked: Array, together: Number, apart: Number, d: Array, c: Array) -> None:
+    """D and c of a pair of gammas: those of all proposals together where all is shared, else with the unseen added."""
     for i in range(LANES):
-        if unseen[picked[a, i], 2] > 0.0:
-            own = MEANS + a * LANES + i
-            for z in range(1, memory.known.shape[0]):
-                behind = 2 * z * wide * LANES
-                work[own + behind] = work[own]
-                work[own + behind + wide * LANES] = work[own + wide * LANES]
+        lane = np.uintp(i)
+        shared = picked[lane + ROW_2] > ZERO
+        d_1 = either(shared, together[0], apart[0] + picked[lane])
+        d_2 = either(shared, together[1], apart[1] + picked[lane + ROW_1])
+        d[lane] = d_1
+        d[lane + ROW_1] = d_2
+        c[lane] = scale(d_1)
+        c[lane + ROW_1] = scale(d_2)
+
+
+def share(a: Number, wide: Number, memory: LookMemory) -> None:
+    """Where all is shared, an action has the same mean under all proposals: that under the first."""
+    work = memory.policy.lanes.work
+    for z in range(1, memory.known.shape[0]):
+        for row in (a, wide + a):
+            own = MEANS + row * LANES
+            take_first(memory.policy.model.picked[a], work[own:], work[own + 2 * z * wide * LANES :])
+
+
+def take_first(picked: Array, first: Array, mine: Array) -> None:
+    """The first proposal's number instead of mine, in the draws in which all is shared."""
+    for i in range(LANES):
+        lane = np.uintp(i)
+        mine[lane] = either(picked[lane + ROW_2] > ZERO, first[lane], mine[lane])
