@@ -10,6 +10,7 @@ from takeup.checks import FloatArray, IntArray
 from takeup.design.bounded import bounded, reading_of
 from takeup.design.cells import Cells
 from takeup.design.plan import Plan
+from takeup.design.promise_trials import promise_trials
 from takeup.design.promises import BROKEN, broken, promise_curve, promised
 from takeup.errors import InputError
 from takeup.policies.bounded_reading import BoundedReading, CellMeans
@@ -251,3 +252,35 @@ def _levels() -> Plan:
             "scenarios": {"null": {"role": "null", **same}},
         }
     )
+
+
+@pytest.mark.long
+def test_trials_of_a_plan_need_as_many_as_the_formula_says() -> None:
+    """Two arms, even allocation, one look: size, and errors where the promise is kept and broken, of 40,000 trials."""
+    tables = {
+        "space": {"proposals": ["usual", "new"]},
+        "looks": {"last": 900},
+        "scenarios": {"better": {"success": [0.25, 0.35], "take_up": 0.6}},
+    }
+    plan, promises = Plan.of({**PLAN, **tables}), (0.0, 0.02, 0.05)
+    right = promise_curve(Cells.rates(0.25, 0.35, 0.6), promises)
+    for ours, formula in zip(promise_trials(plan, promises, 0.8, 40_000, 1), right, strict=True):
+        assert abs(ours["size"] - formula["size"]) < 4 * ours["size_error"] + 0.02 * formula["size"]
+        assert abs(ours["kept"] - 0.025) < NORMAL + 4 * ours["kept_error"]
+        assert abs(ours["error"] - formula["error"]) < 2 * NORMAL + 4 * ours["error_error"]
+
+
+@pytest.mark.long
+def test_an_adaptive_plan_of_three_arms_keeps_its_error_until_the_promise_is_broken() -> None:
+    """TS with a floor, four looks, arms that are dropped: calibrated to .05 where groups differ by Δ; 20,000 trials."""
+    stopping = {"superiority": 0.98, "inferiority": 0.02, "control": "usual", "replace": False}
+    tables = {
+        "policy": {"kind": "TS"},
+        "limits": {"floor": 0.15},
+        "looks": {"first": 600, "every": 300, "last": 1_500},
+        "stopping": stopping,
+    }
+    none, some = promise_trials(Plan.of({**PLAN, **tables}), (0.12, 0.02), 0.8, 20_000, 2, calibrate_to=0.05)
+    assert some["size"] < none["size"] - 4 * np.hypot(some["size_error"], none["size_error"])
+    assert some["kept"] < 0.05 + 4 * some["kept_error"]
+    assert some["error"] > some["kept"] + 4 * some["error_error"]

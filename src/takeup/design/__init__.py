@@ -8,6 +8,7 @@ from takeup.design.comparing import Compared, compare
 from takeup.design.exact import Exact, exact
 from takeup.design.operate import Calibration, calibrate, null_values, operate
 from takeup.design.plan import Plan
+from takeup.design.promise_trials import promise_trials
 from takeup.design.promises import broken, promise_curve, promised
 from takeup.design.report import report
 from takeup.design.results import Figure, Outcomes
@@ -46,6 +47,7 @@ __all__ = [
     "operate",
     "pocock",
     "promise_curve",
+    "promise_trials",
     "promised",
     "report",
     "size",
