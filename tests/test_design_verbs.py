@@ -179,5 +179,15 @@ def test_classical_designs_of_two_arms_keep_the_error_of_both_sides() -> None:
     assert strict == sorted(strict, reverse=True)
 
 
+def test_a_classical_design_of_one_look_has_the_mean_of_a_take_up_by_look() -> None:
+    """A quarter of the units at .9 and the others at .5 are .6 of all; where looks stay, so does the take-up."""
+    changes = {"better": {"success": [0.3, 0.6], "take_up": [0.9, 0.5]}}
+    designs = classical(_even(looks={"at": [50, 200]}, stopping={"superiority": 0.9}, scenarios=changes))
+    assert designs["fixed size"].content["scenarios"]["better"]["take_up"] == pytest.approx(0.6)
+    for design in designs.values():
+        np.testing.assert_allclose(design.scenarios["better"].values, [0.3, 0.48])
+    assert designs["Pocock"].content["scenarios"] == changes
+
+
 def _null(rate: float) -> dict[str, Any]:
     return {"half": {"role": "null", "success": [rate, rate]}}

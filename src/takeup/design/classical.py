@@ -8,6 +8,7 @@ from scipy.special import ndtr
 from takeup.design.boundaries import Spending, spending
 from takeup.design.plan import Plan
 from takeup.design.sizes import between
+from takeup.design.steady import steady
 from takeup.trial.looks import Looks
 
 KEPT = ("control", "reading")
@@ -23,7 +24,8 @@ def classical(plan: Plan, alpha: float = 0.05) -> dict[str, Plan]:
     the probability of being better under flat priors approaches. The error is that of all claims together: with k
     proposals each of the k claims that one of them is best has α / k, or of the k - 1 claims against a control
     α / (k - 1); so two proposals without a control have the usual two-sided test. With more than two this is
-    conservative. The errors are spent by Lan and DeMets (1983), as looks need not be evenly spaced.
+    conservative. The errors are spent by Lan and DeMets (1983), as looks need not be evenly spaced. A take-up that is
+    given for each look is its mean over a whole trial where the size is fixed, as there is one look alone.
     """
     between("alpha", alpha)
     proposals = len(plan.design.space.proposals)
@@ -32,7 +34,7 @@ def classical(plan: Plan, alpha: float = 0.05) -> dict[str, Plan]:
     fixed = {"last": last}
     same = {"at": looks.at.tolist(), "lag": looks.lag}
     return {
-        "fixed size": _even(plan, fixed, 1 - each),
+        "fixed size": _even(steady(plan, list), fixed, 1 - each),
         "Pocock": _even(plan, same, _thresholds(looks, each, "pocock")),
         "O'Brien-Fleming": _even(plan, same, _thresholds(looks, each, "obrien-fleming")),
     }
