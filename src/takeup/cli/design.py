@@ -20,7 +20,7 @@ from takeup.design.exact_metrics import exact_metrics
 from takeup.design.operate import Calibration, calibrate, operate
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
-from takeup.design.sizing import Sized, size
+from takeup.design.sizing import SEARCHED, Sized, size
 from takeup.design.study import Study
 from takeup.design.take_up import TakeUpCurve, by_take_up, changeable
 from takeup.errors import InputError, TakeupError
@@ -28,8 +28,6 @@ from takeup.simulation.run import EngineName
 
 PARTS = 20
 """In how many parts the trials of a plan are run: what Ctrl-C may cost."""
-SEARCHED = 3
-"""How many times the trials that are asked for a search and its check may have had before."""
 CURVE = 2_000
 """With how many trials at most the report shows power and size against take-up."""
 TRY, STOPPED = "try", 130

@@ -68,7 +68,7 @@ def _sized(sized: Sized) -> str:
     power, give = sized.found.power, f", give or take {sized.error:,.0f}" if np.isfinite(sized.error) else ""
     return (
         f"{sized.size:,} outcomes at the last look{give}: the power is {power.mean:.4f} ± {power.error:.4f} in other"
-        f" trials of {escape(sized.found.scenario)}, where it is least; {sized.target:g} was asked for"
+        f" trials of {escape(sized.found.scenario)}, where it is least{sized.below}; {sized.target:g} was asked for"
     )
 
 

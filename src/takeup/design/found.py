@@ -201,7 +201,7 @@ def fixed(
         text.append(
             f"Searched for: the smallest last look with a power of {size.target:g} in all alternatives. Found: "
             f"{size.size:,} outcomes, ± {size.error:.0f}; in fresh trials {size.found.scenario} has a power of "
-            f"{share(size.found.power)}."
+            f"{share(size.found.power)}{size.below}."
         )
     if compared is not None:
         tables.append(_side_by_side(compared))
