@@ -133,8 +133,8 @@ def noncompliance(plan: Plan, outcomes: Mapping[str, Outcomes], curve: TakeUpCur
         pictures.append(picture)
         text.append(
             f"With the rates and the take-up of {name}{mean}, a trial of fixed size and even allocation, one-sided "
-            ".025, 80 % power: intention to treat needs most, and fewer suffice where those who refuse are promised to be like "
-            "those who take, but for Δ. Such a promise cannot be tested before the trial."
+            ".025, 80 % power: intention to treat needs most, and fewer suffice where those who refuse are promised to "
+            "be like those who take, but for Δ. Such a promise cannot be tested before the trial."
         )
     if not pictures:
         return None

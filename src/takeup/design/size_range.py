@@ -1,4 +1,4 @@
-"""Which sizes a plan can be tried at where only its last look moves."""
+"""Which sizes a plan can be tried at where only its last look moves, and with how many trials."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,12 @@ import numpy as np
 
 from takeup import checks
 from takeup.design.plan import Plan
+from takeup.errors import InputError
 from takeup.specfile import SpecError
 from takeup.trial.looks import MOST_LOOKS, MOST_UNITS
+
+LEAST = 100
+"""A power from fewer trials is not told."""
 
 
 def size_range(plan: Plan, most: int) -> tuple[int, int]:
@@ -35,3 +39,11 @@ def by_look(plan: Plan) -> Iterator[str]:
     given["limits.soften"] = (plan.content.get("limits") or {}).get("soften")
     given |= {f"scenarios.{name}.take_up": table.get("take_up") for name, table in plan.content["scenarios"].items()}
     yield from (key for key, value in given.items() if isinstance(value, list))
+
+
+def check_trials(replications: int, power: float) -> None:
+    """Refuse so few trials that the error of a power were more than a quarter of what is left to 0 or 1."""
+    rare = min(power, 1 - power)
+    least = max(LEAST, int(np.ceil(16 * (1 - rare) / rare)))
+    if replications < least:
+        raise InputError("replications", replications, f"at least {least:,} for a power of {power:g}")

@@ -13,7 +13,7 @@ from takeup.design.operate import REPLICATIONS, Calibration, Stage, calibrate, o
 from takeup.design.plan import Plan
 from takeup.design.results import Figure
 from takeup.design.scenarios import Scenario
-from takeup.design.size_range import size_range
+from takeup.design.size_range import check_trials, size_range
 from takeup.design.sizes import Goal, between, two_rates
 from takeup.errors import InputError
 from takeup.outcomes import Levels
@@ -27,11 +27,9 @@ FEWER, FEWEST = 10, 500
 MOST_STEPS, NEAR = 12, 0.01
 """How many sizes are tried at most, and how near two of them are for the search to end, as a part."""
 CONFIRMED = 6
-"""How many sizes are tried at most in other trials, each in its own; the first that has the power within an error is it."""
+"""How many sizes are tried at most in other trials, each in its own; the first with the power within an error is it."""
 SEARCHED = 2 + CONFIRMED
 """How many times as many trials as are asked for a search may have seen: its own, a calibration's, and these."""
-LEAST = 100
-"""A power from fewer trials is not told."""
 FURTHEST = 4.0
 """By which factor a size grows or shrinks at most from one try to the next."""
 APART = 0.05
@@ -127,7 +125,7 @@ def size(
     Looks stay where they are and only the last one moves, so that there are more or fewer of them; where they are a
     list, all of it is stretched. The search fits a line of the normal quantile of the power over the root of the size
     to what was tried, on common random numbers, and the power that is told comes from other trials: the size is the
-    first whose power in these is at most one Monte Carlo error below what was asked for, and `below` says whether it is.
+    first whose power in these is at most one Monte Carlo error below what was asked for; `below` says whether it is.
 
     Args:
         plan: what to try.
@@ -148,7 +146,7 @@ def size(
     between("power", power)
     names = _alternatives(plan, scenarios)
     low, high = size_range(plan, most)
-    _enough(replications, power)
+    check_trials(replications, power)
     tried: list[Tried] = []
     options: dict[str, Any] = {"engine": engine, "scheduler": scheduler, "progress": progress}
 
@@ -203,14 +201,6 @@ def with_last(plan: Plan, units: int) -> Plan:
             looks["first"] = min(looks["first"], units)
     stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name != "error"}
     return Plan.of({**plan.content, "looks": looks, "stopping": stopping}, plan.source)
-
-
-def _enough(replications: int, power: float) -> None:
-    """Refuse so few trials that the error of a power were more than a quarter of what is left to 0 or 1."""
-    rare = min(power, 1 - power)
-    least = max(LEAST, int(np.ceil(16 * (1 - rare) / rare)))
-    if replications < least:
-        raise InputError("replications", replications, f"at least {least:,} for a power of {power:g}")
 
 
 def _alternatives(plan: Plan, scenarios: str | Sequence[str] | None) -> list[str]:
