@@ -13,10 +13,11 @@ from plans import THREE
 from takeup import charts, folders, specfile
 from takeup.charts import document
 from takeup.cli import app
+from takeup.design.comparing import Compared
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
 from takeup.design.study import Study, columns
-from takeup.errors import TakeupError
+from takeup.errors import InputError, TakeupError
 
 CLASSICAL = ("fixed size", "Pocock", "O'Brien-Fleming")
 PLAN: dict[str, Any] = {
@@ -83,6 +84,28 @@ def test_a_folder_has_the_plan_the_figures_and_every_trial(
         assert mine["claimed"].mean() == pytest.approx(scenario["metrics"]["claimed"]["mean"])
         bias = scenario["metrics"]["naive_estimates"]["by_arm"]["new"]
         assert mine["difference of new"].mean() == pytest.approx(bias["bias"]["mean"] + bias["truth"])
+
+
+def test_a_report_lacks_no_more_than_what_could_not_be_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where there is no classical design, other take-ups are there all the same, and the other way round."""
+    module = import_module("takeup.cli.design")
+
+    def none(*_: object) -> None:
+        raise InputError("alpha", 0, "more")
+
+    study = Study(Plan.of(PLAN), 0)
+    monkeypatch.setattr(module, "_curve", lambda *_: {"better": {}})
+    monkeypatch.setattr(module, "_compared", none)
+    found = module._beside(study, range(2), "auto")
+    assert (found.compared, found.take_up) == (None, {"better": {}})
+    assert "lacks classical designs: alpha: got 0, expected more" in capsys.readouterr().err
+    monkeypatch.setattr(module, "_compared", lambda *_: Compared({}, 0))
+    monkeypatch.setattr(module, "_curve", none)
+    found = module._beside(study, range(2), "auto")
+    assert found.compared is not None
+    assert "lacks other take-ups" in capsys.readouterr().err
 
 
 def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path) -> None:

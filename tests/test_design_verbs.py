@@ -270,5 +270,12 @@ def test_a_classical_design_of_one_look_has_the_mean_of_a_take_up_by_look() -> N
     assert designs["Pocock"].content["scenarios"] == changes
 
 
+def test_a_classical_design_has_no_policy_to_read() -> None:
+    stopping = {"superiority": 0.9, "reading": "policy", "control": "0"}
+    for design in classical(two(looks={"at": [50, 200]}, stopping=stopping, scenarios=BOTH)).values():
+        assert design.reading == "intention to treat"
+        assert design.rules.control == 0
+
+
 def _null(rate: float) -> dict[str, Any]:
     return {"half": {"role": "null", "success": [rate, rate]}}

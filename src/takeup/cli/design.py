@@ -251,14 +251,25 @@ def _beside(study: Study, replications: range, engine: EngineName) -> Study:
     """The same with what a report has beside the plan: classical designs, and other take-ups in fewer trials."""
     plan, seed = study.plan, study.seed
     alpha = USUAL if study.calibration is None else study.calibration.target
-    try:
-        compared = _compared({THIS: plan, **classical(plan, alpha)}, replications, seed, engine)
-        study = replace(study, compared=compared)
-        return replace(study, take_up=_curve(plan, replications[:CURVE], seed, engine))
-    except TakeupError as error:
-        typer.echo(f"note: the report lacks what is beside the plan: {error}", err=True)
-    except KeyboardInterrupt:
-        typer.echo("stopped: the report lacks what was to come beside the plan", err=True)
+
+    def designs() -> Compared:
+        return _compared({THIS: plan, **classical(plan, alpha)}, replications, seed, engine)
+
+    def curve() -> TakeUpCurve | None:
+        return _curve(plan, replications[:CURVE], seed, engine)
+
+    parts: dict[str, tuple[str, Callable[[], Any]]] = {
+        "compared": ("classical designs", designs),
+        "take_up": ("other take-ups", curve),
+    }
+    for name, (words, found) in parts.items():
+        try:
+            study = replace(study, **{name: found()})
+        except TakeupError as error:
+            typer.echo(f"note: the report lacks {words}: {error}", err=True)
+        except KeyboardInterrupt:
+            typer.echo("stopped: the report lacks what was to come beside the plan", err=True)
+            break
     return study
 
 

@@ -12,7 +12,7 @@ from takeup.design.steady import steady
 from takeup.trial.looks import Looks
 
 KEPT = ("control", "reading")
-"""What a classical design has of a plan's stopping rules."""
+"""What a classical design has of a plan's stopping rules; but it has no policy whose model could be read."""
 HIGHEST = 1 - 1e-15
 """The highest threshold that can be written down; where a boundary is further out, nothing is concluded."""
 
@@ -20,7 +20,8 @@ HIGHEST = 1 - 1e-15
 def classical(plan: Plan, alpha: float = 0.05) -> dict[str, Plan]:
     """A design of fixed size, and designs with the plan's looks whose boundary is Pocock's or O'Brien and Fleming's.
 
-    All allocate evenly, drop nothing and end at the first claim. Their thresholds are normal probabilities Φ(z), which
+    All allocate evenly, drop nothing and end at the first claim; they read what the plan reads, and by intention to treat
+    where that is its policy. Their thresholds are normal probabilities Φ(z), which
     the probability of being better under flat priors approaches. The error is that of all claims together: with k
     proposals each of the k claims that one of them is best has α / k, or of the k - 1 claims against a control
     α / (k - 1); so two proposals without a control have the usual two-sided test. With more than two this is
@@ -47,6 +48,8 @@ def _thresholds(looks: Looks, alpha: float, kind: Spending) -> list[float]:
 
 def _even(plan: Plan, looks: dict[str, Any], superiority: float | list[float]) -> Plan:
     stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name in KEPT}
+    if stopping.get("reading") == "policy":
+        stopping["reading"] = "intention to treat"
     stopping["superiority"] = superiority
     if plan.rules.control is not None:
         stopping["replace"] = False
