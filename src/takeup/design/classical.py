@@ -20,13 +20,13 @@ HIGHEST = 1 - 1e-15
 def classical(plan: Plan, alpha: float = 0.05) -> dict[str, Plan]:
     """A design of fixed size, and designs with the plan's looks whose boundary is Pocock's or O'Brien and Fleming's.
 
-    All allocate evenly, drop nothing and end at the first claim; they read what the plan reads, and by intention to treat
-    where that is its policy. Their thresholds are normal probabilities Φ(z), which
-    the probability of being better under flat priors approaches. The error is that of all claims together: with k
-    proposals each of the k claims that one of them is best has α / k, or of the k - 1 claims against a control
-    α / (k - 1); so two proposals without a control have the usual two-sided test. With more than two this is
-    conservative. The errors are spent by Lan and DeMets (1983), as looks need not be evenly spaced. A take-up that is
-    given for each look is its mean over a whole trial where the size is fixed, as there is one look alone.
+    All allocate evenly, drop nothing and end at the first claim; they read what the plan reads, and by intention to
+    treat where that is its policy. Their thresholds are normal probabilities Φ(z), which the probability of being
+    better under flat priors approaches. The error is that of all claims together: with k proposals each of the k claims
+    that one of them is best has α / k, or of the k - 1 claims against a control α / (k - 1); so two proposals without a
+    control have the usual two-sided test. With more than two this is conservative. The errors are spent by Lan and
+    DeMets (1983), as looks need not be evenly spaced. A take-up that is given for each look is its mean over a whole
+    trial where the size is fixed, as there is one look alone.
     """
     between("alpha", alpha)
     proposals = len(plan.design.space.proposals)
