@@ -182,6 +182,16 @@ def test_exact_figures_say_why_not(tmp_path: Path) -> None:
     assert "two proposals and two outcomes" in str(_design(file, "--exact").exception)
 
 
+def test_ctrl_c_before_anything_is_finished_is_no_error(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module("takeup.cli.design"), "operate", stopped)
+    result = _design(plan)
+    assert result.exit_code == 130
+    assert "stopped before any trial was finished" in result.output
+
+
 def test_ctrl_c_says_what_was_tried(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: object, stage: Any, **__: object) -> None:
         stage("a threshold of 0.9 errs in 0.1 of 5 trials")

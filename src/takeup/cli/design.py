@@ -118,7 +118,8 @@ def design_plan(
     first = 0 if calibration is None and sized is None else SEARCHED * replications
     outcomes, stopped = _run(chosen, range(first, first + replications), seed, engine)
     if not outcomes:
-        raise typer.Abort
+        typer.echo("stopped before any trial was finished", err=True)
+        raise typer.Exit(STOPPED)
     study = Study(chosen, seed, outcomes, calibration, sized)
     if out is not None and not stopped and charts.available():
         study = _beside(study, range(first, first + replications), engine)

@@ -154,6 +154,6 @@ def _short(number: float) -> str:
     return f"{number:.3f}".replace("0.", ".", 1)
 
 
-def _plus(error: float, form: str = ".3f") -> str:
+def _plus(error: float | None, form: str = ".3f") -> str:
     """The error of a number, where it has one."""
-    return "" if error == 0 else "±" + f"{error:{form}}".replace("0.", ".", 1)
+    return "" if not error else "±" + f"{error:{form}}".replace("0.", ".", 1)

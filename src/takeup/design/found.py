@@ -15,6 +15,7 @@ from takeup.design.pictures import (
     allocation_picture,
     ends_picture,
     number,
+    plus_minus,
     promise_picture,
     share,
     sizes_picture,
@@ -90,7 +91,7 @@ def _scenarios(outcomes: Mapping[str, Outcomes], every: Mapping[str, Mapping[str
                 number(metrics["size"]),
                 number(metrics["successes"]),
                 share(metrics["on_worse"]),
-                "" if ideal is None else f"{ideal['mean']:.1f} ± {ideal['error']:.1f}",
+                "" if ideal is None else plus_minus(ideal, ".1f", ".1f"),
             )
         )
     told = ("scenario", "type I error", "power", "one called better", *ends)
@@ -250,7 +251,7 @@ def _fixed_rows(
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Figures for machines as lines of a name and a text; what is not there has none."""
     if isinstance(value, Mapping) and set(value) == {"mean", "error"}:
-        yield path, f"{value['mean']:.4g} ± {value['error']:.2g}"
+        yield path, plus_minus(value, ".4g", ".2g")
     elif isinstance(value, Mapping):
         for key, each in value.items():
             named = str(key).replace("_", " ")

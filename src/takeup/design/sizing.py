@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from takeup.checks import FloatArray
+from takeup.design.figures import or_none
 from takeup.design.operate import REPLICATIONS, Calibration, Stage, calibrate, operate, silent_stage
 from takeup.design.plan import Plan
 from takeup.design.results import Figure
@@ -88,7 +89,7 @@ class Sized:
         """For machines."""
         return {
             "target": self.target,
-            "size": {"mean": self.size, "error": self.error},
+            "size": {"mean": self.size, "error": or_none(self.error)},
             "scenario": self.found.scenario,
             "power": self.found.power.plain(),
             "tried": [
