@@ -86,15 +86,15 @@ def spending(times: Sequence[float], alpha: float = 0.025, kind: Spending = "obr
     at, alpha = _times(times), _probability("alpha", alpha)
     checks.one_of("kind", kind, get_args(Spending))
     spent = 2 * ndtr(ndtri(alpha / 2) / np.sqrt(at)) if kind == "obrien-fleming" else alpha * np.log1p(np.expm1(1) * at)
-    upper = np.empty(0)
+    upper, here = np.empty(at.size), _START
     for k, part in enumerate(np.diff(spent, prepend=0.0)):
-        so_far = upper
+        moved = here.at(float(at[k]), 0.0)
 
-        def beyond(value: float, k: int = k, part: float = part, so_far: FloatArray = so_far) -> float:
-            return float(_crossing(at[: k + 1], np.append(so_far, value), 1, 0.0)[-1] - part)
+        def beyond(value: float, part: float = part, here: _Moved = moved) -> float:
+            return here.outside(value, -_FAR, 1) - part
 
-        found = brentq(beyond, -_FAR, _FAR, xtol=1e-10) if part > _LEAST else np.inf  # too early to stop
-        upper = np.append(upper, found)
+        upper[k] = brentq(beyond, -_FAR, _FAR, xtol=1e-10) if part > _LEAST else np.inf  # too early to stop
+        here = moved.inside(-_FAR, float(upper[k]))
     return Boundary(at, upper, 1)
 
 
@@ -116,24 +116,53 @@ def _constant(looks: int, alpha: float, sided: Sided, form: Callable[[FloatArray
 
 def _crossing(times: FloatArray, upper: FloatArray, sided: Sided, drift: float) -> FloatArray:
     """The probability of leaving the region for the first time at each look."""
-    mean = drift * np.sqrt(times)
-    lower = -upper if sided == 2 else np.minimum(mean, 0.0) - _FAR
-    found = np.empty(times.size)
-    left = _outside(upper[0] - mean[0], lower[0] - mean[0], sided)
-    found[0] = left
-    points, weights = _grid(lower[0], max(upper[0], lower[0]))
-    density = weights * _phi(points - mean[0])
-    for k in range(1, times.size):
-        ratio, step = np.sqrt(times[k - 1] / times[k]), np.sqrt(1 - times[k - 1] / times[k])
-        centre = points * ratio + drift * (times[k] - times[k - 1]) / np.sqrt(times[k])
-        found[k] = density @ _outside((upper[k] - centre) / step, (lower[k] - centre) / step, sided)
-        points, weights = _grid(lower[k], max(upper[k], lower[k]))
-        density = weights * (density @ (_phi((points - centre[:, np.newaxis]) / step) / step))
+    lower = -upper if sided == 2 else np.minimum(drift * np.sqrt(times), 0.0) - _FAR
+    found, here = np.empty(times.size), _START
+    for k in range(times.size):
+        moved = here.at(float(times[k]), drift)
+        found[k] = moved.outside(float(upper[k]), float(lower[k]), sided)
+        here = moved.inside(float(lower[k]), float(upper[k]))
     return found
 
 
-def _outside(above: FloatArray, below: FloatArray, sided: Sided) -> FloatArray:
-    return np.asarray(ndtr(-above) + (ndtr(below) if sided == 2 else 0.0))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Here:
+    """Trials that go on after a look: values of their statistic, and how probable each is; and when that is."""
+
+    time: float
+    points: FloatArray
+    weight: FloatArray
+
+    def at(self, time: float, drift: float) -> "_Moved":
+        """The same at the next look: given Z_j, Z_k is normal with mean Z_j sqrt(t_j / t_k) + the drift of between."""
+        centre = self.points * np.sqrt(self.time / time) + drift * (time - self.time) / np.sqrt(time)
+        return _Moved(time, centre, float(np.sqrt(1 - self.time / time)), self.weight)
+
+
+_START = _Here(0.0, np.zeros(1), np.ones(1))
+"""Before the first look."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Moved:
+    """Trials at a look that has not been judged: normal around each centre, with this deviation and probability."""
+
+    time: float
+    centre: FloatArray
+    deviation: float
+    weight: FloatArray
+
+    def outside(self, upper: float, lower: float, sided: Sided) -> float:
+        """How probable it is to be above, or on the other side where that counts."""
+        above = ndtr((self.centre - upper) / self.deviation)
+        below = ndtr((lower - self.centre) / self.deviation) if sided == 2 else 0.0
+        return float(self.weight @ (above + below))
+
+    def inside(self, lower: float, upper: float) -> _Here:
+        """Those that go on."""
+        points, weights = _grid(lower, max(upper, lower))
+        near = _phi((points - self.centre[:, np.newaxis]) / self.deviation) / self.deviation
+        return _Here(self.time, points, weights * (self.weight @ near))
 
 
 def _grid(low: float, high: float) -> tuple[FloatArray, FloatArray]:
