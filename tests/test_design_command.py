@@ -153,10 +153,36 @@ def test_what_cannot_be_done_is_said(
     assert said in told
 
 
+def test_narrow_tables_show_every_figure_in_full(plan: Path) -> None:
+    arguments = ["design", "compare", str(plan), "--classical", "0.05", "--replications", "60"]
+    shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"}).output
+    assert "±" in shown
+    assert "…" not in shown
+
+
+@pytest.mark.parametrize(
+    ("tables", "arguments", "said"),
+    [
+        ({"looks": {"at": [15, 30], "lag": 5}}, ["--exact"], "looks.lag: got 5"),
+        ({"stopping": {"control": "usual"}}, ["--exact"], "stopping.control: got 'usual'"),
+        ({"policy": {"kind": "TSObs"}}, ["--exact"], "policy.kind: got TSObs"),
+        ({"scenarios": {"a": {"success": [0.3, 0.6]}}}, ["--calibrate", "0.05"], "scenarios: got a, expected"),
+        ({"scenarios": {"a": PLAN["scenarios"]["null"]}}, ["--power", "0.8"], "scenarios: got a, expected"),
+    ],
+)
+def test_what_a_plan_lacks_is_said_with_file_and_key(
+    tmp_path: Path, tables: dict[str, Any], arguments: list[str], said: str
+) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps({**PLAN, **tables}))
+    assert f"other.json: {said}" in str(_design(file, *arguments).exception)
+
+
 def test_exact_figures_say_why_not(tmp_path: Path) -> None:
     file = tmp_path / "three.json"
     file.write_text(json.dumps(THREE))
-    assert "two proposals and two outcomes" in str(_design(file, "--exact").exception)
+    said = str(_design(file, "--exact").exception)
+    assert "three.json: space.proposals: got 3, expected two proposals and two outcomes" in said
 
 
 def test_ctrl_c_says_what_was_tried(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,7 +157,7 @@ def calibrate(
     plan = null_values(plan, rates) if len(rates) else plan
     nulls = [name for name, each in plan.scenarios.items() if each.role == "null"]
     if not nulls:
-        raise InputError("scenarios", ", ".join(plan.scenarios), 'at least one with role = "null"')
+        raise SpecError(f"{plan.source}: scenarios", ", ".join(plan.scenarios), 'at least one with role = "null"')
     rules = plan.rules
     for name, given in (("superiority", rules.superiority), ("inferiority", rules.inferiority)):
         if given is not None and np.ptp(given) > 0:

@@ -200,7 +200,8 @@ def _alternatives(plan: Plan, scenarios: str | Sequence[str] | None) -> list[str
     else:
         names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
     if not names:
-        raise InputError("scenarios", ", ".join(plan.scenarios), 'at least one with role = "alternative"')
+        allowed = 'at least one without role = "null"'
+        raise SpecError(f"{plan.source}: scenarios", ", ".join(plan.scenarios), allowed)
     for name in names:
         if name not in plan.scenarios:
             raise InputError("scenarios", repr(name), f"some of {', '.join(plan.scenarios)}")

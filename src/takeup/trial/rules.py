@@ -110,7 +110,9 @@ class StoppingTable(GrownTable):
         self._check_margins(space.outcome.highest - space.outcome.lowest)
         above, below = looks.each("superiority", self.superiority), looks.each("inferiority", self.inferiority)
         if above is not None and below is not None and (above <= below).any():
-            raise InputError("superiority", above.tolist(), f"numbers above those of inferiority, {below.tolist()}")
+            first = int((above <= below).argmax())
+            allowed = f"more than the {below[first]:g} of inferiority at look {first + 1}"
+            raise InputError("superiority", float(above[first]), allowed)
         proposals = len(space.proposals)
         if below is not None and control is None and below.max() >= 1 / proposals:
             allowed = f"below 1 / {proposals}, which every proposal has where all are alike"
