@@ -82,7 +82,9 @@ def test_values_of_numbers_compare_as_quadrature_says(better: str, cases: int) -
     rng = stream(1, "numbers", better)
     for margin in (0.05, 0.4, 2.0):
         means = {"mean": [0, 0, 0], "sd": 1}
-        plan = _plan({**NUMBER, "better": better}, means, 3, stopping=_margins(margin, margin / 2))
+        policy = {"kind": "TS", "likelihood": {"kind": "normal", "mean": 1, "sd": 2, "weight": 2}}
+        outcome = {**NUMBER, "better": better}
+        plan = _plan(outcome, means, 3, stopping=_margins(margin, margin / 2), policy=policy)
         for _ in range(cases):
             many = rng.integers(2, 900, 3) * (rng.random(3) < 0.9)
             some = [600 + np.rint(100 * rng.normal(rng.normal(0, 0.1), 1, n)).astype(int) for n in many]

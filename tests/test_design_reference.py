@@ -162,9 +162,23 @@ def test_three_levels() -> None:
         looks={"at": [30]},
         scenarios={"any": {"compliance": np.eye(2).tolist(), "outcome": [[1 / 3] * 3] * 2}},
     )
-    found = operate(plan, replications=40)["any"]
+    found = operate(plan, replications=40, engine="reference")["any"]
     assert (found.size == 30).all()
     assert abs(found.rewards.sum(axis=1).mean() - 50) < 4 * np.sqrt(30 * 26 / 9 / 40)
+
+
+def test_means_half_a_deviation_apart() -> None:
+    """128 in all have 80 % power at .05 on two sides, and next to none on the wrong one: of 300 trials, 4 errors."""
+    plan = two(
+        space={"proposals": 2, "outcomes": {"kind": "number", "low": -6, "high": 6, "step": 0.01}},
+        policy={"kind": "TS", "likelihood": {"kind": "normal", "mean": 0.25, "sd": 1, "weight": 1e-6, "freedom": 1}},
+        looks={"at": [128]},
+        stopping={"superiority": 0.975},
+        scenarios={"any": {"mean": [0.0, 0.5], "sd": 1.0}},
+    )
+    found = operate(plan, replications=300, engine="reference")["any"]
+    assert abs(found.superior(1).mean - 0.8) < 4 * np.sqrt(0.16 / 300)
+    assert abs(found.rewards[:, 1].sum() / found.units[:, 1].sum() - 0.5) < 4 / np.sqrt(300 * 64)
 
 
 def test_what_changes_over_the_trial() -> None:

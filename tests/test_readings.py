@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from takeup import TS, Evidence, Number, Space, TSCheck, TSObs, TSRobust, Uniform, stream
 from takeup.checks import IntArray
@@ -130,6 +131,17 @@ def test_the_moments_of_cells_by_hand() -> None:
     np.testing.assert_allclose(cells.value_variance, 6 * 6 / (12**2 * 13))
     np.testing.assert_allclose(cells.spread(second, second), 7 * 5 / (12**2 * 13))
     np.testing.assert_allclose(cells.spread(cells.mean, second), (4.5 / 12 - 6 / 12 * 7 / 12) / 13)
+
+
+def test_an_effect_among_compliers_by_hand() -> None:
+    """A sum Σ w p of Dirichlet parts has variance (E w² - (E w)²) / (units + 1); here w = y - m (a = 1) up to m / 2."""
+    cells, margin = np.array([[[30, 10], [0, 0]], [[12, 6], [6, 24]]]), 0.5
+    read = comparison("compliers", _evidence(cells), TS(), stream(0))
+    w = np.array([[0.0, 1.0], [-margin, 1 - margin]])
+    units = (cells + 0.5).sum(axis=(1, 2))
+    mean, square = (((cells + 0.5) * each).sum(axis=(1, 2)) / units for each in (w, w**2))
+    deviation = np.sqrt(((square - mean**2) / (units + 1)).sum())
+    assert read.exceeds(1, 0, margin) == pytest.approx(float(ndtr((mean[1] - mean[0]) / deviation)))
 
 
 def test_a_bounded_reading_with_nothing_moved_is_intention_to_treat() -> None:

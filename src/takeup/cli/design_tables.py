@@ -140,7 +140,8 @@ def _table(title: str, words: Sequence[str], figures: Sequence[str], caption: st
 def _either(metric: str, figure: Figure) -> str:
     """A number of units or of what they are worth, else a probability."""
     if metric in ("size", "successes"):
-        return f"{figure.mean:,.1f}±{figure.error:.1f}"
+        form = ".0f" if abs(figure.mean) >= 100 else ".1f"
+        return f"{figure.mean:,{form}}±{figure.error:{form}}"
     return _share(figure.plain())
 
 

@@ -18,7 +18,6 @@ from takeup.design.scenarios import Scenario
 from takeup.design.statistics import sees_actions, statistic_of
 from takeup.environment import Environment
 from takeup.evidence import Evidence
-from takeup.outcomes import Levels
 from takeup.policies import Uniform
 from takeup.policies.beliefs import among
 from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
@@ -63,12 +62,11 @@ def run(
 
 def check(plan: Plan) -> None:
     """An error that names the file, the key and the value, where not even this can run a plan."""
-    spec, outcome = plan.design.spec, plan.design.space.outcome
+    spec = plan.design.spec
     sometimes = "always or never, as a plan does not say how often it is seen"
     never = "always, as the rules read what was taken"
     read = plan.reading == "compliers" or isinstance(plan.reading, BoundedTable)
     for key, value, wrong, allowed in (
-        ("space.outcomes", outcome.kind, not isinstance(outcome, Levels), "levels, so far, where a plan is tried"),
         ("compliance", spec.compliance, spec.compliance == "sometimes" and sees_actions(plan), sometimes),
         ("compliance", spec.compliance, spec.compliance == "never" and read, never),
     ):
