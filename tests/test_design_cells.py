@@ -287,7 +287,7 @@ COMPILED: list[tuple[str, int, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(
     ("kind", "arms", "stopping"),
-    [("TSRobust", 2, {}), *(pytest.param(*each, marks=pytest.mark.long) for each in COMPILED)],
+    [pytest.param(*each, marks=pytest.mark.long) for each in (("TSRobust", 2, {}), *COMPILED)],
 )
 def test_compiled_trials_are_those_that_are_written(kind: str, arms: int, stopping: dict[str, Any]) -> None:
     """The machine code and the plain functions come to the same trials."""
