@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from look_twin import replay, variables_of
+from look_twin import as_written, evidence_of, replay, variables_of
 from takeup.design import Goal, Plan, calibrate, events, null_values, operate, two_counts, two_means
 from takeup.design.forms import form_of
 from takeup.design.running import given_for, memory_of
 from takeup.design.statistics import statistic_of
+from takeup.policies.readings import comparison
 from takeup.randomness import stream
 from takeup.simulation.kernels import compile_cpu, look_levels, look_rates
 from takeup.simulation.kernels.compile import Builder, Plain
@@ -45,7 +46,7 @@ def _asked(plan: Plan, known: Any) -> list[float]:
     memory.known[:, : known.shape[1]], memory.offered[:] = known, 1
 
     def bound(function: Plain) -> Plain:
-        return form.bind.get(function, function)
+        return as_written(function, form)
 
     bound(look_rates.read)(0, 0, 0, given, memory)
     bound(look_rates.largest_of)(given, memory)
@@ -128,6 +129,22 @@ def test_the_value_of_levels_is_a_beta_variable_with_its_mean_and_variance() -> 
     shapes = np.array([look_levels.parameters(k, given, memory) for k in range(2)])
     betas = stream(6, "levels").beta(shapes[:, 0], shapes[:, 1], size=(1_000_000, 2))
     assert (betas[:, 0] > betas[:, 1]).mean() == pytest.approx((value[:, 0] > value[:, 1]).mean(), abs=0.003)
+
+
+@pytest.mark.parametrize("policy", ["TS", "Uniform"])
+def test_several_levels_are_read_as_live_trials_read_them(policy: str) -> None:
+    """To 1e-5 whatever the draws, of which there is one: the error that is told is that of the live rule."""
+    rng, space = stream(4, "levels"), {"proposals": 3, "outcomes": SEVERAL, "utility": [3, -2, 1]}
+    tables: dict[str, Any] = {"space": space, "policy": {"kind": policy}, "stopping": _margins(0.4, 0.1)}
+    plan = _plan(SEVERAL, {"outcome": [[0.2, 0.3, 0.5]] * 3}, 3, **tables)
+    for units in (0, 1, 30, 400):
+        known = rng.multinomial(units, [0.3, 0.3, 0.4], 3)
+        cells = np.zeros((3, 3, 3), dtype=np.int64)
+        cells[range(3), range(3)] = known
+        live = comparison("intention to treat", evidence_of(plan, cells), plan.design.policy, rng, 1)
+        less = [1 - live.exceeds(0, 1, margin) for margin in (0.4, 0.1)]
+        right = [*live.largest([0, 1, 2]), live.exceeds(0, 1), *less, live.within([0, 1, 2], 0.4)]
+        np.testing.assert_allclose(_asked(plan, known), right, atol=1e-5)
 
 
 def _any_plan(rng: np.random.Generator, kind: str) -> Plan:

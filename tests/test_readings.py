@@ -1,5 +1,6 @@
 """What rules read, against published figures, draws and sums by hand."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from takeup.errors import UnsuitableError
 from takeup.policies.bounded_reading import BoundedReading
 from takeup.policies.compliers import Moments
 from takeup.policies.readings import SENTENCES, Draws, comparison, sentence
+from takeup.specfile import SpecError
+from takeup.trial.design import Design
 
 TWO = Space(["usual", "new"])
 
@@ -94,6 +97,34 @@ def test_the_policys_own_model() -> None:
     assert exact.exceeds(1, 0) == TSObs().allocation(evidence, 0, rng).probability[1]
     with pytest.raises(UnsuitableError, match="Uniform has no model"):
         comparison("policy", evidence, Uniform(), rng)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arms", "draws", "rules", "told"),
+    [
+        ("TSRobust", 2, 1_000, {"superiority": 0.9995}, r"superiority: .*0\.9995.*draws = 1000; raise draws to 20000"),
+        ("TSObs", 3, 100, {"superiority": 0.9, "inferiority": 0.01}, "inferiority: .*at least 0.1"),
+        ("TSObs", 2, 100, {"equivalence": {"probability": 0.95, "margin": 0.1}}, r"equivalence\.probability"),
+        ("TSRobust", 2, 1_000, {"superiority": 0.99, "inferiority": 0.01}, None),
+        ("TSObs", 2, 100, {"superiority": 0.9995}, None),
+        ("TSCheck", 3, 100, {"superiority": 0.9995}, None),
+    ],
+)
+def test_thresholds_that_draws_cannot_tell_are_refused(
+    kind: str, arms: int, draws: int, rules: dict[str, Any], told: str | None
+) -> None:
+    """Fewer than ten draws beyond a threshold; what has a closed form may have any."""
+    more = {"looks": {"at": [40]}, "stopping": {"reading": "policy", **rules}}
+    spec = {
+        "name": "Any",
+        "space": {"proposals": arms},
+        "policy": {"kind": kind},
+        "draws": draws,
+        "looks": {"at": [40]},
+    }
+    with nullcontext() if told is None else pytest.raises(SpecError, match=told):
+        Design.of({**spec, **more})
+    Design.of({**spec, **more}, new=False)
 
 
 @pytest.mark.parametrize("arms", [2, 3])

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from takeup.checks import FloatArray
-from takeup.conjugates import Conjugate
+from takeup.conjugates import Conjugate, Dirichlet
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Evidence
 from takeup.outcomes import Levels
@@ -22,7 +22,7 @@ from takeup.policies.bounded_reading import BoundedReading, CellMeans
 from takeup.policies.compliers import Compliers, Moments
 from takeup.policies.conjugate import TS
 from takeup.policies.judging import Comparison
-from takeup.randomness import Random
+from takeup.randomness import Random, stream
 from takeup.space import Space
 
 DRAWS = 10_000
@@ -106,13 +106,23 @@ def comparison(reading: Reading, evidence: Evidence, policy: LivePolicy, rng: Ra
         return reading.of(cell_means(evidence, policy, rng, draws))
     if reading == "policy":
         return _by_model(evidence, policy, rng, draws)
-    by_proposal = _compared(_block(evidence, policy), rng, draws)
+    by_proposal = _compared(_block(evidence, policy), space, rng, draws)
     if reading == "intention to treat":
         return by_proposal
     if reading == "compliers":
         cells = Moments.of(evidence, proposing(policy), rng, draws)
         return Compliers(cells, by_proposal, _apart(space))
     raise InputError("reading", repr(reading), f"one of {', '.join(SENTENCES)}")
+
+
+def counted(reading: str, space: Space, policy: LivePolicy, *, margins: bool) -> bool:
+    """Whether rules compare probabilities that are counted in draws, where they read margins or not.
+
+    The effect among compliers has its sign by intention to treat, and no margin of it is counted.
+    """
+    by: Reading = "policy" if reading == "policy" else "intention to treat"
+    read = comparison(by, policy.start(space), policy, stream(0), 1)
+    return isinstance(read, Draws) and (read.best is None or margins)
 
 
 def _apart(space: Space) -> tuple[int, ...]:
@@ -147,9 +157,12 @@ def _block(evidence: Evidence, policy: LivePolicy) -> Conjugate:
     return prior.plus(evidence.proposed_outcomes).block
 
 
-def _compared(block: Conjugate, rng: Random, draws: int) -> Comparison:
-    """By quadrature where there is one, else by draws."""
-    return block.variables() or Draws(block.sample_rewards(rng, (draws,))[:, 0])
+def _compared(block: Conjugate, space: Space, rng: Random, draws: int) -> Comparison:
+    """By quadrature where there is one, of matched betas where there are more than two levels, else by draws."""
+    found = block.variables()
+    if found is None and isinstance(block, Dirichlet) and isinstance(space.outcome, Levels):
+        found = block.matched()
+    return found or Draws(block.sample_rewards(rng, (draws,))[:, 0])
 
 
 def _by_model(evidence: Evidence, policy: LivePolicy, rng: Random, draws: int) -> Comparison:
@@ -160,6 +173,6 @@ def _by_model(evidence: Evidence, policy: LivePolicy, rng: Random, draws: int) -
     if not isinstance(beliefs, Blocks):
         return Draws(beliefs.values(rng, draws))
     if beliefs.posterior.compliance is None:
-        return _compared(beliefs.posterior.block, rng, draws)
+        return _compared(beliefs.posterior.block, evidence.space, rng, draws)
     found = allocate(beliefs.posterior)
     return Draws(beliefs.values(rng, draws), None if found is None else found.probability)

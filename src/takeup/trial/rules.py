@@ -19,6 +19,8 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 MOST_WEIGHTS = 1_000_000
 """How many weights a bounded reading may have, those of 0 among them: that of 30 proposals with as many actions."""
+COUNTED = 10
+"""How many draws must lie beyond a threshold, so that it is crossed by what is known and not by chance."""
 
 
 class MarginTable(Table):
@@ -236,6 +238,28 @@ def check_dropping(limits: Limits, labels: Sequence[str], rules: Rules) -> None:
     if low.sum() < 1:
         left = f"{low.sum():g} where two proposals are left"
         raise InputError("ceiling", left, "ceilings that sum to 1 or more whatever is dropped", "raise them")
+
+
+def check_counted(rules: Rules, draws: int) -> None:
+    """Where probabilities are counted in draws, what is compared with a threshold must be more than a few of them."""
+    least = COUNTED / draws
+    if rules.inferiority is not None and rules.inferiority.min() < least - checks.TOLERANCE:
+        low = float(rules.inferiority.min())
+        raise _uncounted("inferiority", low, f"at least {least:g}", draws, low)
+    for name, above in (
+        ("superiority", rules.superiority),
+        ("equivalence.probability", rules.equivalence),
+        ("futility.probability", rules.futility),
+    ):
+        if above is not None and 1 - above.max() < least - checks.TOLERANCE:
+            high = float(above.max())
+            raise _uncounted(name, high, f"at most {1 - least:g}", draws, 1 - high)
+
+
+def _uncounted(name: str, threshold: float, allowed: str, draws: int, beyond: float) -> InputError:
+    enough = int(np.ceil(COUNTED / beyond * (1 - checks.TOLERANCE)))
+    why = f"{allowed}, as these probabilities are counted in draws = {draws}"
+    return InputError(name, threshold, why, f"raise draws to {enough}, or choose another threshold")
 
 
 def check_control_share(limits: Limits, proposals: int, rules: Rules, share: ControlShare | None) -> None:
