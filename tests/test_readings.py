@@ -1,7 +1,7 @@
 """What rules read, against published figures, draws and sums by hand."""
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -202,6 +202,32 @@ def test_numbers_are_read_too() -> None:
     bounded = comparison(nothing_moved, evidence, TS(), rng, 4_000)
     for margin in (2.5, 3.0, 3.5):
         assert bounded.exceeds(1, 0, margin) == pytest.approx(treated.exceeds(1, 0, margin), abs=0.05)
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_bounded_numbers_are_plain_means_whatever_the_range(better: Literal["higher", "lower"]) -> None:
+    """Numbers around 20 or 80 in 0 to 100 are not drawn to its middle, and nothing moved is the two-sample z.
+
+    The variance of a cell is that of its numbers, with one more unit that is the prior's.
+    """
+    outcome = Number(0, 100, 1, better=better)
+    space, rng, sign = Space(2, outcomes=outcome), stream(8, "means"), 1 if better == "higher" else -1
+    nothing_moved = BoundedReading(np.zeros(2), 0, np.zeros((2, 2, 2, 2)))
+    prior = float(TS().prior(space).block.square[0, 0])  # type: ignore[attr-defined]
+    for centre in (20, 80):
+        counts, estimate, variance = np.zeros(space.table, dtype=np.int64), 0.0, 0.0
+        for z in (0, 1):
+            took = (np.arange(50) < 30).astype(int) * z
+            y = np.rint(centre + 7 * took + 5 * rng.standard_normal(50)).astype(np.int64)
+            np.add.at(counts[0, z], took, outcome.amounts(y))
+            estimate += (2 * z - 1) * sign * y.mean()
+            for cell in (y[took == a] for a in (0, 1) if (took == a).any()):
+                spread = (cell.size * cell.var() + prior) / cell.size
+                variance += (cell.size / 50) ** 2 * spread / cell.size + cell.size / 50**2 * (
+                    cell.mean() - y.mean()
+                ) ** 2
+        found = comparison(nothing_moved, Evidence(space, counts), TS(), rng)
+        assert found.exceeds(1, 0) == pytest.approx(ndtr(estimate / np.sqrt(variance)), abs=1e-9)
 
 
 def test_every_reading_says_what_it_assumes() -> None:

@@ -28,6 +28,12 @@ MOST_STEPS, SLOPES = 10, (0.4, 3.0)
 """How often all trials are run at most, and what powers are believed."""
 LEAST_THRESHOLD, MOST_THRESHOLD = 0.5, 1 - 1e-12
 """Between which a threshold is looked for."""
+TIE = 1e-6
+"""By how much probabilities that are equal may differ, as quadrature finds them, where they are not near one."""
+LATER = 100
+"""From which part on trials are numbered that check a threshold again, behind those of whatever else is run."""
+DOUBT = 2.0
+"""How many of its own errors above the target the error in other trials may be."""
 MOST_LEFT = float(np.log(0.49))
 """The logarithm of the most that a threshold may leave."""
 Stage: TypeAlias = Callable[[str], object]
@@ -138,7 +144,8 @@ def calibrate(
     All thresholds are tried on the same trials, so that the error falls as the threshold rises but for what dropping
     changes; inferiority becomes one less it. Where thresholds change nothing but when a trial ends, one run answers all
     of them. The search aims one Monte Carlo error below the target. The errors that are told come from other trials, as
-    those of the search flatter the threshold that it found.
+    those of the search flatter the threshold that it found; where they are more than two errors above the target, the
+    threshold is raised and tried in yet others.
 
     Args:
         plan: what to try; its null scenarios count, the worst of them.
@@ -191,8 +198,7 @@ def calibrate(
     else:
         start = _bracket(error, target, min(max(replications // FEWER, FEWEST), replications))
         threshold = _search(lambda each: error(each, replications), target - slack, slack, start)
-    stage(f"a threshold of {threshold:.5f} in other trials")
-    fresh = errors(threshold, range(replications, 2 * replications))
+    threshold, fresh = _kept(errors, threshold, target, replications, stage)
     told = _with_error(at(threshold), target, fresh, replications, seed)
     return Calibration(told, target, threshold, fresh, tuple(tried), two_sided, replications, seed)
 
@@ -211,7 +217,21 @@ def _at_once(tops: FloatArray, target: float) -> float:
     threshold = float(np.sort(tops, axis=1)[:, -1 - may].max())
     if threshold >= MOST_THRESHOLD or target <= 0:
         raise _unkept(target)
-    return max(threshold, LEAST_THRESHOLD)
+    return max(threshold + min(TIE, (1 - threshold) / 10), LEAST_THRESHOLD)
+
+
+def _kept(
+    errors: Callable[[float, range], dict[str, Figure]], threshold: float, target: float, trials: int, stage: Stage
+) -> tuple[float, dict[str, Figure]]:
+    """The threshold, raised until other trials than those that found it do not deny that it keeps the error."""
+    for part in (1, *range(LATER, LATER + MOST_STEPS)):
+        stage(f"a threshold of {threshold:.5f} in other trials")
+        found = errors(threshold, range(part * trials, (part + 1) * trials))
+        worst = max(found.values(), key=lambda figure: figure.mean)
+        if worst.mean <= target + DOUBT * worst.error:
+            return threshold, found
+        threshold = 1 - (1 - threshold) * target / worst.mean
+    raise _unkept(target)
 
 
 def _bracket(error: Callable[[float, int], float], target: float, trials: int) -> float:

@@ -19,7 +19,7 @@ from takeup.errors import UnsuitableError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_tables import LookOutput
 
-RECORDED = 20_000_000
+RECORDED = 12_000_000
 """At most so many looks are kept at a time: 120 MB."""
 
 
@@ -43,7 +43,7 @@ class Leading:
     outcomes: Outcomes
 
     @property
-    def top(self) -> NDArray[np.float32]:
+    def top(self) -> FloatArray:
         """The probability that superiority is asked of at each look, 0 where the trial had ended; shape (R, L)."""
         return np.asarray(self.outcomes.kept.top)
 
@@ -120,4 +120,4 @@ def highest(
         numbers = range(start, min(start + piece, replications))
         found = leading(plan, scenarios, numbers, seed, progress, run=run)
         parts.append(np.stack([each.top.max(axis=1) for each in found.values()]))
-    return np.concatenate(parts, axis=1).astype(np.float64)
+    return np.concatenate(parts, axis=1)

@@ -55,6 +55,15 @@ class CellMeans:
         share = (counts + 1 / reward.size) / (units[..., np.newaxis] + 1)
         return cls(units, mean, share @ reward**2 - (share @ reward) ** 2)
 
+    @classmethod
+    def of_sums(cls, units: FloatArray, mean: FloatArray, squares: FloatArray, prior: FloatArray) -> "CellMeans":
+        """Of numbers: how many there are, their mean, their sum of squares around it, and a variance to begin with.
+
+        That counts as one unit and for the variance alone, so that no cell is taken to be certain: with n units the
+        variance is (squares + prior) / n, n - 1 being the units that tell of it.
+        """
+        return cls(units, mean, (squares + prior) / np.maximum(units, 1))
+
     @property
     def offered(self) -> FloatArray:
         """N[.., z], how many were offered z."""

@@ -11,12 +11,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from takeup.checks import FloatArray
-from takeup.conjugates import Conjugate, Dirichlet
+from takeup.conjugates import Conjugate, Dirichlet, NormalGamma
+from takeup.conjugates.normal import moments
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Evidence
-from takeup.outcomes import Levels
+from takeup.outcomes import Levels, Number
 from takeup.policies.allocation import allocate
-from takeup.policies.base import LivePolicy
+from takeup.policies.base import LivePolicy, outcome_block
 from takeup.policies.beliefs import Blocks, Exact
 from takeup.policies.bounded_reading import BoundedReading, CellMeans
 from takeup.policies.compliers import Compliers, Moments
@@ -134,12 +135,20 @@ def _apart(space: Space) -> tuple[int, ...]:
 
 
 def cell_means(evidence: Evidence, policy: LivePolicy, rng: Random, draws: int = DRAWS) -> CellMeans:
-    """The cells as a bounded reading has them; without levels by draws of a model of each, whose error is small."""
-    seen = evidence.counts[0, :, :-1, :-1]
-    if isinstance(evidence.space.outcome, Levels):
-        return CellMeans.of_counts(seen, evidence.space.reward)
-    units = np.asarray(evidence.space.outcome.seen(seen), dtype=np.float64)
-    cells = Moments.of(evidence, proposing(policy), rng, draws)
+    """The cells as a bounded reading has them: plain means of levels and numbers, else by draws of a model of each.
+
+    Numbers that have a utility or are read in logarithms go by the model, as counts and times do; it has a prior.
+    """
+    space, seen, prior = evidence.space, evidence.counts[0, :, :-1, :-1], proposing(policy)
+    outcome = space.outcome
+    if isinstance(outcome, Levels):
+        return CellMeans.of_counts(seen, space.reward)
+    block = outcome_block(prior, space, len(space.implemented), "context, implemented, outcome")
+    if isinstance(outcome, Number) and isinstance(block, NormalGamma) and not (block.logarithmic or outcome.utility):
+        units, mean, squares = moments(outcome, seen)
+        return CellMeans.of_sums(units, mean if outcome.better == "higher" else -mean, squares, block.square[0])
+    units = np.asarray(outcome.seen(seen), dtype=np.float64)
+    cells = Moments.of(evidence, prior, rng, draws)
     return CellMeans(units, cells.mean, cells.variance * units)
 
 
