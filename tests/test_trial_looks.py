@@ -21,6 +21,7 @@ from takeup.live.findings import findings_of
 from takeup.live.summary import summary_of
 from takeup.live.trial_run import tried
 from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
+from takeup.policies.readings import Draws
 from takeup.randomness import stream
 from takeup.service.pages.render.child import dashboard
 from takeup.service.pages.spec_sentences import spec_sentences
@@ -244,6 +245,39 @@ def test_a_look_that_cannot_be_computed_pauses_the_trial_and_is_held_when_it_goe
     perform(Move(state="running"), book, 22)
     assert book.look is not None
     assert (book.state, book.look.outcomes) == ("running", 20)
+
+
+def test_a_look_that_comes_to_no_number_pauses_the_trial_and_no_such_trial_is_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, book = begun(SHORT)
+    rng = stream(2)
+    for number in range(1, 20):
+        unit(book, number, rng)
+    monkeypatch.setattr(looks_of, "comparison", lambda *_: Draws(np.full((1, 3), np.nan), np.full(3, np.nan)))
+    unit(book, 20, rng)
+    assert (book.state, book.look) == ("paused", None)
+    with pytest.raises(SpecError, match="fails at a look with no evidence: .* no number"):
+        tried(SHORT)
+
+
+def test_utilities_far_from_zero_are_looked_at_too() -> None:
+    """The same forty outcomes, worth a million and a hundredth more or 0 and 1: what a look compares is the same."""
+    stopping = {"reading": "compliers", "control": "A"}
+    scenarios = {"null": {"role": "null", "success": [0.5, 0.5]}}
+    held = []
+    for utility, margin in (([1e6, 1e6 + 0.01], 0.003), ([0, 1], 0.3)):
+        space = {"proposals": ["A", "B"], "outcomes": ["bad", "good"], "utility": utility}
+        rules = {**stopping, "equivalence": {"probability": 0.9, "margin": margin}}
+        plan = {**SHORT, "space": space, "looks": {"at": [40, 80]}, "stopping": rules, "scenarios": scenarios}
+        _, book = begun(plan)
+        for number in range(1, 41):
+            perform(Decide(ask=Ask(unit=f"u{number}")), book, number)
+            z = book.records[number].proposal
+            perform(Report(decision=number, outcome=number // 2 % 2, implemented=z * (number % 3 > 0)), book, number)
+        assert book.look is not None
+        held.append([each["probability"] for each in book.look.compared])
+    np.testing.assert_allclose(held[0], held[1], atol=1e-6)
 
 
 def test_a_look_waits_for_the_next_transaction_where_much_was_computed(monkeypatch: pytest.MonkeyPatch) -> None:
