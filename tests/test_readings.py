@@ -11,7 +11,7 @@ from takeup.checks import IntArray
 from takeup.errors import UnsuitableError
 from takeup.policies.bounded_reading import BoundedReading
 from takeup.policies.compliers import Moments
-from takeup.policies.readings import SENTENCES, Draws, comparison, sentence
+from takeup.policies.readings import SENTENCES, Draws, Reading, comparison, sentence
 
 TWO = Space(["usual", "new"])
 
@@ -193,7 +193,8 @@ def test_what_all_outcomes_have_in_common_changes_nothing() -> None:
     cells = np.array([[[30, 10], [0, 0]], [[12, 6], [6, 24]]])
     high = Space(["usual", "new"], utility=[1e6, 1e6 + 0.01])
     bounded = [BoundedReading(np.full(2, each), 0, np.full((2, 2, 2, 2), 0.1)) for each in (0.1, 0.001)]
-    for plain, other in (("compliers", "compliers"), bounded):
+    pairs: list[tuple[Reading, Reading]] = [("compliers", "compliers"), (bounded[0], bounded[1])]
+    for plain, other in pairs:
         one = comparison(plain, _evidence(cells), TS(), stream(0))
         same = comparison(other, _evidence(cells, high), TS(), stream(0))
         for margin in (-0.2, 0.1, 0.3, 0.5):
