@@ -12,9 +12,9 @@ worth v_z = Σ_a π[z, a] μ[z, a]. With B = Σ_a β[z, a] and c[a] = β[z, a] /
 
 These are exact; that sums of them are normal is an approximation. With 100 to 400 units of each proposal and rates from
 .1 to .9 it is off by at most .006 where the probability is beyond .1 or .9, as thresholds are, and by .017 in between
-(250 tables). Error rates of a plan are those of the rule as it stands. Worth is counted from the worst outcome on, which
-changes neither v_1 - v_0 nor any variance, and variances are summed around means: nothing cancels where all outcomes
-are worth a million and a bit.
+(250 tables). Error rates of a plan are those of the rule as it stands. Worth is counted from the worst outcome on,
+which changes neither v_1 - v_0 nor any variance, and variances are summed around means: nothing cancels where all
+outcomes are worth a million and a bit.
 
 With two or more levels the cells have a Dirichlet prior with parameters α[z, y] / Ka, α being that of intention to
 treat: then v_z is distributed as there. With γ the parameters after the data, β[a] = Σ_y γ[a, y], M[a] is the mean of
