@@ -28,12 +28,12 @@ def test_the_command_prints_tables_and_figures_for_machines(tmp_path: Path) -> N
     assert [each["scenario"] for each in found["scenarios"]] == ["null", "apart"]
     assert found["plan"]["stopping"]["superiority"] == found["calibration"]["superiority"] != 0.9814318
     assert set(found["scenarios"][0]["metrics"]["superior"]) == {"mean", "error"}
-    file.write_text(json.dumps({**THREE, "looks": {"at": [9, 8]}}))
+    file.write_text(json.dumps({**THREE, "limits": {"rule": "[bold]"}}))
     refused = subprocess.run(
         [sys.executable, "-m", "takeup", "design", str(file)], capture_output=True, text=True, check=False
     )
     assert refused.returncode == 2
-    assert "plan.json: looks.at: got [9, 8]" in refused.stderr
+    assert "plan.json: limits.rule: got '[bold]'" in refused.stderr
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -65,7 +65,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"scenarios": {"a": {"success": [0.2, 0.2, 0.2], "confounded": 0.9, "take_up": 0.5}}},
         r"scenarios\.a\.confounded",
     ),
-    ({"scenarios": {}}, "scenarios"),
+    ({"scenarios": {}}, r"scenarios is missing.*\[scenarios\.null\]"),
+    ({"looks": {"every": 100}}, r"looks\.last is missing"),
+    ({"stopping": {"superiority": 0.3, "inferiority": 0.32}}, r"stopping\.superiority: got 0\.3.*0\.32.* at look 1"),
 ]
 
 UNTRIED: list[tuple[dict[str, Any], str]] = [

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,9 @@ import asgi
 import tampering
 from look_twin import shares
 from plans import THREE
+from takeup import specfile
 from takeup.conjugates.quadrature import betas
+from takeup.design.bounded import reading_of, with_reading
 from takeup.design.plan import Plan
 from takeup.design.reference import Trial as Simulated
 from takeup.errors import BusyError, StoreError
@@ -154,6 +157,7 @@ READ: list[dict[str, Any]] = [
     {"policy": {"kind": "TS"}, "stopping": {**SOON, "control": "A", "reading": "compliers", "futility": FUTILE}},
     {"policy": {"kind": "TSCheck"}, "stopping": {**SOON, "reading": "policy"}},
     {"policy": {"kind": "TSObs"}, "stopping": SOON},
+    {"policy": {"kind": "TS"}, "stopping": {**SOON, "control": "A", "reading": {"bounded": 0.02}, "futility": FUTILE}},
 ]
 
 
@@ -161,14 +165,19 @@ READ: list[dict[str, Any]] = [
 def test_what_a_simulation_went_through_ends_alike_and_at_the_same_look_where_it_is_lived(
     tables: dict[str, Any],
 ) -> None:
-    """Trials of the reference engine: the same units get the same proposals, do the same and fare the same."""
+    """Trials of the reference engine: the same units get the same proposals, do the same and fare the same.
+
+    Of a bounded reading the live trial has the weights that were written down, the reference those that it chooses.
+    """
     truth = {"apart": {"success": [0.4, 0.6, 0.5], "take_up": 0.8}}
     looks = {"first": 20, "every": 20, "last": 100, "lag": 7}
     content = {**SHORT, "looks": looks, "scenarios": truth, **tables}
     plan = Plan.of(content)
+    reading: Any = plan.reading if isinstance(plan.reading, str) else reading_of(plan)
+    content = tomllib.loads(specfile.toml(with_reading(plan).content))
     ends = []
     for number in range(4):
-        simulated = Simulated(plan, plan.reading, plan.scenarios["apart"].environment, 3, number)  # type: ignore[arg-type]
+        simulated = Simulated(plan, reading, plan.scenarios["apart"].environment, 3, number)
         output = simulated.run()
         _, book = begun(content)
         for known in range(1, int(plan.looks.at[-1]) + 8):
@@ -181,10 +190,31 @@ def test_what_a_simulation_went_through_ends_alike_and_at_the_same_look_where_it
         held = [entry.event for entry in book.changes.entries if isinstance(entry.event, Looked)]
         held = [each for each in held if each.ended is None or each.ended == each.look]
         assert (held[-1].look, held[-1].status) == (output.look + 1, STATUSES[int(output.status)])
+        last = {each.look: c["probability"] for each in held for c in each.compared if c["rule"] == "superiority"}
+        if plan.reading != "policy":  # which is counted in draws
+            np.testing.assert_allclose([last.get(look + 1, 0.0) for look in range(5)], output.top, atol=1e-8)
         dropped = {label: each.look for each in held for label in each.dropped or ()}
         assert dropped == {"ABC"[k]: look for k, look in enumerate(output.dropped.tolist()) if look}
         ends.append((held[-1].look, held[-1].status))
     assert len(set(ends)) > 1
+
+
+BOUNDED: dict[str, Any] = {
+    **SHORT,
+    "looks": {"at": [20, 40]},
+    "stopping": {"control": "A", "superiority": 0.9, "reading": {"bounded": 0.02}},
+    "scenarios": {"apart": {"success": [0.4, 0.6, 0.5], "take_up": 0.8}},
+}
+
+
+def test_the_audit_derives_looks_of_a_bounded_reading_again(tmp_path: Path) -> None:
+    with Trial.create(tmp_path / "t.db", with_reading(Plan.of(BOUNDED)).content, trial="bounded") as trial:
+        trial.start()
+        played(trial, 1, 42)
+        found, advice = trial.audit(), trial.summary().advice
+    assert (found.passed, found.looks, found.looks_other_software) == (True, 2, 0), found
+    assert advice.looks is not None
+    assert advice.looks.reading == "by the bounded reading with 0.02"
 
 
 def test_a_share_of_the_control_is_kept_to() -> None:
@@ -463,7 +493,11 @@ def test_blinded_readers_of_the_log_cannot_tell_that_an_end_was_advised() -> Non
 @pytest.mark.parametrize(
     ("tables", "named"),
     [
-        ({"stopping": {"control": "A", "reading": {"bounded": 0.05}}}, r"stopping\.reading.*in a live trial"),
+        ({"stopping": {"control": "A", "reading": {"bounded": 0.05}}}, r"stopping\.reading\.moved is missing.*--out"),
+        (
+            {"stopping": {"control": "A", "reading": {"bounded": 0.05, "moved": []}}, "compliance": "sometimes"},
+            r"stopping\.reading.*sometimes",
+        ),
         ({"stopping": {"control": "A", "reading": "compliers"}, "compliance": "never"}, r"stopping\.reading.*never"),
         (
             {

@@ -116,6 +116,20 @@ def test_a_plan_is_the_spec_of_a_trial() -> None:
     assert (again.spec.analysis, again.spec.scenarios) == (design.spec.analysis, PLAN["scenarios"])
 
 
+def _moved(*more: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """A bounded reading whose weights are wrong in one way."""
+    right = {"one": "new", "other": "usual", "proposed": "new", "implemented": "usual", "weight": -0.3}
+    moved = [{**right, **changed}, *({**right, **each} for each in more)]
+    return {"stopping": {"control": "usual", "reading": {"bounded": 0.05, "moved": moved}}}
+
+
+def test_a_bounded_reading_without_weights_keeps_its_text_and_one_with_them_has_them() -> None:
+    for reading in ({"bounded": 0.05}, {"bounded": 0.05, "moved": []}, _moved()["stopping"]["reading"]):
+        design = Design.of(parse({**PLAN, "stopping": {"control": "usual", "reading": reading}}))
+        assert json.loads(design.text)["stopping"]["reading"] == reading
+        assert Design.of_text(design.text).text == design.text
+
+
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
@@ -127,6 +141,18 @@ def test_a_plan_is_the_spec_of_a_trial() -> None:
         ({"scenarios": {"null": {"success": [float("nan")]}}}, "scenarios: got"),
         ({"scenarios": {"null": {"\ud800": 1}}}, "scenarios: got"),
         ({"stopping": {"error": {"target": 0.05}}}, "stopping.error.found is missing"),
+        (_moved(one="old"), "stopping.reading.moved.0.one: got 'old', expected one of usual, new, newest"),
+        (_moved(other="new"), "stopping.reading.moved.0.other: got 'new', expected one of usual, newest"),
+        (_moved(proposed="usual"), "stopping.reading.moved.0.proposed: got 'usual', expected one of new, newest"),
+        (_moved(implemented="x"), "stopping.reading.moved.0.implemented: got 'x', expected one of usual, new, newest"),
+        (_moved(weight=float("nan")), "stopping.reading.moved.0.weight: got nan, expected a number that is finite"),
+        (_moved(weigth=0.5), "stopping.reading.moved.0.weigth: got 0.5, expected one of the keys one, other, proposed"),
+        (_moved({}), "stopping.reading.moved.1: got {'one': 'new', 'other': 'usual', 'proposed': 'new',"),
+        (_moved({"one": "usual", "other": "new"}), "stopping.reading.moved.1: got {'one': 'usual', 'other': 'new'"),
+        (
+            {**_moved(), "space": {"proposals": ["usual", "new", *"abcdefghijklmnopqrstuvwxyzABCD"]}, "limits": {}},
+            "stopping.reading: got one for 32 proposals and 32",
+        ),
         ({"analysis": {"contrast": "ratio"}}, "analysis.contrast: got 'ratio'"),
         ({"analysis": {"confidence": 95}}, "analysis.confidence: got 95"),
     ],

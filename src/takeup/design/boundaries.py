@@ -31,6 +31,42 @@ _LEAST = 1e-15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Going:
+    """Trials that went on at a look, on a grid, with their statistic there or, once moved, its mean at the next.
+
+    Attributes:
+        points: the statistics.
+        weights: how probable each is; they sum to the probability of going on.
+        time: the share of the information.
+        spread: the standard deviation about each point.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    time: float
+    spread: float = 0.0
+
+    def moved(self, time: float, drift: float) -> "_Going":
+        """What the next look finds of them, before any stops."""
+        centre = self.points * np.sqrt(self.time / time) + drift * (time - self.time) / np.sqrt(time)
+        return _Going(centre, self.weights, time, np.sqrt(1 - self.time / time))
+
+    def outside(self, upper: float, lower: float, sided: Sided) -> float:
+        """The probability of stopping now."""
+        below = ndtr((lower - self.points) / self.spread) if sided == 2 else 0.0
+        return float(self.weights @ (ndtr((self.points - upper) / self.spread) + below))
+
+    def inside(self, lower: float, upper: float) -> "_Going":
+        """Those who go on."""
+        points, weights = _grid(lower, max(upper, lower))
+        density = self.weights @ (_phi((points - self.points[:, np.newaxis]) / self.spread) / self.spread)
+        return _Going(points, weights * density, self.time)
+
+
+_BEGIN = _Going(np.zeros(1), np.ones(1), 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Boundary:
     """When a trial stops: where Z_k is above `upper[k]`, or, if it is two-sided, below -upper[k].
 
@@ -86,15 +122,16 @@ def spending(times: Sequence[float], alpha: float = 0.025, kind: Spending = "obr
     at, alpha = _times(times), _probability("alpha", alpha)
     checks.one_of("kind", kind, get_args(Spending))
     spent = 2 * ndtr(ndtri(alpha / 2) / np.sqrt(at)) if kind == "obrien-fleming" else alpha * np.log1p(np.expm1(1) * at)
-    upper = np.empty(0)
+    upper = np.empty(at.size)
+    going = _BEGIN
     for k, part in enumerate(np.diff(spent, prepend=0.0)):
-        so_far = upper
+        here = going.moved(at[k], 0.0)
 
-        def beyond(value: float, k: int = k, part: float = part, so_far: FloatArray = so_far) -> float:
-            return float(_crossing(at[: k + 1], np.append(so_far, value), 1, 0.0)[-1] - part)
+        def beyond(value: float, here: _Going = here, part: float = part) -> float:
+            return here.outside(value, -_FAR, 1) - part
 
-        found = brentq(beyond, -_FAR, _FAR, xtol=1e-10) if part > _LEAST else np.inf  # too early to stop
-        upper = np.append(upper, found)
+        upper[k] = brentq(beyond, -_FAR, _FAR, xtol=1e-10) if part > _LEAST else np.inf  # too early to stop
+        going = here.inside(-_FAR, upper[k])
     return Boundary(at, upper, 1)
 
 
@@ -116,24 +153,13 @@ def _constant(looks: int, alpha: float, sided: Sided, form: Callable[[FloatArray
 
 def _crossing(times: FloatArray, upper: FloatArray, sided: Sided, drift: float) -> FloatArray:
     """The probability of leaving the region for the first time at each look."""
-    mean = drift * np.sqrt(times)
-    lower = -upper if sided == 2 else np.minimum(mean, 0.0) - _FAR
-    found = np.empty(times.size)
-    left = _outside(upper[0] - mean[0], lower[0] - mean[0], sided)
-    found[0] = left
-    points, weights = _grid(lower[0], max(upper[0], lower[0]))
-    density = weights * _phi(points - mean[0])
-    for k in range(1, times.size):
-        ratio, step = np.sqrt(times[k - 1] / times[k]), np.sqrt(1 - times[k - 1] / times[k])
-        centre = points * ratio + drift * (times[k] - times[k - 1]) / np.sqrt(times[k])
-        found[k] = density @ _outside((upper[k] - centre) / step, (lower[k] - centre) / step, sided)
-        points, weights = _grid(lower[k], max(upper[k], lower[k]))
-        density = weights * (density @ (_phi((points - centre[:, np.newaxis]) / step) / step))
+    lower = -upper if sided == 2 else np.minimum(drift * np.sqrt(times), 0.0) - _FAR
+    found, going = np.empty(times.size), _BEGIN
+    for k, time in enumerate(times):
+        here = going.moved(time, drift)
+        found[k] = here.outside(upper[k], lower[k], sided)
+        going = here.inside(lower[k], upper[k])
     return found
-
-
-def _outside(above: FloatArray, below: FloatArray, sided: Sided) -> FloatArray:
-    return np.asarray(ndtr(-above) + (ndtr(below) if sided == 2 else 0.0))
 
 
 def _grid(low: float, high: float) -> tuple[FloatArray, FloatArray]:

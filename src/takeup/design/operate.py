@@ -8,6 +8,7 @@ import numpy as np
 
 from takeup import checks
 from takeup.checks import FloatArray
+from takeup.design.bounded import with_reading
 from takeup.design.engines import engine_of
 from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
@@ -154,10 +155,10 @@ def calibrate(
     """
     if not 0 < target < 1:
         raise InputError("target", target, "a number between 0 and 1")
-    plan = null_values(plan, rates) if len(rates) else plan
+    plan = with_reading(null_values(plan, rates) if len(rates) else plan)  # the same weights at every threshold
     nulls = [name for name, each in plan.scenarios.items() if each.role == "null"]
     if not nulls:
-        raise InputError("scenarios", ", ".join(plan.scenarios), 'at least one with role = "null"')
+        raise SpecError(f"{plan.source}: scenarios", ", ".join(plan.scenarios), 'at least one with role = "null"')
     rules = plan.rules
     for name, given in (("superiority", rules.superiority), ("inferiority", rules.inferiority)):
         if given is not None and np.ptp(given) > 0:

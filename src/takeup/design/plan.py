@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from takeup import specfile
 from takeup.checks import FloatArray
@@ -24,7 +22,7 @@ from takeup.trial.spec import parse
 class ScenariosTable(Table):
     """The scenarios of a plan, by name."""
 
-    scenarios: Annotated[dict[str, ScenarioTable], Field(min_length=1)]
+    scenarios: dict[str, ScenarioTable]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +48,10 @@ class Plan:
         design = Design.of(spec, source)
         if design.looks is None:
             raise SpecError(f"{source}: looks", NOTHING, "when the trial is looked at, such as last = 100")
-        tables = specfile.validated(ScenariosTable, {"scenarios": spec.scenarios or {}}, source).scenarios
+        if not spec.scenarios:
+            allowed = 'at least one table such as [scenarios.null] with role = "null"'
+            raise SpecError(f"{source}: scenarios", NOTHING, allowed)
+        tables = specfile.validated(ScenariosTable, {"scenarios": spec.scenarios}, source).scenarios
         scenarios = {}
         for name, table in tables.items():
             with at(source, f"scenarios.{name}"):

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from takeup import checks
 from takeup.checks import FloatArray
+from takeup.design.bounded import with_reading
 from takeup.design.operate import REPLICATIONS, Calibration, Stage, calibrate, operate, silent_stage
 from takeup.design.plan import Plan
 from takeup.design.results import Figure
@@ -142,7 +143,7 @@ def size(
     options: dict[str, Any] = {"engine": engine, "scheduler": scheduler, "progress": progress}
 
     def attempt(units: int, trials: range) -> tuple[Tried, Plan, Calibration | None]:
-        at, found = with_last(plan, units), None
+        at, found = with_reading(with_last(plan, units)), None
         if calibrate_to is not None:
             found = calibrate(at, calibrate_to, len(trials), seed, rates=rates, two_sided=two_sided, **options)
             at = found.plan
@@ -200,7 +201,8 @@ def _alternatives(plan: Plan, scenarios: str | Sequence[str] | None) -> list[str
     else:
         names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
     if not names:
-        raise InputError("scenarios", ", ".join(plan.scenarios), 'at least one with role = "alternative"')
+        allowed = 'at least one without role = "null"'
+        raise SpecError(f"{plan.source}: scenarios", ", ".join(plan.scenarios), allowed)
     for name in names:
         if name not in plan.scenarios:
             raise InputError("scenarios", repr(name), f"some of {', '.join(plan.scenarios)}")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from takeup.checks import FloatArray, IntArray
+from takeup.design.bounded import with_reading
 from takeup.design.engines import Runner, engine_of
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
@@ -86,6 +87,7 @@ def leading(
     """Run trials of a plan that answer every threshold of superiority."""
     if not unchanged(plan):
         raise UnsuitableError("one run answers every threshold where nothing is dropped as inferior")
+    plan = with_reading(plan)  # its weights, whatever the threshold
     said = ("superiority", "inferiority", "error")
     stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name not in said}
     free = Plan.of({**plan.content, "stopping": stopping}, plan.source)

@@ -9,7 +9,7 @@ from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.evidence import Evidence
 from takeup.policies.judging import EQUIVALENT, FUTILE, GOING_ON, INFERIOR, MAXIMUM, Comparison, Verdict, judge
-from takeup.policies.readings import comparison
+from takeup.policies.readings import Reading, comparison
 from takeup.randomness import stream
 from takeup.trial.allotment import Allotment, allotment, allotment_after, standing_of
 from takeup.trial.book import Book
@@ -105,12 +105,11 @@ def conclude(
         last: the look before.
         before: how proposals were made so far.
     """
-    looks, reading = design.looks, design.spec.stopping.reading
+    looks = design.looks
     assert looks is not None  # a look is due
-    assert not isinstance(reading, BoundedTable)  # `check_live` refuses it
     evidence = Evidence(design.space, informative(counts[0])[np.newaxis])
     rng = stream(secret.number, "look", look)
-    compared = _Told(comparison(reading, evidence, design.policy, rng, design.spec.draws))
+    compared = _Told(comparison(_reading(design), evidence, design.policy, rng, design.spec.draws))
     verdict = judge(compared, design.rules, look, standing_of(design, last))
     if verdict.status == GOING_ON and look == looks.at.size - 1:
         verdict = replace(verdict, status=MAXIMUM)
@@ -144,13 +143,23 @@ def _written(probability: float) -> float:
     return round(float(probability), DIGITS)
 
 
+def _reading(design: Design) -> Reading:
+    """What the rules read; a bounded reading with the weights of the spec."""
+    written = design.spec.stopping.reading
+    if not isinstance(written, BoundedTable):
+        return written
+    assert design.rules.control is not None  # `StoppingTable.build` refuses it
+    return written.read(design.space, design.rules.control)
+
+
 def check_live(design: Design) -> None:
     """An error where looks at a live trial cannot read what they are to read."""
-    reading = design.spec.stopping.reading
-    if design.looks is not None and isinstance(reading, BoundedTable):
-        allowed = "'intention to treat', 'policy' or 'compliers', so far, in a live trial"
-        raise InputError("reading", reading.model_dump(), allowed)
-    if reading == "compliers":
-        if design.spec.compliance == "never":
-            raise InputError("reading", repr(reading), "'intention to treat', as compliance is never reported")
-        comparison(reading, design.policy.start(design.space), design.policy, stream(0))
+    reading, compliance = design.spec.stopping.reading, design.spec.compliance
+    if reading == "compliers" and compliance == "never":
+        raise InputError("reading", repr(reading), "'intention to treat', as compliance is never reported")
+    if isinstance(reading, BoundedTable) and compliance != "always":
+        told = f"bounded = {reading.bounded:g}"
+        allowed = f"'intention to treat', or compliance = \"always\"; it is {compliance} reported"
+        raise InputError("reading", told, allowed)
+    if reading == "compliers" or isinstance(reading, BoundedTable):
+        comparison(_reading(design), design.policy.start(design.space), design.policy, stream(0))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError
+from takeup.errors import NOTHING, InputError
 from takeup.specfile import Table
 
 MOST_LOOKS = 1_000
@@ -44,7 +44,7 @@ class LooksTable(Table):
         """The looks, checked."""
         if self.at is None:
             if self.last is None:
-                raise InputError("last", None, "how many outcomes are known at the last look, or a list `at`")
+                raise InputError("last", NOTHING, "how many outcomes are known at the last look, or a list `at`")
             first, every = self.first or self.every or self.last, self.every or self.last
             if first > self.last:
                 raise InputError("first", first, f"at most the last, {self.last}")
