@@ -12,7 +12,7 @@ from takeup.checks import IntArray
 from takeup.errors import UnsuitableError
 from takeup.policies.bounded_reading import BoundedReading
 from takeup.policies.compliers import Moments
-from takeup.policies.readings import SENTENCES, Draws, comparison, sentence
+from takeup.policies.readings import SENTENCES, Draws, Reading, comparison, sentence
 from takeup.specfile import SpecError
 from takeup.trial.design import Design
 
@@ -240,3 +240,33 @@ def test_every_reading_says_what_it_assumes() -> None:
         comparison("compliers", Evidence.empty(TWO), TS(), stream(0)).largest((0, 1))
     with pytest.raises(UnsuitableError, match="another action"):
         comparison("compliers", Evidence.empty(Space(2, intended=[0, 0])), TS(), stream(0))
+
+
+def test_what_all_outcomes_have_in_common_changes_nothing() -> None:
+    """Worth 0 and 1, or a million and a hundredth more: margins in proportion are exceeded as probably.
+
+    Utilities of a million are off by 1e-10, a hundred-millionth of what they differ by.
+    """
+    cells = np.array([[[30, 10], [0, 0]], [[12, 6], [6, 24]]])
+    high = Space(["usual", "new"], utility=[1e6, 1e6 + 0.01])
+    bounded = [BoundedReading(np.full(2, each), 0, np.full((2, 2, 2, 2), 0.1)) for each in (0.1, 0.001)]
+    pairs: list[tuple[Reading, Reading]] = [("compliers", "compliers"), (bounded[0], bounded[1])]
+    for plain, other in pairs:
+        one = comparison(plain, _evidence(cells), TS(), stream(0))
+        same = comparison(other, _evidence(cells, high), TS(), stream(0))
+        for margin in (-0.2, 0.1, 0.3, 0.5):
+            assert same.exceeds(1, 0, margin / 100) == pytest.approx(one.exceeds(1, 0, margin), abs=1e-6)
+        assert same.within((1, 0), 0.003) == pytest.approx(one.within((1, 0), 0.3), abs=1e-6)
+
+
+def test_numbers_are_read_from_the_lowest_on() -> None:
+    """Numbers from 0 on, and the same a million higher: the same probabilities from the same draws."""
+    read = []
+    for low in (0, 1_000_000):
+        space = Space(2, outcomes=Number(low, low + 1, 0.01))
+        counts = np.zeros(space.table, dtype=np.int64)
+        for z in (0, 1):
+            y = space.outcome.amounts(np.arange(20, 60) + 10 * z)
+            np.add.at(counts[0, z], np.arange(40) % 2 * z, y)
+        read.append(comparison("compliers", Evidence(space, counts), TS(), stream(8), 400))
+    np.testing.assert_allclose(read[1].exceeds(1, 0, 0.15), read[0].exceeds(1, 0, 0.15), atol=1e-5)

@@ -23,7 +23,8 @@ from takeup.trial import proposal
 from takeup.trial.allotment import Allotment
 from takeup.trial.computing import ProcessorTimer, TimeIsUp
 from takeup.trial.design import Design
-from takeup.trial.looking import check_live, conclude
+from takeup.trial.events import body_of
+from takeup.trial.looking import check_live, conclude, told
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec, parse
 
@@ -151,9 +152,10 @@ def _decide(design: Design, context: int, known: IntArray) -> None:
 
 
 def _look(design: Design, known: IntArray) -> None:
-    """The first look, which has the most to compare."""
+    """The first look, which has the most to compare, as far as to what the log would say."""
     counts = proposal.informative(known)[np.newaxis]
-    conclude(design, _SECRET, counts, 0, None, Allotment(design.even, design.even))
+    found = conclude(design, _SECRET, counts, 0, None, Allotment(design.even, design.even))
+    body_of(told(design, 0, *found, at=0, outcomes=0, version=0))
 
 
 def _sum_up(design: Design) -> None:

@@ -13,7 +13,7 @@ from takeup.policies.readings import Reading, comparison
 from takeup.randomness import stream
 from takeup.trial.allotment import Allotment, allotment, allotment_after, standing_of
 from takeup.trial.book import Book
-from takeup.trial.computing import METER
+from takeup.trial.computing import METER, FailedPolicyError
 from takeup.trial.design import Design
 from takeup.trial.events import Looked
 from takeup.trial.proposal import informative
@@ -63,12 +63,19 @@ def looked_event(book: Book, look: int, at: int) -> Looked:
         return replace(last, at=at, look=look + 1, software=software(design))
     before = allotment(design, book.secret, book.counts, book.decisions + 1, last)
     verdict, after = METER.run(lambda: conclude(design, book.secret, book.counts, look, last, before))
+    return told(design, look, verdict, after, at=at, outcomes=book.known, version=book.version)
+
+
+def told(
+    design: Design, look: int, verdict: Verdict, after: Allotment | None, *, at: int, outcomes: int, version: int
+) -> Looked:
+    """What the log says of a verdict, and of how proposals are made then."""
     labels, ended = design.space.proposals, verdict.status != GOING_ON
     return Looked(
         at=at,
         look=look + 1,
-        outcomes=book.known,
-        version=book.version,
+        outcomes=outcomes,
+        version=version,
         status=STATUSES[verdict.status],
         ended=look + 1 if ended else None,
         chosen=None if verdict.chosen is None else labels[verdict.chosen],
@@ -120,13 +127,20 @@ class _Told:
     compared: Comparison
 
     def largest(self, which: Sequence[int]) -> FloatArray:
-        return np.round(self.compared.largest(which), DIGITS)
+        return np.array([_written(each) for each in self.compared.largest(which)])
 
     def exceeds(self, one: int, other: int, margin: float = 0.0) -> float:
-        return round(self.compared.exceeds(one, other, margin), DIGITS)
+        return _written(self.compared.exceeds(one, other, margin))
 
     def within(self, which: Sequence[int], margin: float) -> float:
-        return round(self.compared.within(which, margin), DIGITS)
+        return _written(self.compared.within(which, margin))
+
+
+def _written(probability: float) -> float:
+    """In so many digits; what is no number can be neither judged nor written down."""
+    if not np.isfinite(probability):
+        raise FailedPolicyError("what a rule is to compare could not be computed: it is no number")
+    return round(float(probability), DIGITS)
 
 
 def _reading(design: Design) -> Reading:
