@@ -42,6 +42,7 @@ class ErrorTable(Table):
         seed: of these trials.
         scenario: the name of that scenario.
         version: the version of takeup that found it.
+        digest: of what it was found for, see `takeup.trial.told_error`.
     """
 
     target: Threshold
@@ -51,6 +52,7 @@ class ErrorTable(Table):
     seed: Annotated[int, Field(ge=0)]
     scenario: Label
     version: Label
+    digest: Label
 
 
 Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | BoundedTable
