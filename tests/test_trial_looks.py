@@ -406,6 +406,14 @@ def test_readings_that_a_live_trial_cannot_have_are_refused_when_it_is_to_begin(
         tried({**SHORT, **tables})
 
 
+def test_more_scenarios_than_a_page_can_show_are_refused_when_a_trial_is_to_begin() -> None:
+    """A plan may have any number."""
+    many = {f"s{number}": {"success": [0.3, 0.3, 0.3]} for number in range(201)}
+    with pytest.raises(SpecError, match="spec: scenarios: got 201, expected at most 200 of them; leave some out"):
+        tried({**SHORT, "scenarios": many})
+    assert len(Plan.of({**SHORT, "scenarios": many}).scenarios) == 201
+
+
 def test_the_wire_says_what_a_look_said_to_those_who_see_all_and_to_no_others() -> None:
     with asgi.api() as api:
         every = api.key("design", "decide", "report", "read-unblinded")
