@@ -70,6 +70,12 @@ BAD: list[tuple[dict[str, Any], str]] = [
         r"scenarios\.a\.confounded",
     ),
     ({"scenarios": {}}, "scenarios"),
+    *(
+        ({"looks": {"last": 100, name: 10**400}}, rf"looks\.{name}: .* 100000")
+        for name in ("last", "every", "first", "lag")
+    ),
+    ({"looks": {"at": [10, 10**30]}}, r"looks\.at\.1: .* 100000"),
+    ({"looks": {"last": 100_000, "every": 100}}, r"looks\.every: got 100, .* at most 1000 looks"),
 ]
 
 UNTRIED: list[tuple[dict[str, Any], str]] = [
