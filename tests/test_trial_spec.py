@@ -151,6 +151,18 @@ def test_an_error_is_told_of_the_rule_that_it_was_found_for(changed: dict[str, A
     assert Design.of(other, new=False).spec.stopping.error is not None
 
 
+@pytest.mark.parametrize("deep", [19, 300, 900])
+def test_scenarios_that_are_too_deep_are_refused(deep: int) -> None:
+    """Twenty within each other at most, the scenarios themselves among them; pydantic and JSON fail at some hundred."""
+    inner: Any = 1
+    for number in range(deep):
+        inner = {"a": inner} if number % 2 else [inner]
+    with pytest.raises(SpecError, match="spec: scenarios: got .*, expected tables and lists at most 20 deep"):
+        Design.of({**PLAN, "scenarios": {"null": {"a": inner}}})
+    shallow = {"null": {"a": json.loads("[" * 18 + "]" * 18)}}
+    assert Design.of({**PLAN, "scenarios": shallow}).spec.scenarios == shallow
+
+
 def test_the_same_rule_in_other_words_has_the_same_digest() -> None:
     """Defaults that are filled in, whole numbers with a point, another name, more scenarios, TOML and JSON."""
     plan = told({**PLAN, "limits": {"floor": 0.1}})
