@@ -256,7 +256,7 @@ def test_a_share_takes_the_place_of_the_limits_of_the_control() -> None:
         assert share[control] == 0.5
         assert share.sum() == pytest.approx(1)
     tables["limits"] = {"floor": {"B": 0.3, "C": 0.3}}
-    with pytest.raises(SpecError, match="which leaves 0.5 to 2 others, expected a share that leaves them 0.6 to 2"):
+    with pytest.raises(SpecError, match=r"which leaves 0\.5 to 2 others, expected a share that leaves them 0\.6 to 2"):
         Plan.of({**THREE, **tables})
 
 

@@ -157,7 +157,7 @@ def test_scenarios_that_are_too_deep_are_refused(deep: int) -> None:
     inner: Any = 1
     for number in range(deep):
         inner = {"a": inner} if number % 2 else [inner]
-    with pytest.raises(SpecError, match="spec: scenarios: got .*, expected tables and lists at most 20 deep"):
+    with pytest.raises(SpecError, match=r"spec: scenarios: got .*, expected tables and lists at most 20 deep"):
         Design.of({**PLAN, "scenarios": {"null": {"a": inner}}})
     shallow = {"null": {"a": json.loads("[" * 18 + "]" * 18)}}
     assert Design.of({**PLAN, "scenarios": shallow}).spec.scenarios == shallow
