@@ -109,6 +109,11 @@ class Plan:
         """Whether they do so after every outcome."""
         return self.adaptive and self.looks.update == "patient"
 
+    @property
+    def changes(self) -> str | None:
+        """When they do, in words; None where they never do."""
+        return ("after every outcome" if self.by_unit else "at looks alone") if self.adaptive else None
+
     def with_thresholds(self, superiority: float, inferiority: float | None) -> "Plan":
         """The same with other thresholds, at all looks alike."""
         stopping = {**self.content.get("stopping", {}), "superiority": superiority}

@@ -88,6 +88,7 @@ class Preview:
             "looks": {"first": int(looks.at[0]), "last": int(looks.at[-1]), "many": int(looks.at.size)},
             "any_time": self.spec.get("looks") is None,
             "lag": looks.lag,
+            "changes": plan.changes,
             "draws": plan.design.spec.draws if plan.design.spec.draws < self.spec.get("draws", DRAWS) else None,
             "threshold": plan.content["stopping"].get("superiority"),
             "error": _error(found),
