@@ -14,7 +14,7 @@ from sqlalchemy import Engine, event, select
 import asgi
 import tampering
 from look_twin import shares
-from plans import THREE
+from plans import THREE, told
 from takeup import specfile
 from takeup.conjugates.quadrature import betas
 from takeup.design.bounded import reading_of, with_reading
@@ -52,19 +52,7 @@ SHORT: dict[str, Any] = {
     "seed": 5,
     "limits": {"floor": 0.1, "rule": "proportional", "soften": 0.5},
     "looks": {"first": 20, "every": 10, "last": 80},
-    "stopping": {
-        "superiority": 0.97,
-        "inferiority": 0.03,
-        "error": {
-            "target": 0.05,
-            "found": 0.0493,
-            "error": 0.0007,
-            "trials": 100_000,
-            "seed": 0,
-            "scenario": "null",
-            "version": "0.2.0",
-        },
-    },
+    "stopping": {"superiority": 0.97, "inferiority": 0.03},
 }
 FUTILE = {"probability": 0.9, "margin": 0.02}
 STATUSES = ("going on", "superior", "equivalent", "futile", "maximum")
@@ -374,7 +362,7 @@ def bodies(trial: Trial) -> list[str]:
 
 def test_looks_survive_a_crash_and_the_audit_derives_every_one_again(tmp_path: Path) -> None:
     """A copy of the files as they are in the middle is what a kill leaves; it goes on as the first does."""
-    with Trial.create(tmp_path / "t.db", SHORT, trial="victim") as trial:
+    with Trial.create(tmp_path / "t.db", told(SHORT), trial="victim") as trial:
         trial.start()
         played(trial, 1, 34)
         for file in tmp_path.glob("t.db*"):
@@ -456,7 +444,7 @@ def test_the_audit_finds_a_forged_row(victim: Path, tmp_path: Path) -> None:
 
 def test_the_page_says_when_the_next_look_is_and_what_the_last_one_said() -> None:
     stopping = {name: value for name, value in SHORT["stopping"].items() if name != "inferiority"}
-    _, book = begun({**SHORT, "stopping": stopping})
+    _, book = begun(told({**SHORT, "stopping": stopping}))
     rng = stream(3)
     page = dashboard(findings_of(book, 0), 1)
     assert "The next look is at 20 known outcomes, of 80 in all" in page
@@ -515,11 +503,19 @@ def test_readings_that_a_live_trial_cannot_have_are_refused_when_it_is_to_begin(
         tried({**SHORT, **tables})
 
 
+def test_more_scenarios_than_a_page_can_show_are_refused_when_a_trial_is_to_begin() -> None:
+    """A plan may have any number."""
+    many = {f"s{number}": {"success": [0.3, 0.3, 0.3]} for number in range(201)}
+    with pytest.raises(SpecError, match="spec: scenarios: got 201, expected at most 200 of them; leave some out"):
+        tried({**SHORT, "scenarios": many})
+    assert len(Plan.of({**SHORT, "scenarios": many}).scenarios) == 201
+
+
 def test_the_wire_says_what_a_look_said_to_those_who_see_all_and_to_no_others() -> None:
     with asgi.api() as api:
         every = api.key("design", "decide", "report", "read-unblinded")
         site = api.key("decide", "report", "read-blinded")
-        assert api.request("POST", "/trials", SHORT, every).status == 201
+        assert api.request("POST", "/trials", told(SHORT), every).status == 201
         api.request("PUT", "/trials/three-arms/state", {"state": "running"}, every)
         for number in range(20):
             proposal = api.request("POST", "/trials/three-arms/decisions", {"unit": f"u{number}"}, site).json[

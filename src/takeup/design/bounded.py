@@ -198,7 +198,7 @@ def with_reading(plan: Plan) -> Plan:
     if not isinstance(plan.reading, BoundedTable) or plan.reading.moved is not None or plan.rules.control is None:
         return plan
     chosen = _chosen(plan, plan.reading, plan.rules.control).model_dump()
-    return Plan.of({**plan.content, "stopping": {**plan.content["stopping"], "reading": chosen}}, plan.source)
+    return plan.changed(stopping={**plan.content["stopping"], "reading": chosen})
 
 
 def _chosen(plan: Plan, promise: BoundedTable, control: int) -> BoundedTable:

@@ -207,7 +207,7 @@ def _with_error(plan: Plan, target: float, errors: Mapping[str, Figure], trials:
     """The plan with `stopping.error`: what is known of its thresholds, for whoever reads the file."""
     worst = max(errors, key=lambda name: errors[name].mean)
     found = {"target": target, "found": errors[worst].mean, "error": errors[worst].error, "trials": trials}
-    told = {**found, "seed": seed, "scenario": worst, "version": __version__}
+    told = {**found, "seed": seed, "scenario": worst, "version": __version__, "digest": plan.design.digest(worst)}
     return Plan.of({**plan.content, "stopping": {**plan.content["stopping"], "error": told}}, plan.source)
 
 

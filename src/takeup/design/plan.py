@@ -110,10 +110,21 @@ class Plan:
         """Whether they do so after every outcome."""
         return self.adaptive and self.looks.update == "patient"
 
+    @property
+    def changes(self) -> str | None:
+        """When they do, in words; None where they never do."""
+        return ("after every outcome" if self.by_unit else "at looks alone") if self.adaptive else None
+
     def with_thresholds(self, superiority: float, inferiority: float | None) -> "Plan":
         """The same with other thresholds, at all looks alike."""
         stopping = {**self.content.get("stopping", {}), "superiority": superiority}
-        stopping.pop("error", None)
         if inferiority is not None:
             stopping["inferiority"] = inferiority
-        return Plan.of({**self.content, "stopping": stopping}, self.source)
+        return self.changed(stopping=stopping)
+
+    def changed(self, **tables: Any) -> "Plan":
+        """The same with other tables, and without what was said of its error."""
+        content = {**self.content, **tables}
+        if "stopping" in content:
+            content["stopping"] = {name: each for name, each in content["stopping"].items() if name != "error"}
+        return Plan.of(content, self.source)

@@ -190,8 +190,7 @@ def with_last(plan: Plan, units: int) -> Plan:
         looks["last"] = units
         if looks.get("first") is not None:
             looks["first"] = min(looks["first"], units)
-    stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name != "error"}
-    return Plan.of({**plan.content, "looks": looks, "stopping": stopping}, plan.source)
+    return plan.changed(looks=looks)
 
 
 def _alternatives(plan: Plan, scenarios: str | Sequence[str] | None) -> list[str]:

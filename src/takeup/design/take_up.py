@@ -60,7 +60,7 @@ def by_take_up(
         )
     tables = {(name, share): {**written[name], "take_up": share} for name in names for share in shares}
     called = {key: f"{key[0]} at a take-up of {key[1]:g}" for key in tables}
-    tried = Plan.of({**plan.content, "scenarios": {called[key]: table for key, table in tables.items()}}, plan.source)
+    tried = plan.changed(scenarios={called[key]: table for key, table in tables.items()})
     found = operate(tried, None, replications, seed, engine=engine, scheduler=scheduler, progress=progress)
     return {name: {share: found[called[name, share]] for share in shares} for name in names}
 

@@ -88,9 +88,9 @@ def leading(
     if not unchanged(plan):
         raise UnsuitableError("one run answers every threshold where nothing is dropped as inferior")
     plan = with_reading(plan)  # its weights, whatever the threshold
-    said = ("superiority", "inferiority", "error")
+    said = ("superiority", "inferiority")
     stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name not in said}
-    free = Plan.of({**plan.content, "stopping": stopping}, plan.source)
+    free = plan.changed(stopping=stopping)
     chosen = run or engine_of(free)[1]
     found = chosen(
         free, {name: free.scenarios[name] for name in scenarios}, replications, seed, progress, recording=True

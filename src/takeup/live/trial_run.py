@@ -21,6 +21,7 @@ from takeup.space import UNSEEN, Space
 from takeup.specfile import SpecError, at
 from takeup.trial import proposal
 from takeup.trial.allotment import Allotment
+from takeup.trial.bounds import check_scenarios
 from takeup.trial.computing import ProcessorTimer, TimeIsUp
 from takeup.trial.design import Design
 from takeup.trial.events import body_of
@@ -79,6 +80,7 @@ def tried(
         SpecError: it is not allowed; or its policy comes to no probabilities, or takes too long or too much memory.
     """
     parsed = spec if isinstance(spec, TrialSpec) else parse(spec, source)
+    check_scenarios(parsed, source)
     design = Design.of(parsed, source)
     with at(source, "stopping"):
         check_live(design)

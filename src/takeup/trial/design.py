@@ -28,6 +28,7 @@ from takeup.trial.looks import Looks, LooksTable
 from takeup.trial.refused_policy import RefusedPolicy
 from takeup.trial.rules import BoundedTable, check_control_share, check_counted, check_dropping
 from takeup.trial.spec import TrialSpec, parse
+from takeup.trial.told_error import check_told_error, rule_digest
 
 MICROSECONDS = 1_000_000
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -116,6 +117,8 @@ class Design:
         )
         text = canonical(full.model_dump(mode="json", exclude={"seed"}))
         window = None if spec.window is None else spec.window * MICROSECONDS
+        if new:
+            check_told_error(full, looks, source)
         return cls(
             full,
             text,
@@ -129,6 +132,10 @@ class Design:
             tuple(fallback.tolist()),
             window,
         )
+
+    def digest(self, scenario: str) -> str:
+        """Of what decides how often it errs in a scenario: see `rule_digest`."""
+        return rule_digest(self.spec, self.looks, scenario)
 
     @property
     def control_share(self) -> ControlShare | None:

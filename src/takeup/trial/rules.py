@@ -107,6 +107,7 @@ class ErrorTable(Table):
         seed: of these trials.
         scenario: the name of that scenario.
         version: the version of takeup that found it.
+        digest: of what it was found for, see `takeup.trial.told_error`.
     """
 
     target: Threshold
@@ -116,6 +117,7 @@ class ErrorTable(Table):
     seed: Annotated[int, Field(ge=0)]
     scenario: Label
     version: Label
+    digest: Label
 
 
 Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | BoundedTable
@@ -263,12 +265,15 @@ def _uncounted(name: str, threshold: float, allowed: str, draws: int, beyond: fl
 
 
 def check_control_share(limits: Limits, proposals: int, rules: Rules, share: ControlShare | None) -> None:
-    """However many others are left, all must be able to keep to their limits beside a share that is fixed."""
+    """However many others are left, all must be able to keep to their limits beside a share that is fixed.
+
+    A control has no other limits than its share, and is dropped where another takes its place: the first one is never
+    among the others.
+    """
     if share is None or share == "match" or rules.control is None:
         return
     both = (np.broadcast_to(checks.real("limits", each), proposals) for each in (limits.floor, limits.ceiling))
-    others = np.ones(proposals, dtype=bool) if rules.replace else np.arange(proposals) != rules.control
-    floor, ceiling = (np.sort(each[others]) for each in both)
+    floor, ceiling = (np.sort(np.delete(each, rules.control)) for each in both)
     for left in range(1, proposals):
         rest = 1 - fixed_share(share, left)
         low, high = float(floor[-left:].sum()), float(ceiling[:left].sum())
