@@ -16,13 +16,14 @@ from takeup.charts import document
 from takeup.cli import app
 from takeup.design.bounded import reading_of, with_reading
 from takeup.design.classical import classical
+from takeup.design.comparing import Compared
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
 from takeup.design.results import plain
 from takeup.design.sizing import size, with_last
 from takeup.design.study import Study, columns
 from takeup.design.take_up import by_take_up
-from takeup.errors import TakeupError
+from takeup.errors import InputError, TakeupError
 from takeup.live.trial_run import tried
 
 CLASSICAL = ("fixed size", "Pocock", "O'Brien-Fleming")
@@ -132,6 +133,28 @@ def test_a_bounded_reading_keeps_its_weights_at_other_take_ups_and_has_those_of_
     assert sized.plan.reading == with_reading(with_last(plan, sized.size)).reading != with_reading(plan).reading
 
 
+def test_a_report_lacks_no_more_than_what_could_not_be_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where there is no classical design, other take-ups are there all the same, and the other way round."""
+    module = import_module("takeup.cli.design")
+
+    def none(*_: object) -> None:
+        raise InputError("alpha", 0, "more")
+
+    study = Study(Plan.of(PLAN), 0)
+    monkeypatch.setattr(module, "_curve", lambda *_: {"better": {}})
+    monkeypatch.setattr(module, "_compared", none)
+    found = module._beside(study, range(2), "auto")
+    assert (found.compared, found.take_up) == (None, {"better": {}})
+    assert "lacks classical designs: alpha: got 0, expected more" in capsys.readouterr().err
+    monkeypatch.setattr(module, "_compared", lambda *_: Compared({}, 0))
+    monkeypatch.setattr(module, "_curve", none)
+    found = module._beside(study, range(2), "auto")
+    assert found.compared is not None
+    assert "lacks other take-ups" in capsys.readouterr().err
+
+
 def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
     def half() -> None:
         with folders.filled(tmp_path / "out", "b") as folder:
@@ -230,6 +253,16 @@ def test_exact_figures_say_why_not(tmp_path: Path) -> None:
     file.write_text(json.dumps(THREE))
     said = str(_design(file, "--exact").exception)
     assert "three.json: space.proposals: got 3, expected two proposals and two outcomes" in said
+
+
+def test_ctrl_c_before_anything_is_finished_is_no_error(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module("takeup.cli.design"), "operate", stopped)
+    result = _design(plan)
+    assert result.exit_code == 130
+    assert "stopped before any trial was finished" in result.output
 
 
 def test_ctrl_c_says_what_was_tried(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """What trials come to: figures against arithmetic, against the exact recursion, and thresholds all at once."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 
 from plans import THREE, two
 from takeup.design.exact import exact
+from takeup.design.exact_metrics import exact_metrics
+from takeup.design.figures import Figure
 from takeup.design.operate import operate
+from takeup.design.pictures import plus_minus, share
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
 from takeup.design.thresholds import leading
@@ -129,6 +133,35 @@ def test_a_control_that_is_replaced_was_claimed_against_whatever_comes_later() -
 def test_thresholds_that_change_the_path_are_not_answered_at_once() -> None:
     with pytest.raises(UnsuitableError, match="inferior"):
         leading(Plan.of(THREE), ["null"], range(10), 0)
+
+
+def test_exact_figures_are_those_of_a_trial_of_two_by_hand() -> None:
+    """After two outcomes nothing is superior, and the better mean is taken, 0 if alike.
+
+    Even allocation, rates 0 and 1: both on 0 (1/4) has means 1/4 and 1/2, so that 1 is taken; so it is with one unit
+    each, and with both on 1. With rates .5 and .6 the recursion says what 4,000 trials say, within four errors.
+    """
+    plan = two(policy={"kind": "Uniform"}, looks={"at": [2]}, scenarios={"far": {"success": [0.0, 1.0]}})
+    found = exact_metrics(plan, "far")
+    assert [found["selected"][label]["mean"] for label in ("0", "1")] == pytest.approx([0, 1])
+    assert found["ideal_design"]["mean"] == pytest.approx(100)
+    assert found["ends_by_look"]["maximum"][0]["mean"] == found["stopped_by_look"][0]["mean"] == pytest.approx(1)
+    rules = {"superiority": 0.9, "inferiority": 0.1}
+    tried = two(
+        policy={"kind": "Uniform"}, looks={"at": [8, 16]}, stopping=rules, scenarios={"any": {"success": [0.5, 0.6]}}
+    )
+    exactly, seen = exact_metrics(tried, "any"), operate(tried, None, 4_000, 3)["any"].metrics()
+    for name in ("selected", "dropped_by_arm", "superior_by_arm"):
+        for label, figure in seen[name].items():
+            assert abs(exactly[name][label]["mean"] - figure["mean"]) < 4 * figure["error"], (name, label)
+
+
+def test_one_trial_has_no_error_and_json_has_no_other_word_for_it() -> None:
+    kept = _kept([SUPERIOR], [1], [[2, 2, 2]], [[0, 2, 1]], [[0, 0, 0]])
+    metrics = Outcomes(Plan.of(CONTROLLED), "better", 0, np.arange(1), kept).metrics()
+    assert metrics["claimed"] == {"mean": 1, "error": None}
+    assert "NaN" not in json.dumps(metrics)
+    assert plus_minus(metrics["claimed"], ".2f", ".2f") == share(Figure(1.0, np.nan), 2) == "1.00"
 
 
 def test_equivalent_proposals_are_no_claim() -> None:

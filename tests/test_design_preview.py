@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from takeup.design.operate import operate
-from takeup.design.preview import Preview, plan_of
+from takeup.design.preview import Preview, plan_of, rounded_up
 from takeup.design.results import Figure
 from takeup.errors import InputError
 from takeup.live.scenarios import scenarios
@@ -83,6 +83,13 @@ def test_calibrate_finds_a_threshold_that_errs_less() -> None:
     assert found["error"]["mean"] < 0.05 + 4 * 0.01
     hasty = Preview(**given).run(silent)["calibration"]
     assert "takes its time" in hasty["problem"]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"), [(0.98765432, 0.98766), (0.9, 0.9), (0.999991, 0.999991), (0.9999995, 0.9999995)]
+)
+def test_a_threshold_is_rounded_up_and_stays_below_one(found: float, told: float) -> None:
+    assert rounded_up(found) == told < 1
 
 
 def test_too_few_trials_tell_nothing() -> None:

@@ -241,6 +241,15 @@ def test_a_plan_can_be_given_a_promise_and_a_truth_that_breaks_it() -> None:
         broken(_levels(), 0.1)
 
 
+@pytest.mark.parametrize("take_up", [[0.9, 0.5], {"from": 0.9, "to": 0.5}])
+def test_a_promise_is_broken_at_the_mean_of_a_take_up_that_changes(take_up: object) -> None:
+    """Half of 1,200 at .9 and half at .5, or ten steps between: 70 % of all."""
+    better = {**PLAN["scenarios"]["better"], "take_up": take_up}
+    plan = Plan.of({**PLAN, "looks": {"at": [600, 1_200]}, "scenarios": {"better": better}})
+    truth = broken(plan, 0.05).scenarios[BROKEN].environment
+    np.testing.assert_allclose(Cells.of_environment(truth, (0, 1)).share[1], [0.3, 0.7, 0], atol=1e-12)
+
+
 def _levels() -> Plan:
     space = {"proposals": ["usual", "new"], "outcomes": ["bad", "fair", "good"], "utility": [0, 1, 2]}
     same = {"compliance": [[1, 0], [0, 1]], "outcome": [[0.2, 0.3, 0.5], [0.2, 0.3, 0.5]]}

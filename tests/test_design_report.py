@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 import browser
 from takeup import charts
 from takeup.design import Cells, Goal, classical, compare, promise_curve, two_rates
-from takeup.design.found import PROMISES, flat
+from takeup.design.found import PROMISES, flat, noncompliance
 from takeup.design.operate import Calibration, operate
 from takeup.design.pictures import (
     allocation_picture,
@@ -114,6 +114,32 @@ def test_what_a_promise_is_worth() -> None:
         "0.1": "1,740"
     }
     assert charts.svg(picture.figure.draw()).startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("more", "sizes"),
+    [
+        ({"take_up": 0.8, "two_sided": 0.2}, {"0": "651", "0.02": "905", "0.05": "1,445"}),
+        ({"take_up": [0.9, 0.7]}, {"0": "692", "0.02": "785", "0.05": "914"}),
+        ({"take_up": {"from": 0.9, "to": 0.7}}, {"0": "692", "0.02": "785", "0.05": "914"}),
+        ({"take_up": [1.0, 1.0]}, {}),
+    ],
+)
+def test_what_a_promise_is_worth_is_told_of_who_does_what_in_a_whole_trial(
+    more: dict[str, Any], sizes: dict[str, str], outcomes: dict[str, Outcomes]
+) -> None:
+    """.25 against .35 where 80 % take what they are offered, and 20 % of the others; or 80 % on average."""
+    tables = {"looks": {"at": [100, 200]}, "scenarios": {"better": {"success": [0.25, 0.35], **more}}}
+    plan = Plan.of({**CONTENT, **tables})
+    none = Outcomes(plan, "better", 0, np.arange(0), outcomes["null"].kept)
+    section = noncompliance(plan, {"better": none}, None)
+    if not sizes:
+        assert section is None
+        return
+    assert section is not None
+    shown = {row[0]: row[1] for row in section.pictures[0].table.rows}
+    assert {key: shown[key] for key in sizes} == sizes
+    assert ("its mean over a whole trial" in section.text[0]) == (not isinstance(more["take_up"], float))
 
 
 def test_the_report_has_every_part_in_order(page: str) -> None:

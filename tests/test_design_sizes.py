@@ -1,9 +1,12 @@
 """Sizes and boundaries of classical designs against published and computed figures."""
 
+from typing import Any, Literal
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from takeup.design import boundaries
 from takeup.design.boundaries import obrien_fleming, pocock, spending
 from takeup.design.bounded import bounded
 from takeup.design.cells import Cells
@@ -33,6 +36,23 @@ def test_an_error_that_is_spent_gives_the_published_boundary() -> None:
     early = spending([0.02, 0.5, 1])
     assert early.upper[0] == np.inf
     assert early.error() == pytest.approx(0.025, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["obrien-fleming", "pocock"])
+def test_twenty_looks_are_gone_through_once(
+    kind: Literal["obrien-fleming", "pocock"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went on after a look is carried to the next, not found again for each value that is tried there."""
+    seen, grid = list[float](), boundaries._grid
+
+    def counted(low: float, high: float) -> Any:
+        seen.append(high)
+        return grid(low, high)
+
+    monkeypatch.setattr(boundaries, "_grid", counted)
+    found = spending([k / 20 for k in range(1, 21)], 0.025, kind)
+    assert seen == found.upper.tolist()
+    assert found.error() == pytest.approx(0.025, abs=1e-9)
 
 
 def test_crossing_is_what_the_normal_distribution_of_all_looks_says() -> None:

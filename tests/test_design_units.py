@@ -8,9 +8,11 @@ import pytest
 from look_twin import replay
 from plans import two
 from takeup.design.exact import exact
+from takeup.design.forms import form_of
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
+from takeup.design.running import memory_of, schedule, truths
 from takeup.policies.judging import MAXIMUM, SUPERIOR
 from takeup.randomness import stream
 
@@ -99,6 +101,19 @@ def test_trials_end_as_in_other_words(plans: int) -> None:
 
 
 @pytest.mark.long
+def test_a_lag_beyond_the_last_unit_takes_no_more_room() -> None:
+    """Of four units none is known to any other, whether a lag is four or a million million."""
+    room = []
+    for lag in (4, 10**6):
+        plan = two(looks={"at": [4], "update": "patient", "lag": lag})
+        scenarios = dict(plan.scenarios)
+        form = form_of(plan, truths(scenarios))
+        pieces = schedule(plan, [each.environment for each in scenarios.values()])
+        assert pieces.lag == 4
+        room.append([np.shape(each) for each in memory_of(plan, form)])
+    assert room[0] == room[1]
+
+
 def test_a_draw_a_unit_has_the_law_of_the_vector() -> None:
     """Three arms by draws, and by quadrature, which a ceiling that never binds asks for; 16 figures, 4.5 errors."""
     tables = {

@@ -21,7 +21,7 @@ from takeup.design.exact_metrics import exact_metrics
 from takeup.design.operate import Calibration, calibrate, operate
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
-from takeup.design.sizing import Sized, size
+from takeup.design.sizing import SEARCHED, Sized, size
 from takeup.design.study import Study
 from takeup.design.take_up import TakeUpCurve, by_take_up, changeable
 from takeup.errors import InputError, TakeupError
@@ -29,8 +29,6 @@ from takeup.simulation.run import EngineName
 
 PARTS = 20
 """In how many parts the trials of a plan are run: what Ctrl-C may cost."""
-SEARCHED = 3
-"""How many times the trials that are asked for a search and its check may have had before."""
 CURVE = 2_000
 """With how many trials at most the report shows power and size against take-up."""
 TRY, STOPPED = "try", 130
@@ -121,7 +119,8 @@ def design_plan(
     first = 0 if calibration is None and sized is None else SEARCHED * replications
     outcomes, stopped = _run(chosen, range(first, first + replications), seed, engine)
     if not outcomes:
-        raise typer.Abort
+        typer.echo("stopped before any trial was finished", err=True)
+        raise typer.Exit(STOPPED)
     study = Study(chosen, seed, outcomes, calibration, sized)
     if out is not None and not stopped and charts.available():
         study = _beside(study, range(first, first + replications), engine)
@@ -254,14 +253,25 @@ def _beside(study: Study, replications: range, engine: EngineName) -> Study:
     """The same with what a report has beside the plan: classical designs, and other take-ups in fewer trials."""
     plan, seed = study.plan, study.seed
     alpha = USUAL if study.calibration is None else study.calibration.target
-    try:
-        compared = _compared({THIS: plan, **classical(plan, alpha)}, replications, seed, engine)
-        study = replace(study, compared=compared)
-        return replace(study, take_up=_curve(plan, replications[:CURVE], seed, engine))
-    except TakeupError as error:
-        typer.echo(f"note: the report lacks what is beside the plan: {error}", err=True)
-    except KeyboardInterrupt:
-        typer.echo("stopped: the report lacks what was to come beside the plan", err=True)
+
+    def designs() -> Compared:
+        return _compared({THIS: plan, **classical(plan, alpha)}, replications, seed, engine)
+
+    def curve() -> TakeUpCurve | None:
+        return _curve(plan, replications[:CURVE], seed, engine)
+
+    parts: dict[str, tuple[str, Callable[[], Any]]] = {
+        "compared": ("classical designs", designs),
+        "take_up": ("other take-ups", curve),
+    }
+    for name, (words, found) in parts.items():
+        try:
+            study = replace(study, **{name: found()})
+        except TakeupError as error:
+            typer.echo(f"note: the report lacks {words}: {error}", err=True)
+        except KeyboardInterrupt:
+            typer.echo("stopped: the report lacks what was to come beside the plan", err=True)
+            break
     return study
 
 

@@ -68,7 +68,7 @@ def _sized(sized: Sized) -> str:
     power, give = sized.found.power, f", give or take {sized.error:,.0f}" if np.isfinite(sized.error) else ""
     return (
         f"{sized.size:,} outcomes at the last look{give}: the power is {power.mean:.4f} ± {power.error:.4f} in other"
-        f" trials of {escape(sized.found.scenario)}, where it is least; {sized.target:g} was asked for"
+        f" trials of {escape(sized.found.scenario)}, where it is least{sized.below}; {sized.target:g} was asked for"
     )
 
 
@@ -154,6 +154,6 @@ def _short(number: float) -> str:
     return f"{number:.3f}".replace("0.", ".", 1)
 
 
-def _plus(error: float, form: str = ".3f") -> str:
+def _plus(error: float | None, form: str = ".3f") -> str:
     """The error of a number, where it has one."""
-    return "" if error == 0 else "±" + f"{error:{form}}".replace("0.", ".", 1)
+    return "" if not error else "±" + f"{error:{form}}".replace("0.", ".", 1)

@@ -1,6 +1,7 @@
 """A number with its Monte Carlo error."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,11 @@ class Figure:
         each = np.asarray(values, dtype=np.float64)
         return cls(float(each.mean()), float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else float("nan"))
 
-    def plain(self) -> dict[str, float]:
-        """For machines."""
-        return {"mean": self.mean, "error": self.error}
+    def plain(self) -> dict[str, Any]:
+        """For machines; what one value is the mean of has no error."""
+        return {"mean": self.mean, "error": or_none(self.error)}
+
+
+def or_none(value: float) -> float | None:
+    """A number that JSON can say; nothing where there is none."""
+    return value if np.isfinite(value) else None

@@ -1,6 +1,7 @@
 """What was found of a plan, as parts of its report."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from takeup.design.pictures import (
     allocation_picture,
     ends_picture,
     number,
+    plus_minus,
     promise_picture,
     share,
     sizes_picture,
@@ -25,6 +27,7 @@ from takeup.design.protocol import Section
 from takeup.design.results import ENDS, Figure, Outcomes
 from takeup.design.sizes import Goal, two_rates
 from takeup.design.sizing import Sized
+from takeup.design.steady import steady
 from takeup.design.take_up import TakeUpCurve
 from takeup.errors import InputError
 from takeup.outcomes import Levels
@@ -88,7 +91,7 @@ def _scenarios(outcomes: Mapping[str, Outcomes], every: Mapping[str, Mapping[str
                 number(metrics["size"]),
                 number(metrics["successes"]),
                 share(metrics["on_worse"]),
-                "" if ideal is None else f"{ideal['mean']:.1f} ± {ideal['error']:.1f}",
+                "" if ideal is None else plus_minus(ideal, ".1f", ".1f"),
             )
         )
     told = ("scenario", "type I error", "power", "one called better", *ends)
@@ -126,11 +129,13 @@ def noncompliance(plan: Plan, outcomes: Mapping[str, Outcomes], curve: TakeUpCur
     promised = _promises(plan, outcomes)
     if promised is not None:
         name, picture = promised
+        changes = plan.scenarios[name].environment.later
+        mean = " (its mean over a whole trial)" if changes else ""
         pictures.append(picture)
         text.append(
-            f"With the rates and the take-up of {name}, a trial of fixed size and even allocation, one-sided .025, 80 "
-            "% power: intention to treat needs most, and fewer suffice where those who refuse are promised to be like "
-            "those who take, but for Δ. Such a promise cannot be tested before the trial."
+            f"With the rates and the take-up of {name}{mean}, a trial of fixed size and even allocation, one-sided "
+            ".025, 80 % power: intention to treat needs most, and fewer suffice where those who refuse are promised to "
+            "be like those who take, but for Δ. Such a promise cannot be tested before the trial."
         )
     if not pictures:
         return None
@@ -141,14 +146,17 @@ def _promises(plan: Plan, outcomes: Mapping[str, Outcomes]) -> tuple[str, Pictur
     """For the first alternative of two rates in which some refuse."""
     if len(plan.design.space.proposals) != 2:
         return None
-    control = plan.rules.control or 0
+    control, truths = plan.rules.control or 0, steady(plan).scenarios
     for name, each in outcomes.items():
-        written = plan.content["scenarios"][name]
-        success, take_up = written.get("success"), written.get("take_up", 1)
-        if each.truth.role == "null" or not success or take_up == 1 or np.ndim(success) != 1:
+        success = plan.content["scenarios"][name].get("success")
+        if each.truth.role == "null" or not success or np.ndim(success) != 1:
             continue
+        cells = Cells.of_environment(truths[name].environment, [control, 1 - control])
+        if (cells.share.max(axis=1) == 1).all():
+            continue
+        width = float(np.ptp(plan.design.space.reward))
         try:
-            points = promise_curve(Cells.rates(success[control], success[1 - control], take_up), PROMISES)
+            points = promise_curve(replace(cells, mean=cells.mean / width, sd=cells.sd / width), PROMISES)
         except InputError:
             continue  # rates for which there is no such size
         return name, promise_picture(points)
@@ -194,7 +202,7 @@ def fixed(
         text.append(
             f"Searched for: the smallest last look with a power of {size.target:g} in all alternatives. Found: "
             f"{size.size:,} outcomes, ± {size.error:.0f}; in fresh trials {size.found.scenario} has a power of "
-            f"{share(size.found.power)}."
+            f"{share(size.found.power)}{size.below}."
         )
     if compared is not None:
         tables.append(_side_by_side(compared))
@@ -243,7 +251,7 @@ def _fixed_rows(
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Figures for machines as lines of a name and a text; what is not there has none."""
     if isinstance(value, Mapping) and set(value) == {"mean", "error"}:
-        yield path, f"{value['mean']:.4g} ± {value['error']:.2g}"
+        yield path, plus_minus(value, ".4g", ".2g")
     elif isinstance(value, Mapping):
         for key, each in value.items():
             named = str(key).replace("_", " ")

@@ -25,16 +25,20 @@ class Picture(NamedTuple):
     table: ReportTable
 
 
-def share(figure: Figure | Mapping[str, float], digits: int = 3) -> str:
+def share(figure: Figure | Mapping[str, Any], digits: int = 3) -> str:
     """A probability with its Monte Carlo error."""
-    mean, error = (figure.mean, figure.error) if isinstance(figure, Figure) else (figure["mean"], figure["error"])
-    return f"{mean:.{digits}f} ± {error:.{digits}f}"
+    return plus_minus(figure, f".{digits}f", f".{digits}f")
 
 
-def number(figure: Figure | Mapping[str, float]) -> str:
+def number(figure: Figure | Mapping[str, Any]) -> str:
     """A number of units with its Monte Carlo error."""
-    mean, error = (figure.mean, figure.error) if isinstance(figure, Figure) else (figure["mean"], figure["error"])
-    return f"{mean:,.0f} ± {error:,.1f}"
+    return plus_minus(figure, ",.0f", ",.1f")
+
+
+def plus_minus(figure: Figure | Mapping[str, Any], mean: str, error: str) -> str:
+    """A figure with its Monte Carlo error, where it has one, in these formats."""
+    plain = figure.plain() if isinstance(figure, Figure) else figure
+    return f"{plain['mean']:{mean}}" + ("" if plain["error"] is None else f" ± {plain['error']:{error}}")
 
 
 def some_looks(looks: int) -> list[int]:

@@ -129,10 +129,16 @@ class Preview:
             found = calibrate(plan, target, trials, self.seed)
         except InputError as error:
             return {"target": target, "problem": str(error)}
-        above = math.ceil(found.threshold * 1e5) / 1e5
+        above = rounded_up(found.threshold)
         below = found.plan.content["stopping"].get("inferiority")
         told = {"threshold": above, "inferiority": below, "error": found.worst.plain()}
         return {"target": target, "trials": trials, **told}
+
+
+def rounded_up(threshold: float) -> float:
+    """A threshold that errs no more, with five digits, or with as many as leave it below 1."""
+    every = (math.ceil(threshold * 10**digits) / 10**digits for digits in range(5, 16))
+    return next((above for above in every if above < 1), threshold)
 
 
 def plan_of(

@@ -9,6 +9,7 @@ from takeup.design.bounded import bounded
 from takeup.design.cells import Cells
 from takeup.design.plan import Plan
 from takeup.design.sizes import Goal
+from takeup.design.steady import steady
 from takeup.errors import InputError
 from takeup.outcomes import Levels
 
@@ -50,15 +51,17 @@ def broken(plan: Plan, difference: float) -> Plan:
 
     Compliance and the rate of the control are those of the first scenario with `success` in which something is to be
     found. No action changes anything. Those who refuse fare worse than those who do as they are told, by the
-    difference; and those who take the treatment whatever they are offered better than these, likewise.
+    difference; and those who take the treatment whatever they are offered better than these, likewise. A take-up that
+    changes is its mean over a whole trial.
     """
     space, control = plan.design.space, plan.rules.control or 0
     if not isinstance(space.outcome, Levels) or len(space.outcomes) != 2:
         raise InputError("space.outcomes", space.outcome.kind, "two levels, where a promise is broken")
-    written = next((_short(plan, name) for name in plan.scenarios if _short(plan, name)), None)
+    expected = steady(plan)
+    written = next((_short(expected, name) for name in plan.scenarios if _short(expected, name)), None)
     if written is None:
         raise InputError("scenarios", ", ".join(plan.scenarios), "one with success and take_up that is no null")
-    proposals, take_up, always = len(space.proposals), written.get("take_up", 1.0), written.get("two_sided", 0.0)
+    proposals, take_up, always = len(space.proposals), written.get("take_up") or 1.0, written.get("two_sided", 0.0)
     rise = np.array([0.0, -difference, difference if always else 0.0])
     share = np.array([take_up - always, 1 - take_up, always])
     rates = written["success"][control] + rise - share @ rise

@@ -188,7 +188,7 @@ class Outcomes:
         return {
             "size": {
                 **Figure.of(size).plain(),
-                "sd": float(size.std(ddof=1)) if size.size > 1 else float("nan"),
+                "sd": float(size.std(ddof=1)) if size.size > 1 else None,
                 "quantiles": {str(q): float(np.quantile(size, q)) for q in QUANTILES},
             },
             "claimed": plain(each["claimed"]),

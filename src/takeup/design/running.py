@@ -97,14 +97,19 @@ def schedule(plan: Plan, environments: Sequence[Environment]) -> Schedule:
     size = np.diff(ends, prepend=0)
     begins = ends - size
     first = np.searchsorted(np.searchsorted(looks.randomised, ends), np.arange(looks.at.size + 1))
-    known = np.arange(ends.size) % (looks.lag + 1) if plan.by_unit else np.searchsorted(looks.at, ends)
+    known = np.arange(ends.size) % _slots(plan) if plan.by_unit else np.searchsorted(looks.at, ends)
     truth, before = np.empty((len(environments), ends.size), dtype=np.int64), len(environments)
     for i, each in enumerate(environments):
         steps = [step for step, _ in each.later]
         phase = np.searchsorted(steps, begins, side="right")
         truth[i] = np.where(phase == 0, i, before + phase - 1)
         before += len(steps)
-    return Schedule(size, known, first, truth, int(np.searchsorted(begins, burn_in)), looks.at, looks.lag)
+    return Schedule(size, known, first, truth, int(np.searchsorted(begins, burn_in)), looks.at, _slots(plan) - 1)
+
+
+def _slots(plan: Plan) -> int:
+    """How many units can be waited for at once, and the one that becomes known: never more than there are."""
+    return min(plan.looks.lag, int(plan.looks.at[-1])) + 1
 
 
 def _control_share(share: ControlShare | None) -> float:
@@ -122,7 +127,7 @@ def _or(given: FloatArray | None, never: float, looks: Looks) -> FloatArray:
 def memory_of(plan: Plan, form: Form) -> LookMemory:
     """Room for one trial."""
     proposals, columns = len(plan.design.space.proposals), statistic_of(plan).columns
-    slots = plan.looks.lag + 1 if plan.by_unit else plan.looks.at.size
+    slots = _slots(plan) if plan.by_unit else plan.looks.at.size
 
     def whole(*shape: int) -> IntArray:
         return np.zeros(shape, dtype=np.int64)

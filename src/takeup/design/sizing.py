@@ -8,27 +8,30 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from takeup import checks
 from takeup.checks import FloatArray
 from takeup.design.bounded import with_reading
+from takeup.design.figures import or_none
 from takeup.design.operate import REPLICATIONS, Calibration, Stage, calibrate, operate, silent_stage
 from takeup.design.plan import Plan
 from takeup.design.results import Figure
 from takeup.design.scenarios import Scenario
+from takeup.design.size_range import check_trials, size_range
 from takeup.design.sizes import Goal, between, two_rates
 from takeup.errors import InputError
 from takeup.outcomes import Levels
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.run import EngineName
 from takeup.specfile import SpecError
-from takeup.trial.looks import MOST_LOOKS, MOST_UNITS
+from takeup.trial.looks import MOST_UNITS
 
 FEWER, FEWEST = 10, 500
 """A search begins with so many times fewer trials."""
 MOST_STEPS, NEAR = 12, 0.01
 """How many sizes are tried at most, and how near two of them are for the search to end, as a part."""
-CONFIRMED = 4
-"""How many sizes are tried at most in other trials, the first that has the power within two errors being taken."""
+CONFIRMED = 6
+"""How many sizes are tried at most in other trials, each in its own; the first with the power within an error is it."""
+SEARCHED = 2 + CONFIRMED
+"""How many times as many trials as are asked for a search may have seen: its own, a calibration's, and these."""
 FURTHEST = 4.0
 """By which factor a size grows or shrinks at most from one try to the next."""
 APART = 0.05
@@ -78,11 +81,16 @@ class Sized:
     tried: tuple[Tried, ...]
     calibration: Calibration | None = None
 
+    @property
+    def below(self) -> str:
+        """What is to be said where the power in fresh trials is less than was asked for; else nothing."""
+        return ", which is less, by at most one Monte Carlo error" if self.found.power.mean < self.target else ""
+
     def plain(self) -> dict[str, Any]:
         """For machines."""
         return {
             "target": self.target,
-            "size": {"mean": self.size, "error": self.error},
+            "size": {"mean": self.size, "error": or_none(self.error)},
             "scenario": self.found.scenario,
             "power": self.found.power.plain(),
             "tried": [
@@ -118,7 +126,8 @@ def size(
 
     Looks stay where they are and only the last one moves, so that there are more or fewer of them; where they are a
     list, all of it is stretched. The search fits a line of the normal quantile of the power over the root of the size
-    to what was tried, on common random numbers, and the power that is told comes from other trials.
+    to what was tried, on common random numbers, and the power that is told comes from other trials: the size is the
+    first whose power in these is at most one Monte Carlo error below what was asked for; `below` says whether it is.
 
     Args:
         plan: what to try.
@@ -138,7 +147,8 @@ def size(
     """
     between("power", power)
     names = _alternatives(plan, scenarios)
-    low, high = _range(plan, most)
+    low, high = size_range(plan, most)
+    check_trials(replications, power)
     tried: list[Tried] = []
     options: dict[str, Any] = {"engine": engine, "scheduler": scheduler, "progress": progress}
 
@@ -154,8 +164,9 @@ def size(
         threshold = None if found is None else found.threshold
         return Tried(units, powers[worst], worst, len(trials), threshold), at, found
 
-    few, units = min(max(replications // FEWER, FEWEST), replications), _start(plan, names, power, calibrate_to)
-    trials, line = few, partial(_next, target=power)
+    few = max(replications // FEWER, FEWEST, int(4 / (calibrate_to or 1)))  # no fewer than `calibrate` takes
+    units, trials = _start(plan, names, power, calibrate_to), min(few, replications)
+    line = partial(_next, target=power)
     for _ in range(MOST_STEPS):
         units = int(np.clip(units, low, high))
         tried.append(attempt(units, range(trials))[0])
@@ -169,9 +180,9 @@ def size(
                 break
             trials = replications
         units = following
-    for _ in range(CONFIRMED):
-        found, at, calibration = attempt(units, range(2 * replications, 3 * replications))
-        if found.power.mean >= power - 2 * found.power.error:
+    for first in range(2 * replications, SEARCHED * replications, replications):
+        found, at, calibration = attempt(units, range(first, first + replications))
+        if found.power.mean >= power - found.power.error:
             break
         tried.append(found)
         units = int(np.clip(np.ceil(line(tried)), min(units + 1, high), high))
@@ -210,21 +221,6 @@ def _alternatives(plan: Plan, scenarios: str | Sequence[str] | None) -> list[str
             allowed = "one in which a proposal is better than others, or than the control: else nothing can be found"
             raise SpecError(f"{plan.source}: scenarios.{name}", f"values of proposing {shown}", allowed)
     return names
-
-
-def _range(plan: Plan, most: int) -> tuple[int, int]:
-    """The smallest and the largest size to try."""
-    looks = plan.content["looks"]
-    high = checks.whole("most", most, 1, MOST_UNITS)
-    if looks.get("at") is not None:
-        return int(plan.looks.at.size), high
-    for name in ("superiority", "inferiority"):
-        if isinstance(plan.content.get("stopping", {}).get(name), list):
-            allowed = "one number for all looks, or looks as a list `at`, as their number changes with the size"
-            raise SpecError(f"{plan.source}: stopping.{name}", "one for each look", allowed)
-    first, every = int(plan.looks.at[0]), looks.get("every")
-    low = first if looks.get("first") is not None or every is not None else 2
-    return low, high if every is None else min(high, first + (MOST_LOOKS - 1) * every)
 
 
 def _start(plan: Plan, names: Sequence[str], power: float, error: float | None) -> int:
