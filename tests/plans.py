@@ -3,6 +3,7 @@
 from typing import Any
 
 from takeup.design.plan import Plan
+from takeup.trial import Design
 
 THREE: dict[str, Any] = {
     "name": "Three arms",
@@ -31,3 +32,10 @@ TWO: dict[str, Any] = {
 
 def two(**tables: Any) -> Plan:
     return Plan.of({**TWO, **tables})
+
+
+def told(content: dict[str, Any], found: float = 0.0493) -> dict[str, Any]:
+    """The same as if its thresholds had been calibrated, in the scenario null."""
+    error = {"target": 0.05, "found": found, "error": 0.0007, "trials": 100_000, "seed": 0, "scenario": "null"}
+    error |= {"version": "0.2.0", "digest": Design.of(content).digest("null")}
+    return {**content, "stopping": {**content["stopping"], "error": error}}

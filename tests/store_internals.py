@@ -29,7 +29,13 @@ def as_version_0_1(connection: Connection) -> None:
     """Take away what later migrations added, and their names; the log is as it was."""
     connection.execute(text("ALTER TABLE evidence RENAME COLUMN amount TO decisions"))
     connection.execute(text("ALTER TABLE trials RENAME COLUMN evidence_version TO version"))
-    for table, name in (("trials", "disputes"), ("trials", "moved"), ("trials", "draws"), ("api_keys", "site")):
+    for table, name in (
+        ("trials", "disputes"),
+        ("trials", "moved"),
+        ("trials", "draws"),
+        ("trials", "looks"),
+        ("api_keys", "site"),
+    ):
         connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
     connection.execute(text("UPDATE alembic_version SET version_num = '0004'"))
 

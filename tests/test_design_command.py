@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -13,11 +14,17 @@ from plans import THREE
 from takeup import charts, folders, specfile
 from takeup.charts import document
 from takeup.cli import app
+from takeup.design.bounded import reading_of, with_reading
+from takeup.design.classical import classical
 from takeup.design.comparing import Compared
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
+from takeup.design.results import plain
+from takeup.design.sizing import size, with_last
 from takeup.design.study import Study, columns
+from takeup.design.take_up import by_take_up
 from takeup.errors import InputError, TakeupError
+from takeup.live.trial_run import tried
 
 CLASSICAL = ("fixed size", "Pocock", "O'Brien-Fleming")
 PLAN: dict[str, Any] = {
@@ -84,6 +91,46 @@ def test_a_folder_has_the_plan_the_figures_and_every_trial(
         assert mine["claimed"].mean() == pytest.approx(scenario["metrics"]["claimed"]["mean"])
         bias = scenario["metrics"]["naive_estimates"]["by_arm"]["new"]
         assert mine["difference of new"].mean() == pytest.approx(bias["bias"]["mean"] + bias["truth"])
+
+
+PROMISED: dict[str, Any] = {
+    **PLAN,
+    "policy": {"kind": "Uniform"},
+    "stopping": {"control": "usual", "replace": False, "reading": {"bounded": 0.05}},
+    "scenarios": {**PLAN["scenarios"], "better": {"success": [0.25, 0.75], "take_up": 0.7}},
+}
+
+
+def test_figures_of_a_bounded_reading_belong_to_the_weights_of_the_plan_that_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are chosen first, for the plan as it was; then thresholds are looked for, and trials are run with them."""
+    monkeypatch.setattr(charts, "available", lambda: False)
+    (tmp_path / "plan.toml").write_text(specfile.toml(PROMISED))
+    out, trials = tmp_path / "out", 60
+    options = ("--calibrate", 0.1, "--replications", trials, "--engine", "reference", "--out", out, "--json")
+    result = _design(tmp_path / "plan.toml", *options)
+    assert result.exit_code == 0, result.output
+    told, written = json.loads(result.stdout)["design"], Plan.load(out / "plan.toml")
+    chosen = reading_of(Plan.of(PROMISED))
+    assert np.abs(chosen.moved).max() > 0.1
+    np.testing.assert_array_equal(reading_of(written).moved, chosen.moved)
+    assert with_reading(written) is written
+    fresh = operate(written, ["null"], range(trials, 2 * trials), engine="reference")["null"]
+    assert written.content["stopping"]["error"]["found"] == fresh.claimed.mean()
+    again = operate(written, None, range(3 * trials, 4 * trials), engine="reference")
+    assert plain(again) == told["scenarios"]
+    tried(written.content)
+
+
+def test_a_bounded_reading_keeps_its_weights_at_other_take_ups_and_has_those_of_its_size() -> None:
+    plan = Plan.of(PROMISED).with_thresholds(0.9, None)
+    curve = by_take_up(plan, (0.3, 1.0), 2, engine="reference")
+    for found in curve.values():
+        assert all(each.plan.reading == with_reading(plan).reading for each in found.values())
+    assert all(each.reading == with_reading(plan).reading for each in classical(plan).values())
+    sized = size(plan, 0.7, replications=40, engine="reference")
+    assert sized.plan.reading == with_reading(with_last(plan, sized.size)).reading != with_reading(plan).reading
 
 
 def test_a_report_lacks_no_more_than_what_could_not_be_found(
@@ -176,10 +223,36 @@ def test_what_cannot_be_done_is_said(
     assert said in told
 
 
+def test_narrow_tables_show_every_figure_in_full(plan: Path) -> None:
+    arguments = ["design", "compare", str(plan), "--classical", "0.05", "--replications", "60"]
+    shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"}).output
+    assert "±" in shown
+    assert "…" not in shown
+
+
+@pytest.mark.parametrize(
+    ("tables", "arguments", "said"),
+    [
+        ({"looks": {"at": [15, 30], "lag": 5}}, ["--exact"], "looks.lag: got 5"),
+        ({"stopping": {"control": "usual"}}, ["--exact"], "stopping.control: got 'usual'"),
+        ({"policy": {"kind": "TSObs"}}, ["--exact"], "policy.kind: got TSObs"),
+        ({"scenarios": {"a": {"success": [0.3, 0.6]}}}, ["--calibrate", "0.05"], "scenarios: got a, expected"),
+        ({"scenarios": {"a": PLAN["scenarios"]["null"]}}, ["--power", "0.8"], "scenarios: got a, expected"),
+    ],
+)
+def test_what_a_plan_lacks_is_said_with_file_and_key(
+    tmp_path: Path, tables: dict[str, Any], arguments: list[str], said: str
+) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps({**PLAN, **tables}))
+    assert f"other.json: {said}" in str(_design(file, *arguments).exception)
+
+
 def test_exact_figures_say_why_not(tmp_path: Path) -> None:
     file = tmp_path / "three.json"
     file.write_text(json.dumps(THREE))
-    assert "two proposals and two outcomes" in str(_design(file, "--exact").exception)
+    said = str(_design(file, "--exact").exception)
+    assert "three.json: space.proposals: got 3, expected two proposals and two outcomes" in said
 
 
 def test_ctrl_c_before_anything_is_finished_is_no_error(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:

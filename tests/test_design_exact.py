@@ -119,7 +119,7 @@ def test_probabilities_of_a_look_are_those_of_quadrature() -> None:
         units = rng.integers(0, 900, 3)
         successes = rng.binomial(units, np.clip(rng.uniform(0.1, 0.9) + rng.normal(0, 0.05, 3), 0.01, 0.99))
         table = np.stack([successes + 1.0, units - successes + 1.0], axis=1)
-        level = comparing.level_for(np.sqrt((1 / table).sum(axis=1)).min())
+        level = comparing.level_for(np.sqrt((1 / table).sum(axis=1)).min(), comparing.FINEST)
         for k, (a, b) in enumerate(table):
             comparing.lay_out(densities, k, a, b, level, grids)
         offered, found, right = np.ones(3, dtype=np.int64), np.zeros(3), betas(table)

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from look_twin import replay, variables_of
+from look_twin import as_written, evidence_of, replay, variables_of
+from takeup.conjugates.quadrature import betas
 from takeup.design import Goal, Plan, calibrate, events, null_values, operate, two_counts, two_means
-from takeup.design.forms import form_of
+from takeup.design.forms import form_of, has_kernel
 from takeup.design.running import given_for, memory_of
 from takeup.design.statistics import statistic_of
+from takeup.policies.readings import comparison
 from takeup.randomness import stream
 from takeup.simulation.kernels import compile_cpu, look_levels, look_rates
 from takeup.simulation.kernels.compile import Builder, Plain
@@ -45,7 +47,7 @@ def _asked(plan: Plan, known: Any) -> list[float]:
     memory.known[:, : known.shape[1]], memory.offered[:] = known, 1
 
     def bound(function: Plain) -> Plain:
-        return form.bind.get(function, function)
+        return as_written(function, form)
 
     bound(look_rates.read)(0, 0, 0, given, memory)
     bound(look_rates.largest_of)(given, memory)
@@ -107,6 +109,47 @@ def test_rates_compare_as_quadrature_says(outcome: dict[str, Any], better: str, 
         np.testing.assert_allclose(_asked(plan, known), _right(plan, known), atol=1e-5)
 
 
+MANY = {"kind": "count", "most": 1000}
+STEADY: dict[str, Any] = {"proposals": 3, "outcomes": list("abcde"), "utility": [0, 0.25, 0.5, 0.75, 1]}
+
+
+def _steady(q: float, last: int) -> Plan:
+    """Outcomes that are nearly always worth a half."""
+    row = [0, q, 1 - 2 * q, q, 0]
+    tables: dict[str, Any] = {"space": STEADY, "looks": {"at": [last]}, "stopping": _margins(5e-4, 1e-4)}
+    return _plan(SEVERAL, {"outcome": [row] * 3}, 3, **tables)
+
+
+def test_many_events_compare_as_quadrature_says() -> None:
+    """To 1e-5 with 900,000 events of a proposal: grids are as fine as these are narrow."""
+    plan = _plan(MANY, {"rate": [300] * 3}, 3, stopping=_margins(1.0, 0.2), looks={"at": [3_000]})
+    known = np.array([[3_000, 899_000, 3_000], [3_000, 900_000, 3_000], [2_000, 599_800, 2_000]])
+    np.testing.assert_allclose(_asked(plan, known), _right(plan, known), atol=1e-5)
+
+
+def test_levels_that_vary_little_compare_as_quadrature_says() -> None:
+    """Likewise of 15,000 units of which one in fifty is not worth a half, as narrow as a beta of three million."""
+    plan = _steady(0.01, 15_000)
+    known = np.array([[0, 150, 14_700, 150, 0], [0, 130, 14_700, 170, 0], [0, 55, 4_900, 45, 0]])
+    shapes = np.stack(look_levels.matched(known + 1.0, np.array(STEADY["utility"])), axis=1)
+    assert shapes.sum(axis=1).max() > 2.5e6
+    believed = betas(shapes)
+    right = [*believed.largest(), believed.exceeds(0, 1)]
+    right += [1 - believed.exceeds(0, 1, margin) for margin in (5e-4, 1e-4)]
+    np.testing.assert_allclose(_asked(plan, known), [*right, believed.within([0, 1, 2], 5e-4)], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [_plan(MANY, {"rate": [300] * 2}, looks={"at": [40_000]}), _steady(0.002, 99_000)],
+)
+def test_what_no_grid_resolves_is_left_to_the_reference(plan: Plan) -> None:
+    """Twelve million events, and a beta of a hundred million: 2.4 and 24 times what there are grids for."""
+    assert not has_kernel(plan)
+    with pytest.raises(SpecError, match=r"looks: got (4|9)\d,000 units, expected at most about (3,49|4,30)\d"):
+        operate(plan, replications=5, engine="cpu")
+
+
 def test_the_value_of_levels_is_a_beta_variable_with_its_mean_and_variance() -> None:
     """Of a Dirichlet: m = Σ α u / A and (Σ α u^2 / A - m^2) / (A + 1); with two levels it is the beta itself.
 
@@ -117,6 +160,10 @@ def test_the_value_of_levels_is_a_beta_variable_with_its_mean_and_variance() -> 
     given, memory = given_for(plan, form, plan.scenarios, 0), memory_of(plan, form)
     memory.known[:] = [[3, 9, 18], [4, 12, 14]]
     alpha, gain = memory.known + 1.0, np.array([0, 0.4, 1])
+    np.testing.assert_allclose(
+        np.stack(look_levels.matched(alpha, gain), axis=1),
+        [look_levels.parameters(k, given, memory) for k in range(2)],
+    )
     for k in range(2):
         a, b = look_levels.parameters(k, given, memory)
         mean, total = alpha[k] @ gain / alpha[k].sum(), alpha[k].sum()
@@ -128,6 +175,22 @@ def test_the_value_of_levels_is_a_beta_variable_with_its_mean_and_variance() -> 
     shapes = np.array([look_levels.parameters(k, given, memory) for k in range(2)])
     betas = stream(6, "levels").beta(shapes[:, 0], shapes[:, 1], size=(1_000_000, 2))
     assert (betas[:, 0] > betas[:, 1]).mean() == pytest.approx((value[:, 0] > value[:, 1]).mean(), abs=0.003)
+
+
+@pytest.mark.parametrize("policy", ["TS", "Uniform"])
+def test_several_levels_are_read_as_live_trials_read_them(policy: str) -> None:
+    """To 1e-5 whatever the draws, of which there is one: the error that is told is that of the live rule."""
+    rng, space = stream(4, "levels"), {"proposals": 3, "outcomes": SEVERAL, "utility": [3, -2, 1]}
+    tables: dict[str, Any] = {"space": space, "policy": {"kind": policy}, "stopping": _margins(0.4, 0.1)}
+    plan = _plan(SEVERAL, {"outcome": [[0.2, 0.3, 0.5]] * 3}, 3, **tables)
+    for units in (0, 1, 30, 400):
+        known = rng.multinomial(units, [0.3, 0.3, 0.4], 3)
+        cells = np.zeros((3, 3, 3), dtype=np.int64)
+        cells[range(3), range(3)] = known
+        live = comparison("intention to treat", evidence_of(plan, cells), plan.design.policy, rng, 1)
+        less = [1 - live.exceeds(0, 1, margin) for margin in (0.4, 0.1)]
+        right = [*live.largest([0, 1, 2]), live.exceeds(0, 1), *less, live.within([0, 1, 2], 0.4)]
+        np.testing.assert_allclose(_asked(plan, known), right, atol=1e-5)
 
 
 def _any_plan(rng: np.random.Generator, kind: str) -> Plan:

@@ -14,6 +14,7 @@ from takeup.design.results import Outcomes
 from takeup.design.running import laid_out
 from takeup.errors import MismatchError
 from takeup.policies.judging import EQUIVALENT, MAXIMUM, SUPERIOR
+from takeup.policies.limits import shared
 from takeup.randomness import stream
 from takeup.simulation.kernels.look_sharing import allocate
 from takeup.specfile import SpecError
@@ -242,6 +243,20 @@ def test_the_kernel_shares_as_adaptr_does(
 def test_shares_that_leave_no_room_are_refused() -> None:
     tables = {"stopping": {"control": "A", "control_share": 0.7}, "limits": {"floor": 0.2}}
     with pytest.raises(SpecError, match=r"plan: stopping\.control_share: got 0\.7, which leaves 0\.3 to 2 others"):
+        Plan.of({**THREE, **tables})
+
+
+def test_a_share_takes_the_place_of_the_limits_of_the_control() -> None:
+    """A floor of .45 matters no more; of B and C, each may be the control after A, beside the other or nobody."""
+    floor = {"A": 0.45, "B": 0.1, "C": 0.1}
+    tables = {"stopping": {"control": "A", "control_share": 0.5}, "limits": {"floor": floor}}
+    plan = Plan.of({**THREE, **tables})
+    for offered, control in (((0, 1, 2), 0), ((0, 1), 0), ((1, 2), 1), ((1, 2), 2)):
+        share = shared(np.full(3, 1 / 3), offered, plan.limits, 1.0, control, plan.control_share)
+        assert share[control] == 0.5
+        assert share.sum() == pytest.approx(1)
+    tables["limits"] = {"floor": {"B": 0.3, "C": 0.3}}
+    with pytest.raises(SpecError, match=r"which leaves 0\.5 to 2 others, expected a share that leaves them 0\.6 to 2"):
         Plan.of({**THREE, **tables})
 
 

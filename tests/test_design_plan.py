@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import plans
 from plans import THREE, two
 from takeup.cli import app
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
+from takeup.design.preview import plan_of
+from takeup.design.promises import promised
+from takeup.design.sizing import with_last
 from takeup.errors import InputError
 from takeup.specfile import SpecError
 
@@ -28,12 +32,12 @@ def test_the_command_prints_tables_and_figures_for_machines(tmp_path: Path) -> N
     assert [each["scenario"] for each in found["scenarios"]] == ["null", "apart"]
     assert found["plan"]["stopping"]["superiority"] == found["calibration"]["superiority"] != 0.9814318
     assert set(found["scenarios"][0]["metrics"]["superior"]) == {"mean", "error"}
-    file.write_text(json.dumps({**THREE, "looks": {"at": [9, 8]}}))
+    file.write_text(json.dumps({**THREE, "limits": {"rule": "[bold]"}}))
     refused = subprocess.run(
         [sys.executable, "-m", "takeup", "design", str(file)], capture_output=True, text=True, check=False
     )
     assert refused.returncode == 2
-    assert "plan.json: looks.at: got [9, 8]" in refused.stderr
+    assert "plan.json: limits.rule: got '[bold]'" in refused.stderr
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -65,7 +69,15 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"scenarios": {"a": {"success": [0.2, 0.2, 0.2], "confounded": 0.9, "take_up": 0.5}}},
         r"scenarios\.a\.confounded",
     ),
-    ({"scenarios": {}}, "scenarios"),
+    ({"scenarios": {}}, r"scenarios is missing.*\[scenarios\.null\]"),
+    ({"looks": {"every": 100}}, r"looks\.last is missing"),
+    ({"stopping": {"superiority": 0.3, "inferiority": 0.32}}, r"stopping\.superiority: got 0\.3.*0\.32.* at look 1"),
+    *(
+        ({"looks": {"last": 100, name: 10**400}}, rf"looks\.{name}: .* 100000")
+        for name in ("last", "every", "first", "lag")
+    ),
+    ({"looks": {"at": [10, 10**30]}}, r"looks\.at\.1: .* 100000"),
+    ({"looks": {"first": 50, "last": 100_000, "every": 100}}, r"looks\.every: got 100, .* at most 1000 looks"),
 ]
 
 UNTRIED: list[tuple[dict[str, Any], str]] = [
@@ -104,3 +116,14 @@ def test_take_up_shrinks_what_a_proposal_is_worth() -> None:
     np.testing.assert_allclose(plan.scenarios["plain"].values, [0.25, 0.31])
     np.testing.assert_allclose(plan.scenarios["confounded"].values, [0.25, 0.31])
     np.testing.assert_allclose(plan.scenarios["both"].values, [0.26, 0.34])
+
+
+def test_what_changes_a_plan_says_nothing_of_its_error() -> None:
+    """Sizes, promises, scenarios and the preview of New trial begin with a plan that was calibrated."""
+    control = {**THREE["stopping"], "control": "A"}
+    plan = Plan.of(plans.told({**THREE, "stopping": control}))
+    slow, _ = plan_of(plan.content, [[0.5, 0.5]] * 3, 300, 10.0, slow=True)
+    other = plan.changed(scenarios={"a": {"success": [0.1] * 3}})
+    for each in (with_last(plan, 1_000), promised(plan, 0.1), other, slow):
+        assert "error" not in each.content["stopping"]
+        assert each.content["stopping"]["control"] == "A"

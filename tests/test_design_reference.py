@@ -150,7 +150,7 @@ def test_plans_without_a_kernel_are_run_all_the_same() -> None:
     assert found.engine == "reference"
     assert found.metrics()["size"]["mean"] == found.size.mean()
     tops = highest(plan, ["any"], 4, 1)[0]
-    np.testing.assert_array_equal(tops > np.float32(0.9), found.kept.status == SUPERIOR)
+    np.testing.assert_array_equal(tops > 0.9, found.kept.status == SUPERIOR)
     with pytest.raises(SpecError, match=r"policy\.kind: got UCB1"):
         operate(plan, replications=4, engine="cpu")
 

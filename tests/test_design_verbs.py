@@ -46,6 +46,25 @@ def test_a_threshold_that_is_found_at_once_lets_through_what_it_may() -> None:
     )  # other thresholds, and other sizes, err otherwise
 
 
+def test_a_value_that_many_trials_share_is_not_let_through() -> None:
+    """Six units on two arms see few different probabilities: 13/14 is that of one trial in forty."""
+    stopping = {"superiority": 0.9, "control": "0", "replace": False}
+    nulls = {"null": {"role": "null", "success": [0.5, 0.5]}}
+    found = calibrate(_even(looks={"at": [6]}, stopping=stopping, scenarios=nulls), 0.05, 4_000)
+    assert operate(found.plan, replications=4_000)["null"].claimed.mean() < 0.05
+    assert found.worst.mean < 0.05 + 2 * found.worst.error
+    assert found.threshold > 13 / 14
+
+
+def test_a_threshold_that_other_trials_deny_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were the search to say 0.7 for whatever reason: what is told keeps the error all the same, or nothing is told."""
+    monkeypatch.setitem(calibrate.__globals__, "_at_once", lambda tops, target: 0.7)
+    plan = _even(looks={"at": [6]}, stopping={"superiority": 0.9}, scenarios=BOTH)
+    found = calibrate(plan, 0.1, 2_000)
+    assert found.threshold > 0.9
+    assert found.worst.mean < 0.1 + 2 * found.worst.error
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "trials"), [("TS", 100_000), ("Uniform", 100_000), ("TSRobust", 20_000)])
 def test_a_calibrated_threshold_keeps_its_error_at_every_null(kind: str, trials: int) -> None:

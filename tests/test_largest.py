@@ -1,6 +1,7 @@
 """The probability to be the largest against brute-force quadrature of scipy, closed forms and draws."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -240,6 +241,31 @@ def test_margins_by_brute_force(margin: float) -> None:
                 for k in which
             )
             assert variables.within(list(which), margin) == pytest.approx(float(w @ total), abs=1e-8)
+
+
+@pytest.mark.parametrize("ask", ["largest", "exceeds", "within"])
+def test_those_that_are_not_asked_about_cost_nothing(ask: str) -> None:
+    """Of twenty betas two are as alone, to 1e-11, from as many values of distribution functions."""
+    rng, evaluated = stream(8, "asked"), list[int]()
+    shapes = rng.uniform(1, 200, (20, 2))
+
+    def answer(given: FloatArray, which: list[int]) -> Any:
+        variables = betas(given)
+
+        def below(*of: FloatArray) -> FloatArray:
+            found = variables.below(*of)
+            evaluated.append(found.size)
+            return found
+
+        counted = replace(variables, below=below)
+        if ask == "exceeds":
+            return counted.exceeds(which[0], which[1], 0.05)
+        return counted.largest(which) if ask == "largest" else counted.within(which, 0.05)
+
+    alone = answer(shapes[[4, 17]], [0, 1])
+    most = sum(evaluated)
+    np.testing.assert_allclose(answer(shapes, [4, 17]), alone, atol=1e-11)
+    assert sum(evaluated) == 2 * most
 
 
 def test_what_an_outcome_is_worth_decides_what_a_margin_means() -> None:

@@ -13,9 +13,12 @@ from takeup import simulate, trial
 from takeup.design import Plan
 from takeup.simulation.spec import load
 from takeup.trial import Design
+from takeup.trial.spec import parse
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+SPEC = {"name": "Any", "space": {"proposals": ["A", "B"]}, "policy": {"kind": "TS"}}
 
 
 def test_public_names_are_sorted_and_exist() -> None:
@@ -104,6 +107,10 @@ def test_specs_in_the_docs_run(page: Path, tmp_path: Path) -> None:
         file.write_text(block)
         if "[scenarios" in block:
             assert Plan.load(file).scenarios
+            continue
+        part = tomllib.loads(block)
+        if not {"name", "horizon"} & part.keys():  # tables to be added to a spec: their keys and types
+            assert parse({**SPEC, **part}, page.name).name == SPEC["name"]
             continue
         if "horizon" not in block:
             assert Design.of(trial.load(file)).space.proposals

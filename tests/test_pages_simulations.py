@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sqlalchemy import Connection
 import asgi
 from page_visitor import TRY, Visitor, choose, harmless
 from takeup.design import preview
+from takeup.design.plan import Plan
 from takeup.design.preview import Preview
 from takeup.errors import InputError
 from takeup.live import Trial, rehearsal, sandbox
@@ -31,6 +33,7 @@ from takeup.service import background
 from takeup.service.background import Background, BackgroundJob
 from takeup.service.keys import SCOPES
 from takeup.service.lru import LruCache
+from takeup.service.pages.templates import render
 from takeup.service.problem import ProblemError
 from takeup.service.sessions import digest
 from takeup.space import Space
@@ -337,6 +340,40 @@ def test_calibrate_is_a_button(api: asgi.Api, monkeypatch: pytest.MonkeyPatch) -
     other = boss.post("/app/new", {**form, "burn_in": "5", "do": "calibrate", "sketch": used.rpartition("/")[2]})
     assert other.headers["location"] not in (where, used)  # another spec is another sketch
     assert begun[5][1]["target"] == 0.05
+
+
+def test_the_page_says_when_probabilities_change_and_what_a_threshold_is_for() -> None:
+    """Advice at any time is given more often than was tried; of a plan with looks nothing of the sort is said."""
+    figure = {"mean": 0.2, "error": 0.01}
+    line = {
+        "name": "equal",
+        "null": True,
+        "words": "",
+        "claimed": figure,
+        "right": None,
+        "size": figure,
+        "on_worse": None,
+    }
+    found = {"threshold": 0.95, "large": True, "error": figure, "any_time": True, "calibration": None, "lag": 0}
+    found |= {"scenarios": [line], "trials": 50, "looks": {"first": 20, "last": 700, "many": 27}, "draws": None}
+    tuned = {"target": 0.05, "threshold": 0.99, "inferiority": None, "trials": 500, "error": figure}
+
+    def shown(looks: dict[str, Any], policy: str = "TS", **other: Any) -> str:
+        tables = {"policy": {"kind": policy}, "looks": looks, "scenarios": {"a": {"success": [0.1, 0.2, 0.3]}}}
+        result = {**found, "changes": Plan.of({**THREE, **tables}).changes, **other}
+        return render("rules", sketch=SimpleNamespace(rules=BackgroundJob("done", 1.0, result)), fields={})
+
+    assert "Probabilities change at looks alone here" in shown({"at": [20]})
+    assert "Probabilities change after every outcome here" in shown({"at": [20], "update": "patient"})
+    assert "Probabilities stay as they are" in shown({"at": [20]}, "Uniform")
+    for page in (shown({"at": [20]}), shown({"at": [20]}, calibration=tuned)):
+        assert (
+            page.count("Such a threshold is one for 27 looks, up to 700 people. The advice of this trial is given at")
+            == 1
+        )
+    assert "Such a threshold" not in shown({"at": [20]}, any_time=False)
+    nothing = BackgroundJob("done", 1.0, {"threshold": None, "scenarios": [], "calibration": None})
+    assert "there is no error to show" in render("rules", sketch=SimpleNamespace(rules=nothing), fields={})
 
 
 def test_a_sandbox_from_the_page(api: asgi.Api) -> None:

@@ -1,6 +1,8 @@
 """Other processes of a service: the loop that answers never waits for them, and none stays behind."""
 
 import asyncio
+import io
+import os
 import subprocess
 import sys
 import threading
@@ -10,8 +12,10 @@ from typing import Any
 import pytest
 
 from takeup.errors import StoreError
+from takeup.live import job_process
 from takeup.live.long_jobs import LongJob
 from takeup.pipes import attend
+from takeup.service import background
 from takeup.service.background import Background
 from takeup.service.child_process import ChildError, ChildProcess
 
@@ -133,3 +137,28 @@ def test_a_child_works_again_after_its_asker_was_cancelled_twice(starts: Starts)
 
     asyncio.run(main())
     assert starts.ended
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits there")
+def test_who_computes_for_too_long_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen cores may compute for sixteen times as long; what the system ends then is told apart from a failure."""
+    import resource
+
+    limits: dict[int, tuple[int, int]] = {}
+    monkeypatch.setattr(resource, "setrlimit", lambda which, given: limits.update({which: given}))
+    monkeypatch.setattr(os, "nice", lambda _: None)
+    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("{}"))
+    job_process.attend(lambda content, say: content)
+    soft, hard = limits[resource.RLIMIT_CPU]
+    assert (soft, hard > soft) == (16 * job_process.CPU_SECONDS, True)
+
+    async def main() -> str | None:
+        job = Background().start("anything", {})
+        assert job.task is not None
+        await job.task
+        return job.problem
+
+    end = "import os, signal; os.kill(os.getpid(), signal.SIGXCPU)"
+    monkeypatch.setattr(background, "running", lambda _: (sys.executable, "-c", end))
+    assert asyncio.run(main()) == "the simulation took more than 120 seconds of every processor and was ended"

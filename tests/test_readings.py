@@ -1,6 +1,7 @@
 """What rules read, against published figures, draws and sums by hand."""
 
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from takeup.checks import IntArray
 from takeup.errors import UnsuitableError
 from takeup.policies.bounded_reading import BoundedReading
 from takeup.policies.compliers import Moments
-from takeup.policies.readings import SENTENCES, Draws, comparison, sentence
+from takeup.policies.readings import SENTENCES, Draws, Reading, comparison, sentence
+from takeup.specfile import SpecError
+from takeup.trial.design import Design
 
 TWO = Space(["usual", "new"])
 
@@ -96,6 +99,34 @@ def test_the_policys_own_model() -> None:
         comparison("policy", evidence, Uniform(), rng)
 
 
+@pytest.mark.parametrize(
+    ("kind", "arms", "draws", "rules", "told"),
+    [
+        ("TSRobust", 2, 1_000, {"superiority": 0.9995}, r"superiority: .*0\.9995.*draws = 1000; raise draws to 20000"),
+        ("TSObs", 3, 100, {"superiority": 0.9, "inferiority": 0.01}, "inferiority: .*at least 0.1"),
+        ("TSObs", 2, 100, {"equivalence": {"probability": 0.95, "margin": 0.1}}, r"equivalence\.probability"),
+        ("TSRobust", 2, 1_000, {"superiority": 0.99, "inferiority": 0.01}, None),
+        ("TSObs", 2, 100, {"superiority": 0.9995}, None),
+        ("TSCheck", 3, 100, {"superiority": 0.9995}, None),
+    ],
+)
+def test_thresholds_that_draws_cannot_tell_are_refused(
+    kind: str, arms: int, draws: int, rules: dict[str, Any], told: str | None
+) -> None:
+    """Fewer than ten draws beyond a threshold; what has a closed form may have any."""
+    more = {"looks": {"at": [40]}, "stopping": {"reading": "policy", **rules}}
+    spec = {
+        "name": "Any",
+        "space": {"proposals": arms},
+        "policy": {"kind": kind},
+        "draws": draws,
+        "looks": {"at": [40]},
+    }
+    with nullcontext() if told is None else pytest.raises(SpecError, match=told):
+        Design.of({**spec, **more})
+    Design.of({**spec, **more}, new=False)
+
+
 @pytest.mark.parametrize("arms", [2, 3])
 def test_the_effect_among_compliers_against_draws(arms: int) -> None:
     """Eight tables and five margins, from 100,000 draws of Dirichlet cells with 1 / Ka of a unit in each before.
@@ -173,6 +204,32 @@ def test_numbers_are_read_too() -> None:
         assert bounded.exceeds(1, 0, margin) == pytest.approx(treated.exceeds(1, 0, margin), abs=0.05)
 
 
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_bounded_numbers_are_plain_means_whatever_the_range(better: Literal["higher", "lower"]) -> None:
+    """Numbers around 20 or 80 in 0 to 100 are not drawn to its middle, and nothing moved is the two-sample z.
+
+    The variance of a cell is that of its numbers, with one more unit that is the prior's.
+    """
+    outcome = Number(0, 100, 1, better=better)
+    space, rng, sign = Space(2, outcomes=outcome), stream(8, "means"), 1 if better == "higher" else -1
+    nothing_moved = BoundedReading(np.zeros(2), 0, np.zeros((2, 2, 2, 2)))
+    prior = float(TS().prior(space).block.square[0, 0])  # type: ignore[attr-defined]
+    for centre in (20, 80):
+        counts, estimate, variance = np.zeros(space.table, dtype=np.int64), 0.0, 0.0
+        for z in (0, 1):
+            took = (np.arange(50) < 30).astype(int) * z
+            y = np.rint(centre + 7 * took + 5 * rng.standard_normal(50)).astype(np.int64)
+            np.add.at(counts[0, z], took, outcome.amounts(y))
+            estimate += (2 * z - 1) * sign * y.mean()
+            for cell in (y[took == a] for a in (0, 1) if (took == a).any()):
+                spread = (cell.size * cell.var() + prior) / cell.size
+                variance += (cell.size / 50) ** 2 * spread / cell.size + cell.size / 50**2 * (
+                    cell.mean() - y.mean()
+                ) ** 2
+        found = comparison(nothing_moved, Evidence(space, counts), TS(), rng)
+        assert found.exceeds(1, 0) == pytest.approx(ndtr(estimate / np.sqrt(variance)), abs=1e-9)
+
+
 def test_every_reading_says_what_it_assumes() -> None:
     assert {sentence(name) for name in SENTENCES} == set(SENTENCES.values())
     assert sentence("bounded", 0.05).endswith("the bound, 0.05.")
@@ -183,3 +240,33 @@ def test_every_reading_says_what_it_assumes() -> None:
         comparison("compliers", Evidence.empty(TWO), TS(), stream(0)).largest((0, 1))
     with pytest.raises(UnsuitableError, match="another action"):
         comparison("compliers", Evidence.empty(Space(2, intended=[0, 0])), TS(), stream(0))
+
+
+def test_what_all_outcomes_have_in_common_changes_nothing() -> None:
+    """Worth 0 and 1, or a million and a hundredth more: margins in proportion are exceeded as probably.
+
+    Utilities of a million are off by 1e-10, a hundred-millionth of what they differ by.
+    """
+    cells = np.array([[[30, 10], [0, 0]], [[12, 6], [6, 24]]])
+    high = Space(["usual", "new"], utility=[1e6, 1e6 + 0.01])
+    bounded = [BoundedReading(np.full(2, each), 0, np.full((2, 2, 2, 2), 0.1)) for each in (0.1, 0.001)]
+    pairs: list[tuple[Reading, Reading]] = [("compliers", "compliers"), (bounded[0], bounded[1])]
+    for plain, other in pairs:
+        one = comparison(plain, _evidence(cells), TS(), stream(0))
+        same = comparison(other, _evidence(cells, high), TS(), stream(0))
+        for margin in (-0.2, 0.1, 0.3, 0.5):
+            assert same.exceeds(1, 0, margin / 100) == pytest.approx(one.exceeds(1, 0, margin), abs=1e-6)
+        assert same.within((1, 0), 0.003) == pytest.approx(one.within((1, 0), 0.3), abs=1e-6)
+
+
+def test_numbers_are_read_from_the_lowest_on() -> None:
+    """Numbers from 0 on, and the same a million higher: the same probabilities from the same draws."""
+    read = []
+    for low in (0, 1_000_000):
+        space = Space(2, outcomes=Number(low, low + 1, 0.01))
+        counts = np.zeros(space.table, dtype=np.int64)
+        for z in (0, 1):
+            y = space.outcome.amounts(np.arange(20, 60) + 10 * z)
+            np.add.at(counts[0, z], np.arange(40) % 2 * z, y)
+        read.append(comparison("compliers", Evidence(space, counts), TS(), stream(8), 400))
+    np.testing.assert_allclose(read[1].exceeds(1, 0, 0.15), read[0].exceeds(1, 0, 0.15), atol=1e-5)

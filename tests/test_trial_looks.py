@@ -2,34 +2,44 @@
 
 import json
 import shutil
+import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import Engine, event, select
 
 import asgi
 import tampering
 from look_twin import shares
-from plans import THREE
+from plans import THREE, told
+from takeup import specfile
 from takeup.conjugates.quadrature import betas
+from takeup.design.bounded import reading_of, with_reading
 from takeup.design.plan import Plan
 from takeup.design.reference import Trial as Simulated
-from takeup.errors import BusyError
+from takeup.errors import BusyError, StoreError
 from takeup.live import Trial, audit
 from takeup.live.findings import findings_of
 from takeup.live.summary import summary_of
 from takeup.live.trial_run import tried
 from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
+from takeup.policies.readings import Draws
 from takeup.randomness import stream
 from takeup.service.pages.render.child import dashboard
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.specfile import SpecError
 from takeup.store import looking
+from takeup.store.reading import snapshot
+from takeup.store.schema import trials
 from takeup.trial import Book, Decide, Move, Report, perform
 from takeup.trial import looking as looks_of
+from takeup.trial.allotment import standing_of
 from takeup.trial.commands import Ask, decided_event
 from takeup.trial.computing import BY, METER, FailedPolicyError
+from takeup.trial.design import canonical
 from takeup.trial.events import Closed, Decided, Looked
 from takeup.trial.proposal import Proposal
 from takeup.trial.secret import Secret
@@ -42,19 +52,7 @@ SHORT: dict[str, Any] = {
     "seed": 5,
     "limits": {"floor": 0.1, "rule": "proportional", "soften": 0.5},
     "looks": {"first": 20, "every": 10, "last": 80},
-    "stopping": {
-        "superiority": 0.97,
-        "inferiority": 0.03,
-        "error": {
-            "target": 0.05,
-            "found": 0.0493,
-            "error": 0.0007,
-            "trials": 100_000,
-            "seed": 0,
-            "scenario": "null",
-            "version": "0.2.0",
-        },
-    },
+    "stopping": {"superiority": 0.97, "inferiority": 0.03},
 }
 FUTILE = {"probability": 0.9, "margin": 0.02}
 STATUSES = ("going on", "superior", "equivalent", "futile", "maximum")
@@ -147,6 +145,7 @@ READ: list[dict[str, Any]] = [
     {"policy": {"kind": "TS"}, "stopping": {**SOON, "control": "A", "reading": "compliers", "futility": FUTILE}},
     {"policy": {"kind": "TSCheck"}, "stopping": {**SOON, "reading": "policy"}},
     {"policy": {"kind": "TSObs"}, "stopping": SOON},
+    {"policy": {"kind": "TS"}, "stopping": {**SOON, "control": "A", "reading": {"bounded": 0.02}, "futility": FUTILE}},
 ]
 
 
@@ -154,14 +153,19 @@ READ: list[dict[str, Any]] = [
 def test_what_a_simulation_went_through_ends_alike_and_at_the_same_look_where_it_is_lived(
     tables: dict[str, Any],
 ) -> None:
-    """Trials of the reference engine: the same units get the same proposals, do the same and fare the same."""
+    """Trials of the reference engine: the same units get the same proposals, do the same and fare the same.
+
+    Of a bounded reading the live trial has the weights that were written down, the reference those that it chooses.
+    """
     truth = {"apart": {"success": [0.4, 0.6, 0.5], "take_up": 0.8}}
     looks = {"first": 20, "every": 20, "last": 100, "lag": 7}
     content = {**SHORT, "looks": looks, "scenarios": truth, **tables}
     plan = Plan.of(content)
+    reading: Any = plan.reading if isinstance(plan.reading, str) else reading_of(plan)
+    content = tomllib.loads(specfile.toml(with_reading(plan).content))
     ends = []
     for number in range(4):
-        simulated = Simulated(plan, plan.reading, plan.scenarios["apart"].environment, 3, number)  # type: ignore[arg-type]
+        simulated = Simulated(plan, reading, plan.scenarios["apart"].environment, 3, number)
         output = simulated.run()
         _, book = begun(content)
         for known in range(1, int(plan.looks.at[-1]) + 8):
@@ -174,10 +178,31 @@ def test_what_a_simulation_went_through_ends_alike_and_at_the_same_look_where_it
         held = [entry.event for entry in book.changes.entries if isinstance(entry.event, Looked)]
         held = [each for each in held if each.ended is None or each.ended == each.look]
         assert (held[-1].look, held[-1].status) == (output.look + 1, STATUSES[int(output.status)])
+        last = {each.look: c["probability"] for each in held for c in each.compared if c["rule"] == "superiority"}
+        if plan.reading != "policy":  # which is counted in draws
+            np.testing.assert_allclose([last.get(look + 1, 0.0) for look in range(5)], output.top, atol=1e-8)
         dropped = {label: each.look for each in held for label in each.dropped or ()}
         assert dropped == {"ABC"[k]: look for k, look in enumerate(output.dropped.tolist()) if look}
         ends.append((held[-1].look, held[-1].status))
     assert len(set(ends)) > 1
+
+
+BOUNDED: dict[str, Any] = {
+    **SHORT,
+    "looks": {"at": [20, 40]},
+    "stopping": {"control": "A", "superiority": 0.9, "reading": {"bounded": 0.02}},
+    "scenarios": {"apart": {"success": [0.4, 0.6, 0.5], "take_up": 0.8}},
+}
+
+
+def test_the_audit_derives_looks_of_a_bounded_reading_again(tmp_path: Path) -> None:
+    with Trial.create(tmp_path / "t.db", with_reading(Plan.of(BOUNDED)).content, trial="bounded") as trial:
+        trial.start()
+        played(trial, 1, 42)
+        found, advice = trial.audit(), trial.summary().advice
+    assert (found.passed, found.looks, found.looks_other_software) == (True, 2, 0), found
+    assert advice.looks is not None
+    assert advice.looks.reading == "by the bounded reading with 0.02"
 
 
 def test_a_share_of_the_control_is_kept_to() -> None:
@@ -246,6 +271,62 @@ def test_a_look_that_cannot_be_computed_pauses_the_trial_and_is_held_when_it_goe
     assert (book.state, book.look.outcomes) == ("running", 20)
 
 
+def test_looks_that_became_due_while_takeup_had_paused_a_trial_are_all_held_when_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four looks, nine outcomes: they follow each other before anything else can, and the audit says the same."""
+
+    def fail(*_: object) -> None:
+        raise FailedPolicyError("no time")
+
+    with Trial.create(tmp_path / "t.db", {**SHORT, "looks": {"at": [2, 4, 6, 8, 20]}}, trial="t") as trial:
+        trial.start()
+        decided = [trial.decide(f"u{number}") for number in range(9)]
+        with monkeypatch.context() as patched:
+            patched.setattr(looks_of, "conclude", fail)
+            for each in decided:
+                trial.report(unit=each.unit, outcome="none", implemented=each.proposal)
+        trial.start()
+        trial.decide("next")
+        log = [json.loads(each.body) for each in trial.log()][-6:]
+        assert [each["kind"] for each in log] == ["moved", *["looked"] * 4, "decided"]
+        assert [each.get("outcomes") for each in log[1:5]] == [9] * 4
+        assert trial.audit().passed
+
+
+def test_a_look_that_comes_to_no_number_pauses_the_trial_and_no_such_trial_is_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, book = begun(SHORT)
+    rng = stream(2)
+    for number in range(1, 20):
+        unit(book, number, rng)
+    monkeypatch.setattr(looks_of, "comparison", lambda *_: Draws(np.full((1, 3), np.nan), np.full(3, np.nan)))
+    unit(book, 20, rng)
+    assert (book.state, book.look) == ("paused", None)
+    with pytest.raises(SpecError, match="could not be computed: it is no number"):
+        tried(SHORT)
+
+
+def test_utilities_far_from_zero_are_looked_at_too() -> None:
+    """The same forty outcomes, worth a million and a hundredth more or 0 and 1: what a look compares is the same."""
+    stopping = {"reading": "compliers", "control": "A"}
+    scenarios = {"null": {"role": "null", "success": [0.5, 0.5]}}
+    held = []
+    for utility, margin in (([1e6, 1e6 + 0.01], 0.003), ([0, 1], 0.3)):
+        space = {"proposals": ["A", "B"], "outcomes": ["bad", "good"], "utility": utility}
+        rules = {**stopping, "equivalence": {"probability": 0.9, "margin": margin}}
+        plan = {**SHORT, "space": space, "looks": {"at": [40, 80]}, "stopping": rules, "scenarios": scenarios}
+        _, book = begun(plan)
+        for number in range(1, 41):
+            perform(Decide(ask=Ask(unit=f"u{number}")), book, number)
+            z = book.records[number].proposal
+            perform(Report(decision=number, outcome=number // 2 % 2, implemented=z * (number % 3 > 0)), book, number)
+        assert book.look is not None
+        held.append([each["probability"] for each in book.look.compared])
+    np.testing.assert_allclose(held[0], held[1], atol=1e-6)
+
+
 def test_a_look_waits_for_the_next_transaction_where_much_was_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_: object) -> None:
         raise BusyError("much")
@@ -281,7 +362,7 @@ def bodies(trial: Trial) -> list[str]:
 
 def test_looks_survive_a_crash_and_the_audit_derives_every_one_again(tmp_path: Path) -> None:
     """A copy of the files as they are in the middle is what a kill leaves; it goes on as the first does."""
-    with Trial.create(tmp_path / "t.db", SHORT, trial="victim") as trial:
+    with Trial.create(tmp_path / "t.db", told(SHORT), trial="victim") as trial:
         trial.start()
         played(trial, 1, 34)
         for file in tmp_path.glob("t.db*"):
@@ -363,7 +444,7 @@ def test_the_audit_finds_a_forged_row(victim: Path, tmp_path: Path) -> None:
 
 def test_the_page_says_when_the_next_look_is_and_what_the_last_one_said() -> None:
     stopping = {name: value for name, value in SHORT["stopping"].items() if name != "inferiority"}
-    _, book = begun({**SHORT, "stopping": stopping})
+    _, book = begun(told({**SHORT, "stopping": stopping}))
     rng = stream(3)
     page = dashboard(findings_of(book, 0), 1)
     assert "The next look is at 20 known outcomes, of 80 in all" in page
@@ -400,7 +481,11 @@ def test_blinded_readers_of_the_log_cannot_tell_that_an_end_was_advised() -> Non
 @pytest.mark.parametrize(
     ("tables", "named"),
     [
-        ({"stopping": {"control": "A", "reading": {"bounded": 0.05}}}, r"stopping\.reading.*in a live trial"),
+        ({"stopping": {"control": "A", "reading": {"bounded": 0.05}}}, r"stopping\.reading\.moved is missing.*--out"),
+        (
+            {"stopping": {"control": "A", "reading": {"bounded": 0.05, "moved": []}}, "compliance": "sometimes"},
+            r"stopping\.reading.*sometimes",
+        ),
         ({"stopping": {"control": "A", "reading": "compliers"}, "compliance": "never"}, r"stopping\.reading.*never"),
         (
             {
@@ -418,11 +503,19 @@ def test_readings_that_a_live_trial_cannot_have_are_refused_when_it_is_to_begin(
         tried({**SHORT, **tables})
 
 
+def test_more_scenarios_than_a_page_can_show_are_refused_when_a_trial_is_to_begin() -> None:
+    """A plan may have any number."""
+    many = {f"s{number}": {"success": [0.3, 0.3, 0.3]} for number in range(201)}
+    with pytest.raises(SpecError, match="spec: scenarios: got 201, expected at most 200 of them; leave some out"):
+        tried({**SHORT, "scenarios": many})
+    assert len(Plan.of({**SHORT, "scenarios": many}).scenarios) == 201
+
+
 def test_the_wire_says_what_a_look_said_to_those_who_see_all_and_to_no_others() -> None:
     with asgi.api() as api:
         every = api.key("design", "decide", "report", "read-unblinded")
         site = api.key("decide", "report", "read-blinded")
-        assert api.request("POST", "/trials", SHORT, every).status == 201
+        assert api.request("POST", "/trials", told(SHORT), every).status == 201
         api.request("PUT", "/trials/three-arms/state", {"state": "running"}, every)
         for number in range(20):
             proposal = api.request("POST", "/trials/three-arms/decisions", {"unit": f"u{number}"}, site).json[
@@ -451,3 +544,77 @@ def test_a_trial_that_takeup_had_paused_before_there_were_looks_is_migrated(tmp_
     forger.close()
     with Trial.open(path) as trial:
         assert trial.audit().passed, trial.audit()
+
+
+def test_what_is_offered_is_found_in_one_way_through_the_proposals() -> None:
+    """Of 300 labels none is compared with more than a few others; to search for each took 45,000 comparisons."""
+    compared = []
+
+    class Label(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            compared.append(other)
+            return str.__eq__(self, other)
+
+    labels = tuple(Label(number) for number in range(300))
+    design: Any = SimpleNamespace(space=SimpleNamespace(proposals=labels))
+    offered = tuple(str(number) for number in range(0, 300, 2))
+    look = Looked(at=0, look=1, outcomes=1, version=1, status="going on", offered=offered, control="2", software="")
+    assert standing_of(design, look) == Standing(tuple(range(0, 300, 2)), 2)
+    assert len(compared) <= 2 * len(labels)
+
+
+def test_the_last_look_is_written_when_it_is_held_and_not_at_every_commit(tmp_path: Path) -> None:
+    """Twenty-one decisions and as many outcomes, with a look at the twentieth: once for that, once for the start."""
+    written: list[bool] = []
+
+    def see(_: object, __: object, statement: str, *___: object) -> None:
+        if statement.startswith("UPDATE trials"):
+            written.append("looks=" in statement)
+
+    with Trial.create(tmp_path / "t.db", SHORT, trial="t") as trial:
+        event.listen(Engine, "before_cursor_execute", see)
+        try:
+            trial.start()
+            played(trial, 1, 21)
+        finally:
+            event.remove(Engine, "before_cursor_execute", see)
+        last = next(json.loads(each.body) for each in trial.log() if each.kind == "looked")
+        assert (len(written), written.index(True), sum(written)) == (43, 0, 2)
+        with looking(tmp_path / "t.db") as connection:
+            assert connection.execute(select(trials.c.looks)).scalar_one() == canonical({"last": last})
+        assert trial.audit().passed
+
+
+DAMAGES: list[dict[str, Any]] = [
+    {"control": "D"},
+    {"chosen": "D"},
+    {"offered": ["A", "D"]},
+    {"offered": "ABC"},
+    {"offered": [["A"]]},
+    {"dropped": {"D": "inferior"}},
+    {"dropped": ["A"]},
+    {"look": "one"},
+    {"look": 9},
+    {"ended": 4},
+    {"status": "gone"},
+    {"probability": [0.5, 0.5]},
+    {"best": 1},
+    {"compared": [1]},
+]
+
+
+def test_a_trial_whose_last_look_is_damaged_is_not_loaded(victim: Path, tmp_path: Path) -> None:
+    path = tampering.copied(victim, tmp_path / "damaged.db")
+    with looking(path) as connection:
+        last = json.loads(connection.execute(select(trials.c.looks)).scalar_one())["last"]
+        assert snapshot(connection, "victim").look is not None
+    looks = ["{", "null", "[1]", '"last"', '{"last": []}', '{"unlooked": 1}', '{"other": 1}']
+    for damaged in [*looks, *(json.dumps({"last": last | each}) for each in DAMAGES)]:
+        forger = tampering.Forger(path, stream(1))
+        forger.connection.execute("UPDATE trials SET looks = ?", (damaged,))
+        forger.close()
+        with looking(path) as connection, pytest.raises(StoreError, match="run takeup audit"):
+            snapshot(connection, "victim")

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from plans import told
 from takeup.errors import InputError
 from takeup.policies import registered
 from takeup.policies.base import Registered, is_live
 from takeup.policies.description import describe
 from takeup.space import Space
-from takeup.specfile import SpecError
+from takeup.specfile import SpecError, toml
 from takeup.trial import Design, TrialSpec, load
 from takeup.trial.secret import Secret
 from takeup.trial.spec import parse
@@ -84,15 +85,6 @@ PLAN: dict[str, Any] = {
         "futility": {"probability": 0.9, "margin": 0.1},
         "control": "usual",
         "control_share": "sqrt",
-        "error": {
-            "target": 0.05,
-            "found": 0.0493,
-            "error": 0.0007,
-            "trials": 100_000,
-            "seed": 0,
-            "scenario": "null",
-            "version": "0.2.0",
-        },
     },
     "scenarios": {"null": {"role": "null", "success": [0.3, 0.3, 0.3]}},
     "analysis": {"reading": "compliers", "sided": 1},
@@ -101,7 +93,7 @@ PLAN: dict[str, Any] = {
 
 def test_a_plan_is_the_spec_of_a_trial() -> None:
     """What is stored gives the same design, with its looks, its rules, and how often it errs."""
-    design = Design.of(parse(PLAN))
+    design = Design.of(parse(told(PLAN)))
     assert design.looks is not None
     assert design.rules.superiority is not None
     assert design.soften is not None
@@ -116,6 +108,20 @@ def test_a_plan_is_the_spec_of_a_trial() -> None:
     assert (again.spec.analysis, again.spec.scenarios) == (design.spec.analysis, PLAN["scenarios"])
 
 
+def _moved(*more: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """A bounded reading whose weights are wrong in one way."""
+    right = {"one": "new", "other": "usual", "proposed": "new", "implemented": "usual", "weight": -0.3}
+    moved = [{**right, **changed}, *({**right, **each} for each in more)]
+    return {"stopping": {"control": "usual", "reading": {"bounded": 0.05, "moved": moved}}}
+
+
+def test_a_bounded_reading_without_weights_keeps_its_text_and_one_with_them_has_them() -> None:
+    for reading in ({"bounded": 0.05}, {"bounded": 0.05, "moved": []}, _moved()["stopping"]["reading"]):
+        design = Design.of(parse({**PLAN, "stopping": {"control": "usual", "reading": reading}}))
+        assert json.loads(design.text)["stopping"]["reading"] == reading
+        assert Design.of_text(design.text).text == design.text
+
+
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
@@ -127,6 +133,18 @@ def test_a_plan_is_the_spec_of_a_trial() -> None:
         ({"scenarios": {"null": {"success": [float("nan")]}}}, "scenarios: got"),
         ({"scenarios": {"null": {"\ud800": 1}}}, "scenarios: got"),
         ({"stopping": {"error": {"target": 0.05}}}, "stopping.error.found is missing"),
+        (_moved(one="old"), "stopping.reading.moved.0.one: got 'old', expected one of usual, new, newest"),
+        (_moved(other="new"), "stopping.reading.moved.0.other: got 'new', expected one of usual, newest"),
+        (_moved(proposed="usual"), "stopping.reading.moved.0.proposed: got 'usual', expected one of new, newest"),
+        (_moved(implemented="x"), "stopping.reading.moved.0.implemented: got 'x', expected one of usual, new, newest"),
+        (_moved(weight=float("nan")), "stopping.reading.moved.0.weight: got nan, expected a number that is finite"),
+        (_moved(weigth=0.5), "stopping.reading.moved.0.weigth: got 0.5, expected one of the keys one, other, proposed"),
+        (_moved({}), "stopping.reading.moved.1: got {'one': 'new', 'other': 'usual', 'proposed': 'new',"),
+        (_moved({"one": "usual", "other": "new"}), "stopping.reading.moved.1: got {'one': 'usual', 'other': 'new'"),
+        (
+            {**_moved(), "space": {"proposals": ["usual", "new", *"abcdefghijklmnopqrstuvwxyzABCD"]}, "limits": {}},
+            "stopping.reading: got one for 32 proposals and 32",
+        ),
         ({"analysis": {"contrast": "ratio"}}, "analysis.contrast: got 'ratio'"),
         ({"analysis": {"confidence": 95}}, "analysis.confidence: got 95"),
     ],
@@ -134,6 +152,52 @@ def test_a_plan_is_the_spec_of_a_trial() -> None:
 def test_tables_of_a_plan_are_refused_by_key_and_value(tables: dict[str, Any], message: str) -> None:
     with pytest.raises(SpecError, match=re.escape(f"spec: {message}")):
         Design.of(parse({name: table for name, table in {**PLAN, **tables}.items() if table is not None}))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"stopping": {"superiority": 0.97}},
+        {"stopping": {"futility": None}},
+        {"looks": {"at": [20, 41], "lag": 5}},
+        {"limits": {"floor": 0.05}},
+        {"policy": {"kind": "TS", "alpha": 2}},
+        {"scenarios": {"null": {"role": "null", "success": [0.3, 0.3, 0.4]}}},
+        {"scenarios": {}},
+        {"burn_in": 5},
+    ],
+    ids=str,
+)
+def test_an_error_is_told_of_the_rule_that_it_was_found_for(changed: dict[str, Any]) -> None:
+    """Whoever changes the rule finds out again how often it errs, or says nothing of it; what has begun goes on."""
+    content = told(PLAN)
+    other = content | changed | {"stopping": {**content["stopping"], **changed.get("stopping", {})}}
+    with pytest.raises(SpecError, match=r"stopping\.error\.digest: .* scenario 'null' are others .* --calibrate again"):
+        Design.of(other)
+    assert Design.of(other, new=False).spec.stopping.error is not None
+
+
+@pytest.mark.parametrize("deep", [19, 300, 900])
+def test_scenarios_that_are_too_deep_are_refused(deep: int) -> None:
+    """Twenty within each other at most, the scenarios themselves among them; pydantic and JSON fail at some hundred."""
+    inner: Any = 1
+    for number in range(deep):
+        inner = {"a": inner} if number % 2 else [inner]
+    with pytest.raises(SpecError, match=r"spec: scenarios: got .*, expected tables and lists at most 20 deep"):
+        Design.of({**PLAN, "scenarios": {"null": {"a": inner}}})
+    shallow = {"null": {"a": json.loads("[" * 18 + "]" * 18)}}
+    assert Design.of({**PLAN, "scenarios": shallow}).spec.scenarios == shallow
+
+
+def test_the_same_rule_in_other_words_has_the_same_digest() -> None:
+    """Defaults that are filled in, whole numbers with a point, another name, more scenarios, TOML and JSON."""
+    plan = told({**PLAN, "limits": {"floor": 0.1}})
+    full: dict[str, Any] = json.loads(Design.of(plan).text)
+    null = {"role": "null", "success": [0.3, 0.3, 0.3]}
+    said = {**plan, "name": "u", "draws": 1_000.0, "scenarios": {"null": null, "more": {"success": [0.1, 0.2, 0.3]}}}
+    listed = {**plan, "looks": {"first": 20, "every": 20, "last": 40, "lag": 5.0}}
+    for each in (full, said, listed, tomllib.loads(toml(full)), json.loads(json.dumps(plan))):
+        assert Design.of(each).digest("null") == plan["stopping"]["error"]["digest"]
 
 
 def test_the_stored_spec_is_complete_and_gives_the_same_design() -> None:

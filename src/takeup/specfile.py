@@ -144,12 +144,21 @@ def _place(content: Any, error: ErrorDetails) -> tuple[int | str, ...]:
 def _keys(model: type[BaseModel], place: tuple[int | str, ...]) -> list[str]:
     """The keys that a table of a model knows."""
     for part in place:
-        inner = model.model_fields[str(part)].annotation if str(part) in model.model_fields else None
-        found = [each for each in (inner, *get_args(inner)) if isinstance(each, type) and issubclass(each, BaseModel)]
+        if type(part) is int:
+            continue
+        found = list(_models(model.model_fields[str(part)].annotation)) if str(part) in model.model_fields else []
         if not found:
             break
         model = found[0]
     return list(model.model_fields)
+
+
+def _models(kind: Any) -> Iterator[type[BaseModel]]:
+    """The tables that a key may hold, in lists and among alternatives too."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield kind
+    for inner in get_args(kind):
+        yield from _models(inner)
 
 
 def allowed(said: str) -> str:

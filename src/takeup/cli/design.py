@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from takeup import charts, folders
 from takeup.cli.design_tables import show, show_compared
 from takeup.cli.progress import watched
+from takeup.design.bounded import with_reading
 from takeup.design.classical import classical
 from takeup.design.comparing import Compared, compare
 from takeup.design.exact_metrics import exact_metrics
@@ -106,7 +107,7 @@ def design_plan(
     if out is not None:
         folders.check(out)
     calibration, sized = _search(chosen, calibrate_to, rate or [], two_sided, power, replications, seed, engine)
-    chosen = sized.plan if sized is not None else calibration.plan if calibration is not None else chosen
+    chosen = sized.plan if sized is not None else calibration.plan if calibration is not None else with_reading(chosen)
     if exact:
         with watched("carrying probabilities from look to look", len(chosen.scenarios)) as (report, _):
             figures = {}

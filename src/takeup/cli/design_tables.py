@@ -128,12 +128,12 @@ def _arms(plan: Plan, scenarios: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _table(title: str, words: Sequence[str], figures: Sequence[str], caption: str | None = None) -> Table:
-    """A table as narrow as may be: columns of words, then of figures."""
+    """A table as narrow as may be: columns of words, which wrap, then of figures, which do not."""
     table = Table(title=title, caption=caption, box=SIMPLE_HEAD, title_justify="left", caption_justify="left")
     for name in words:
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for name in figures:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 

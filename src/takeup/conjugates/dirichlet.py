@@ -72,6 +72,22 @@ class Dirichlet(Conjugate):
         low, high = float(self.utility[1 - good]), float(self.utility[good])
         return betas(alpha[:, [good, 1 - good]], low=low, high=high)
 
+    def matched(self) -> Variables | None:
+        """Betas between the least and the greatest utility with the means and the variances of what levels are worth.
+
+        With A = Σ α the mean is m = Σ α u / A and the variance Σ α (u - m)^2 / (A (A + 1)). With two levels they are
+        the variables themselves; with more, probabilities were off by up to 0.03 with 20 outcomes an action, 0.01 with
+        100 and 0.004 with 500. The kernels of looks have the same (`takeup.simulation.kernels.look_levels`).
+        """
+        alpha, low, high = self.alpha[..., 0, :, :], float(self.utility.min()), float(self.utility.max())
+        if low == high or len(alpha) > MOST_EXACT or alpha.min() < LEAST_SHAPE:
+            return None
+        gain, total = (self.utility - low) / (high - low), alpha.sum(axis=-1)
+        mean, rest = alpha @ gain / total, alpha @ (1 - gain) / total
+        variance = (alpha * (gain - mean[:, np.newaxis]) ** 2).sum(axis=-1) / total / (total + 1)
+        worth = mean * rest / variance - 1
+        return betas(np.stack([mean * worth, rest * worth], axis=1), low=low, high=high)
+
 
 def dirichlet(parameters: FloatArray, rng: Random, repeat: tuple[int, ...] = ()) -> FloatArray:
     """Dirichlet draws along the last axis, as normalised gammas.

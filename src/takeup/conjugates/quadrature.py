@@ -2,11 +2,11 @@
 
 They are integrals of the density f_j of one variable times distribution functions F_i of others. Each is taken by
 Gauss-Legendre rules between points that follow every mode, spread and tail, so that the cost does not depend on the
-parameters; it grows with the square of their number.
+parameters; it grows with the square of the number of those that are asked about.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import betainc, expit, gammainc, gammaincc, gammaln, logit, stdtr
@@ -27,6 +27,7 @@ _TINY = 1e-20
 """What is beyond the last point that is of use."""
 
 Function = Callable[[FloatArray], FloatArray]
+OfParameters = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,25 +35,26 @@ class Variables:
     """Independent variables V_1, .., V_K, each a monotone function of the same scale t, on which densities are smooth.
 
     Attributes:
-        points: between which Gauss-Legendre rules are exact enough.
-        density: of each variable at t, up to a factor; (points, 1) -> (points, K).
+        points: between which Gauss-Legendre rules are exact enough, a column for each variable.
+        parameters: of the distributions, likewise.
+        density: of each variable at t, up to a factor, given parameters; (points, 1) -> (points, K).
         below: P(V_k <= v(t)), likewise.
         value: v(t).
         scale: t where v(t) is this; beyond the range of the variables plus or minus infinity.
     """
 
     points: FloatArray
-    density: Function
-    below: Function
+    parameters: FloatArray
+    density: OfParameters
+    below: OfParameters
     value: Function
     scale: Function
 
     def largest(self, which: Sequence[int] | None = None) -> FloatArray:
         """The probability that each is the largest, of all or of some."""
-        t, weight = _rule(self.points)
-        f, other = self._density(t, weight), self.below(t)
-        if which is not None:
-            f, other = f[:, list(which)], other[:, list(which)]
+        some = self if which is None else self._only(which)
+        t, weight = _rule(some.points)
+        f, other = some._density(t, weight), some.below(t, some.parameters)
         before = np.cumprod(np.hstack([np.ones_like(t), other[:, :-1]]), axis=1)
         after = np.cumprod(np.hstack([np.ones_like(t), other[:, :0:-1]]), axis=1)[:, ::-1]
         largest = weight @ (f * before * after)
@@ -60,24 +62,31 @@ class Variables:
 
     def exceeds(self, one: int, other: int, margin: float = 0.0) -> float:
         """P(V_one - V_other > margin)."""
-        t, weight = _rule(self._followed(margin))
-        return float(weight @ (self._density(t, weight)[:, one] * self._shifted(t, -margin)[:, other]))
+        first, second = self._only([one]), self._only([other])
+        t, weight = _rule(self._only([one, other])._followed(margin))
+        return float(weight @ (first._density(t, weight) * second._shifted(t, -margin))[:, 0])
 
     def within(self, which: Sequence[int], margin: float) -> float:
         """The probability that the largest and the smallest of some differ by less than a margin above zero."""
-        t, weight = _rule(self._followed(margin))
-        f = self._density(t, weight)
-        between = self._shifted(t, margin) - self.below(t)
-        total = sum(f[:, k] * np.prod(between[:, [i for i in which if i != k]], axis=1) for k in which)
+        some = self._only(which)
+        t, weight = _rule(some._followed(margin))
+        f = some._density(t, weight)
+        between = some._shifted(t, margin) - some.below(t, some.parameters)
+        total = sum(f[:, k] * np.prod(np.delete(between, k, axis=1), axis=1) for k in range(len(which)))
         return float(weight @ total)
 
+    def _only(self, which: Sequence[int]) -> "Variables":
+        """Some of them, so that what the others are like costs nothing."""
+        chosen = list(which)
+        return replace(self, points=self.points[:, chosen], parameters=self.parameters[:, chosen])
+
     def _density(self, t: FloatArray, weight: FloatArray) -> FloatArray:
-        f = self.density(t)
+        f = self.density(t, self.parameters)
         return np.asarray(f / (weight @ f))
 
     def _shifted(self, t: FloatArray, margin: float) -> FloatArray:
         """P(V_k <= v(t) + margin)."""
-        return self.below(self.scale(self.value(t) + margin))
+        return self.below(self.scale(self.value(t) + margin), self.parameters)
 
     def _followed(self, margin: float) -> FloatArray:
         """The points, and those from which the margin leads to one of them, up or down."""
@@ -103,11 +112,13 @@ def betas(parameters: FloatArray, *, low: float = 0.0, high: float = 1.0) -> Var
     a, b = parameters[:, 0], parameters[:, 1]
     mode, spread = np.log(a / b), np.sqrt(1 / a + 1 / b)
 
-    def density(t: FloatArray) -> FloatArray:
-        from_mode = t - mode  # large shapes would cancel in a t - (a + b) log(1 + exp t)
+    def density(t: FloatArray, shapes: FloatArray) -> FloatArray:
+        a, b = shapes
+        from_mode = t - np.log(a / b)  # large shapes would cancel in a t - (a + b) log(1 + exp t)
         return np.asarray(np.exp(a * from_mode - (a + b) * np.log1p(a / (a + b) * np.expm1(from_mode))))
 
-    def below(t: FloatArray) -> FloatArray:
+    def below(t: FloatArray, shapes: FloatArray) -> FloatArray:
+        a, b = shapes
         middle = int(np.searchsorted(t[:, 0], 0.0))
         return np.concatenate([betainc(a, b, expit(t[:middle])), 1 - betainc(b, a, expit(-t[middle:]))])
 
@@ -115,6 +126,7 @@ def betas(parameters: FloatArray, *, low: float = 0.0, high: float = 1.0) -> Var
     right = np.concatenate([np.outer(_CORE, spread), _CORE[-1] * spread + np.outer(_TAIL, 1 / b)])
     return Variables(
         np.concatenate([mode - left, mode + right]),
+        np.stack([a, b]),
         density,
         below,
         lambda t: low + (high - low) * expit(t),
@@ -140,17 +152,20 @@ def gammas(shape: FloatArray, rate: FloatArray, value: Function, scale: Function
         return None
     mode, spread = np.log(shape / rate), 1 / np.sqrt(shape)
 
-    def density(t: FloatArray) -> FloatArray:
-        from_mode = t - mode
+    def density(t: FloatArray, given: FloatArray) -> FloatArray:
+        shape, rate = given
+        from_mode = t - np.log(shape / rate)
         return np.asarray(np.exp(shape * (from_mode - np.expm1(from_mode))))
 
-    def below(t: FloatArray) -> FloatArray:
+    def below(t: FloatArray, given: FloatArray) -> FloatArray:
+        shape, rate = given
         variable = np.exp(t) * rate
         return np.asarray(gammainc(shape, variable) if rising else gammaincc(shape, variable))
 
     left = np.concatenate([np.outer(_CORE, spread), _CORE[-1] * spread + np.outer(_TAIL, 1 / shape)])
     right = np.outer(_CORE, spread)
-    return Variables(np.concatenate([mode - left, mode + right]), density, below, value, scale)
+    points = np.concatenate([mode - left, mode + right])
+    return Variables(points, np.stack([shape, rate]), density, below, value, scale)
 
 
 def students(centre: FloatArray, scale: FloatArray, freedom: FloatArray) -> Variables | None:
@@ -164,18 +179,21 @@ def students(centre: FloatArray, scale: FloatArray, freedom: FloatArray) -> Vari
     middle, unit = centre.mean(), scale.max()
     centre, scale = (centre - middle) / unit, scale / unit  # what is far from zero would lose its last digits
 
-    def density(t: FloatArray) -> FloatArray:
+    def density(t: FloatArray, given: FloatArray) -> FloatArray:
+        centre, scale, freedom = given
         u = (t - centre) / scale
         log = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - np.log(freedom) / 2 - np.log(scale)
         return np.asarray(np.exp(log - (freedom + 1) / 2 * np.log1p(u**2 / freedom)))
 
-    def below(t: FloatArray) -> FloatArray:
+    def below(t: FloatArray, given: FloatArray) -> FloatArray:
+        centre, scale, freedom = given
         return np.asarray(stdtr(freedom, (t - centre) / scale))
 
     reach = np.sqrt(freedom * np.expm1(-2 / freedom * np.log(_TINY)))
     away = np.minimum(np.concatenate([_CORE, _POWER])[:, np.newaxis], reach) * scale
     return Variables(
         np.concatenate([centre - away, centre + away]),
+        np.stack([centre, scale, freedom]),
         density,
         below,
         lambda t: middle + unit * t,

@@ -31,6 +31,42 @@ _LEAST = 1e-15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Going:
+    """Trials that went on at a look, on a grid, with their statistic there or, once moved, its mean at the next.
+
+    Attributes:
+        points: the statistics.
+        weights: how probable each is; they sum to the probability of going on.
+        time: the share of the information.
+        spread: the standard deviation about each point.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    time: float
+    spread: float = 0.0
+
+    def moved(self, time: float, drift: float) -> "_Going":
+        """What the next look finds of them, before any stops."""
+        centre = self.points * np.sqrt(self.time / time) + drift * (time - self.time) / np.sqrt(time)
+        return _Going(centre, self.weights, time, np.sqrt(1 - self.time / time))
+
+    def outside(self, upper: float, lower: float, sided: Sided) -> float:
+        """The probability of stopping now."""
+        below = ndtr((lower - self.points) / self.spread) if sided == 2 else 0.0
+        return float(self.weights @ (ndtr((self.points - upper) / self.spread) + below))
+
+    def inside(self, lower: float, upper: float) -> "_Going":
+        """Those who go on."""
+        points, weights = _grid(lower, max(upper, lower))
+        density = self.weights @ (_phi((points - self.points[:, np.newaxis]) / self.spread) / self.spread)
+        return _Going(points, weights * density, self.time)
+
+
+_BEGIN = _Going(np.zeros(1), np.ones(1), 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Boundary:
     """When a trial stops: where Z_k is above `upper[k]`, or, if it is two-sided, below -upper[k].
 
@@ -86,15 +122,16 @@ def spending(times: Sequence[float], alpha: float = 0.025, kind: Spending = "obr
     at, alpha = _times(times), _probability("alpha", alpha)
     checks.one_of("kind", kind, get_args(Spending))
     spent = 2 * ndtr(ndtri(alpha / 2) / np.sqrt(at)) if kind == "obrien-fleming" else alpha * np.log1p(np.expm1(1) * at)
-    upper, here = np.empty(at.size), _START
+    upper = np.empty(at.size)
+    going = _BEGIN
     for k, part in enumerate(np.diff(spent, prepend=0.0)):
-        moved = here.at(float(at[k]), 0.0)
+        here = going.moved(at[k], 0.0)
 
-        def beyond(value: float, part: float = part, here: _Moved = moved) -> float:
+        def beyond(value: float, here: _Going = here, part: float = part) -> float:
             return here.outside(value, -_FAR, 1) - part
 
         upper[k] = brentq(beyond, -_FAR, _FAR, xtol=1e-10) if part > _LEAST else np.inf  # too early to stop
-        here = moved.inside(-_FAR, float(upper[k]))
+        going = here.inside(-_FAR, upper[k])
     return Boundary(at, upper, 1)
 
 
@@ -117,52 +154,12 @@ def _constant(looks: int, alpha: float, sided: Sided, form: Callable[[FloatArray
 def _crossing(times: FloatArray, upper: FloatArray, sided: Sided, drift: float) -> FloatArray:
     """The probability of leaving the region for the first time at each look."""
     lower = -upper if sided == 2 else np.minimum(drift * np.sqrt(times), 0.0) - _FAR
-    found, here = np.empty(times.size), _START
-    for k in range(times.size):
-        moved = here.at(float(times[k]), drift)
-        found[k] = moved.outside(float(upper[k]), float(lower[k]), sided)
-        here = moved.inside(float(lower[k]), float(upper[k]))
+    found, going = np.empty(times.size), _BEGIN
+    for k, time in enumerate(times):
+        here = going.moved(time, drift)
+        found[k] = here.outside(upper[k], lower[k], sided)
+        going = here.inside(lower[k], upper[k])
     return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Here:
-    """Trials that go on after a look: values of their statistic, and how probable each is; and when that is."""
-
-    time: float
-    points: FloatArray
-    weight: FloatArray
-
-    def at(self, time: float, drift: float) -> "_Moved":
-        """The same at the next look: given Z_j, Z_k is normal with mean Z_j sqrt(t_j / t_k) + the drift of between."""
-        centre = self.points * np.sqrt(self.time / time) + drift * (time - self.time) / np.sqrt(time)
-        return _Moved(time, centre, float(np.sqrt(1 - self.time / time)), self.weight)
-
-
-_START = _Here(0.0, np.zeros(1), np.ones(1))
-"""Before the first look."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Moved:
-    """Trials at a look that has not been judged: normal around each centre, with this deviation and probability."""
-
-    time: float
-    centre: FloatArray
-    deviation: float
-    weight: FloatArray
-
-    def outside(self, upper: float, lower: float, sided: Sided) -> float:
-        """How probable it is to be above, or on the other side where that counts."""
-        above = ndtr((self.centre - upper) / self.deviation)
-        below = ndtr((lower - self.centre) / self.deviation) if sided == 2 else 0.0
-        return float(self.weight @ (above + below))
-
-    def inside(self, lower: float, upper: float) -> _Here:
-        """Those that go on."""
-        points, weights = _grid(lower, max(upper, lower))
-        near = _phi((points - self.centre[:, np.newaxis]) / self.deviation) / self.deviation
-        return _Here(self.time, points, weights * (self.weight @ near))
 
 
 def _grid(low: float, high: float) -> tuple[FloatArray, FloatArray]:

@@ -20,12 +20,14 @@ from takeup.design.plan import Plan
 from takeup.design.sizes import Goal, Size
 from takeup.errors import InputError
 from takeup.policies.bounded_reading import BoundedReading
-from takeup.trial.rules import BoundedTable
+from takeup.trial.rules import BoundedTable, MovedTable
 
 USUAL = 0.975
 """The threshold that weights are chosen for where a plan has none for superiority."""
 POWER = 0.8
 """The power that they are chosen for."""
+DIGITS = 9
+"""With how many digits they are written down."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,29 +183,53 @@ def shortest(
 
 
 def reading_of(plan: Plan) -> BoundedReading:
-    """The bounded reading of a plan that has one, as it is fixed before the trial.
+    """The bounded reading of a plan that has one: with the weights that it says, or else those that are chosen."""
+    if not isinstance(plan.reading, BoundedTable) or plan.rules.control is None:
+        raise InputError("stopping.reading", plan.reading, "a bounded reading, and a control")
+    table = _chosen(plan, plan.reading, plan.rules.control) if plan.reading.moved is None else plan.reading
+    return table.read(plan.design.space, plan.rules.control)
+
+
+def with_reading(plan: Plan) -> Plan:
+    """The plan with the weights of its bounded reading written down, as a live trial needs them.
+
+    A plan that says them already, or reads otherwise, is returned as it is.
+    """
+    if not isinstance(plan.reading, BoundedTable) or plan.reading.moved is not None or plan.rules.control is None:
+        return plan
+    chosen = _chosen(plan, plan.reading, plan.rules.control).model_dump()
+    return plan.changed(stopping={**plan.content["stopping"], "reading": chosen})
+
+
+def _chosen(plan: Plan, promise: BoundedTable, control: int) -> BoundedTable:
+    """The weights of a plan that says none.
 
     For every two proposals the interval is the shortest at the last look, at the compliance and the outcomes of the
     first scenario in which something is to be found, where as many are offered each as at the start, at the threshold
     for superiority and 80 % power. Other truths change how short it is, not that it holds. Weight is moved among the
     two and the control alone: a third proposal may be dropped early.
     """
-    if not isinstance(plan.reading, BoundedTable) or plan.rules.control is None:
-        raise InputError("stopping.reading", plan.reading, "a bounded reading, and a control")
-    control, space = plan.rules.control, plan.design.space
-    proposals, actions = len(space.proposals), len(space.implemented)
-    bound = np.full(actions, plan.reading.bounded)
+    space, bound = plan.design.space, np.full(len(plan.design.space.implemented), promise.bounded)
     truths = sorted(plan.scenarios.values(), key=lambda each: each.role == "null")
     last = USUAL if plan.rules.superiority is None else float(plan.rules.superiority[-1])
     deviations = float(ndtri(max(last, 0.5)) + ndtri(POWER)) / np.sqrt(plan.looks.at[-1])
-    even, moved = np.asarray(plan.design.even), np.zeros((proposals, proposals, proposals, actions))
-    for one in range(proposals):
+    even, moved = np.asarray(plan.design.even), []
+    for one in range(len(space.proposals)):
         for other in range(one):
             rows = [control, *(z for z in (one, other) if z != control)]
             cells = Cells.of_environment(truths[0].environment, rows)
             base = np.zeros(cells.share.shape)
             base[rows.index(one)] += cells.share[rows.index(one)]
             base[rows.index(other)] -= cells.share[rows.index(other)]
-            found = shortest(cells, base, bound, even[rows], deviations)
-            moved[one, other, rows], moved[other, one, rows] = found, -found
-    return BoundedReading(bound, control, moved)
+            found = shortest(cells, base, bound, even[rows], deviations).round(DIGITS)
+            moved += [
+                MovedTable(
+                    one=space.proposals[one],
+                    other=space.proposals[other],
+                    proposed=space.proposals[rows[z]],
+                    implemented=space.implemented[a],
+                    weight=float(found[z, a]),
+                )
+                for z, a in np.argwhere(found != 0)
+            ]
+    return promise.model_copy(update={"moved": moved})

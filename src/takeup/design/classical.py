@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from takeup.design.boundaries import Spending, spending
+from takeup.design.bounded import with_reading
 from takeup.design.plan import Plan
 from takeup.design.sizes import between
 from takeup.design.steady import steady
@@ -29,6 +30,7 @@ def classical(plan: Plan, alpha: float = 0.05) -> dict[str, Plan]:
     trial where the size is fixed, as there is one look alone.
     """
     between("alpha", alpha)
+    plan = with_reading(plan)  # the same reading for all
     proposals = len(plan.design.space.proposals)
     each = alpha / (proposals if plan.rules.control is None else proposals - 1)
     looks, last = plan.looks, int(plan.looks.at[-1])

@@ -17,7 +17,6 @@ from takeup import checks
 from takeup.checks import FloatArray
 from takeup.conjugates.quadrature import LEAST_SHAPE, betas, largest_beta
 from takeup.design.plan import Plan
-from takeup.errors import UnsuitableError
 from takeup.outcomes import Levels
 from takeup.policies import TS, Uniform
 from takeup.policies.limits import softened
@@ -123,12 +122,18 @@ def exact(plan: Plan, rates: Sequence[float]) -> Exact:
 
 def _check(plan: Plan) -> None:
     space, looks = plan.design.space, plan.looks
-    if len(space.proposals) != 2 or not isinstance(space.outcome, Levels) or len(space.outcomes) != 2:
-        raise UnsuitableError("exact figures are for two proposals and two outcomes")
-    if type(plan.design.policy) not in (TS, Uniform) or len(space.contexts) > 1:
-        raise UnsuitableError("exact figures are for TS and Uniform in one context")
-    if looks.lag or plan.rules.control is not None or plan.control_share is not None:
-        raise UnsuitableError("exact figures are for plans without a lag and without a control")
+    kind = f"{len(space.outcomes)} levels" if isinstance(space.outcome, Levels) else f"a {space.outcome.kind}"
+    policy, control = type(plan.design.policy), plan.rules.control
+    for key, value, wrong, allowed in (
+        ("space.proposals", len(space.proposals), len(space.proposals) != 2, "two proposals and two outcomes"),
+        ("space.outcomes", kind, kind != "2 levels", "two proposals and two outcomes"),
+        ("policy.kind", policy.__name__, policy not in (TS, Uniform), "TS or Uniform"),
+        ("space.contexts", len(space.contexts), len(space.contexts) > 1, "one context"),
+        ("looks.lag", looks.lag, looks.lag > 0, "none"),
+        ("stopping.control", repr(space.proposals[control or 0]), control is not None, "none"),
+    ):
+        if wrong:
+            raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, for exact figures", "leave out --exact")
     most = MOST_UNITS if plan.rules.equivalence is None else MOST_EQUIVALENT
     if looks.at[-1] > most:
         raise SpecError(f"{plan.source}: looks.last", int(looks.at[-1]), f"at most {most} for exact figures")

@@ -68,12 +68,13 @@ def betas_room(plan: Plan, *priors: FloatArray) -> Callable[[], look_rates.Betas
     return room_for(plan, float(max(prior.sum(axis=1).max() for prior in priors) + plan.looks.at[-1]))
 
 
-def room_for(plan: Plan, total: float) -> Callable[[], look_rates.BetasMemory]:
+def room_for(plan: Plan, total: float, finest: int = comparing.FINEST) -> Callable[[], look_rates.BetasMemory]:
     """Room to compare a variable for each proposal, none narrower than a beta whose parameters sum to `total`."""
     count = len(plan.design.space.proposals)
 
     def room() -> look_rates.BetasMemory:
-        return look_rates.BetasMemory(np.zeros((count, 2)), np.zeros(1, dtype=np.int64), comparing.room(count, total))
+        densities = comparing.room(count, total, finest)
+        return look_rates.BetasMemory(np.zeros((count, 2)), np.zeros(1, dtype=np.int64), densities)
 
     return room
 

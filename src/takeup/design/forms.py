@@ -89,9 +89,12 @@ def _readable(plan: Plan) -> bool:
 
 def _check_prior(plan: Plan) -> None:
     """Whether all shapes are large enough for what is made of them."""
-    policy = plan.design.policy
-    if not isinstance(plan.design.space.outcome, Levels):
+    policy, outcome = plan.design.policy, plan.design.space.outcome
+    if not isinstance(outcome, Levels):
         kinds.check(plan)
+    if outcome.size != 2:
+        kinds.check_width(plan)
+    if not isinstance(outcome, Levels):
         return
     if not isinstance(policy, TS | TSObs | TSRobust):
         return

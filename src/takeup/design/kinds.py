@@ -17,6 +17,8 @@ from takeup.simulation.kernels.compile import Plain
 from takeup.simulation.kernels.tables import alias_table
 from takeup.specfile import SpecError
 
+SPARE = 2.0
+"""How many times narrower than is expected a trial may leave a value, by chance."""
 RARE = 1e-12
 """Outcomes that are less probable in all scenarios are not drawn: a word has 32 bits."""
 
@@ -46,6 +48,41 @@ def check(plan: Plan) -> None:
             raise SpecError(f"{plan.source}: {key}", value, f"{allowed}, so far, on other engines than the reference")
 
 
+def check_width(plan: Plan) -> None:
+    """The same where so much would be known of a value that no grid of the kernel resolves it."""
+    total, units = narrowest(plan), int(plan.looks.at[-1])
+    if total > comparing.RESOLVED:
+        fewer = f"at most about {units * comparing.RESOLVED / total:,.0f} units with values that vary as little"
+        raise SpecError(
+            f"{plan.source}: looks", f"{units:,} units", f"{fewer}, so far, on other engines than the reference"
+        )
+
+
+def narrowest(plan: Plan) -> float:
+    """What the parameters of a beta as narrow as any proposal's value sum to, as expected where it is given to all."""
+    block, units = prior_of(plan), float(plan.looks.at[-1])
+    if isinstance(block, NormalGamma):  # laid out around a middle, in units of its own spread
+        return 0.0
+    every = [
+        one for each in plan.scenarios.values() for one in (each.environment, *(e for _, e in each.environment.later))
+    ]
+    probability = np.stack([each.response[0].sum(axis=-2) for each in every])  # (E, K, Y)
+    if isinstance(block, GammaRate):
+        statistic = statistic_of(plan)
+        assert isinstance(statistic, Sums)
+        added = statistic.amounts(np.arange(probability.shape[-1]))[:, 0]
+        return 4.0 * float((block.events[0] + units * (probability @ added)).max())
+    assert isinstance(block, Dirichlet)
+    a, b = look_levels.matched(block.alpha[0] + units * probability, _gain(plan))
+    return float((a + b).max())
+
+
+def _gain(plan: Plan) -> FloatArray:
+    """What outcomes are worth, in parts of what they differ by."""
+    reward: FloatArray = plan.design.space.reward
+    return np.asarray((reward - reward.min()) / np.ptp(reward))
+
+
 def outcomes(plan: Plan, scenarios: Sequence[Scenario]) -> look_levels.Levels | look_sums.Sums:
     """What comes of each proposal in all scenarios, whatever is taken."""
     probability = np.stack([each.environment.response[0].sum(axis=-2) for each in scenarios])  # (E, K, Y)
@@ -61,12 +98,11 @@ def outcomes(plan: Plan, scenarios: Sequence[Scenario]) -> look_levels.Levels | 
 
 def _levels(plan: Plan, block: Dirichlet) -> Part:
     """The mean of utilities under a Dirichlet distribution, as a beta variable."""
-    reward: FloatArray = plan.design.space.reward
-    equivalence, futility = (comparing.grids(float(margin)) for margin in margins_of(plan))
-    gain = (reward - reward.min()) / np.ptp(reward)
-    given = look_levels.Dirichlets(block.alpha[0].copy(), gain, equivalence, futility)
+    finest = comparing.finest_for(SPARE * narrowest(plan))
+    equivalence, futility = (comparing.grids(float(margin), finest) for margin in margins_of(plan))
+    given = look_levels.Dirichlets(block.alpha[0].copy(), _gain(plan), equivalence, futility)
     bind: dict[Plain, Plain] = {look_rates.respond: look_levels.respond, look_rates.parameters: look_levels.parameters}
-    return Part(bind, given, room_for(plan, math.inf))
+    return Part(bind, given, room_for(plan, math.inf, finest))
 
 
 def _numbers(plan: Plan, block: NormalGamma) -> Part:
@@ -84,8 +120,9 @@ def _numbers(plan: Plan, block: NormalGamma) -> Part:
 
 def _events(plan: Plan, block: GammaRate) -> Part:
     """Rates, by gammas."""
-    given = look_events.gammas(block, plan.rules.equivalence_margin, plan.rules.futility_margin)
+    finest = comparing.finest_for(SPARE * narrowest(plan))
+    given = look_events.gammas(block, plan.rules.equivalence_margin, plan.rules.futility_margin, finest)
     each = block.outcome.most if isinstance(block.outcome, Count) else 1
-    narrowest = 4.0 * (float(block.events.max()) + each * float(plan.looks.at[-1]))
+    most = 4.0 * (float(block.events.max()) + each * float(plan.looks.at[-1]))
     bind: dict[Plain, Plain] = {look_rates.respond: look_sums.respond, look_rates.read: look_events.read}
-    return Part(bind, given, room_for(plan, narrowest))
+    return Part(bind, given, room_for(plan, most, finest))

@@ -8,6 +8,7 @@ import numpy as np
 
 from takeup import checks
 from takeup.checks import FloatArray
+from takeup.design.bounded import with_reading
 from takeup.design.engines import engine_of
 from takeup.design.plan import Plan
 from takeup.design.results import Figure, Outcomes
@@ -27,6 +28,12 @@ MOST_STEPS, SLOPES = 10, (0.4, 3.0)
 """How often all trials are run at most, and what powers are believed."""
 LEAST_THRESHOLD, MOST_THRESHOLD = 0.5, 1 - 1e-12
 """Between which a threshold is looked for."""
+TIE = 1e-6
+"""By how much probabilities that are equal may differ, as quadrature finds them, where they are not near one."""
+LATER = 100
+"""From which part on trials are numbered that check a threshold again, behind those of whatever else is run."""
+DOUBT = 2.0
+"""How many of its own errors above the target the error in other trials may be."""
 MOST_LEFT = float(np.log(0.49))
 """The logarithm of the most that a threshold may leave."""
 Stage: TypeAlias = Callable[[str], object]
@@ -137,7 +144,8 @@ def calibrate(
     All thresholds are tried on the same trials, so that the error falls as the threshold rises but for what dropping
     changes; inferiority becomes one less it. Where thresholds change nothing but when a trial ends, one run answers all
     of them. The search aims one Monte Carlo error below the target. The errors that are told come from other trials, as
-    those of the search flatter the threshold that it found.
+    those of the search flatter the threshold that it found; where they are more than two errors above the target, the
+    threshold is raised and tried in yet others.
 
     Args:
         plan: what to try; its null scenarios count, the worst of them.
@@ -154,10 +162,10 @@ def calibrate(
     """
     if not 0 < target < 1:
         raise InputError("target", target, "a number between 0 and 1")
-    plan = null_values(plan, rates) if len(rates) else plan
+    plan = with_reading(null_values(plan, rates) if len(rates) else plan)  # the same weights at every threshold
     nulls = [name for name, each in plan.scenarios.items() if each.role == "null"]
     if not nulls:
-        raise InputError("scenarios", ", ".join(plan.scenarios), 'at least one with role = "null"')
+        raise SpecError(f"{plan.source}: scenarios", ", ".join(plan.scenarios), 'at least one with role = "null"')
     rules = plan.rules
     for name, given in (("superiority", rules.superiority), ("inferiority", rules.inferiority)):
         if given is not None and np.ptp(given) > 0:
@@ -190,8 +198,7 @@ def calibrate(
     else:
         start = _bracket(error, target, min(max(replications // FEWER, FEWEST), replications))
         threshold = _search(lambda each: error(each, replications), target - slack, slack, start)
-    stage(f"a threshold of {threshold:.5f} in other trials")
-    fresh = errors(threshold, range(replications, 2 * replications))
+    threshold, fresh = _kept(errors, threshold, target, replications, stage)
     told = _with_error(at(threshold), target, fresh, replications, seed)
     return Calibration(told, target, threshold, fresh, tuple(tried), two_sided, replications, seed)
 
@@ -200,7 +207,7 @@ def _with_error(plan: Plan, target: float, errors: Mapping[str, Figure], trials:
     """The plan with `stopping.error`: what is known of its thresholds, for whoever reads the file."""
     worst = max(errors, key=lambda name: errors[name].mean)
     found = {"target": target, "found": errors[worst].mean, "error": errors[worst].error, "trials": trials}
-    told = {**found, "seed": seed, "scenario": worst, "version": __version__}
+    told = {**found, "seed": seed, "scenario": worst, "version": __version__, "digest": plan.design.digest(worst)}
     return Plan.of({**plan.content, "stopping": {**plan.content["stopping"], "error": told}}, plan.source)
 
 
@@ -210,7 +217,21 @@ def _at_once(tops: FloatArray, target: float) -> float:
     threshold = float(np.sort(tops, axis=1)[:, -1 - may].max())
     if threshold >= MOST_THRESHOLD or target <= 0:
         raise _unkept(target)
-    return max(threshold, LEAST_THRESHOLD)
+    return max(threshold + min(TIE, (1 - threshold) / 10), LEAST_THRESHOLD)
+
+
+def _kept(
+    errors: Callable[[float, range], dict[str, Figure]], threshold: float, target: float, trials: int, stage: Stage
+) -> tuple[float, dict[str, Figure]]:
+    """The threshold, raised until other trials than those that found it do not deny that it keeps the error."""
+    for part in (1, *range(LATER, LATER + MOST_STEPS)):
+        stage(f"a threshold of {threshold:.5f} in other trials")
+        found = errors(threshold, range(part * trials, (part + 1) * trials))
+        worst = max(found.values(), key=lambda figure: figure.mean)
+        if worst.mean <= target + DOUBT * worst.error:
+            return threshold, found
+        threshold = 1 - (1 - threshold) * target / worst.mean
+    raise _unkept(target)
 
 
 def _bracket(error: Callable[[float, int], float], target: float, trials: int) -> float:

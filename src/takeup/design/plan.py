@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from takeup import specfile
 from takeup.checks import FloatArray
@@ -24,7 +22,7 @@ from takeup.trial.spec import parse
 class ScenariosTable(Table):
     """The scenarios of a plan, by name."""
 
-    scenarios: Annotated[dict[str, ScenarioTable], Field(min_length=1)]
+    scenarios: dict[str, ScenarioTable]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +48,10 @@ class Plan:
         design = Design.of(spec, source)
         if design.looks is None:
             raise SpecError(f"{source}: looks", NOTHING, "when the trial is looked at, such as last = 100")
-        tables = specfile.validated(ScenariosTable, {"scenarios": spec.scenarios or {}}, source).scenarios
+        if not spec.scenarios:
+            allowed = 'at least one table such as [scenarios.null] with role = "null"'
+            raise SpecError(f"{source}: scenarios", NOTHING, allowed)
+        tables = specfile.validated(ScenariosTable, {"scenarios": spec.scenarios}, source).scenarios
         scenarios = {}
         for name, table in tables.items():
             with at(source, f"scenarios.{name}"):
@@ -109,10 +110,21 @@ class Plan:
         """Whether they do so after every outcome."""
         return self.adaptive and self.looks.update == "patient"
 
+    @property
+    def changes(self) -> str | None:
+        """When they do, in words; None where they never do."""
+        return ("after every outcome" if self.by_unit else "at looks alone") if self.adaptive else None
+
     def with_thresholds(self, superiority: float, inferiority: float | None) -> "Plan":
         """The same with other thresholds, at all looks alike."""
         stopping = {**self.content.get("stopping", {}), "superiority": superiority}
-        stopping.pop("error", None)
         if inferiority is not None:
             stopping["inferiority"] = inferiority
-        return Plan.of({**self.content, "stopping": stopping}, self.source)
+        return self.changed(stopping=stopping)
+
+    def changed(self, **tables: Any) -> "Plan":
+        """The same with other tables, and without what was said of its error."""
+        content = {**self.content, **tables}
+        if "stopping" in content:
+            content["stopping"] = {name: each for name, each in content["stopping"].items() if name != "error"}
+        return Plan.of(content, self.source)

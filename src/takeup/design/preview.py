@@ -88,6 +88,7 @@ class Preview:
             "looks": {"first": int(looks.at[0]), "last": int(looks.at[-1]), "many": int(looks.at.size)},
             "any_time": self.spec.get("looks") is None,
             "lag": looks.lag,
+            "changes": plan.changes,
             "draws": plan.design.spec.draws if plan.design.spec.draws < self.spec.get("draws", DRAWS) else None,
             "threshold": plan.content["stopping"].get("superiority"),
             "error": _error(found),
@@ -155,7 +156,8 @@ def plan_of(
     slow plan is looked at less often, with fewer draws where no rule reads them.
     """
     content = {key: value for key, value in spec.items() if value is not None}
-    stopping = {key: value for key, value in content.get("stopping", {}).items() if value is not None}
+    written = content.get("stopping", {})
+    stopping = {key: value for key, value in written.items() if value is not None and key != "error"}
     if "looks" not in content:
         content["looks"] = _any_time(
             content, stopping.pop("maximum", None) or people, per_day, SLOW_LOOKS if slow else LOOKS

@@ -43,7 +43,7 @@ def promise_curve(
 def promised(plan: Plan, bound: float) -> Plan:
     """The plan with rules that read what this promise allows."""
     stopping = {**plan.content.get("stopping", {}), "reading": {"bounded": float(bound)}}
-    return Plan.of({**plan.content, "stopping": stopping}, plan.source)
+    return plan.changed(stopping=stopping)
 
 
 def broken(plan: Plan, difference: float) -> Plan:

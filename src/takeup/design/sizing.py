@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from takeup.checks import FloatArray
+from takeup.design.bounded import with_reading
 from takeup.design.figures import or_none
 from takeup.design.operate import REPLICATIONS, Calibration, Stage, calibrate, operate, silent_stage
 from takeup.design.plan import Plan
@@ -152,7 +153,7 @@ def size(
     options: dict[str, Any] = {"engine": engine, "scheduler": scheduler, "progress": progress}
 
     def attempt(units: int, trials: range) -> tuple[Tried, Plan, Calibration | None]:
-        at, found = with_last(plan, units), None
+        at, found = with_reading(with_last(plan, units)), None
         if calibrate_to is not None:
             found = calibrate(at, calibrate_to, len(trials), seed, rates=rates, two_sided=two_sided, **options)
             at = found.plan
@@ -200,8 +201,7 @@ def with_last(plan: Plan, units: int) -> Plan:
         looks["last"] = units
         if looks.get("first") is not None:
             looks["first"] = min(looks["first"], units)
-    stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name != "error"}
-    return Plan.of({**plan.content, "looks": looks, "stopping": stopping}, plan.source)
+    return plan.changed(looks=looks)
 
 
 def _alternatives(plan: Plan, scenarios: str | Sequence[str] | None) -> list[str]:
@@ -211,7 +211,8 @@ def _alternatives(plan: Plan, scenarios: str | Sequence[str] | None) -> list[str
     else:
         names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
     if not names:
-        raise InputError("scenarios", ", ".join(plan.scenarios), 'at least one with role = "alternative"')
+        allowed = 'at least one without role = "null"'
+        raise SpecError(f"{plan.source}: scenarios", ", ".join(plan.scenarios), allowed)
     for name in names:
         if name not in plan.scenarios:
             raise InputError("scenarios", repr(name), f"some of {', '.join(plan.scenarios)}")

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from takeup import checks
+from takeup.design.bounded import with_reading
 from takeup.design.operate import REPLICATIONS, operate
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
@@ -46,6 +47,7 @@ def by_take_up(
     shares = [float(checks.real("take_ups", each)) for each in take_ups]
     if not shares or not all(0 < each <= 1 for each in shares) or len(set(shares)) < len(shares):
         raise InputError("take_ups", list(take_ups), "different numbers above 0 and up to 1")
+    plan = with_reading(plan)  # its weights, whatever people take
     written: Mapping[str, Any] = plan.content["scenarios"]
     short = changeable(plan)
     names = _unlike(short, written) if scenarios is None else list(scenarios)
@@ -58,7 +60,7 @@ def by_take_up(
         )
     tables = {(name, share): {**written[name], "take_up": share} for name in names for share in shares}
     called = {key: f"{key[0]} at a take-up of {key[1]:g}" for key in tables}
-    tried = Plan.of({**plan.content, "scenarios": {called[key]: table for key, table in tables.items()}}, plan.source)
+    tried = plan.changed(scenarios={called[key]: table for key, table in tables.items()})
     found = operate(tried, None, replications, seed, engine=engine, scheduler=scheduler, progress=progress)
     return {name: {share: found[called[name, share]] for share in shares} for name in names}
 

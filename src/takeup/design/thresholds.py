@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from takeup.checks import FloatArray, IntArray
+from takeup.design.bounded import with_reading
 from takeup.design.engines import Runner, engine_of
 from takeup.design.plan import Plan
 from takeup.design.results import Outcomes
@@ -18,7 +19,7 @@ from takeup.errors import UnsuitableError
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_tables import LookOutput
 
-RECORDED = 20_000_000
+RECORDED = 12_000_000
 """At most so many looks are kept at a time: 120 MB."""
 
 
@@ -42,7 +43,7 @@ class Leading:
     outcomes: Outcomes
 
     @property
-    def top(self) -> NDArray[np.float32]:
+    def top(self) -> FloatArray:
         """The probability that superiority is asked of at each look, 0 where the trial had ended; shape (R, L)."""
         return np.asarray(self.outcomes.kept.top)
 
@@ -86,9 +87,10 @@ def leading(
     """Run trials of a plan that answer every threshold of superiority."""
     if not unchanged(plan):
         raise UnsuitableError("one run answers every threshold where nothing is dropped as inferior")
-    said = ("superiority", "inferiority", "error")
+    plan = with_reading(plan)  # its weights, whatever the threshold
+    said = ("superiority", "inferiority")
     stopping = {name: value for name, value in plan.content.get("stopping", {}).items() if name not in said}
-    free = Plan.of({**plan.content, "stopping": stopping}, plan.source)
+    free = plan.changed(stopping=stopping)
     chosen = run or engine_of(free)[1]
     found = chosen(
         free, {name: free.scenarios[name] for name in scenarios}, replications, seed, progress, recording=True
@@ -118,4 +120,4 @@ def highest(
         numbers = range(start, min(start + piece, replications))
         found = leading(plan, scenarios, numbers, seed, progress, run=run)
         parts.append(np.stack([each.top.max(axis=1) for each in found.values()]))
-    return np.concatenate(parts, axis=1).astype(np.float64)
+    return np.concatenate(parts, axis=1)

@@ -13,7 +13,9 @@ Say = Callable[[float], None]
 
 NICENESS = 15
 CPU_SECONDS = 120
-"""How long a process may compute: one that nobody waits for any more ends then."""
+"""How long each core may compute for a process: one that nobody waits for any more ends then."""
+GRACE = 5
+"""So many seconds after the signal that says why it ends, one that goes on is killed."""
 
 
 def attend(work: Callable[[dict[str, Any], Say], dict[str, Any]]) -> None:
@@ -25,7 +27,9 @@ def attend(work: Callable[[dict[str, Any], Say], dict[str, Any]]) -> None:
         import resource
 
         os.nice(NICENESS)
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        most = CPU_SECONDS * (os.cpu_count() or 1)  # the threads of a simulation count together
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most + GRACE))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # nobody reads what the signal would leave behind
     try:
         _line({"result": work(json.load(sys.stdin), lambda share: _line({"progress": share}))})
     except TakeupError as error:

@@ -21,9 +21,11 @@ from takeup.space import UNSEEN, Space
 from takeup.specfile import SpecError, at
 from takeup.trial import proposal
 from takeup.trial.allotment import Allotment
+from takeup.trial.bounds import check_scenarios
 from takeup.trial.computing import ProcessorTimer, TimeIsUp
 from takeup.trial.design import Design
-from takeup.trial.looking import check_live, conclude
+from takeup.trial.events import body_of
+from takeup.trial.looking import check_live, conclude, told
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec, parse
 
@@ -78,6 +80,7 @@ def tried(
         SpecError: it is not allowed; or its policy comes to no probabilities, or takes too long or too much memory.
     """
     parsed = spec if isinstance(spec, TrialSpec) else parse(spec, source)
+    check_scenarios(parsed, source)
     design = Design.of(parsed, source)
     with at(source, "stopping"):
         check_live(design)
@@ -151,9 +154,10 @@ def _decide(design: Design, context: int, known: IntArray) -> None:
 
 
 def _look(design: Design, known: IntArray) -> None:
-    """The first look, which has the most to compare."""
+    """The first look, which has the most to compare, as far as to what the log would say."""
     counts = proposal.informative(known)[np.newaxis]
-    conclude(design, _SECRET, counts, 0, None, Allotment(design.even, design.even))
+    found = conclude(design, _SECRET, counts, 0, None, Allotment(design.even, design.even))
+    body_of(told(design, 0, *found, at=0, outcomes=0, version=0))
 
 
 def _sum_up(design: Design) -> None:

@@ -36,7 +36,8 @@ class CellMeans:
 
     Attributes:
         units: n[.., z, a], how many were offered z and did a, with their outcome known.
-        mean: m[.., z, a], the mean of what their outcomes are worth; anything where there are none.
+        mean: m[.., z, a], the mean of what their outcomes are worth, from any point on that is one for all cells;
+            anything where there are none.
         variance: s2[.., z, a], its variance among them.
     """
 
@@ -51,9 +52,19 @@ class CellMeans:
         For the variance one more unit is spread evenly over the levels, so that no cell is taken to be certain.
         """
         units = counts.sum(axis=-1).astype(np.float64)
-        mean = counts @ reward / np.maximum(units, 1)
+        gain = reward - reward.min()  # a million that all levels have in common would cancel
         share = (counts + 1 / reward.size) / (units[..., np.newaxis] + 1)
-        return cls(units, mean, share @ reward**2 - (share @ reward) ** 2)
+        around = gain - (share @ gain)[..., np.newaxis]
+        return cls(units, counts @ gain / np.maximum(units, 1), (share * around**2).sum(axis=-1))
+
+    @classmethod
+    def of_sums(cls, units: FloatArray, mean: FloatArray, squares: FloatArray, prior: FloatArray) -> "CellMeans":
+        """Of numbers: how many there are, their mean, their sum of squares around it, and a variance to begin with.
+
+        That counts as one unit and for the variance alone, so that no cell is taken to be certain: with n units the
+        variance is (squares + prior) / n, n - 1 being the units that tell of it.
+        """
+        return cls(units, mean, (squares + prior) / np.maximum(units, 1))
 
     @property
     def offered(self) -> FloatArray:
@@ -111,7 +122,7 @@ class BoundedReading:
         mean = np.where(cells.units > 0, cells.mean, 0.0)
         share = cells.share
         value = (share * mean).sum(axis=-1)
-        between = np.maximum((share * mean**2).sum(axis=-1) - value**2, 0.0)
+        between = (share * (mean - value[..., np.newaxis]) ** 2).sum(axis=-1)
         offered = np.maximum(cells.offered, 1)
 
         weight = moved.copy()

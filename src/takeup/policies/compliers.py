@@ -12,7 +12,9 @@ worth v_z = Σ_a π[z, a] μ[z, a]. With B = Σ_a β[z, a] and c[a] = β[z, a] /
 
 These are exact; that sums of them are normal is an approximation. With 100 to 400 units of each proposal and rates from
 .1 to .9 it is off by at most .006 where the probability is beyond .1 or .9, as thresholds are, and by .017 in between
-(250 tables). Error rates of a plan are those of the rule as it stands.
+(250 tables). Error rates of a plan are those of the rule as it stands. Worth is counted from the worst outcome on,
+which changes neither v_1 - v_0 nor any variance, and variances are summed around means: nothing cancels where all
+outcomes are worth a million and a bit.
 
 With two or more levels the cells have a Dirichlet prior with parameters α[z, y] / Ka, α being that of intention to
 treat: then v_z is distributed as there. With γ the parameters after the data, β[a] = Σ_y γ[a, y], M[a] is the mean of
@@ -54,7 +56,7 @@ class Moments:
 
     Attributes:
         weight: β[z, a].
-        mean: M[z, a].
+        mean: M[z, a], from the worst outcome on.
         variance: V[z, a].
     """
 
@@ -76,10 +78,15 @@ class Moments:
         if isinstance(space.outcome, Levels):
             alpha = prior.prior(space).outcome[0, :, np.newaxis, :] / len(space.implemented) + seen
             weight = alpha.sum(axis=-1)
-            mean, square = alpha @ space.reward / weight, alpha @ space.reward**2 / weight
-            return cls(weight, mean, (square - mean**2) / (weight + 1))
+            gain = space.reward - space.outcome.lowest
+            mean = alpha @ gain / weight
+            around = (alpha * (gain - mean[..., np.newaxis]) ** 2).sum(axis=-1) / weight
+            return cls(weight, mean, around / (weight + 1))
         block = outcome_block(prior, space, len(space.implemented), "context, implemented, outcome")
-        worth = block.apart(len(space.proposals)).plus(seen[np.newaxis]).sample_rewards(rng, (draws,))[:, 0]
+        worth = (
+            block.apart(len(space.proposals)).plus(seen[np.newaxis]).sample_rewards(rng, (draws,))[:, 0]
+            - space.outcome.lowest
+        )
         units = np.asarray(space.outcome.seen(seen), dtype=np.float64)
         return cls(units + LEAST_UNITS, worth.mean(axis=0), worth.var(axis=0))
 
@@ -107,8 +114,8 @@ class Moments:
 
     def spread(self, one: FloatArray, other: FloatArray) -> FloatArray:
         """Cov(Σ_a π[z, a] one[z, a], Σ_a π[z, a] other[z, a]), by proposal."""
-        both, first, second = ((self.share * each).sum(axis=1) for each in (one * other, one, other))
-        return np.asarray((both - first * second) / (self.total + 1))
+        first, second = (each - (self.share * each).sum(axis=1, keepdims=True) for each in (one, other))
+        return np.asarray((self.share * first * second).sum(axis=1) / (self.total + 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,18 +11,19 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from takeup.checks import FloatArray
-from takeup.conjugates import Conjugate
+from takeup.conjugates import Conjugate, Dirichlet, NormalGamma
+from takeup.conjugates.normal import moments
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Evidence
-from takeup.outcomes import Levels
+from takeup.outcomes import Levels, Number
 from takeup.policies.allocation import allocate
-from takeup.policies.base import LivePolicy
+from takeup.policies.base import LivePolicy, outcome_block
 from takeup.policies.beliefs import Blocks, Exact
 from takeup.policies.bounded_reading import BoundedReading, CellMeans
 from takeup.policies.compliers import Compliers, Moments
 from takeup.policies.conjugate import TS
 from takeup.policies.judging import Comparison
-from takeup.randomness import Random
+from takeup.randomness import Random, stream
 from takeup.space import Space
 
 DRAWS = 10_000
@@ -106,13 +107,23 @@ def comparison(reading: Reading, evidence: Evidence, policy: LivePolicy, rng: Ra
         return reading.of(cell_means(evidence, policy, rng, draws))
     if reading == "policy":
         return _by_model(evidence, policy, rng, draws)
-    by_proposal = _compared(_block(evidence, policy), rng, draws)
+    by_proposal = _compared(_block(evidence, policy), space, rng, draws)
     if reading == "intention to treat":
         return by_proposal
     if reading == "compliers":
         cells = Moments.of(evidence, proposing(policy), rng, draws)
         return Compliers(cells, by_proposal, _apart(space))
     raise InputError("reading", repr(reading), f"one of {', '.join(SENTENCES)}")
+
+
+def counted(reading: str, space: Space, policy: LivePolicy, *, margins: bool) -> bool:
+    """Whether rules compare probabilities that are counted in draws, where they read margins or not.
+
+    The effect among compliers has its sign by intention to treat, and no margin of it is counted.
+    """
+    by: Reading = "policy" if reading == "policy" else "intention to treat"
+    read = comparison(by, policy.start(space), policy, stream(0), 1)
+    return isinstance(read, Draws) and (read.best is None or margins)
 
 
 def _apart(space: Space) -> tuple[int, ...]:
@@ -124,12 +135,20 @@ def _apart(space: Space) -> tuple[int, ...]:
 
 
 def cell_means(evidence: Evidence, policy: LivePolicy, rng: Random, draws: int = DRAWS) -> CellMeans:
-    """The cells as a bounded reading has them; without levels by draws of a model of each, whose error is small."""
-    seen = evidence.counts[0, :, :-1, :-1]
-    if isinstance(evidence.space.outcome, Levels):
-        return CellMeans.of_counts(seen, evidence.space.reward)
-    units = np.asarray(evidence.space.outcome.seen(seen), dtype=np.float64)
-    cells = Moments.of(evidence, proposing(policy), rng, draws)
+    """The cells as a bounded reading has them: plain means of levels and numbers, else by draws of a model of each.
+
+    Numbers that have a utility or are read in logarithms go by the model, as counts and times do; it has a prior.
+    """
+    space, seen, prior = evidence.space, evidence.counts[0, :, :-1, :-1], proposing(policy)
+    outcome = space.outcome
+    if isinstance(outcome, Levels):
+        return CellMeans.of_counts(seen, space.reward)
+    block = outcome_block(prior, space, len(space.implemented), "context, implemented, outcome")
+    if isinstance(outcome, Number) and isinstance(block, NormalGamma) and not (block.logarithmic or outcome.utility):
+        units, mean, squares = moments(outcome, seen)
+        return CellMeans.of_sums(units, mean if outcome.better == "higher" else -mean, squares, block.square[0])
+    units = np.asarray(outcome.seen(seen), dtype=np.float64)
+    cells = Moments.of(evidence, prior, rng, draws)
     return CellMeans(units, cells.mean, cells.variance * units)
 
 
@@ -147,9 +166,12 @@ def _block(evidence: Evidence, policy: LivePolicy) -> Conjugate:
     return prior.plus(evidence.proposed_outcomes).block
 
 
-def _compared(block: Conjugate, rng: Random, draws: int) -> Comparison:
-    """By quadrature where there is one, else by draws."""
-    return block.variables() or Draws(block.sample_rewards(rng, (draws,))[:, 0])
+def _compared(block: Conjugate, space: Space, rng: Random, draws: int) -> Comparison:
+    """By quadrature where there is one, of matched betas where there are more than two levels, else by draws."""
+    found = block.variables()
+    if found is None and isinstance(block, Dirichlet) and isinstance(space.outcome, Levels):
+        found = block.matched()
+    return found or Draws(block.sample_rewards(rng, (draws,))[:, 0])
 
 
 def _by_model(evidence: Evidence, policy: LivePolicy, rng: Random, draws: int) -> Comparison:
@@ -160,6 +182,6 @@ def _by_model(evidence: Evidence, policy: LivePolicy, rng: Random, draws: int) -
     if not isinstance(beliefs, Blocks):
         return Draws(beliefs.values(rng, draws))
     if beliefs.posterior.compliance is None:
-        return _compared(beliefs.posterior.block, rng, draws)
+        return _compared(beliefs.posterior.block, evidence.space, rng, draws)
     found = allocate(beliefs.posterior)
     return Draws(beliefs.values(rng, draws), None if found is None else found.probability)

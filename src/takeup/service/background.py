@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,6 +11,7 @@ from functools import partial
 from typing import Any, Literal
 
 from takeup.errors import StoreError
+from takeup.live.job_process import CPU_SECONDS
 from takeup.pipes import attend, running
 from takeup.service.problem import ProblemError
 
@@ -18,6 +20,10 @@ SECONDS = 90.0
 MOST_WAITING = 16
 MOST_BYTES = 16_000_000
 """The longest line that a process may print."""
+
+XCPU = getattr(signal, "SIGXCPU", 0)
+"""The signal that ends a process which has computed for too long, where there is one."""
+TOO_LONG = f"the simulation took more than {CPU_SECONDS} seconds of every processor and was ended"
 
 State = Literal["waiting", "running", "done", "failed"]
 
@@ -91,9 +97,9 @@ class Background:
         try:
             async with self._turn, asyncio.timeout(SECONDS):
                 job.state = "running"
-                await attend(partial(_listen, job, content), running(module), stderr=subprocess.DEVNULL)
+                ended = await attend(partial(_listen, job, content), running(module), stderr=subprocess.DEVNULL)
             if job.result is None and job.problem is None:
-                job.problem = "the simulation broke off"
+                job.problem = TOO_LONG if XCPU and ended == -XCPU else "the simulation broke off"
         except TimeoutError:
             job.problem = f"the simulation took more than {SECONDS:.0f} seconds and was ended"
         except asyncio.CancelledError:
@@ -105,8 +111,8 @@ class Background:
             job.state = "done" if job.problem is None else "failed"
 
 
-def _listen(job: BackgroundJob, content: Mapping[str, Any], process: "subprocess.Popen[bytes]") -> None:
-    """Tell a process what to simulate, and note what it says."""
+def _listen(job: BackgroundJob, content: Mapping[str, Any], process: "subprocess.Popen[bytes]") -> int:
+    """Tell a process what to simulate, and note what it says; how it ended."""
     assert process.stdin is not None  # both are pipes
     assert process.stdout is not None
     with suppress(BrokenPipeError):  # it has ended already, and said why
@@ -116,3 +122,4 @@ def _listen(job: BackgroundJob, content: Mapping[str, Any], process: "subprocess
         said = json.loads(line)
         job.progress = min(1.0, said.get("progress", job.progress))
         job.result, job.problem = said.get("result"), said.get("problem")
+    return process.wait()

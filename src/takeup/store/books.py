@@ -12,15 +12,16 @@ from typing import Any, TypeVar
 from sqlalchemy import BigInteger, Connection, Row, Table, bindparam, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from takeup.errors import StoreError, TakeupError
+from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
 from takeup.space import UNSEEN
+from takeup.store import last_look
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.trial.book import Book, Cell, Entry, Record, StatusCounts, blank
 from takeup.trial.commands import Needs
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
-from takeup.trial.events import Decided, Event, KeyedEvent, Looked, answered_numbers, body_of, event_of
+from takeup.trial.events import Decided, Event, KeyedEvent, Looked, Moved, answered_numbers, event_of
 from takeup.trial.following import MOST_CLOSED
 from takeup.trial.rollup import Row as RollupRow
 from takeup.trial.rollup import first_of
@@ -125,18 +126,12 @@ def _design(head: Row[Any]) -> Design:
     return Design.of_text(head.spec)
 
 
-def _looks(head: Row[Any], design: Design) -> tuple[Looked | None, bool]:
-    """The last look, and whether none is held at the moment."""
+def _looks(head: Row[Any], design: Design) -> tuple[Looked | None, str | None, bool]:
+    """The last look, its body, and whether none is held at the moment."""
     try:
-        found = json.loads(head.looks)
-        last = event_of(canonical(found["last"])) if "last" in found else None
-    except (ValueError, TypeError, TakeupError):
+        return last_look.loaded(head.looks, design)
+    except InputError:
         raise _impossible("trials", head.id) from None
-    if last is None:
-        return None, found.get("unlooked", False) is True
-    if not isinstance(last, Looked) or not set(last.offered) <= set(design.space.proposals):
-        raise _impossible("trials", head.id)
-    return last, found.get("unlooked", False) is True
 
 
 def load_rollup(connection: Connection, book: Book, first: int | None = None) -> None:
@@ -222,6 +217,8 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
         connection.execute(insert(trials), {"id": book.trial, "secret": book.secret.text, **head_values(book)})
     else:
         values = {"of_trial": book.trial, "before": before, **head_values(book)}
+        if not any(isinstance(entry.event, Looked | Moved) for entry in book.changes.entries):
+            del values["looks"]  # nothing else changes it, and with many proposals it is long
         if connection.execute(_UPDATE_HEAD, values).rowcount != 1:
             raise StoreError(f"trial {book.trial} was changed by somebody who did not hold its lock")
     connection.execute(insert(events), [event_values(book.trial, entry) for entry in book.changes.entries])
@@ -247,14 +244,9 @@ def head_values(book: Book) -> dict[str, Any]:
         "evidence_version": book.version,
         "moved": book.moved,
         "draws": canonical({by: asdict(each) for by, each in book.draws.items()}),
-        "looks": canonical(_looks_of(book)),
+        "looks": last_look.stored(book),
         **asdict(book.tally),
     }
-
-
-def _looks_of(book: Book) -> dict[str, Any]:
-    last = {} if book.look is None else {"last": json.loads(body_of(book.look))}
-    return last | ({"unlooked": True} if book.unlooked else {})
 
 
 def event_values(trial: str, entry: Entry) -> dict[str, Any]:

@@ -32,8 +32,10 @@ def standing_of(design: Design, look: Looked | None) -> Standing:
     labels = design.space.proposals
     if look is None:
         return Standing.of(len(labels), design.rules)
-    control = None if look.control is None else labels.index(look.control)
-    return Standing(tuple(labels.index(label) for label in look.offered), control)
+    index = {label: z for z, label in enumerate(labels)}  # this is asked for every decision: one way through them
+    return Standing(
+        tuple(index[label] for label in look.offered), None if look.control is None else index[look.control]
+    )
 
 
 def proposed_between_looks(

@@ -151,6 +151,7 @@ class Book:
         moved: when it came into its state.
         draws: the fallbacks that clients drew, by who recorded them.
         look: the last planned look; None before the first.
+        look_body: what the log has of it.
         unlooked: that takeup paused the trial, so that no look is held before somebody resumes it.
         rollup: the time series.
         records: decisions by number; all, or those that were loaded.
@@ -177,6 +178,7 @@ class Book:
     moved: int = 0
     draws: dict[str, ClientDraws] = field(default_factory=dict)
     look: Looked | None = None
+    look_body: str | None = None
     unlooked: bool = False
     rollup: Rollup = field(default_factory=Rollup)
     records: dict[int, Record] = field(default_factory=dict)
@@ -218,7 +220,7 @@ class Book:
                 self.design = Design.of_text(canonical(event.spec))
                 self.counts = blank(self.design)
             case Looked():
-                self.look = event
+                self.look, self.look_body = event, body
             case Created():
                 self.moved = event.at
             case Answered() | SetAside() | Refused():

@@ -12,6 +12,7 @@ from takeup.trial.spec import TrialSpec
 MOST_CELLS = 100_000
 MOST_LABEL = 200
 MOST_DECISIONS = 10**12
+MOST_SCENARIOS = 200
 MOST_UTILITY = 1e12
 LEAST_SPREAD = 1e-9
 """How far utilities must be apart, of the largest: closer ones are lost in rounding."""
@@ -29,6 +30,13 @@ def check_size(space: Space) -> None:
     for name, labels in levels.items():
         for label in labels:
             text(name, label, MOST_LABEL)
+
+
+def check_scenarios(spec: TrialSpec, source: str) -> None:
+    """As many as a page can show."""
+    if spec.scenarios is not None and len(spec.scenarios) > MOST_SCENARIOS:
+        hint = "leave some out: a trial decides nothing from them, and takeup design takes any number"
+        raise SpecError(f"{source}: scenarios", len(spec.scenarios), f"at most {MOST_SCENARIOS} of them", hint)
 
 
 def check_decisions(spec: TrialSpec, source: str) -> None:

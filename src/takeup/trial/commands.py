@@ -17,7 +17,7 @@ from takeup.trial.book import Book, Record
 from takeup.trial.bounds import text
 from takeup.trial.design import Design, canonical
 from takeup.trial.events import Answered, Decided, KeyedEvent, Refused, Stamp, answered_numbers
-from takeup.trial.following import hold_look, settle
+from takeup.trial.following import hold_looks, settle
 from takeup.trial.proposal import Proposal, propose
 from takeup.trial.software import software
 
@@ -60,7 +60,7 @@ class Command(Protocol[ReplyOut]):
 def perform(command: Command[Reply], book: Book, at: int) -> Reply:
     """Run a command on a book that holds what it needs; windows that have closed by now close first.
 
-    A look that the command makes due is held at once, or, where the transaction has computed enough, before the next.
+    Looks that the command makes due are held at once, or, where the transaction has computed enough, before the next.
 
     Raises:
         BusyError: there are more of them than were loaded; these have closed, and the command has to come again.
@@ -71,7 +71,7 @@ def perform(command: Command[Reply], book: Book, at: int) -> Reply:
         raise BusyError(f"{words}; ask again under the same idempotency key")
     reply = command.run(book, at)
     with suppress(BusyError):
-        hold_look(book, at)
+        hold_looks(book, at)
     return reply
 
 

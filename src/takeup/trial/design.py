@@ -18,6 +18,7 @@ from takeup.policies.description import describe
 from takeup.policies.judging import Rules
 from takeup.policies.latent import TSLat
 from takeup.policies.limits import ControlShare, Limits
+from takeup.policies.readings import counted
 from takeup.policies.registry import kinds, policy_of
 from takeup.randomness import stream
 from takeup.space import Axis, Space
@@ -25,8 +26,9 @@ from takeup.specfile import SpecError, at
 from takeup.trial.bounds import check_decisions, check_size, check_utility
 from takeup.trial.looks import Looks, LooksTable
 from takeup.trial.refused_policy import RefusedPolicy
-from takeup.trial.rules import check_control_share, check_dropping
+from takeup.trial.rules import BoundedTable, check_control_share, check_counted, check_dropping
 from takeup.trial.spec import TrialSpec, parse
+from takeup.trial.told_error import check_told_error, rule_digest
 
 MICROSECONDS = 1_000_000
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -93,6 +95,8 @@ class Design:
             rules = spec.stopping.build(space, looks)
             if new and spec.stopping.reading == "policy":
                 _check_model(policy, space)
+            if new and looks is not None and _counted(spec, space, policy, rules):
+                check_counted(rules, spec.draws)
         with at(source, "limits"):
             limits = _limits(spec, space)
             check_dropping(limits, space.proposals, rules)
@@ -113,6 +117,8 @@ class Design:
         )
         text = canonical(full.model_dump(mode="json", exclude={"seed"}))
         window = None if spec.window is None else spec.window * MICROSECONDS
+        if new:
+            check_told_error(full, looks, source)
         return cls(
             full,
             text,
@@ -126,6 +132,10 @@ class Design:
             tuple(fallback.tolist()),
             window,
         )
+
+    def digest(self, scenario: str) -> str:
+        """Of what decides how often it errs in a scenario: see `rule_digest`."""
+        return rule_digest(self.spec, self.looks, scenario)
 
     @property
     def control_share(self) -> ControlShare | None:
@@ -235,6 +245,12 @@ def _check_compliance(spec: TrialSpec, policy: LivePolicy) -> None:
 def _check_model(policy: LivePolicy, space: Space) -> None:
     if isinstance(policy.beliefs(policy.start(space), 0, stream(0)), Exact):
         raise InputError("reading", "'policy'", "'intention to treat'", f"{policy.name} has no model of its own")
+
+
+def _counted(spec: TrialSpec, space: Space, policy: LivePolicy, rules: Rules) -> bool:
+    """Whether what the rules read is counted in draws."""
+    reading, margins = spec.stopping.reading, rules.equivalence is not None or rules.futility is not None
+    return not isinstance(reading, BoundedTable) and counted(reading, space, policy, margins=margins)
 
 
 def _limits(spec: TrialSpec, space: Space) -> Limits:

@@ -202,7 +202,8 @@ class Looked(_Event):
     """A planned look: what the rules concluded, from the outcomes known then, whatever is corrected later.
 
     After a look that advised an end, the looks that were planned beyond it repeat what it concluded: that there are no
-    more of them would tell blinded readers of the log.
+    more of them would tell blinded readers of the log. Looks that became due while takeup had paused the trial are held
+    one after the other when it goes on, all from what is known then.
 
     Attributes:
         look: its number, counted from 1.

@@ -15,27 +15,27 @@ def settle(book: Book, at: int) -> None:
     Raises:
         BusyError: a look has to wait for the next transaction; what came before it has happened.
     """
-    hold_look(book, at)
+    hold_looks(book, at)
     while (closed := closed_event(book, at)) is not None:
         book.append(closed)
-        hold_look(book, at)
+        hold_looks(book, at)
 
 
-def hold_look(book: Book, at: int) -> None:
-    """Hold the look that is due, if one is; a trial in which it cannot be computed is paused.
+def hold_looks(book: Book, at: int) -> None:
+    """Hold every look that is due; a trial in which one cannot be computed is paused, and then none is.
+
+    More than one is due where outcomes became known while the trial was so paused: all of them see what is known now.
 
     Raises:
-        BusyError: it has to wait for the next transaction.
+        BusyError: one has to wait for the next transaction; those before it were held.
     """
-    look = due_look(book)
-    if look is None or book.design.refused is not None:
-        return
-    event: Looked | Moved
-    try:
-        event = looked_event(book, look, at)
-    except FailedPolicyError as error:
-        event = Moved(at=at, by=BY, state="paused", reason=f"look {look + 1}: {error}")
-    book.append(event)
+    while book.design.refused is None and (look := due_look(book)) is not None:
+        event: Looked | Moved
+        try:
+            event = looked_event(book, look, at)
+        except FailedPolicyError as error:
+            event = Moved(at=at, by=BY, state="paused", reason=f"look {look + 1}: {error}")
+        book.append(event)
 
 
 def closed_event(book: Book, at: int) -> Closed | None:

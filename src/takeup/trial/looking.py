@@ -9,11 +9,11 @@ from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.evidence import Evidence
 from takeup.policies.judging import EQUIVALENT, FUTILE, GOING_ON, INFERIOR, MAXIMUM, Comparison, Verdict, judge
-from takeup.policies.readings import comparison
+from takeup.policies.readings import Reading, comparison
 from takeup.randomness import stream
 from takeup.trial.allotment import Allotment, allotment, allotment_after, standing_of
 from takeup.trial.book import Book
-from takeup.trial.computing import METER
+from takeup.trial.computing import METER, FailedPolicyError
 from takeup.trial.design import Design
 from takeup.trial.events import Looked
 from takeup.trial.proposal import informative
@@ -63,12 +63,19 @@ def looked_event(book: Book, look: int, at: int) -> Looked:
         return replace(last, at=at, look=look + 1, software=software(design))
     before = allotment(design, book.secret, book.counts, book.decisions + 1, last)
     verdict, after = METER.run(lambda: conclude(design, book.secret, book.counts, look, last, before))
+    return told(design, look, verdict, after, at=at, outcomes=book.known, version=book.version)
+
+
+def told(
+    design: Design, look: int, verdict: Verdict, after: Allotment | None, *, at: int, outcomes: int, version: int
+) -> Looked:
+    """What the log says of a verdict, and of how proposals are made then."""
     labels, ended = design.space.proposals, verdict.status != GOING_ON
     return Looked(
         at=at,
         look=look + 1,
-        outcomes=book.known,
-        version=book.version,
+        outcomes=outcomes,
+        version=version,
         status=STATUSES[verdict.status],
         ended=look + 1 if ended else None,
         chosen=None if verdict.chosen is None else labels[verdict.chosen],
@@ -98,12 +105,11 @@ def conclude(
         last: the look before.
         before: how proposals were made so far.
     """
-    looks, reading = design.looks, design.spec.stopping.reading
+    looks = design.looks
     assert looks is not None  # a look is due
-    assert not isinstance(reading, BoundedTable)  # `check_live` refuses it
     evidence = Evidence(design.space, informative(counts[0])[np.newaxis])
     rng = stream(secret.number, "look", look)
-    compared = _Told(comparison(reading, evidence, design.policy, rng, design.spec.draws))
+    compared = _Told(comparison(_reading(design), evidence, design.policy, rng, design.spec.draws))
     verdict = judge(compared, design.rules, look, standing_of(design, last))
     if verdict.status == GOING_ON and look == looks.at.size - 1:
         verdict = replace(verdict, status=MAXIMUM)
@@ -121,22 +127,39 @@ class _Told:
     compared: Comparison
 
     def largest(self, which: Sequence[int]) -> FloatArray:
-        return np.round(self.compared.largest(which), DIGITS)
+        return np.array([_written(each) for each in self.compared.largest(which)])
 
     def exceeds(self, one: int, other: int, margin: float = 0.0) -> float:
-        return round(self.compared.exceeds(one, other, margin), DIGITS)
+        return _written(self.compared.exceeds(one, other, margin))
 
     def within(self, which: Sequence[int], margin: float) -> float:
-        return round(self.compared.within(which, margin), DIGITS)
+        return _written(self.compared.within(which, margin))
+
+
+def _written(probability: float) -> float:
+    """In so many digits; what is no number can be neither judged nor written down."""
+    if not np.isfinite(probability):
+        raise FailedPolicyError("what a rule is to compare could not be computed: it is no number")
+    return round(float(probability), DIGITS)
+
+
+def _reading(design: Design) -> Reading:
+    """What the rules read; a bounded reading with the weights of the spec."""
+    written = design.spec.stopping.reading
+    if not isinstance(written, BoundedTable):
+        return written
+    assert design.rules.control is not None  # `StoppingTable.build` refuses it
+    return written.read(design.space, design.rules.control)
 
 
 def check_live(design: Design) -> None:
     """An error where looks at a live trial cannot read what they are to read."""
-    reading = design.spec.stopping.reading
-    if design.looks is not None and isinstance(reading, BoundedTable):
-        allowed = "'intention to treat', 'policy' or 'compliers', so far, in a live trial"
-        raise InputError("reading", reading.model_dump(), allowed)
-    if reading == "compliers":
-        if design.spec.compliance == "never":
-            raise InputError("reading", repr(reading), "'intention to treat', as compliance is never reported")
-        comparison(reading, design.policy.start(design.space), design.policy, stream(0))
+    reading, compliance = design.spec.stopping.reading, design.spec.compliance
+    if reading == "compliers" and compliance == "never":
+        raise InputError("reading", repr(reading), "'intention to treat', as compliance is never reported")
+    if isinstance(reading, BoundedTable) and compliance != "always":
+        told = f"bounded = {reading.bounded:g}"
+        allowed = f"'intention to treat', or compliance = \"always\"; it is {compliance} reported"
+        raise InputError("reading", told, allowed)
+    if reading == "compliers" or isinstance(reading, BoundedTable):
+        comparison(_reading(design), design.policy.start(design.space), design.policy, stream(0))

@@ -9,12 +9,14 @@ from pydantic import Field
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError
+from takeup.errors import NOTHING, InputError
 from takeup.specfile import Table
 
 MOST_LOOKS = 1_000
 MOST_UNITS = 100_000
 """The largest trial: for more, probabilities of being best would be less exact than is said of them."""
+Units: TypeAlias = Annotated[int, Field(ge=1, le=MOST_UNITS)]
+"""A number of outcomes."""
 Threshold: TypeAlias = Annotated[float, Field(gt=0, lt=1)]
 Thresholds: TypeAlias = Threshold | list[Threshold]
 """One for all looks, or one for each."""
@@ -33,22 +35,22 @@ class LooksTable(Table):
         update: when probabilities change: at looks, or after every outcome.
     """
 
-    first: Annotated[int, Field(ge=1)] | None = None
-    every: Annotated[int, Field(ge=1)] | None = None
-    last: Annotated[int, Field(ge=1)] | None = None
-    at: Annotated[list[int], Field(min_length=1, max_length=MOST_LOOKS)] | None = None
-    lag: Annotated[int, Field(ge=0)] = 0
+    first: Units | None = None
+    every: Units | None = None
+    last: Units | None = None
+    at: Annotated[list[Units], Field(min_length=1, max_length=MOST_LOOKS)] | None = None
+    lag: Annotated[int, Field(ge=0, le=MOST_UNITS)] = 0
     update: Update = "look"
 
     def build(self) -> "Looks":
         """The looks, checked."""
         if self.at is None:
             if self.last is None:
-                raise InputError("last", None, "how many outcomes are known at the last look, or a list `at`")
+                raise InputError("last", NOTHING, "how many outcomes are known at the last look, or a list `at`")
             first, every = self.first or self.every or self.last, self.every or self.last
             if first > self.last:
                 raise InputError("first", first, f"at most the last, {self.last}")
-            if (self.last - first) / every >= MOST_LOOKS:
+            if len(range(first, self.last, every)) >= MOST_LOOKS:
                 raise InputError("every", every, f"a number that makes at most {MOST_LOOKS} looks of {self.last}")
             found = [*range(first, self.last, every), self.last]
         elif self.first is None and self.every is None and self.last is None:
@@ -75,8 +77,6 @@ class Looks:
     def __post_init__(self) -> None:
         if (np.diff(self.at, prepend=0) <= 0).any():
             raise InputError("at", self.at.tolist(), "numbers of outcomes that rise")
-        if self.at[-1] > MOST_UNITS:
-            raise InputError("last", int(self.at[-1]), f"at most {MOST_UNITS}")
 
     @property
     def randomised(self) -> IntArray:

@@ -7,15 +7,20 @@ import numpy as np
 from pydantic import Field
 
 from takeup import checks
-from takeup.errors import InputError
+from takeup.errors import NOTHING, InputError
+from takeup.policies.bounded_reading import BoundedReading
 from takeup.policies.judging import Rules
 from takeup.policies.limits import ControlShare, Limits, fixed_share
 from takeup.space import Space
-from takeup.specfile import GrownTable, Table
+from takeup.specfile import MOST_NAMES, GrownTable, Table
 from takeup.trial.looks import Looks, Threshold, Thresholds
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Label = Annotated[str, Field(min_length=1, max_length=200)]
+MOST_WEIGHTS = 1_000_000
+"""How many weights a bounded reading may have, those of 0 among them: that of 30 proposals with as many actions."""
+COUNTED = 10
+"""How many draws must lie beyond a threshold, so that it is crossed by what is known and not by chance."""
 
 
 class MarginTable(Table):
@@ -25,10 +30,70 @@ class MarginTable(Table):
     margin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class BoundedTable(Table):
-    """A reading that holds while takers and refusers differ by at most so much without what they are offered."""
+class MovedTable(Table):
+    """Weight that a bounded reading moves where it compares two proposals; see `takeup.policies.bounded_reading`.
+
+    Attributes:
+        one: a proposal.
+        other: what it is compared with; where it is the other way round, the weight is the negative of this.
+        proposed: the weight goes to those who were offered this,
+        implemented: and did this, from those who were offered the control and did it.
+        weight: how much.
+    """
+
+    one: Label
+    other: Label
+    proposed: Label
+    implemented: Label
+    weight: Annotated[float, Field(allow_inf_nan=False)]
+
+    def place(self, key: str, space: Space, control: int) -> tuple[int, int, int, int]:
+        """The index of each of the four; errors begin with the key."""
+        rest = [label for label in space.proposals if label != self.one]
+        others = [label for label in space.proposals if label != space.proposals[control]]
+        for name, labels in (
+            ("one", space.proposals),
+            ("other", rest),
+            ("proposed", others),
+            ("implemented", space.implemented),
+        ):
+            if getattr(self, name) not in labels:
+                raise InputError(f"{key}.{name}", repr(getattr(self, name)), f"one of {', '.join(labels)}")
+        one, other, proposed = map(space.proposals.index, (self.one, self.other, self.proposed))
+        return one, other, proposed, space.implemented.index(self.implemented)
+
+
+class BoundedTable(GrownTable):
+    """A reading that holds while takers and refusers differ by at most so much without what they are offered.
+
+    Attributes:
+        bounded: by how much, in units of the outcome.
+        moved: all weight that is moved; where left out `takeup design` chooses it, and a live trial is refused.
+    """
+
+    newer = ("moved",)
 
     bounded: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    moved: Annotated[list[MovedTable], Field(max_length=MOST_NAMES)] | None = None
+
+    def read(self, space: Space, control: int) -> BoundedReading:
+        """The reading with the weights that are written down, checked."""
+        if self.moved is None:
+            hint = "`takeup design plan.toml --out DIR` writes a plan with them"
+            raise InputError("reading.moved", NOTHING, "the weights, which are fixed before a trial", hint)
+        proposals, actions = len(space.proposals), len(space.implemented)
+        if proposals**3 * actions > MOST_WEIGHTS:
+            told = f"one for {proposals} proposals and {actions} actions"
+            raise InputError("reading", told, f"fewer, of which no more than {MOST_WEIGHTS:,} weights come")
+        moved, seen = np.zeros((proposals, proposals, proposals, actions)), set()
+        for number, each in enumerate(self.moved):
+            key = f"reading.moved.{number}"
+            one, other, *cell = each.place(key, space, control)
+            if (same := (frozenset((one, other)), *cell)) in seen:
+                raise InputError(key, _shown(each), "the weight of two proposals and a cell once, either way round")
+            seen.add(same)
+            moved[one, other, *cell], moved[other, one, *cell] = each.weight, -each.weight
+        return BoundedReading(np.full(actions, self.bounded), control, moved)
 
 
 class ErrorTable(Table):
@@ -42,6 +107,7 @@ class ErrorTable(Table):
         seed: of these trials.
         scenario: the name of that scenario.
         version: the version of takeup that found it.
+        digest: of what it was found for, see `takeup.trial.told_error`.
     """
 
     target: Threshold
@@ -51,6 +117,7 @@ class ErrorTable(Table):
     seed: Annotated[int, Field(ge=0)]
     scenario: Label
     version: Label
+    digest: Label
 
 
 Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | BoundedTable
@@ -110,11 +177,15 @@ class StoppingTable(GrownTable):
         self._check_margins(space.outcome.highest - space.outcome.lowest)
         above, below = looks.each("superiority", self.superiority), looks.each("inferiority", self.inferiority)
         if above is not None and below is not None and (above <= below).any():
-            raise InputError("superiority", above.tolist(), f"numbers above those of inferiority, {below.tolist()}")
+            first = int((above <= below).argmax())
+            allowed = f"more than the {below[first]:g} of inferiority at look {first + 1}"
+            raise InputError("superiority", float(above[first]), allowed)
         proposals = len(space.proposals)
         if below is not None and control is None and below.max() >= 1 / proposals:
             allowed = f"below 1 / {proposals}, which every proposal has where all are alike"
             raise InputError("inferiority", float(below.max()), allowed)
+        if isinstance(self.reading, BoundedTable) and self.reading.moved is not None and control is not None:
+            self.reading.read(space, control)
         equal, futile = self.equivalence, self.futility
         return Rules(
             above,
@@ -171,13 +242,38 @@ def check_dropping(limits: Limits, labels: Sequence[str], rules: Rules) -> None:
         raise InputError("ceiling", left, "ceilings that sum to 1 or more whatever is dropped", "raise them")
 
 
+def check_counted(rules: Rules, draws: int) -> None:
+    """Where probabilities are counted in draws, what is compared with a threshold must be more than a few of them."""
+    least = COUNTED / draws
+    if rules.inferiority is not None and rules.inferiority.min() < least - checks.TOLERANCE:
+        low = float(rules.inferiority.min())
+        raise _uncounted("inferiority", low, f"at least {least:g}", draws, low)
+    for name, above in (
+        ("superiority", rules.superiority),
+        ("equivalence.probability", rules.equivalence),
+        ("futility.probability", rules.futility),
+    ):
+        if above is not None and 1 - above.max() < least - checks.TOLERANCE:
+            high = float(above.max())
+            raise _uncounted(name, high, f"at most {1 - least:g}", draws, 1 - high)
+
+
+def _uncounted(name: str, threshold: float, allowed: str, draws: int, beyond: float) -> InputError:
+    enough = int(np.ceil(COUNTED / beyond * (1 - checks.TOLERANCE)))
+    why = f"{allowed}, as these probabilities are counted in draws = {draws}"
+    return InputError(name, threshold, why, f"raise draws to {enough}, or choose another threshold")
+
+
 def check_control_share(limits: Limits, proposals: int, rules: Rules, share: ControlShare | None) -> None:
-    """However many others are left, all must be able to keep to their limits beside a share that is fixed."""
+    """However many others are left, all must be able to keep to their limits beside a share that is fixed.
+
+    A control has no other limits than its share, and is dropped where another takes its place: the first one is never
+    among the others.
+    """
     if share is None or share == "match" or rules.control is None:
         return
     both = (np.broadcast_to(checks.real("limits", each), proposals) for each in (limits.floor, limits.ceiling))
-    others = np.ones(proposals, dtype=bool) if rules.replace else np.arange(proposals) != rules.control
-    floor, ceiling = (np.sort(each[others]) for each in both)
+    floor, ceiling = (np.sort(np.delete(each, rules.control)) for each in both)
     for left in range(1, proposals):
         rest = 1 - fixed_share(share, left)
         low, high = float(floor[-left:].sum()), float(ceiling[:left].sum())

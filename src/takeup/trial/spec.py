@@ -17,6 +17,8 @@ from takeup.trial.rules import Label, Reading, Share, StoppingTable
 SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 LONGEST = 100 * 366 * SECONDS["day"]
 SEED_BITS = 256
+MOST_NESTED = 20
+"""How deep tables and lists may be within each other, where nobody reads them."""
 SEEDED = "no seed, which would foretell every proposal; say rehearsal = true where it is no real trial"
 
 
@@ -45,6 +47,14 @@ def seed(value: object) -> object:
     if value is None:
         return None
     raise ValueError(f"a whole number from 0 to 2^{SEED_BITS} - 1, or 64 hexadecimal digits")
+
+
+def nested_deeper(value: object, most: int) -> bool:
+    """Whether tables and lists are more than so many within each other."""
+    if not isinstance(value, Mapping | list | tuple):
+        return False
+    inner = value.values() if isinstance(value, Mapping) else value
+    return most == 0 or any(nested_deeper(each, most - 1) for each in inner)
 
 
 Duration = Annotated[int, BeforeValidator(seconds), Field(ge=1, le=LONGEST)]
@@ -144,6 +154,13 @@ class TrialSpec(GrownTable):
     fallback_limits: FallbackLimitsTable = FallbackLimitsTable()
     rehearsal: Annotated[bool, Field(strict=True)] = False
     seed: Annotated[Seed | None, Field(repr=False)] = None
+
+    @field_validator("scenarios", mode="before")
+    @classmethod
+    def _can_be_read(cls, value: object) -> object:
+        if nested_deeper(value, MOST_NESTED):
+            raise ValueError(f"tables and lists at most {MOST_NESTED} deep")
+        return value
 
     @field_validator("scenarios")
     @classmethod

@@ -7,7 +7,8 @@ exp(a t - (a + b) log(1 + e^t)) and that of Gamma(s, r) to exp(s t - r e^t); the
 from a table. F is the trapezoidal sum with the first correction of Euler and Maclaurin, h^2 f' / 12, and
 integrals of f_j F_i .. are plain sums, which converge faster than any power of h for functions that vanish at both
 ends. Probabilities are right to 1e-5 where no parameter is below one half and none above 100,000, and mostly to 1e-6
-(`takeup.conjugates.quadrature` is right to 1e-11, and takes a hundred times as long).
+(`takeup.conjugates.quadrature` is right to 1e-11, and takes a hundred times as long). Where values are narrower, as of
+counts of many events, there are tables of finer grids, up to parameters that sum to `RESOLVED`.
 """
 
 import math
@@ -25,10 +26,14 @@ REACH = 24.0
 """How far the grid goes to both sides of zero: beyond it lies e^-24 of a uniform distribution."""
 COARSEST, FINEST = 1, 9
 """Steps go from 2^-1 to 2^-9."""
+LIMIT = 12
+"""Where values are narrower, to 2^-12."""
 DEVIATIONS = 6.0
 """How many spreads of a density are looked at, and how much of its tails."""
 TAIL = 15.0
 QUARTER = 0.25
+RESOLVED = (2 * QUARTER * 2**LIMIT) ** 2
+"""The most that a + b may be of a beta that the finest of all grids resolves: four million."""
 
 
 class Grids(NamedTuple):
@@ -63,16 +68,16 @@ class Densities(NamedTuple):
     last: Array
 
 
-def grids(margin: float = 0.0) -> Grids:
+def grids(margin: float = 0.0, finest: int = FINEST) -> Grids:
     """The tables of betas, for one margin."""
 
     def larger(t: FloatArray) -> FloatArray:
         return np.asarray(logit(np.minimum(expit(t) + margin, 1.0)))
 
-    return _grids(lambda t: np.logaddexp(0.0, t), expit, larger if margin else None)
+    return _grids(lambda t: np.logaddexp(0.0, t), expit, larger if margin else None, finest)
 
 
-def gamma_grids(block: GammaRate, margin: float = 0.0) -> Grids:
+def gamma_grids(block: GammaRate, margin: float = 0.0, finest: int = FINEST) -> Grids:
     """The tables of what gammas are worth, for one margin: of log(rate longest), or its negative where less is more."""
     longest = np.log(block.outcome.longest)
     variables = GammaRate(np.ones((1, 1)), np.ones((1, 1)), block.outcome).variables()
@@ -82,7 +87,7 @@ def gamma_grids(block: GammaRate, margin: float = 0.0) -> Grids:
     def larger(t: FloatArray) -> FloatArray:
         return np.asarray(sign * (variables.scale(variables.value(sign * t - longest) + margin) + longest))
 
-    return _grids(lambda t: np.exp(sign * t), lambda t: sign * np.exp(sign * t), larger if margin else None)
+    return _grids(lambda t: np.exp(sign * t), lambda t: sign * np.exp(sign * t), larger if margin else None, finest)
 
 
 def rises(block: GammaRate) -> bool:
@@ -90,19 +95,25 @@ def rises(block: GammaRate) -> bool:
     return (block.outcome.better == "higher") == (block.outcome.kind == "count")
 
 
-def _grids(bend: Function, slope: Function, larger: Function | None) -> Grids:
+def _grids(bend: Function, slope: Function, larger: Function | None, finest: int) -> Grids:
     """Tables of these functions of t; `larger` is t where the variable is larger by the margin."""
-    points = [np.arange(round(2 * REACH * 2**level) + 1) * 2.0**-level - REACH for level in range(COARSEST, FINEST + 1)]
+    levels = np.arange(COARSEST, finest + 1)
+    points = [np.arange(round(2 * REACH * 2.0**level) + 1) * 2.0**-level - REACH for level in levels]
     t, start = np.concatenate(points), np.concatenate([[0], np.cumsum([each.size for each in points])])
-    scale = np.repeat(2.0 ** np.arange(COARSEST, FINEST + 1), [each.size for each in points])
+    scale = np.repeat(2.0**levels, [each.size for each in points])
     with np.errstate(divide="ignore"):
         up = t if larger is None else np.minimum(larger(t), 2 * REACH)
     return Grids(start.astype(np.int64), bend(t), slope(t), (up + REACH) * scale)
 
 
-def room(variables: int, total: float = math.inf) -> Densities:
+def finest_for(total: float) -> int:
+    """The finest grid for betas whose parameters sum to this, at most: a usual one, or a finer one where it has to."""
+    return max(FINEST, int(level_for(2.0 / math.sqrt(total), LIMIT)))
+
+
+def room(variables: int, total: float = math.inf, finest: int = FINEST) -> Densities:
     """Room for so many variables, of which none has parameters that sum to more than `total`."""
-    size = round(2 * REACH * 2 ** level_for(2.0 / math.sqrt(total))) + 1
+    size = round(2 * REACH * 2 ** level_for(2.0 / math.sqrt(total), finest)) + 1
     return Densities(
         np.zeros((variables, size)),
         np.zeros((variables, size)),
@@ -111,10 +122,15 @@ def room(variables: int, total: float = math.inf) -> Densities:
     )
 
 
-def level_for(spread: Number) -> Number:
+def finest_of(grids: Grids) -> Number:
+    """The finest grid that there is."""
+    return COARSEST + grids.start.size - 2
+
+
+def level_for(spread: Number, finest: Number) -> Number:
     """The grid for densities of which the narrowest has this spread: 2 / sqrt(a + b) at least."""
     level = COARSEST
-    while level < FINEST and 2.0**-level > QUARTER * spread:
+    while level < finest and 2.0**-level > QUARTER * spread:
         level += 1
     return level
 
@@ -174,7 +190,7 @@ def lay_out_all(densities: Densities, shapes: Array, offered: Array, grids: Grid
     for k in range(offered.size):
         if offered[k]:
             spread = min(spread, math.sqrt(1.0 / shapes[k, 0] + 1.0 / shapes[k, 1]))
-    level = level_for(spread)
+    level = level_for(spread, finest_of(grids))
     for k in range(offered.size):
         if offered[k]:
             lay_out(densities, k, shapes[k, 0], shapes[k, 1], level, grids)

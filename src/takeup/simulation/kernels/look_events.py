@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from takeup.conjugates import GammaRate
-from takeup.simulation.kernels.comparing import Grids, gamma_grids, lay_out_gamma, level_for, rises
+from takeup.simulation.kernels.comparing import Grids, finest_of, gamma_grids, lay_out_gamma, level_for, rises
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory
 from takeup.simulation.kernels.machine import Array, Number
 
@@ -34,15 +34,15 @@ class Gammas(NamedTuple):
     futility: Grids
 
 
-def gammas(block: GammaRate, equivalence: float, futility: float) -> Gammas:
-    """The block of one context, and the margins in units of what an outcome is worth."""
+def gammas(block: GammaRate, equivalence: float, futility: float, finest: int) -> Gammas:
+    """The block of one context, the margins in units of what an outcome is worth, and the finest grid."""
     longest = block.outcome.longest
     return Gammas(
         np.stack([block.events[0], block.exposure[0] / longest], axis=1),
         block.outcome.step / longest,
         1.0 if rises(block) else -1.0,
-        gamma_grids(block, equivalence),
-        gamma_grids(block, futility),
+        gamma_grids(block, equivalence, finest),
+        gamma_grids(block, futility, finest),
     )
 
 
@@ -52,7 +52,7 @@ def read(look: Number, scenario: Number, number: Number, given: LookInput, memor
     for k in range(memory.known.shape[0]):
         if memory.offered[k]:
             most = max(most, reading.prior[k, 0] + memory.known[k, 1])
-    level = level_for(1.0 / math.sqrt(most))
+    level = level_for(1.0 / math.sqrt(most), finest_of(reading.equivalence))
     memory.reading.level[0] = level
     for k in range(memory.known.shape[0]):
         if memory.offered[k]:

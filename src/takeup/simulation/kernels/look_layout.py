@@ -64,6 +64,6 @@ def room_for(
         room(whole, proposals, columns),
         room(np.int16, proposals),
         room(np.int8, proposals),
-        room(np.float32, recorded),
+        room(np.float64, recorded),
         room(np.int16, recorded),
     )

@@ -6,6 +6,7 @@ between the least and the greatest utility with the same mean and variance, whic
 
 from typing import NamedTuple
 
+from takeup.checks import FloatArray
 from takeup.simulation.kernels.binomials import binomial
 from takeup.simulation.kernels.comparing import Grids
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory
@@ -32,6 +33,14 @@ class Dirichlets(NamedTuple):
     gain: Array
     equivalence: Grids
     futility: Grids
+
+
+def matched(alpha: FloatArray, gain: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The parameters (a, b) of the beta variables with the mean and the variance of Σ_y μ_y u_y; α[.., y], u[y]."""
+    total = alpha.sum(axis=-1)
+    mean = alpha @ gain / total
+    worth = mean * (1 - mean) * (total + 1) / (alpha @ gain**2 / total - mean**2) - 1
+    return mean * worth, (1 - mean) * worth
 
 
 def respond(

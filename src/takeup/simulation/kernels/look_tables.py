@@ -125,7 +125,7 @@ class LookOutput(NamedTuple):
         statistic: of all units that were randomised, once all are followed up, (.., K, C).
         dropped: at which look each was dropped, counted from 1; 0 where it was not, (.., K).
         reason: why.
-        top: what superiority was asked of at each look, in single precision (to 6e-8), 0 where the trial had ended;
+        top: what superiority was asked of at each look, 0 where the trial had ended;
             (.., L), or (.., 0) where it is not kept.
         leader: of which proposal, likewise.
     """
