@@ -20,7 +20,7 @@ from takeup.design.comparing import Compared
 from takeup.design.operate import operate
 from takeup.design.plan import Plan
 from takeup.design.results import plain
-from takeup.design.sizing import size, with_last
+from takeup.design.sizing import SEARCHED, size, with_last
 from takeup.design.study import Study, columns
 from takeup.design.take_up import by_take_up
 from takeup.errors import InputError, TakeupError
@@ -118,7 +118,7 @@ def test_figures_of_a_bounded_reading_belong_to_the_weights_of_the_plan_that_is_
     assert with_reading(written) is written
     fresh = operate(written, ["null"], range(trials, 2 * trials), engine="reference")["null"]
     assert written.content["stopping"]["error"]["found"] == fresh.claimed.mean()
-    again = operate(written, None, range(3 * trials, 4 * trials), engine="reference")
+    again = operate(written, None, range(SEARCHED * trials, (SEARCHED + 1) * trials), engine="reference")
     assert plain(again) == told["scenarios"]
     tried(written.content)
 
@@ -129,7 +129,7 @@ def test_a_bounded_reading_keeps_its_weights_at_other_take_ups_and_has_those_of_
     for found in curve.values():
         assert all(each.plan.reading == with_reading(plan).reading for each in found.values())
     assert all(each.reading == with_reading(plan).reading for each in classical(plan).values())
-    sized = size(plan, 0.7, replications=40, engine="reference")
+    sized = size(plan, 0.7, replications=100, engine="reference")
     assert sized.plan.reading == with_reading(with_last(plan, sized.size)).reading != with_reading(plan).reading
 
 
