@@ -76,6 +76,7 @@ def test_the_source_compiles_for_a_gpu() -> None:
 
 
 @needs_cuda
+@pytest.mark.long
 def test_the_simulated_gpu_gives_the_numbers_of_the_cpu() -> None:
     """70 trials on 32 threads, in three launches."""
     run(SIMULATED, NUMBA_ENABLE_CUDASIM="1")
