@@ -37,3 +37,9 @@ def sign_in(page: Page, url: str, key: str) -> None:
     page.get_by_label("API key").fill(key)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{url}/app")
+
+
+def follow(page: Page, link: str) -> None:
+    """Click on a link and wait for its page, as what comes next may be on the old page too."""
+    with page.expect_navigation():
+        page.get_by_role("link", name=link).first.click()

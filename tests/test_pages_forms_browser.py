@@ -34,7 +34,7 @@ def test_the_desk_in_a_browser(tmp_path: Path) -> None:
         key = served.key("design", "decide", "report", "read-unblinded")
         trial = served.trial(SPEC, key)
         page = started.new_page(viewport={"width": 900, "height": 900})
-        page.set_default_timeout(90_000)
+        page.set_default_timeout(240_000)
         found = quiet(page)
         browser.sign_in(page, served.url, key)
         at = f"{served.url}/app/trials/{trial}"
@@ -56,7 +56,7 @@ def test_the_desk_in_a_browser(tmp_path: Path) -> None:
         page.locator("#context-0").check()
         page.get_by_role("button", name="Decide").click()
         assert page.locator(".proposal").inner_text() in (FEW[1], FEW[2])
-        page.get_by_role("link", name="Report on this one").click()
+        browser.follow(page, "Report on this one")
         page.locator("#outcome").select_option("1")
         page.get_by_role("button", name="Report").click()
         page.wait_for_selector(".good")

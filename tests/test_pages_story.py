@@ -15,7 +15,7 @@ import browser
 import serving
 from takeup.randomness import stream
 
-expect.set_options(timeout=60_000)  # charts are drawn by a process that stands back
+expect.set_options(timeout=240_000)  # charts are drawn by a process that stands back
 SCOPES = ("design", "decide", "report", "read-unblinded")
 KEPT = ("trials", "trial", "phone-trial", "new-trial", "decided", "log", "blinded", "try")
 """The pages of which there are pictures."""
@@ -53,7 +53,7 @@ def camera(tmp_path: Path) -> Camera:
 def visit(chromium: Browser, server: serving.Served, key: str, **options: object) -> Page:
     """A browser window of its own, signed in, in which any script error fails the test."""
     page = chromium.new_context(viewport=WIDE, **options).new_page()  # type: ignore[arg-type]  # Playwright's own options
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(240_000)
     page.on("pageerror", lambda error: pytest.fail(f"a script failed: {error}"))
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
     browser.sign_in(page, server.url, key)
@@ -97,7 +97,7 @@ def test_a_trial_from_the_form_to_the_audit(chromium: Browser, camera: Camera, t
 
 def design(page: Page, camera: Camera) -> None:
     """Fill in the form, see what it means and what to expect, save, start."""
-    page.get_by_role("link", name="New trial").click()
+    browser.follow(page, "New trial")
     page.get_by_label("Name", exact=True).fill("Clinic")
     page.get_by_label("Proposals, one a line").fill("usual care\nnew drug")
     page.get_by_label("Outcome 1", exact=True).fill("relapsed")
@@ -113,12 +113,12 @@ def design(page: Page, camera: Camera) -> None:
 
 def decide_and_report(page: Page, camera: Camera) -> None:
     """One patient by hand."""
-    page.get_by_role("link", name="Decide").first.click()
+    browser.follow(page, "Decide")
     page.get_by_label("Unit", exact=True).fill("patient 1")
     page.get_by_role("button", name="Decide").click()
     assert page.locator(".proposal").inner_text() in ("new drug", "usual care")
     camera.see(page, "decided")
-    page.get_by_role("link", name="Report on this one").click()
+    browser.follow(page, "Report on this one")
     page.get_by_label("What was done").select_option("usual care")
     page.get_by_label("What came of it").select_option("well")
     camera.see(page, "report")
@@ -148,7 +148,7 @@ def watch(page: Page, camera: Camera, server: serving.Served, key: str) -> None:
 
 def correct(page: Page, camera: Camera) -> None:
     """What contradicts an earlier report needs a reason."""
-    page.get_by_role("link", name="Report").first.click()
+    browser.follow(page, "Report")
     page.get_by_label("or its number").fill("1")
     page.get_by_label("What came of it").select_option("relapsed")
     page.get_by_role("button", name="Report").click()
@@ -214,12 +214,12 @@ def on_a_phone_in_the_dark(chromium: Browser, camera: Camera, server: serving.Se
 def test_the_sandbox_teaches(chromium: Browser, camera: Camera, tmp_path: Path) -> None:
     with serving.served(tmp_path / "trials.db", tmp_path) as server:
         page = visit(chromium, server, server.key("decide"))
-        page.get_by_role("link", name="Try it").click()
+        browser.follow(page, "Try it")
         camera.see(page, "try-first")
         page.get_by_role("button", name="Run 100 people").click()
         expect(page.get_by_text("After 100 people")).to_be_visible()
         camera.see(page, "try", whole=True)
-        page.get_by_role("link", name="days to a relapse").click()
+        browser.follow(page, "days to a relapse")
         page.get_by_role("button", name="Run 100 people").click()
         expect(page.get_by_text("mean within 90 days, when offered new drug")).to_be_visible()
         camera.see(page, "try-days", whole=True)

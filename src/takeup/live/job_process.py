@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from takeup.errors import TakeupError
+from takeup.pipes import lower_priority
 
 Say = Callable[[float], None]
 """Called with how much of the work is done, from 0 to 1."""
 
-NICENESS = 15
 CPU_SECONDS = 120
 """How long each core may compute for a process: one that nobody waits for any more ends then."""
 GRACE = 5
@@ -23,10 +23,10 @@ def attend(work: Callable[[dict[str, Any], Say], dict[str, Any]]) -> None:
 
     Lines of standard output are `{"progress": 0.5}`, and at the end `{"result": ..}` or `{"problem": ".."}`.
     """
+    lower_priority()
     if sys.platform != "win32":
         import resource
 
-        os.nice(NICENESS)
         most = CPU_SECONDS * (os.cpu_count() or 1)  # the threads of a simulation count together
         resource.setrlimit(resource.RLIMIT_CPU, (most, most + GRACE))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # nobody reads what the signal would leave behind

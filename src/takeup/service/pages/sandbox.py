@@ -45,11 +45,11 @@ async def run(visit: Visit) -> Response:
     asked, wrong = _asked(form)
     if asked is None:
         return _page(visit, sandbox, form, wrong, 422)
-    if sandbox is not None and sandbox.job is not None and not sandbox.job.over:
-        return visit.see(PATH)
     if sandbox is None or form.get("do") == "over" or _setting(sandbox) != asked or _broken(sandbox):
         sandbox = Sandbox(*asked)
-        bench.sandboxes.put(name, sandbox)
+        bench.sandboxes.put(name, sandbox)  # what still runs in the one before is of no use any more
+    if sandbox.job is not None and not sandbox.job.over:
+        return visit.see(PATH)
     wanted = next((each for each in RUNS if form.get("do") == str(each)), 0)
     wanted = min(wanted, MOST_PEOPLE - sandbox.people)
     if wanted:
