@@ -222,6 +222,17 @@ def at_or_below_between(densities: Densities, k: Number, place: Number) -> Numbe
 def largest(densities: Densities, offered: Array, probability: Array) -> None:
     """The probability that each of those that are offered is the largest of them; 0 for the others."""
     count, total = offered.size, 0.0
+    left, one, other = 0, 0, 0
+    for k in range(count):
+        if offered[k]:
+            left += 1
+            one, other = other, k
+    if left == 2:
+        for k in range(count):
+            probability[k] = 0.0
+        probability[one] = min(exceeds(densities, one, other), 1.0)
+        probability[other] = 1.0 - probability[one]
+        return
     for k in range(count):
         probability[k] = 0.0
         if offered[k]:
@@ -240,9 +251,12 @@ def largest(densities: Densities, offered: Array, probability: Array) -> None:
 
 def exceeds(densities: Densities, one: Number, other: Number) -> Number:
     """P(V_one > V_other)."""
-    chance = 0.0
-    for j in range(densities.first[one], densities.last[one] + 1):
-        chance += densities.f[one, j] * at_or_below(densities, other, j)
+    f, below, chance = densities.f, densities.below, 0.0
+    last, beyond = densities.last[one], densities.last[other] + 1
+    for j in range(max(densities.first[one], densities.first[other]), min(last + 1, beyond)):
+        chance += f[one, j] * below[other, j]
+    for j in range(max(densities.first[one], beyond), last + 1):
+        chance += f[one, j]
     return chance
 
 

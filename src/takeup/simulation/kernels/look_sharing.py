@@ -2,7 +2,7 @@
 
 import math
 
-from takeup.simulation.kernels.look_tables import FREE, MATCH, SQUARE_ROOT, LookInput, LookMemory, Sharing
+from takeup.simulation.kernels.look_tables import FREE, MATCH, NONE, SQUARE_ROOT, LookInput, LookMemory, Sharing
 from takeup.simulation.kernels.machine import Array, Number
 
 HALVINGS = 60
@@ -66,8 +66,22 @@ def hold(whole: Number, rules: Sharing, memory: LookMemory) -> None:
         if offered[k]:
             share[k] = share[k] * whole / total if total > 0.0 else whole / count
             beyond = beyond or share[k] < rules.floor[k] or share[k] > rules.ceiling[k]
-    if beyond:
+    if beyond and count == 2:
+        move_two(whole, rules, memory)
+    elif beyond:
         move(whole, rules, memory)
+
+
+def move_two(whole: Number, rules: Sharing, memory: LookMemory) -> None:
+    """The same as `move` where two are offered, by either rule: one is at its limit, and the other has the rest."""
+    share, offered, one, other = memory.share, memory.offered, NONE, NONE
+    for k in range(share.size):
+        if offered[k]:
+            one, other = other, k
+    low = max(rules.floor[one], whole - rules.ceiling[other])
+    high = min(rules.ceiling[one], whole - rules.floor[other])
+    share[one] = min(max(share[one], low), high)
+    share[other] = whole - share[one]
 
 
 def move(whole: Number, rules: Sharing, memory: LookMemory) -> None:
