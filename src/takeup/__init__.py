@@ -17,6 +17,7 @@ from takeup.errors import (
 )
 from takeup.evidence import Event, Evidence, event
 from takeup.families import Exponentials, LogNormals, Normals, Poissons, Samples
+from takeup.log import Log
 from takeup.outcomes import Count, Number, Time
 from takeup.policies import (
     EXP3,
@@ -84,6 +85,7 @@ __all__ = [
     "LabelError",
     "Limits",
     "LimitsError",
+    "Log",
     "LogNormal",
     "LogNormals",
     "MismatchError",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from takeup import checks
 from takeup.checks import IntArray
 from takeup.errors import InputError, LabelError, MismatchError
+from takeup.log import Log
 from takeup.space import UNSEEN, Label, Space
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -75,6 +76,15 @@ class Evidence:
             *place, outcome = _cell(space, event)
             counts[tuple(place)] += space.outcome.amounts(outcome)
         return _summed(space, counts)
+
+    @classmethod
+    def from_log(cls, log: Log) -> "Evidence":
+        """The table of a log's decisions; of each trial's, where there are several side by side."""
+        counts = np.zeros((*log.batch, *log.space.table), dtype=np.int64)
+        trials = tuple(index[..., np.newaxis] for index in np.indices(log.batch, sparse=True))
+        place = (*trials, log.context, log.proposal, log.implemented)
+        np.add.at(counts, place, log.space.outcome.amounts(log.outcome))
+        return _summed(log.space, counts)
 
     def __add__(self, other: "Evidence") -> "Evidence":
         if self.space != other.space:

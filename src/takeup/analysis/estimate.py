@@ -1,0 +1,80 @@
+"""What is concluded, and what it assumes."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Measure: TypeAlias = Literal["mean", "difference", "ratio", "odds ratio", "rate ratio", "hazard ratio"]
+"""What an estimate is of: one proposal's mean, or how two compare."""
+
+Ray: TypeAlias = tuple[float, float]
+"""A part of a confidence region, from low to high; either end may be infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its interval, and what has to be true of the trial for the interval to keep its level.
+
+    Attributes:
+        reading: what it is an estimate of, such as "intention to treat".
+        contrast: of which proposals, in words: "new drug - usual care".
+        measure: how they are compared.
+        value: the estimate; NaN where there is none.
+        low: the lower end of the interval; NaN where it is withheld.
+        high: the upper end.
+        level: how often such intervals hold the truth, at least.
+        assumes: what has to be true, a sentence each; the first is what is most likely to fail.
+        survives_adaptation: whether the interval keeps its level after adaptive allocation.
+        survives_drift: whether it does where outcomes change over the trial, whatever is allocated.
+        n: how many decisions it rests on.
+        missing: how many were left out, as something about them was never reported.
+        region: the whole confidence region where it is no interval: two rays, or the whole line.
+        any_time: whether it holds at any number of looks, or at one.
+        withheld: why there is no interval, or why it is not to be relied upon; empty where it is.
+    """
+
+    reading: str
+    contrast: str
+    measure: Measure
+    value: float
+    low: float
+    high: float
+    level: float
+    assumes: tuple[str, ...]
+    survives_adaptation: bool
+    survives_drift: bool
+    n: int
+    missing: int
+    region: tuple[Ray, ...] = ()
+    any_time: bool = False
+    withheld: str = ""
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is an interval to be relied upon, given what it assumes."""
+        return not self.withheld
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it: numbers that are none, or infinite, are null."""
+        region = [[_finite(low), _finite(high)] for low, high in self.region]
+        return {
+            "reading": self.reading,
+            "contrast": self.contrast,
+            "measure": self.measure,
+            "value": _finite(self.value),
+            "low": _finite(self.low),
+            "high": _finite(self.high),
+            "level": self.level,
+            "assumes": list(self.assumes),
+            "survives_adaptation": self.survives_adaptation,
+            "survives_drift": self.survives_drift,
+            "n": self.n,
+            "missing": self.missing,
+            "region": region,
+            "any_time": self.any_time,
+            "withheld": self.withheld or None,
+        }
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None

@@ -1,0 +1,83 @@
+"""Scores: for each decision and each proposal an unbiased guess at what would have come of offering it.
+
+The score of decision t and proposal z is
+
+    Γ_t(z) = m_t(z) + 1{z_t = z} (v_t - m_t(z)) / p_t(z)
+
+with v_t the target's value, p_t the probabilities that were logged and m_t(z) any guess made from earlier decisions
+alone. Whatever the policy did before, and whether or not m_t is any good, E[Γ_t(z) given the past] is the mean of the
+target under proposal z for decision t: augmented inverse probability weighting (AIPW), after adaptive allocation as
+after any other. Decisions whose target is not known are left out (complete cases).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from takeup.analysis.targets import Target
+from takeup.checks import FloatArray, IntArray
+from takeup.log import Log
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Scores of every decision, for every proposal; leading axes are trials side by side.
+
+    Attributes:
+        log: what they are from.
+        target: what they are of.
+        value: v, (.., n); NaN where it is not known.
+        guess: m, what was expected of each proposal from what came before, (.., n, Kz).
+        score: Γ, (.., n, Kz); NaN where the value is not known.
+    """
+
+    log: Log
+    target: Target
+    value: FloatArray
+    guess: FloatArray
+    score: FloatArray
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which decisions have a value."""
+        return ~np.isnan(self.value)
+
+
+def scores(log: Log, of: Target) -> Scores:
+    """The scores of a log, of one target."""
+    value = of.values(log)
+    guess = guesses(log.context, log.proposal, value, len(log.space.contexts), len(log.space.proposals), of.middle)
+    offered = log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weighted = np.where(offered, (value[..., np.newaxis] - guess) / log.probability, 0.0)
+    missing = np.isnan(value)[..., np.newaxis]
+    return Scores(log, of, value, guess, np.where(missing, np.nan, guess + weighted))
+
+
+def guesses(
+    context: IntArray, proposal: IntArray, value: FloatArray, contexts: int, proposals: int, middle: float
+) -> FloatArray:
+    """What was expected of each proposal in the decision's own context before it was made, (.., n, Kz).
+
+    The mean of earlier values of the same context and proposal, as if one more of them had been the mean of all earlier
+    values, which starts as if one had been in the middle.
+    """
+    seen = ~np.isnan(value)
+    filled = np.where(seen, value, 0.0)
+    overall = (_before(filled) + middle) / (_before(seen) + 1.0)
+    expected = np.empty((*value.shape, proposals))
+    for x in range(contexts):
+        here = context == x
+        for z in range(proposals):
+            own = here & (proposal == z)
+            mean = (_before(filled * own) + overall) / (_before(seen & own) + 1.0)
+            expected[..., z] = np.where(here, mean, expected[..., z]) if x else mean
+    return expected
+
+
+def _before(each: NDArray[np.float64] | NDArray[np.bool_]) -> FloatArray:
+    """The sum of all before, along the last axis."""
+    total = np.cumsum(each, axis=-1, dtype=np.float64)
+    total[..., 1:], total[..., :1] = total[..., :-1].copy(), 0.0
+    return total

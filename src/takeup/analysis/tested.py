@@ -1,0 +1,57 @@
+"""What a test of "no effect" says, and what it assumes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """The result of one test.
+
+    Attributes:
+        test: its name: "re-randomisation", "conditional exact", "betting" or "martingale score".
+        contrast: of which proposals, in words.
+        statistic: what it was computed from, in words.
+        p: the p-value; for betting one that holds at any time, min(1, 1 / e); NaN where it was refused.
+        e: the e-value, where there is one.
+        two_sided: whether both directions count.
+        replays: how many trials were replayed; 0 where none had to be.
+        null: the hypothesis, in a sentence.
+        assumes: what has to be true, a sentence each.
+        survives_adaptation: whether it keeps its error after adaptive allocation.
+        survives_drift: whether it does where outcomes change over the trial.
+        any_time: whether it may be looked at again and again.
+        refused: why it cannot be had, and what can; empty where it was done.
+    """
+
+    test: str
+    contrast: str
+    statistic: str
+    p: float
+    two_sided: bool
+    null: str
+    assumes: tuple[str, ...]
+    survives_adaptation: bool
+    survives_drift: bool
+    e: float | None = None
+    replays: int = 0
+    any_time: bool = False
+    refused: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "test": self.test,
+            "contrast": self.contrast,
+            "statistic": self.statistic,
+            "p": None if self.refused else self.p,
+            "e": self.e,
+            "two_sided": self.two_sided,
+            "replays": self.replays,
+            "null": self.null,
+            "assumes": list(self.assumes),
+            "survives_adaptation": self.survives_adaptation,
+            "survives_drift": self.survives_drift,
+            "any_time": self.any_time,
+            "refused": self.refused or None,
+        }

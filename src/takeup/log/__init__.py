@@ -1,0 +1,4 @@
+"""The second core table: decisions in order, with the probabilities that every proposal had."""
+
+from takeup.log.table import SOURCES as SOURCES
+from takeup.log.table import Log as Log

@@ -1,0 +1,203 @@
+"""Log: who was offered what with which probability, in order; what may be concluded after adaptive allocation needs it.
+
+Evidence adds and forgets the order. A log keeps it, and with it the probabilities that every proposal had when it was
+drawn, which are all that a valid analysis has to know of the policy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from takeup import checks
+from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError
+from takeup.space import UNSEEN, Space
+
+SOURCES = ("policy", "burn-in", "fallback")
+"""Who drew a proposal: the policy, the first decisions of a trial before it, or a client that could not reach it."""
+
+TOLERANCE = 1e-6
+"""By how much probabilities may miss a sum of one, as files round them."""
+
+Codes: TypeAlias = "ArrayLike | None"
+
+if TYPE_CHECKING:
+    from takeup.log.frames import Frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Log:
+    """A trial's decisions in the order in which they were made.
+
+    Leading axes, where there are any, are trials side by side. Something is known *by* number j where decision j,
+    counted from 0, and all after it could use it: j is more than the decision's own number, and the number of
+    decisions where it came after the last.
+
+    Attributes:
+        space: what the indices stand for.
+        context: x of each decision, (.., n).
+        proposal: z.
+        probability: p[z'] of every proposal when z was drawn, (.., n, Kz); a row sums to one.
+        implemented: a; UNSEEN where it was never reported.
+        outcome: y, as its code; UNSEEN likewise.
+        implemented_by: by which decision a was known.
+        outcome_by: by which decision y was known.
+        source: who drew it, an index of SOURCES.
+        unit: whom it was for, (n,); None where nobody says.
+    """
+
+    space: Space
+    context: IntArray
+    proposal: IntArray
+    probability: FloatArray
+    implemented: IntArray
+    outcome: IntArray
+    implemented_by: IntArray
+    outcome_by: IntArray
+    source: IntArray
+    unit: NDArray[np.str_] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        proposal: ArrayLike,
+        probability: ArrayLike,
+        *,
+        outcome: Codes = None,
+        implemented: Codes = None,
+        context: Codes = None,
+        implemented_by: Codes = None,
+        outcome_by: Codes = None,
+        source: Codes = None,
+        unit: "NDArray[np.str_] | None" = None,
+    ) -> "Log":
+        """A log of indices.
+
+        What is left out is UNSEEN, or the first context, or drawn by the policy, or known by the next decision. A
+        `probability` of one row, (Kz,), is that of every decision: fixed randomisation.
+        """
+        z = np.asarray(proposal, dtype=np.int64)
+        n = z.shape[-1]
+        unseen, at_once = np.full(z.shape, UNSEEN), np.broadcast_to(np.arange(1, n + 1), z.shape)
+        rows = np.broadcast_to(checks.real("probability", probability), (*z.shape, len(space.proposals)))
+
+        def whole(given: Codes, else_: ArrayLike) -> IntArray:
+            return np.broadcast_to(np.asarray(else_ if given is None else given, dtype=np.int64), z.shape)
+
+        return cls(
+            space,
+            whole(context, 0),
+            z,
+            rows,
+            whole(implemented, unseen),
+            whole(outcome, unseen),
+            whole(implemented_by, at_once),
+            whole(outcome_by, at_once),
+            whole(source, 0),
+            unit,
+        )
+
+    def __post_init__(self) -> None:
+        shape = self.proposal.shape
+        contexts, proposals, actions, outcomes = self.space.shape
+        for name, least, most in (
+            ("context", 0, contexts),
+            ("proposal", 0, proposals),
+            ("implemented", UNSEEN, actions),
+            ("outcome", UNSEEN, outcomes),
+            ("source", 0, len(SOURCES)),
+        ):
+            codes = getattr(self, name)
+            checks.shaped(name, codes, shape, "one a decision")
+            if codes.size and not (least <= codes.min() and codes.max() < most):
+                raise InputError(name, f"{codes.min()} to {codes.max()}", f"indices from {least} to {most - 1}")
+        checks.shaped("probability", self.probability, (*shape, proposals), "decision, proposal")
+        total = self.probability.sum(axis=-1)
+        if np.any(self.probability < 0) or np.any(np.abs(total - 1) > TOLERANCE):
+            raise InputError("probability", _worst(self.probability), "rows of probabilities that sum to one")
+        own = self.probability_of_proposal
+        if np.any(own <= 0):
+            i = int(np.argmin(own.reshape(-1)))
+            allowed = "a positive probability of what was proposed"
+            raise InputError("probability", f"0 of the proposal of decision {i + 1}", allowed)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, np.ndarray):
+                seen = value.view()
+                seen.setflags(write=False)
+                object.__setattr__(self, each.name, seen)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: "Frame",
+        *,
+        assigned: str,
+        outcome: str,
+        taken: str | None = None,
+        context: str | None = None,
+        probability: "str | list[str] | Mapping[str, float] | None" = None,
+        unit: str | None = None,
+        space: Space | None = None,
+    ) -> "Log":
+        """The log of somebody else's trial: a polars or pandas frame, a row a decision, in their order.
+
+        See `takeup.log.frames.log_of`.
+        """
+        from takeup.log.frames import log_of
+
+        return log_of(
+            frame,
+            assigned=assigned,
+            outcome=outcome,
+            taken=taken,
+            context=context,
+            probability=probability,
+            unit=unit,
+            space=space,
+        )
+
+    def __len__(self) -> int:
+        return int(self.proposal.shape[-1])
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The shape of the leading axes."""
+        return self.proposal.shape[:-1]
+
+    @property
+    def probability_of_proposal(self) -> FloatArray:
+        """The probability of what was proposed, (.., n)."""
+        return np.take_along_axis(self.probability, self.proposal[..., np.newaxis], axis=-1)[..., 0]
+
+    @property
+    def fixed(self) -> bool:
+        """Whether all decisions of a context had the same probabilities: no adaptation."""
+        for x in range(len(self.space.contexts)):
+            rows = self.probability[self.context == x]
+            if rows.size and np.ptp(rows, axis=0).max() > TOLERANCE:
+                return False
+        return True
+
+    def only(self, rows: NDArray[np.bool_] | IntArray | slice) -> "Log":
+        """Some of the decisions of a single trial, in their order."""
+        if self.batch:
+            raise InputError("log", f"{len(self.batch)} leading axes", "a single trial")
+        kept = np.arange(len(self))[rows]
+        by = {name: np.searchsorted(kept, getattr(self, name)) for name in ("implemented_by", "outcome_by")}
+        taken: dict[str, Any] = {
+            each.name: getattr(self, each.name)[kept]
+            for each in fields(self)
+            if isinstance(getattr(self, each.name), np.ndarray)
+        }
+        return replace(self, **(taken | {name: where[kept] for name, where in by.items()}))
+
+
+def _worst(probability: FloatArray) -> str:
+    rows = probability.reshape(-1, probability.shape[-1])
+    i = int(np.argmax(np.where(rows.min(axis=1) < 0, np.inf, np.abs(rows.sum(axis=1) - 1))))
+    return f"{np.array2string(rows[i], precision=6)} at decision {i + 1}"

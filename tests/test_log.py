@@ -1,0 +1,65 @@
+"""The log: what it refuses, and that evidence is what its decisions add up to."""
+
+import numpy as np
+import pytest
+
+from takeup import UNSEEN, Evidence, InputError, Log, Space, event, stream
+
+SPACE = Space(["rest", "surgery"], contexts=["young", "old"], outcomes=["died", "lived"])
+
+
+def by_chance(n: int, batch: tuple[int, ...] = (), seed: int = 1) -> Log:
+    rng = stream(seed, "log")
+    p = rng.dirichlet([3, 3], (*batch, n))
+    z = (rng.random((*batch, n)) > p[..., 0]).astype(int)
+    x, a, y = (rng.integers(low, 2, (*batch, n)) for low in (0, UNSEEN, UNSEEN))
+    return Log.of(SPACE, z, p, context=x, implemented=a, outcome=y)
+
+
+def test_evidence_is_what_the_decisions_of_a_log_add_up_to() -> None:
+    log = by_chance(60)
+    one_by_one = Evidence.empty(SPACE)
+    for i in range(60):
+        unseen = {"implemented": log.implemented[i], "outcome": log.outcome[i]}
+        seen = {name: None if code == UNSEEN else int(code) for name, code in unseen.items()}
+        one_by_one = one_by_one.record(event(SPACE, int(log.proposal[i]), **seen, context=int(log.context[i])))
+    assert Evidence.from_log(log) == one_by_one
+
+
+def test_trials_side_by_side_are_each_their_own() -> None:
+    many = by_chance(30, (2, 3))
+    counts = Evidence.from_log(many).counts
+    for i in np.ndindex(2, 3):
+        one = Log.of(
+            SPACE,
+            many.proposal[i],
+            many.probability[i],
+            context=many.context[i],
+            implemented=many.implemented[i],
+            outcome=many.outcome[i],
+        )
+        np.testing.assert_array_equal(Evidence.from_log(one).counts, counts[i])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"proposal": [0, 2]}, "proposal: got 0 to 2"),
+        ({"probability": [0.5, 0.6]}, "sum to one"),
+        ({"probability": [[0.5, 0.5], [1.0, 0.0]]}, "0 of the proposal of decision 2"),
+        ({"outcome": [0, 5]}, "outcome: got 0 to 5"),
+        ({"source": [0, 9]}, "source"),
+    ],
+)
+def test_what_a_log_refuses(wrong: dict[str, list[float]], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Log.of(SPACE, **({"proposal": [0, 1], "probability": [0.5, 0.5]} | wrong))  # type: ignore[arg-type]  # on purpose
+
+
+def test_some_decisions_of_a_log_know_of_each_other_what_they_knew() -> None:
+    log = Log.of(SPACE, [0, 1, 0, 1], [0.5, 0.5], outcome=[1, 1, 0, 0], outcome_by=[3, 2, 4, 4])
+    few = log.only(np.array([True, False, True, True]))
+    np.testing.assert_array_equal(few.outcome_by, [2, 3, 3])
+    np.testing.assert_array_equal(few.outcome, [1, 0, 0])
+    assert log.fixed
+    assert not by_chance(20).fixed
