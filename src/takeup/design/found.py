@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from takeup.charts.document import ReportTable
+from takeup.charts.document import ReportTable, Section
 from takeup.design.cells import Cells
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
@@ -23,7 +23,6 @@ from takeup.design.pictures import (
 )
 from takeup.design.plan import Plan
 from takeup.design.promises import promise_curve
-from takeup.design.protocol import Section
 from takeup.design.results import ENDS, Figure, Outcomes
 from takeup.design.sizes import Goal, two_rates
 from takeup.design.sizing import Sized

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from takeup import specfile
-from takeup.charts.document import ReportTable, drawn, page
+from takeup.charts.document import ReportTable, Section, drawn_all, page
 from takeup.design import found, protocol
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.plan import Plan
-from takeup.design.protocol import Section
 from takeup.design.results import Figure, Outcomes
 from takeup.design.sizing import Sized
 from takeup.design.take_up import TakeUpCurve
@@ -64,8 +63,7 @@ def report(
         _simulation(plan, outcomes, calibration),
     ]
     kept = [each for each in sections if each is not None]
-    pictures = [picture.figure for each in kept for picture in each.pictures]
-    images = {each.name: drawn(each, folder) for each in pictures}
+    images = drawn_all(kept, folder)
     return page(TEMPLATE, plan=plan, sections=kept, images=images, summary=_summary(outcomes, nulls))
 
 

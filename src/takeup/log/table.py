@@ -4,7 +4,7 @@ Evidence adds and forgets the order. A log keeps it, and with it the probabiliti
 drawn, which are all that a valid analysis has to know of the policy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,7 +26,8 @@ TOLERANCE = 1e-6
 Codes: TypeAlias = "ArrayLike | None"
 
 if TYPE_CHECKING:
-    from takeup.log.frames import Frame
+    from takeup.log.columns import Frame
+    from takeup.log.shares import Probability
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +49,8 @@ class Log:
         outcome_by: by which decision y was known.
         source: who drew it, an index of SOURCES.
         unit: whom it was for, (n,); None where nobody says.
+        estimated: whether the probabilities are shares of what was proposed, as nobody wrote them down.
+        inferred: what was taken to be so where nobody said, a sentence each.
     """
 
     space: Space
@@ -60,6 +63,8 @@ class Log:
     outcome_by: IntArray
     source: IntArray
     unit: NDArray[np.str_] | None = None
+    estimated: bool = False
+    inferred: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -75,6 +80,8 @@ class Log:
         outcome_by: Codes = None,
         source: Codes = None,
         unit: "NDArray[np.str_] | None" = None,
+        estimated: bool = False,
+        inferred: Sequence[str] = (),
     ) -> "Log":
         """A log of indices.
 
@@ -100,6 +107,8 @@ class Log:
             whole(outcome_by, at_once),
             whole(source, 0),
             unit,
+            estimated,
+            tuple(inferred),
         )
 
     @classmethod
@@ -163,14 +172,15 @@ class Log:
         assigned: str,
         outcome: str,
         taken: str | None = None,
-        context: str | None = None,
-        probability: "str | list[str] | Mapping[str, float] | None" = None,
+        context: str | Sequence[str] | None = None,
+        probability: "Probability" = None,
         unit: str | None = None,
         space: Space | None = None,
+        levels: Sequence[str] | None = None,
     ) -> "Log":
         """The log of somebody else's trial: a polars or pandas frame, a row a decision, in their order.
 
-        See `takeup.log.frames.log_of`.
+        See `takeup.log.frames.log_of`, which says what each column is for and what is inferred.
         """
         from takeup.log.frames import log_of
 
@@ -183,6 +193,7 @@ class Log:
             probability=probability,
             unit=unit,
             space=space,
+            levels=levels,
         )
 
     def __len__(self) -> int:
