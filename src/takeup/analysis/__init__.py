@@ -1,5 +1,6 @@
 """What may be concluded after an adaptive trial in which people do not do what they are told."""
 
+from takeup.analysis.compliers import complier_effect as complier_effect
 from takeup.analysis.estimate import Estimate as Estimate
 from takeup.analysis.scores import Scores as Scores
 from takeup.analysis.scores import scores as scores
