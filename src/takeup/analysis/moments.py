@@ -134,9 +134,9 @@ def _by_batch(
     n = np.stack([per_batch(batch, offered[..., k], many) for k in range(j)], axis=-1)  # (batches, J)
     sums = np.stack([per_batch(batch, offered[..., k] * unit, many) for k in range(j)], axis=-1)
     squares = np.stack([per_batch(batch, offered[..., k] * unit**2, many) for k in range(j)], axis=-1)
-    full = (n > 0).all(axis=-1)
-    filled = np.where(full[:, np.newaxis], n, 1.0)
-    w = np.where(full, 1.0 / np.sqrt((1.0 / filled).sum(axis=-1)), 0.0)
+    full: NDArray[np.bool_] = np.all(n > 0, axis=-1, keepdims=True)
+    filled = np.where(full, n, 1.0)
+    w = np.where(full[:, 0], 1.0 / np.sqrt((1.0 / filled).sum(axis=-1)), 0.0)
     flat = batch.reshape(trials, -1)
     trial, place = np.zeros(many, dtype=np.int64), np.zeros(many, dtype=np.int64)
     trial[flat] = np.arange(trials)[:, np.newaxis]
@@ -148,11 +148,11 @@ def _by_batch(
 
     def over(each: FloatArray) -> FloatArray:
         found = np.stack([np.bincount(trial * x + place, each[:, k], trials * x) for k in range(j)], axis=-1)
-        return found.reshape(*of.log.batch, x, j)
+        return np.asarray(found.reshape(*of.log.batch, x, j), dtype=np.float64)
 
     mean, weight = sums / filled, np.broadcast_to(u[:, np.newaxis], n.shape)
     within = np.maximum(squares / filled - mean**2, 0.0) * weight**2 / np.maximum(filled - 1.0, 1.0)
-    empirical = over(np.where(full[:, np.newaxis], within, 0.0)).sum(axis=-2)
+    empirical = over(np.where(full, within, 0.0)).sum(axis=-2)
     shape = (*of.log.batch, x)
     return {
         "estimate": over(weight * mean).sum(axis=-2),
@@ -167,9 +167,8 @@ def _by_batch(
 
 def _over(inside: NDArray[np.bool_], each: FloatArray | NDArray[np.bool_]) -> FloatArray:
     """Sums over decisions by context, (.., X, J)."""
-    if inside.shape[-1] == 1:
-        return np.sum(each, axis=-2, keepdims=True, where=inside, dtype=np.float64)
-    return np.asarray(np.swapaxes(inside, -1, -2).astype(np.float64) @ each)
+    parts = [np.sum(each, axis=-2, where=inside[..., x : x + 1], dtype=np.float64) for x in range(inside.shape[-1])]
+    return np.stack(parts, axis=-2)
 
 
 def _spread(

@@ -1,6 +1,6 @@
 """How much each decision counts: the same, less where a proposal was rare, or by batches.
 
-All weights are known before the proposal is drawn, so that a weighted sum of scores less their means stays a martingale.
+Weights are known before outcomes are, so that a weighted sum of scores less their means stays a martingale.
 """
 
 from typing import Literal, TypeAlias
@@ -15,12 +15,6 @@ from takeup.log.table import TOLERANCE
 Weights: TypeAlias = Literal["uniform", "stabilised", "batch"]
 """uniform: every decision the same. stabilised: so that each adds the same variance (Hadad et al. 2021). batch: means
 within batches of the same probabilities (Zhang, Janson & Murphy 2020), each by its precision's root."""
-
-ESTIMANDS: dict[Weights, str] = {
-    "uniform": "everybody who came, each counted the same",
-    "stabilised": "those who came while both were likely more than others",
-    "batch": "those who came while both were likely more than others",
-}
 
 
 def decision_weights(probability: FloatArray, how: Weights) -> FloatArray:
@@ -59,4 +53,5 @@ def batches(log: Log) -> IntArray:
 
 def per_batch(batch: IntArray, each: FloatArray | NDArray[np.bool_], many: int) -> FloatArray:
     """Sums within batches, (many,)."""
-    return np.bincount(batch.reshape(-1), np.asarray(each, dtype=np.float64).reshape(-1), many)
+    sums = np.bincount(batch.reshape(-1), np.asarray(each, dtype=np.float64).reshape(-1), many)
+    return np.asarray(sums, dtype=np.float64)
