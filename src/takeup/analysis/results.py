@@ -2,11 +2,12 @@
 
 import hashlib
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from takeup.analysis.bounds import Bounds
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.planned import Planned
 from takeup.analysis.tested import Tested
@@ -15,8 +16,9 @@ from takeup.log import Log
 from takeup.trial.design import canonical
 from takeup.version import __version__
 
-Kind: TypeAlias = Literal["planned", "explored", "naive"]
-"""Whether something was planned, or looked at as well, or is shown as what people would else compute."""
+Kind: TypeAlias = Literal["planned", "by convention", "explored", "naive"]
+"""Whether it was planned, or leads as nothing was, or was looked at as well, or is what people would else compute."""
+LEADING: tuple[Kind, ...] = ("planned", "by convention")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ class Analysis:
         left_out: what could not be computed.
         replays: how many trials re-randomisation replayed.
         seed: of all that is random.
-        source: the name of the file that it is from.
+        digest: SHA-256 of the log.
+        command: by which it can be repeated; empty where nobody says.
     """
 
     name: str
@@ -93,25 +96,25 @@ class Analysis:
     planned: Planned
     entries: tuple[Entry, ...]
     tests: tuple[TestEntry, ...]
-    bounds: tuple[Entry, ...]
+    bounds: tuple[Bounds, ...]
     tippings: dict[int, Any]
     flow: Any
     checks: tuple[Check, ...]
     left_out: tuple[LeftOut, ...]
     replays: int
     seed: int
-    source: str = ""
-    digest: str = field(default="")
+    digest: str = ""
+    command: str = ""
 
     @property
     def primary(self) -> tuple[Entry, ...]:
-        """The planned estimates, one a comparison."""
-        return tuple(each for each in self.entries if each.kind == "planned")
+        """The estimates that lead, one a comparison."""
+        return tuple(each for each in self.entries if each.kind in LEADING)
 
     @property
     def primary_tests(self) -> tuple[TestEntry, ...]:
         """The planned test of each comparison."""
-        return tuple(each for each in self.tests if each.kind == "planned")
+        return tuple(each for each in self.tests if each.kind in LEADING)
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it: the value of "analysis"."""
@@ -147,8 +150,9 @@ def log_digest(log: Log) -> str:
         if not isinstance(value, np.ndarray) or each.name == "unit":
             continue
         kind = "<f8" if value.dtype.kind == "f" else "<i8"
-        found.update(each.name.encode())
+        found.update(f"{each.name} {value.shape}".encode())
         found.update(np.ascontiguousarray(value, dtype=kind).tobytes())
+    found.update(f"estimated {log.estimated}".encode())
     return found.hexdigest()
 
 

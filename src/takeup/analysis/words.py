@@ -4,13 +4,14 @@ import math
 
 from takeup.analysis.estimate import Estimate, Measure
 from takeup.analysis.results import Analysis, Entry, TestEntry
-from takeup.log import Log
 from takeup.outcomes import Levels
 from takeup.space import Space
 
 SMALL = 0.001
 """p-values below this are told as such."""
 RATIOS: tuple[Measure, ...] = ("ratio", "odds ratio", "rate ratio", "hazard ratio")
+ALWAYS = ("intention to treat", "bounded reading")
+"""What stands beside the answer where it is not the answer."""
 CONVENTION = (
     "No plan was given, so nothing here was planned: intention to treat leads by convention, and everything else is "
     "under what was explored."
@@ -20,6 +21,18 @@ CONVENTION = (
 def answers(analysis: Analysis) -> list[str]:
     """The answer of each planned comparison, a sentence each."""
     return [answer(entry, analysis.log.space, analysis.planned.control) for entry in analysis.primary]
+
+
+def beside(analysis: Analysis) -> list[str]:
+    """What belongs beside the answer: intention to treat where it is another, and what a promise would change."""
+    space, control = analysis.log.space, analysis.planned.control
+    said = []
+    for entry in analysis.entries:
+        if entry.label in ALWAYS and entry.kind == "explored" and not entry.context:
+            said.append(f"By {entry.label}: {answer(entry, space, control)}")
+    for found in analysis.tippings.values():
+        said.append(f"{found.contrast}: {found.sentences()[0]}")
+    return said
 
 
 def answer(entry: Entry, space: Space, control: int) -> str:
@@ -78,16 +91,17 @@ def figure(number: float, estimate: Estimate, space: Space) -> str:
 
 
 def ranged(estimate: Estimate, space: Space) -> str:
+    """The interval with its level."""
+    what = "region" if estimate.region else "interval"
+    return f"{100 * estimate.level:g} % {what} {interval(estimate, space)}"
+
+
+def interval(estimate: Estimate, space: Space) -> str:
     """The interval, or the region where it is none, in words."""
-    level = f"{100 * estimate.level:g} %"
-    if estimate.region:
-        parts = [_part(low, high, estimate, space) for low, high in estimate.region]
-        if all(math.isinf(end) for end in estimate.region[0]):
-            return f"the {level} region is the whole line: the data say nothing of it"
-        return f"{level} region {' or '.join(parts)}"
-    if math.isnan(estimate.low) and math.isnan(estimate.high):
-        return "no interval"
-    return f"{level} interval {_part(estimate.low, estimate.high, estimate, space)}"
+    parts = estimate.region or ((estimate.low, estimate.high),)
+    if any(math.isnan(low) and math.isnan(high) for low, high in parts):
+        return "none"
+    return " or ".join(_part(low, high, estimate, space) for low, high in parts)
 
 
 def p_value(p: float) -> str:
@@ -115,19 +129,15 @@ def survives(estimate: Estimate) -> str:
     return f"survives adaptation {drift}{looks}"
 
 
-def flow_words(log: Log) -> str:
-    """How many decisions there are."""
-    return f"{len(log):,} decisions"
-
-
 def _part(low: float, high: float, estimate: Estimate, space: Space) -> str:
     if math.isinf(low) and math.isinf(high):
-        return "the whole line"
+        return "the whole line, so that the data say nothing of it"
     if math.isinf(low):
         return f"up to {figure(high, estimate, space)}"
     if math.isinf(high):
         return f"from {figure(low, estimate, space)} on"
-    return f"{figure(low, estimate, space)} to {figure(high, estimate, space)}"
+    first, last = figure(low, estimate, space), figure(high, estimate, space)
+    return f"{first.removesuffix(' points').removesuffix(' %')} to {last}"
 
 
 def _direction(more: bool, space: Space) -> str:
