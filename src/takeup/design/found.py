@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from takeup.charts.document import ReportTable, Section
+from takeup.charts.document import Picture, ReportTable, Section
 from takeup.design.cells import Cells
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.pictures import (
-    Picture,
     allocation_picture,
     ends_picture,
     number,
