@@ -94,9 +94,7 @@ def design_plan(
     ] = False,
     analyse: Annotated[
         int | None,
-        typer.Option(
-            min=2, help="Run the planned analysis in so many trials of each scenario: its power and coverage."
-        ),
+        typer.Option(min=2, help="Run the planned analysis in so many trials of each scenario, too."),
     ] = None,
     engine: Engine = "auto",
     out: Annotated[

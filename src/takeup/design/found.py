@@ -135,12 +135,15 @@ def planned_analysis(analysed: Sequence[Analysed]) -> Section | None:
     text = (
         f"The {planned.measure} by the reading {planned.reading}, at {planned.level:.4g}: each of "
         f"{analysed[0].value.size:,} trials of a scenario was run one by one and analysed as it will be. It concludes "
-        f"where {by} leaves out no effect. Coverage is of the intervals that are shown.",
+        f"where {by} leaves out no effect. Coverage is of the intervals that are shown."
     )
     columns = ("scenario", "compared", "truth", "concludes", "shown", "coverage", "bias", "width")
     caption = "The planned analysis; ± is the Monte Carlo error"
     return Section(
-        "planned", "What the planned analysis would report", text, (ReportTable(caption, columns, tuple(rows), 2),)
+        name="planned",
+        title="What the planned analysis would report",
+        text=(text,),
+        tables=(ReportTable(caption, columns, tuple(rows), 2),),
     )
 
 
