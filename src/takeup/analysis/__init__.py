@@ -1,5 +1,8 @@
 """What may be concluded after an adaptive trial in which people do not do what they are told."""
 
+from takeup.analysis.bounds import Bounds as Bounds
+from takeup.analysis.bounds import action_bounds as action_bounds
+from takeup.analysis.compliers import complier_effect as complier_effect
 from takeup.analysis.estimate import Estimate as Estimate
 from takeup.analysis.off_policy import PolicyValue as PolicyValue
 from takeup.analysis.off_policy import best_fixed as best_fixed

@@ -63,6 +63,28 @@ def scores(log: Log, of: Target, start: float | FloatArray | None = None) -> Sco
     return Scores(log, of, value, guess, np.where(missing, np.nan, guess + weighted))
 
 
+def mean_scores(log: Log, of: Target) -> Scores:
+    """The scores that means are taken of: those of `scores`, or plain ones where probabilities never changed.
+
+    With fixed randomisation a guess may rest on the whole trial, as nothing was decided by it. The guess is then the
+    mean of all who were offered the proposal, and their share takes the place of p: the mean of the scores is the plain
+    mean, and the order of the decisions does not matter.
+    """
+    if not log.constant:
+        return scores(log, of)
+    value = of.values(log)
+    known = ~np.isnan(value)
+    offered = log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals))
+    counted = offered & known[..., np.newaxis]
+    many = counted.sum(axis=-2, keepdims=True)
+    filled = np.where(known, value, 0.0)[..., np.newaxis]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(counted, filled, 0.0).sum(axis=-2, keepdims=True) / many
+        weighted = np.where(offered, (filled - mean) * (known.sum(axis=-1)[..., np.newaxis, np.newaxis] / many), 0.0)
+    guess = np.broadcast_to(mean, offered.shape)
+    return Scores(log, of, value, guess, np.where(known[..., np.newaxis], guess + weighted, np.nan))
+
+
 def guesses(
     context: IntArray,
     proposal: IntArray,

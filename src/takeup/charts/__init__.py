@@ -8,6 +8,7 @@ from takeup.charts.audits import regret_over_audits
 from takeup.charts.draw import inline, png, svg, unchecked
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
+from takeup.charts.forest import forest
 from takeup.charts.plans import allocation_ranges, ends_by_look, over_promise, over_take_up, size_distribution
 from takeup.charts.regret import regret_over_noncompliance
 from takeup.charts.related import agreement
@@ -33,6 +34,7 @@ __all__ = [
     "distributions",
     "ends_by_look",
     "excess",
+    "forest",
     "inline",
     "intervals",
     "over_promise",

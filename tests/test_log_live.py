@@ -1,0 +1,163 @@
+"""The log of a live trial: the same from its database and from every export, and what was known when."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from takeup import UNSEEN, Evidence, Log
+from takeup.live import Trial, trials
+from takeup.log import read_log
+from takeup.store import Store
+from takeup.trial.events import Closed, Decided, Reported, event_of
+
+SPEC: dict[str, Any] = {
+    "name": "Log",
+    "space": {
+        "contexts": ["young", "=old"],
+        "proposals": ["usual", "'new'", "-"],
+        "implemented": ["usual", "'new'", "-", "other"],
+        "outcomes": ["ill", "well"],
+    },
+    "policy": {"kind": "TS"},
+    "burn_in": 2,
+    "seed": 5,
+    "rehearsal": True,
+    "window": 100,
+    "fallback": {"usual": 0.5, "'new'": 0.25, "-": 0.25},
+}
+SECOND = 1_000_000
+Step = tuple[str, int, int]
+"""What happens, to which decision or context, and which label or outcome it brings."""
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.at = 0
+
+    def __call__(self) -> int:
+        return self.at * SECOND
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(database: str, clock: Clock) -> Iterator[Store]:
+    with Store(database, clock=clock) as opened:
+        yield opened
+
+
+def same(one: Log, other: Log) -> None:
+    assert one.space == other.space
+    for name in ("context", "proposal", "probability", "implemented", "outcome", "implemented_by", "outcome_by"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+    np.testing.assert_array_equal(one.source, other.source)
+    np.testing.assert_array_equal(one.unit, other.unit)
+
+
+def by_folding(trial: Trial) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Actions, outcomes that count, and how many decisions there were when each got its value, event by event."""
+    space, made = trial.design.space, 0
+    known: dict[str, dict[int, tuple[int, int]]] = {"implemented": {}, "outcome": {}}
+    waits: dict[int, int | None] = {}
+    for logged in trial.events(limit=10_000):
+        event = event_of(logged.body)
+        if isinstance(event, Decided):
+            made += 1
+            waits[event.number] = event.due
+        if isinstance(event, Reported):
+            for name, value in (("implemented", event.implemented), ("outcome", event.outcome)):
+                if name in (event.stands or {}):
+                    continue
+                if name in event.missing:
+                    known[name].pop(event.decision, None)
+                if value is None:
+                    continue
+                code = space.index("outcome" if name == "outcome" else "implemented", value)
+                had = known[name].get(event.decision)
+                open_ = name == "outcome" and (waits[event.decision] or 0) > event.at
+                if had is None or had[0] != code:
+                    known[name][event.decision] = (code, -1 if open_ else made)
+        if isinstance(event, Closed):
+            for number in event.decisions:
+                known["outcome"][number] = (known["outcome"][number][0], made)
+    a, y = ([known[name].get(i + 1, (UNSEEN, made)) for i in range(made)] for name in ("implemented", "outcome"))
+    seen = [(UNSEEN, made) if by < 0 else (code, by) for code, by in y]
+    return [c for c, _ in a], [c for c, _ in seen], [by for _, by in a], [by for _, by in seen]
+
+
+def lived(store: Store, clock: Clock, spec: dict[str, Any], steps: list[Step], outcomes: list[Any]) -> Trial:
+    """A trial to which this happened."""
+    trial = Trial.create(store, spec, trial=f"t{len(trials(store))}")
+    trial.start()
+    made = 0
+    space = trial.design.space
+    for what, which, value in steps:
+        clock.at += 7
+        number = which % max(made, 1) + 1
+        if what == "decide":
+            trial.decide(f"u{made}", which % len(space.contexts))
+            made += 1
+        elif what == "many":
+            trial.decide_many([{"unit": f"u{made + i}", "context": 0} for i in range(3)])
+            made += 3
+        elif what == "fallback":
+            trial.fallback(f"u{made}", value % len(space.proposals), which % len(space.contexts))
+            made += 1
+        elif not made:
+            continue
+        elif what == "action":
+            trial.report(number, implemented=value % len(space.implemented), reason="again")
+        elif what == "outcome":
+            trial.report(number, outcome=outcomes[value % len(outcomes)], reason="again")
+        elif what == "both":
+            trial.report(number, implemented=0, outcome=outcomes[0], reason="again")
+        elif what == "missing":
+            trial.report(number, missing=[("implemented", "outcome")[value % 2]], reason="lost")
+        else:
+            clock.at += 60
+            trial.tick()
+    return trial
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ("decide", "decide", "many", "fallback", "action", "outcome", "outcome", "both", "missing", "wait")
+        ),
+        st.integers(0, 9),
+        st.integers(0, 9),
+    ),
+    min_size=3,
+    max_size=25,
+).map(lambda steps: [("decide", 0, 0), *steps])
+NUMBERS = SPEC["space"] | {"outcomes": {"kind": "number", "low": -10, "high": 10, "step": 0.5}}
+TIMES = SPEC["space"] | {"outcomes": {"kind": "time", "longest": 90, "unit": "days"}}
+KINDS: list[tuple[dict[str, Any], list[Any]]] = [
+    (SPEC, ["ill", "well"]),
+    (SPEC | {"window": None, "space": NUMBERS, "burn_in": 0}, [-3.5, 0, 9]),
+    (SPEC | {"space": TIMES}, [3, {"time": 9, "censored": True}]),
+]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS, kind=st.sampled_from(KINDS), ending=st.sampled_from(["csv", "parquet", "jsonl"]))
+def test_log_evidence_and_export_agree_whatever_happened(
+    store: Store, clock: Clock, tmp_path: Path, steps: list[Step], kind: tuple[dict[str, Any], list[Any]], ending: str
+) -> None:
+    trial = lived(store, clock, kind[0], steps, kind[1])
+    log = trial.log()
+    assert Evidence.from_log(log) == trial.evidence()
+    found = [log.implemented, log.outcome, log.implemented_by, log.outcome_by]
+    assert [each.tolist() for each in found] == list(by_folding(trial))
+    trial.export(tmp_path / f"trial.{ending}")
+    same(read_log(tmp_path / f"trial.{ending}"), log)
