@@ -4,7 +4,12 @@ from takeup.analysis.bounds import Bounds as Bounds
 from takeup.analysis.bounds import action_bounds as action_bounds
 from takeup.analysis.compliers import complier_effect as complier_effect
 from takeup.analysis.estimate import Estimate as Estimate
+from takeup.analysis.off_policy import PolicyValue as PolicyValue
+from takeup.analysis.off_policy import best_fixed as best_fixed
+from takeup.analysis.off_policy import policy_value as policy_value
+from takeup.analysis.rates import rate_effect as rate_effect
 from takeup.analysis.scores import Scores as Scores
 from takeup.analysis.scores import scores as scores
 from takeup.analysis.targets import Target as Target
 from takeup.analysis.tested import Tested as Tested
+from takeup.analysis.times import time_effect as time_effect

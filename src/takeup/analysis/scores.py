@@ -44,10 +44,18 @@ class Scores:
         return ~np.isnan(self.value)
 
 
-def scores(log: Log, of: Target) -> Scores:
-    """The scores of a log, of one target."""
+def scores(log: Log, of: Target, start: float | FloatArray | None = None) -> Scores:
+    """The scores of a log, of one target.
+
+    Args:
+        log: the decisions.
+        of: what is asked about each.
+        start: what is expected before anything is known, one for each trial, (.., 1); the middle of the target's range
+            where left out, which is far off where the range is wide.
+    """
     value = of.values(log)
-    guess = guesses(log.context, log.proposal, value, len(log.space.contexts), len(log.space.proposals), of.middle)
+    first = of.middle if start is None else start
+    guess = guesses(log.context, log.proposal, value, len(log.space.contexts), len(log.space.proposals), first)
     offered = log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals))
     with np.errstate(divide="ignore", invalid="ignore"):
         weighted = np.where(offered, (value[..., np.newaxis] - guess) / log.probability, 0.0)
@@ -78,16 +86,21 @@ def mean_scores(log: Log, of: Target) -> Scores:
 
 
 def guesses(
-    context: IntArray, proposal: IntArray, value: FloatArray, contexts: int, proposals: int, middle: float
+    context: IntArray,
+    proposal: IntArray,
+    value: FloatArray,
+    contexts: int,
+    proposals: int,
+    start: float | FloatArray,
 ) -> FloatArray:
     """What was expected of each proposal in the decision's own context before it was made, (.., n, Kz).
 
     The mean of earlier values of the same context and proposal, as if one more of them had been the mean of all earlier
-    values, which starts as if one had been in the middle.
+    values, which begins as if one had been `start`.
     """
     seen = ~np.isnan(value)
     filled = np.where(seen, value, 0.0)
-    overall = (before(filled) + middle) / (before(seen) + 1.0)
+    overall = (before(filled) + start) / (before(seen) + 1.0)
     expected = np.empty((*value.shape, proposals))
     for x in range(contexts):
         here = context == x
