@@ -1,5 +1,7 @@
 """What may be concluded after an adaptive trial in which people do not do what they are told."""
 
+from takeup.analysis.bounded import bounded_effect as bounded_effect
+from takeup.analysis.bounded import bounded_interval as bounded_interval
 from takeup.analysis.bounds import Bounds as Bounds
 from takeup.analysis.bounds import action_bounds as action_bounds
 from takeup.analysis.compliers import complier_effect as complier_effect
@@ -13,3 +15,5 @@ from takeup.analysis.scores import scores as scores
 from takeup.analysis.targets import Target as Target
 from takeup.analysis.tested import Tested as Tested
 from takeup.analysis.times import time_effect as time_effect
+from takeup.analysis.tipping import Tipping as Tipping
+from takeup.analysis.tipping import tipping as tipping
