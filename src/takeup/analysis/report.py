@@ -89,16 +89,16 @@ def _planned(analysis: Analysis) -> Section:
 
 def _explored(analysis: Analysis) -> Section:
     alone = [each for each in analysis.entries if each.of_one]
-    tables = (estimates_table("Each proposal by itself", alone, analysis),) if alone else ()
+    tables = [estimates_table("Each proposal by itself", alone, analysis)] if alone else []
     left_out = tuple((each.what, each.why) for each in analysis.left_out)
     if left_out:
-        tables += (ReportTable("What could not be computed", ("reading", "why"), left_out, 2),)
+        tables.append(ReportTable("What could not be computed", ("reading", "why"), left_out, 2))
     return Section(
         name="explored",
         title="Explored: all readings beside each other",
         text=(READINGS, EXPLORED),
         pictures=forest_pictures(analysis),
-        tables=tables,
+        tables=tuple(tables),
     )
 
 

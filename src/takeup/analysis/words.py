@@ -3,7 +3,7 @@
 import math
 
 from takeup.analysis.estimate import Estimate, Measure
-from takeup.analysis.results import Analysis, Entry, TestEntry
+from takeup.analysis.results import Analysis, Entry, TestEntry, has_region
 from takeup.outcomes import Levels
 from takeup.space import Space
 
@@ -120,8 +120,10 @@ def test_sentence(entry: TestEntry, space: Space, control: int) -> str:
 
 def survives(estimate: Estimate) -> str:
     """What an interval survives, in a few words."""
-    if estimate.withheld and not estimate.region:
+    if not has_region(estimate):
         return "withheld"
+    if estimate.withheld and not estimate.region:
+        return f"not to be relied upon: {estimate.withheld}"
     if not estimate.survives_adaptation:
         return "naive: wrong after adaptive allocation"
     drift = "and drift" if estimate.survives_drift else "but not drift"
