@@ -73,3 +73,23 @@ def _looked(design: Design, secret: Secret, counts: Any, known: int, t: int, las
     before = allotment(design, secret, counts, t + 1, last)
     verdict, after = conclude(design, secret, counts, held, last, before)
     return told(design, held, verdict, after, at=0, outcomes=known, version=1)
+
+
+def side_by_side(
+    design: Design, many: int, n: int, seed: int, drift: float = 0.0, delay: int = 0, batch: int = 1
+) -> Log:
+    """Many trials in which proposals make no difference, by a policy without limits; its probabilities are not kept.
+
+    The rate of success is .25 and rises by `drift` to the end. An outcome is known at the first end of a batch that is
+    `delay` decisions later.
+    """
+    rng, policy = stream(seed, "side by side"), design.policy
+    by = np.minimum((np.arange(n) + delay + batch) // batch * batch, n)
+    rates = 0.25 + drift * np.linspace(0.0, 1.0, n)
+    state, z = policy.start(design.space, (many,)), np.zeros((many, n), int)
+    y = (rng.random((many, n)) < rates).astype(int)
+    for t in range(n):
+        for i in np.flatnonzero(by == t):
+            state = policy.learn(state, Event(np.zeros(many, int), z[:, i], UNSEEN, y[:, i]), rng)
+        z[:, t] = policy.propose(state, np.zeros(many, int), rng)
+    return Log.of(design.space, z, np.full(len(design.even), 1 / len(design.even)), outcome=y, outcome_by=by)

@@ -13,7 +13,7 @@ from takeup.analysis.estimate import Estimate, Measure
 from takeup.analysis.naive import as_treated, naive_difference, per_protocol
 from takeup.analysis.planned import Planned, Reading
 from takeup.analysis.replay import re_randomise
-from takeup.analysis.results import Entry, Kind, LeftOut, TestEntry
+from takeup.analysis.results import LEADING, Entry, Kind, LeftOut, TestEntry
 from takeup.analysis.tested import Tested
 from takeup.errors import InputError, UnsuitableError
 from takeup.log import Log
@@ -56,6 +56,14 @@ class Readings:
 
     def estimates(self, one: int) -> list[Entry]:
         """Every comparison of a proposal with the control."""
+        return self._entries(one, self._comparisons(one))
+
+    def primary(self, one: int) -> Entry | None:
+        """The comparison that leads, by itself; None where it cannot be had."""
+        leading = [made for made in self._comparisons(one) if made[1] in LEADING]
+        return next(iter(self._entries(one, leading)), None)
+
+    def _comparisons(self, one: int) -> list[Made]:
         made: list[Made] = [
             (ITT if measure == "difference" else f"{ITT}, {measure}", self._kind(ITT, measure), make)
             for measure, make in self._by_proposal(one).items()
@@ -65,7 +73,7 @@ class Readings:
             made.append(("naive difference", "naive", self._pair(naive_difference, one)))
         if self.planned.reading == "policy":
             self.left_out.append(LeftOut("policy", NO_MODEL))
-        return self._entries(one, made)
+        return made
 
     def by_context(self, one: int) -> list[Entry]:
         """Intention to treat in each context, where there are several."""
@@ -89,11 +97,7 @@ class Readings:
 
     def tests(self, one: int, design: Design | None, replays: int | None, seed: int) -> list[TestEntry]:
         """Every test of a proposal against the control."""
-        other = self.planned.control
-        made: dict[str, Callable[[], Tested]] = {}
-        if design is not None:
-            made["re-randomisation"] = partial(re_randomise, self.log, design, one, other, replays=replays, seed=seed)
-            made["conditional exact"] = partial(conditional_exact, self.log, design, one, other)
+        made = self._tests(one, design, replays, seed)
         if self.planned.test and self.planned.test not in made:
             self.left_out.append(LeftOut(self.planned.test, NO_DESIGN))
         found = []
@@ -102,6 +106,22 @@ class Readings:
             if (tested := self._tried(name, make)) is not None:
                 found.append(TestEntry(one, "planned" if planned else "explored", tested))
         return found
+
+    def planned_test(self, one: int, design: Design | None, replays: int | None, seed: int) -> Tested | None:
+        """The planned test of a proposal against the control, by itself; None where there is none."""
+        make = self._tests(one, design, replays, seed).get(self.planned.test)
+        return None if make is None else self._tried(self.planned.test, make)
+
+    def _tests(
+        self, one: int, design: Design | None, replays: int | None, seed: int
+    ) -> dict[str, Callable[[], Tested]]:
+        """What makes each test."""
+        other = self.planned.control
+        made: dict[str, Callable[[], Tested]] = {}
+        if design is not None:
+            made["re-randomisation"] = partial(re_randomise, self.log, design, one, other, replays=replays, seed=seed)
+            made["conditional exact"] = partial(conditional_exact, self.log, design, one, other)
+        return made
 
     def bounds(self, one: int) -> list[Bounds]:
         """What everybody's taking it would do, within bounds."""

@@ -139,6 +139,15 @@ def replay(number: Number, recorded: Recorded, pair: Pair, memory: ReplayMemory,
     return score, variance
 
 
+def fixed_proposal(t: Number, word: Number, recorded: Recorded) -> Number:
+    """What a word draws where the policy is not asked."""
+    z, mark = np.int64(0), uniform(word) - recorded.fixed[t, 0]
+    while mark >= 0.0 and z < recorded.fixed.shape[1] - 1:
+        z += 1
+        mark -= recorded.fixed[t, z]
+    return z
+
+
 def replay_drawn(number: Number, recorded: Recorded, shape: Number, parameters: Any, memory: ReplayMemory) -> None:
     """Replay the trial of any policy once, by what its kernel proposes."""
     state, learned = State(memory.counts, memory.real, 0), 0
@@ -151,12 +160,10 @@ def replay_drawn(number: Number, recorded: Recorded, shape: Number, parameters: 
             reveal(state, seen, shape, parameters, moment)
             learned += 1
         chance, x = words(moment, PATIENT, ATTEMPT)[3], recorded.context[t]
-        z = propose(state, x, shape, parameters, moment, chance) if recorded.fixed[t, 0] == ASKED else 0
-        if recorded.fixed[t, 0] != ASKED:
-            mark = uniform(chance) - recorded.fixed[t, 0]
-            while mark >= 0.0 and z < shape[1] - 1:
-                z += 1
-                mark -= recorded.fixed[t, z]
+        if recorded.fixed[t, 0] == ASKED:
+            z = np.int64(propose(state, x, shape, parameters, moment, chance))
+        else:
+            z = fixed_proposal(t, chance, recorded)
         memory.proposal[t] = z
         learn(state, Observation(x, z, UNSEEN, UNSEEN), shape, parameters, moment)
 

@@ -9,9 +9,10 @@ import numpy as np
 from takeup.checks import FloatArray
 from takeup.policies import LivePolicy
 from takeup.simulation.engine import silent
-from takeup.simulation.kernels import compile_cpu, replay
+from takeup.simulation.kernels import compile_cpu, replay, replay_lanes
 from takeup.simulation.kernels.choice import bound, choose
 from takeup.simulation.kernels.cpu import spread
+from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.kernels.replay import Pair, Recorded, ReplayMemory
 from takeup.simulation.kernels.tables import Replication
 from takeup.space import Space
@@ -41,27 +42,36 @@ def follow_pair(recorded: Recorded, pair: Pair) -> tuple[FloatArray, FloatArray]
     return output[0], share
 
 
-def replay_drawn(recorded: Recorded, policy: LivePolicy, space: Space, replays: int) -> FloatArray:
-    """The difference of each replay of a policy that has a kernel, (R, 1)."""
+def replay_drawn(
+    recorded: Recorded, policy: LivePolicy, space: Space, replays: int, *, lanes: bool = True
+) -> FloatArray:
+    """The difference of each replay of a policy with a kernel, (R, 1); lanes, where there are any, change nothing."""
     kernel = choose(policy, space, waiting=True, recurrence=False)
     parameters, (counts, real) = kernel.parameters(policy, space), kernel.size(policy, space)
     switches = kernel.switches(policy, space) if hasattr(kernel, "switches") else {}
-    compiled = compile_cpu.build(replay.replay_drawn_many, bound(kernel, policy, parameters), switches)
+    bind, entry, columns = bound(kernel, policy, parameters), replay.replay_drawn_many, 1
+    if lanes and space.shape[0] == 1 and hasattr(kernel, "in_lanes") and kernel.in_lanes(space.shape, parameters):
+        bind, columns = bind | {replay_lanes.propose_lanes: kernel.propose_lanes}, LANES
+        entry = replay_lanes.replay_lanes
+    compiled = compile_cpu.build(entry, bind, switches)
     output = np.zeros((replays, 1))
 
     def work(start: Replication, count: int) -> int:
-        compiled(start, count, recorded, space.shape, parameters, _memory(recorded, counts, real, kernel.REAL), output)
+        memory = _memory(recorded, counts, real, kernel.REAL, columns)
+        compiled(start, count, recorded, space.shape, parameters, memory, output)
         return count
 
     _spread(work, replays, recorded)
     return output
 
 
-def _memory(recorded: Recorded, counts: int, real: int, kind: type[np.floating[Any]] = np.float64) -> ReplayMemory:
+def _memory(
+    recorded: Recorded, counts: int, real: int, kind: type[np.floating[Any]] = np.float64, columns: int = 1
+) -> ReplayMemory:
     cells = recorded.weight.size, recorded.fixed.shape[1]
     return ReplayMemory(
-        np.zeros((max(counts, 1), 1), dtype=np.int32),
-        np.zeros((max(real, 1), 1), dtype=kind),
+        np.zeros((max(counts, 1), columns), dtype=np.int32),
+        np.zeros((max(real, 1), columns), dtype=kind),
         np.zeros(recorded.context.size, dtype=np.int64),
         np.zeros(cells, dtype=np.int64),
         np.zeros(cells),
@@ -71,7 +81,7 @@ def _memory(recorded: Recorded, counts: int, real: int, kind: type[np.floating[A
 def _spread(work: Callable[[Replication, int], int], replays: int, recorded: Recorded) -> None:
     workers = os.cpu_count() or 1
     most = max(1, BLOCK_DECISIONS // max(1, recorded.context.size))
-    block = max(1, min(most, -(-replays // (4 * workers))))
+    block = -(-max(1, min(most, -(-replays // (4 * workers)))) // LANES) * LANES  # whole groups of lanes
     blocks = ((Replication(0, row, row), min(block, replays - row)) for row in range(0, replays, block))
     if replays * recorded.context.size <= BLOCK_DECISIONS:
         for each in blocks:
