@@ -2,14 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from takeup import charts, folders
-from takeup.analysis.analyse import analyse as run
-from takeup.analysis.results import Analysis
-from takeup.cli.analysis_tables import show
 from takeup.cli.command import command
 from takeup.cli.progress import watched
 from takeup.errors import InputError
@@ -17,6 +14,9 @@ from takeup.log import Log
 from takeup.log.files import ENDINGS, read_log
 from takeup.trial.design import Design
 from takeup.trial.spec import load
+
+if TYPE_CHECKING:
+    from takeup.analysis.results import Analysis
 
 STAGES = 4
 COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit")
@@ -82,6 +82,8 @@ def analyse(
     What the plan names as its analysis leads; everything else is called explored. What cannot be concluded is not shown
     as if it could, and says why.
     """
+    from takeup.analysis.analyse import analyse as run
+
     if out is not None:
         folders.check(out)
     columns = dict(zip(COLUMNS, (assigned, taken, outcome, context, probability, unit), strict=True))
@@ -167,7 +169,7 @@ def _again(source: str, trial: str | None, columns: dict[str, object], *rest: ob
     return command("analyse", source, *options)
 
 
-def _tell(analysis: Analysis, out: Path | None, as_json: bool) -> None:
+def _tell(analysis: "Analysis", out: Path | None, as_json: bool) -> None:
     if out is not None:
         names = analysis.write(out)
         typer.echo(f"{out}: {', '.join(names)}", err=True)
@@ -176,4 +178,6 @@ def _tell(analysis: Analysis, out: Path | None, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"analysis": analysis.plain()}))
     else:
+        from takeup.cli.analysis_tables import show
+
         show(analysis)

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from takeup.analysis.results import Analysis, Entry
-from takeup.analysis.words import CONVENTION, answers, beside, figure, interval, p_value, survives
+from takeup.analysis.words import CONVENTION, answers, beside, figure, interval, p_value, reasons, survives
 from takeup.version import __version__
 
 
@@ -33,6 +33,10 @@ def show(analysis: Analysis) -> None:
     for check in analysis.checks:
         mark = "[dim]?[/]" if check.alarm is None else "[red]✗[/]" if check.alarm else "[green]✓[/]"
         console.print(f"{mark} {check.check}: {escape(check.sentence)}", highlight=False, soft_wrap=True)
+    for labels, why in reasons(analysis):
+        console.print(
+            f"[dim]not to be relied upon: {escape(labels)}: {escape(why)}[/]", highlight=False, soft_wrap=True
+        )
     for left in analysis.left_out:
         console.print(f"[dim]not computed: {escape(left.what)}: {escape(left.why)}[/]", highlight=False, soft_wrap=True)
     for sentence in analysis.log.inferred:
