@@ -111,7 +111,7 @@ def compliance_picture(analysis: Analysis) -> Picture | None:
         f"What was done after each proposal, of the {known:,} decisions of which it is known; what was meant is framed."
         " Ranges are Wilson's 95 % intervals of plain shares."
     )
-    words = "; ".join(record["say"] for record in records)
+    words = "; ".join(str(record["say"]) for record in records)
     columns = ("offered", "done", "people", "of", "share", "range")
     table = ReportTable("The same in figures", columns, tuple(rows), 2)
     return Picture(ReportFigure("compliance", caption, words, lambda: charts.compliance_matrix(records)), table)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from takeup.analysis.bounds import Bounds, action_bounds
 from takeup.analysis.compliers import complier_effect
@@ -25,7 +25,7 @@ Found = TypeVar("Found")
 Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
 """What an estimate is called, what kind of answer it is, and what makes it."""
 
-ITT = "intention to treat"
+ITT: Final = "intention to treat"
 NO_MODEL = "a policy's own model has no interval that survives adaptation; `Trial.summary` shows what it believes"
 NO_DESIGN = "it needs the trial's own design: give the plan"
 

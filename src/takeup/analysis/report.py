@@ -10,7 +10,7 @@ from takeup.analysis.pictures import (
     tipping_pictures,
 )
 from takeup.analysis.results import Analysis
-from takeup.analysis.words import CONVENTION, answers, beside, p_value
+from takeup.analysis.words import CONVENTION, answers, beside, p_value, reasons
 from takeup.charts.document import Judged, Picture, ReportTable, Section, drawn_all, page
 from takeup.version import __version__
 
@@ -89,16 +89,18 @@ def _planned(analysis: Analysis) -> Section:
 
 def _explored(analysis: Analysis) -> Section:
     alone = [each for each in analysis.entries if each.of_one]
-    tables = (estimates_table("Each proposal by itself", alone, analysis),) if alone else ()
+    tables = [estimates_table("Each proposal by itself", alone, analysis)] if alone else []
+    if why := reasons(analysis):
+        tables.append(ReportTable("What is withheld or not to be relied upon", ("reading", "why"), tuple(why), 2))
     left_out = tuple((each.what, each.why) for each in analysis.left_out)
     if left_out:
-        tables += (ReportTable("What could not be computed", ("reading", "why"), left_out, 2),)
+        tables.append(ReportTable("What could not be computed", ("reading", "why"), left_out, 2))
     return Section(
         name="explored",
         title="Explored: all readings beside each other",
         text=(READINGS, EXPLORED),
         pictures=forest_pictures(analysis),
-        tables=tables,
+        tables=tuple(tables),
     )
 
 

@@ -1,12 +1,15 @@
 """All that an analysis found, each figure in its place: what was planned first, the rest under what was explored."""
 
 import hashlib
+import json
 import math
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from takeup import charts, folders
 from takeup.analysis.bounds import Bounds
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.planned import Planned
@@ -18,6 +21,7 @@ from takeup.version import __version__
 
 Kind: TypeAlias = Literal["planned", "by convention", "explored", "naive"]
 """Whether it was planned, or leads as nothing was, or was looked at as well, or is what people would else compute."""
+FIGURES, REPORT = "analysis.json", "report.html"
 LEADING: tuple[Kind, ...] = ("planned", "by convention")
 
 
@@ -115,6 +119,23 @@ class Analysis:
     def primary_tests(self) -> tuple[TestEntry, ...]:
         """The planned test of each comparison."""
         return tuple(each for each in self.tests if each.kind in LEADING)
+
+    def report(self, folder: Path | None = None) -> str:
+        """A page of HTML for people; where there is a folder, its charts are written there too."""
+        from takeup.analysis.report import report
+
+        return report(self, folder)
+
+    def write(self, directory: Path) -> list[str]:
+        """Write a folder with all figures and a report, all files or none; a report needs the extra `report`.
+
+        Returns their names.
+        """
+        with folders.filled(directory, REPORT) as folder:
+            (folder / FIGURES).write_text(json.dumps({"analysis": self.plain()}, indent=1), encoding="utf-8")
+            if charts.available():
+                (folder / REPORT).write_text(self.report(folder), encoding="utf-8")
+            return sorted(file.name for file in folder.iterdir())
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it: the value of "analysis"."""

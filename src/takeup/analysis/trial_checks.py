@@ -10,9 +10,9 @@ from scipy.special import ndtr
 from takeup.analysis import targets
 from takeup.checks import FloatArray
 from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
-from takeup.diagnostics.exclusion import levels_of
+from takeup.diagnostics.exclusion import MOST_INEQUALITIES, levels_of
+from takeup.diagnostics.ignorable import FEW_DRAWS
 from takeup.evidence import Evidence
-from takeup.live.model_checks import MOST_INEQUALITIES, TABLES
 from takeup.log import Log
 from takeup.randomness import stream
 
@@ -81,6 +81,9 @@ def sample_ratio(log: Log) -> Check:
     made = log.proposal[:, np.newaxis] == np.arange(len(log.space.proposals))
     spread = np.sqrt((log.probability * (1 - log.probability)).sum(axis=0))
     name, concerns = "sample ratio", "everything: decisions are lost, or were not drawn as the log says"
+    if log.estimated:
+        why = "They are the shares of what was offered, as nobody wrote probabilities down."
+        return Check(name, None, "Whether offers were as frequent as planned was not checked.", concerns, why)
     if spread.max() ** 2 < LEFT_TO_CHANCE:
         return Check(name, None, "Too little was left to chance to check how often proposals were made.", concerns)
     errors = np.abs((made - log.probability).sum(axis=0)) / np.where(spread > 0, spread, np.inf)
@@ -151,7 +154,7 @@ def ignorability(evidence: Evidence, seed: int) -> Check:
     name, concerns = "ignorable compliance", "as-treated and per-protocol readings, and policies that learn from them"
     if (why := _unseen(evidence)) is not None:
         return Check(name, None, "Whether compliance is ignorable was not checked.", concerns, why)
-    found = check_ignorable(evidence, level=LEVEL, seed=seed, draws=TABLES)
+    found = check_ignorable(evidence, level=LEVEL, seed=seed, draws=FEW_DRAWS)
     alarm = found.doubtful or found.doubtful_at_any_time
     said = (
         "Those who do as they are told differ from those who do not"
