@@ -5,6 +5,9 @@ from takeup.analysis.bounded import bounded_interval as bounded_interval
 from takeup.analysis.bounds import Bounds as Bounds
 from takeup.analysis.bounds import action_bounds as action_bounds
 from takeup.analysis.compliers import complier_effect as complier_effect
+from takeup.analysis.effects import compliance as compliance
+from takeup.analysis.effects import effect as effect
+from takeup.analysis.effects import value as value
 from takeup.analysis.estimate import Estimate as Estimate
 from takeup.analysis.off_policy import PolicyValue as PolicyValue
 from takeup.analysis.off_policy import best_fixed as best_fixed
