@@ -21,7 +21,7 @@ from takeup.log import Log
 from takeup.space import UNSEEN, Label
 
 FLOOR = 0.1
-"""The least probability of either proposal with which the error stays below 7 % for 5 %; docs/analysis.md has figures."""
+"""The least probability of either proposal with which the error of .05 stays below .07; see docs/analysis.md."""
 
 
 def martingale_score(log: Log, one: Label, other: Label) -> Tested:
