@@ -56,8 +56,9 @@ def test_it_says_where_it_does_not_hold() -> None:
     assert not found.survives_adaptation
     assert "0.04" in found.assumes[0]
     assert martingale_score(log.only(np.array([0, 2])), 1, 0).survives_adaptation
-    nothing = martingale_score(log.only(slice(1)), 1, 0)
-    assert nothing.refused == ""
+    rare = Log.of(Space(3), [2, 0, 1, 1], [[0, 0, 1.0], *[[0.04, 0.96, 0]] * 3], outcome=[0, 1, 0, 1])
+    assert martingale_score(rare, 1, 0).survives_adaptation == rare.fixed
+    assert martingale_score(rare.only(slice(1, 4)), 1, 0).survives_adaptation  # fixed randomisation
     assert martingale_score(Log.of(Space(2), [0], [0.5, 0.5]), 1, 0).refused
     with pytest.raises(InputError, match="single trial"):
         martingale_score(every_path(1, effect=True).log, 1, 0)
