@@ -55,8 +55,8 @@ def test_it_says_where_it_does_not_hold() -> None:
     found = martingale_score(log, 1, 0)
     assert not found.survives_adaptation
     assert "0.04" in found.assumes[0]
-    assert martingale_score(log.only([0, 2]), 1, 0).survives_adaptation
-    nothing = martingale_score(log.only([0]), 1, 0)
+    assert martingale_score(log.only(np.array([0, 2])), 1, 0).survives_adaptation
+    nothing = martingale_score(log.only(slice(1)), 1, 0)
     assert nothing.refused == ""
     assert martingale_score(Log.of(Space(2), [0], [0.5, 0.5]), 1, 0).refused
     with pytest.raises(InputError, match="single trial"):

@@ -51,7 +51,7 @@ def martingale_score(log: Log, one: Label, other: Label) -> Tested:
         two_sided=True,
         null="what comes of a decision does not depend on which of the two is proposed, for nobody",
         assumes=tuple(assumes),
-        survives_adaptation=least >= FLOOR,
+        survives_adaptation=least >= FLOOR and not log.estimated,
         survives_drift=True,
         refused=refused,
     )
