@@ -54,7 +54,7 @@ def distance_by_hand(log: Log, pair: tuple[int, int], how: str, at: float) -> fl
     rows = [t for t in range(len(log)) if log.outcome[t] != UNSEEN]
     contexts = sorted({int(log.context[t]) for t in rows})
     weight = {t: 1.0 if how == "uniform" else 1 / math.sqrt(sum(1 / log.probability[t, z] for z in pair)) for t in rows}
-    u = {}
+    u: dict[int, float] = {}
     for x in contexts:
         own = [t for t in rows if log.context[t] == x]
         u |= {t: weight[t] / sum(weight[i] for i in own) * len(own) / len(rows) for t in own}
@@ -135,7 +135,7 @@ def test_swapped_proposals_and_turned_outcomes() -> None:
     for other in (swapped, turned):
         assert (other.value, other.low, other.high) == pytest.approx((-there.value, -there.high, -there.low))
     for measure in ("ratio", "odds ratio"):
-        one, two = effect(log, "c", "a", measure=measure), effect(log, "a", "c", measure=measure)  # type: ignore[arg-type]
+        one, two = effect(log, "c", "a", measure=measure), effect(log, "a", "c", measure=measure)
         assert (two.value, two.low, two.high) == pytest.approx((1 / one.value, 1 / one.high, 1 / one.low))
     odds, turned = effect(log, "c", "a", measure="odds ratio"), effect(back, "c", "a", measure="odds ratio")
     assert (turned.value, turned.low, turned.high) == pytest.approx((1 / odds.value, 1 / odds.high, 1 / odds.low))
@@ -187,9 +187,9 @@ def test_trials_side_by_side_are_trials_one_by_one() -> None:
     )
     for how in ("uniform", "stabilised"):
         of = scores(both, targets.outcome(both.space))
-        together = intervals(of, (1, 2), "difference", weights=how, level=0.9)  # type: ignore[arg-type]
+        together = intervals(of, (1, 2), "difference", weights=how, level=0.9)
         for i, log in enumerate(logs):
-            told = effect(log, 2, 1, weights=how, level=0.9)  # type: ignore[arg-type]
+            told = effect(log, 2, 1, weights=how, level=0.9)
             assert (told.value, told.low, told.high) == (together.value[i], together.low[i], together.high[i])
 
 
