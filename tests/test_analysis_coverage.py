@@ -30,9 +30,9 @@ def told(log: Log, how: Weights, method: str = "score") -> Intervals:
 
 @pytest.mark.parametrize(("kind", "new"), [("compliant", 0.25), ("drift", 0.45), ("refusing", 0.45)])
 def test_intervals_keep_their_level_at_200_where_the_plain_method_does_not(kind: str, new: float) -> None:
-    """Floor .05, 1,500 trials: coverage is .955 or more, so that one seed in 10,000 would miss .93."""
+    """Floor .05, 1,000 trials: coverage is .955 or more, so that one seed in 10,000 would miss .93."""
     who = people(200, kind, new)
-    log = adaptive_trials.trials(who, 1_500, seed=21, floor=0.05)
+    log = adaptive_trials.trials(who, 1_000, seed=21, floor=0.05)
     for how in ("uniform", "stabilised"):
         interval = told(log, how)
         assert interval.shown.all()
