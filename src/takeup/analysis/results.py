@@ -12,8 +12,11 @@ import numpy as np
 from takeup import charts, folders
 from takeup.analysis.bounds import Bounds
 from takeup.analysis.estimate import Estimate
+from takeup.analysis.flow import Flow
+from takeup.analysis.missing import WorstCase
 from takeup.analysis.planned import Planned
 from takeup.analysis.tested import Tested
+from takeup.analysis.tipping import Tipping
 from takeup.analysis.trial_checks import Check
 from takeup.log import Log
 from takeup.trial.design import canonical
@@ -87,6 +90,7 @@ class Analysis:
         bounds: of effects that are not identified.
         tippings: by proposal, what becomes of the conclusion as takers and refusers may differ more.
         flow: who was assessed, allocated, took what and was followed up.
+        worst: what each effect may be whatever the missing outcomes were; none where none are missing.
         checks: of what is assumed.
         left_out: what could not be computed.
         replays: how many trials re-randomisation replayed.
@@ -101,8 +105,9 @@ class Analysis:
     entries: tuple[Entry, ...]
     tests: tuple[TestEntry, ...]
     bounds: tuple[Bounds, ...]
-    tippings: dict[int, Any]
-    flow: Any
+    tippings: dict[int, Tipping]
+    flow: Flow
+    worst: tuple[WorstCase, ...]
     checks: tuple[Check, ...]
     left_out: tuple[LeftOut, ...]
     replays: int
@@ -157,7 +162,8 @@ class Analysis:
             "tests": [each.plain() for each in self.tests],
             "bounds": [each.plain() for each in self.bounds],
             "tipping": {self.log.space.proposals[one]: found.plain() for one, found in self.tippings.items()},
-            "flow": None if self.flow is None else self.flow.plain(),
+            "flow": self.flow.plain(),
+            "worst_cases": [each.plain() for each in self.worst],
             "checks": [each.plain() for each in self.checks],
             "left_out": [{"what": each.what, "why": each.why} for each in self.left_out],
         }

@@ -28,6 +28,7 @@ class _Source(NamedTuple):
     log: Log
     design: Design | None
     name: str
+    finished: bool = True
 
 
 def analyse(
@@ -105,6 +106,7 @@ def analyse(
             level=level,
             replays=replays,
             seed=seed,
+            finished=found.finished,
             name=found.name,
             command=_again(source, trial, columns, level_of, control, plan, promise, level, replays, seed),
             stage=stage,
@@ -138,7 +140,7 @@ def _database(source: str, trial: str | None, given: dict[str, object]) -> _Sour
     if "://" not in source and not Path(source).is_file():
         raise InputError("TRIAL", repr(source), f"a database, or a file that ends in {', '.join(ENDINGS)}")
     with Trial.open(source, trial) as opened:
-        return _Source(opened.log(), opened.design, opened.design.spec.name)
+        return _Source(opened.log(), opened.design, opened.design.spec.name, opened.state == "stopped")
 
 
 def _probability(given: list[str]) -> "str | dict[str, str | float]":
