@@ -125,6 +125,12 @@ class Analysis:
         """The planned test of each comparison."""
         return tuple(each for each in self.tests if each.kind in LEADING)
 
+    def answers(self) -> list[str]:
+        """The answer of each comparison that leads, a sentence each."""
+        from takeup.analysis.words import answers
+
+        return answers(self)
+
     def report(self, folder: Path | None = None) -> str:
         """A page of HTML for people; where there is a folder, its charts are written there too."""
         from takeup.analysis.report import report
@@ -144,29 +150,38 @@ class Analysis:
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it: the value of "analysis"."""
-        from takeup.analysis.words import answers
+        return finite(
+            {
+                "trial": self.name or None,
+                "version": __version__,
+                "seed": self.seed,
+                "log": {"decisions": len(self.log), "digest": self.digest},
+                "primary": {
+                    **self.planned.plain(),
+                    "control": self.log.space.proposals[self.planned.control],
+                    "answers": self.answers(),
+                    "estimates": [each.plain() for each in self.primary],
+                    "tests": [each.plain() for each in self.primary_tests],
+                },
+                "estimates": [each.plain() for each in self.entries],
+                "tests": [each.plain() for each in self.tests],
+                "bounds": [each.plain() for each in self.bounds],
+                "tipping": {self.log.space.proposals[one]: found.plain() for one, found in self.tippings.items()},
+                "flow": self.flow.plain(),
+                "worst_cases": [each.plain() for each in self.worst],
+                "checks": [each.plain() for each in self.checks],
+                "left_out": [{"what": each.what, "why": each.why} for each in self.left_out],
+            }
+        )
 
-        return {
-            "trial": self.name or None,
-            "version": __version__,
-            "seed": self.seed,
-            "log": {"decisions": len(self.log), "digest": self.digest},
-            "primary": {
-                **self.planned.plain(),
-                "control": self.log.space.proposals[self.planned.control],
-                "answers": answers(self),
-                "estimates": [each.plain() for each in self.primary],
-                "tests": [each.plain() for each in self.primary_tests],
-            },
-            "estimates": [each.plain() for each in self.entries],
-            "tests": [each.plain() for each in self.tests],
-            "bounds": [each.plain() for each in self.bounds],
-            "tipping": {self.log.space.proposals[one]: found.plain() for one, found in self.tippings.items()},
-            "flow": self.flow.plain(),
-            "worst_cases": [each.plain() for each in self.worst],
-            "checks": [each.plain() for each in self.checks],
-            "left_out": [{"what": each.what, "why": each.why} for each in self.left_out],
-        }
+
+def finite(value: Any) -> Any:
+    """The same with null for numbers that are none or infinite, as JSON has no such."""
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def log_digest(log: Log) -> str:

@@ -167,7 +167,7 @@ def _again(source: str, trial: str | None, columns: dict[str, object], *rest: ob
     options: list[str] = []
     for name, value in ({"trial": trial} | columns | dict(zip(names, rest, strict=True))).items():
         for each in value if isinstance(value, list) else [value]:
-            options += [] if each is None or each == 0 else [f"--{name}", str(each)]
+            options += [] if each is None or (name, each) == ("seed", 0) else [f"--{name}", str(each)]
     return command("analyse", source, *options)
 
 
