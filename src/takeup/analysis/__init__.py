@@ -1,5 +1,6 @@
 """What may be concluded after an adaptive trial in which people do not do what they are told."""
 
+from takeup.analysis.analyse import analyse as analyse
 from takeup.analysis.betting import betting as betting
 from takeup.analysis.bounded import bounded_effect as bounded_effect
 from takeup.analysis.bounded import bounded_interval as bounded_interval
@@ -14,6 +15,7 @@ from takeup.analysis.off_policy import PolicyValue as PolicyValue
 from takeup.analysis.off_policy import best_fixed as best_fixed
 from takeup.analysis.off_policy import policy_value as policy_value
 from takeup.analysis.rates import rate_effect as rate_effect
+from takeup.analysis.results import Analysis as Analysis
 from takeup.analysis.score_test import martingale_score as martingale_score
 from takeup.analysis.scores import Scores as Scores
 from takeup.analysis.scores import scores as scores
