@@ -16,6 +16,7 @@ from scipy.special import ndtri
 from takeup.analysis.estimate import Measure
 from takeup.analysis.moments import Moments
 from takeup.checks import FloatArray
+from takeup.errors import InputError
 
 STEPS = 45
 """How often a search is halved: ends are exact to 10 digits or more."""
@@ -120,7 +121,7 @@ def distance(known: Moments, comparison: Comparison, at: FloatArray) -> tuple[Fl
     mean, along = fitted(known, comparison, at)
     variance, third = known.cumulants(mean, along)
     off = np.sum(along * (known.estimate - mean), axis=-1)
-    variance = np.maximum(variance, 1e-300)
+    variance = np.maximum(variance, 1e-30)
     skewness = np.clip(third / variance**1.5, -MOST_SKEWNESS, MOST_SKEWNESS)
     return np.asarray(off / np.sqrt(variance)), np.asarray(skewness)
 
@@ -130,7 +131,7 @@ def kept(known: Moments, comparison: Comparison, at: FloatArray, level: float) -
     t, skewness = distance(known, comparison, at)
     z = float(ndtri((1.0 + level) / 2.0))
     shift = skewness * (z * z - 1.0) / 6.0
-    return t + z - shift, z + shift - t
+    return t + z - np.minimum(shift, 0.0), z + np.maximum(shift, 0.0) - t
 
 
 def score_interval(known: Moments, comparison: Comparison, level: float) -> Interval:
@@ -155,6 +156,8 @@ def score_interval(known: Moments, comparison: Comparison, level: float) -> Inte
 
 def normal_interval(known: Moments, comparison: Comparison, level: float) -> Interval:
     """The estimate plus or minus 1.96 errors estimated from the squares of scores: the plain method, of differences."""
+    if comparison.measure not in ("mean", "difference"):
+        raise InputError("measure", repr(comparison.measure), "mean or difference with the plain method")
     along = np.array([1.0]) if comparison.measure == "mean" else np.array([-1.0, 1.0])
     value = known.estimate @ along
     error = np.sqrt(np.einsum("i,...ij,j->...", along, known.empirical, along))

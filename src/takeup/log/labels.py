@@ -35,8 +35,9 @@ def indices(column: Column, names: Sequence[str]) -> IntArray:
 
     def index(value: object) -> int:
         text = text_of(value)
-        if text in places:
-            return places[text]
+        for written in (value, text):
+            if isinstance(written, str) and written in places:
+                return places[written]
         number = None if isinstance(value, str) and not known else number_of(value)
         if number is not None and number in numbers:
             return numbers[number]
