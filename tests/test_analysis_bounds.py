@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import linprog
 
 import adaptive_trials
@@ -188,6 +189,17 @@ def test_intervals_hold_the_bounds_after_thompson_sampling() -> None:
     assert held >= 53
     shares = bounds.cell_shares(many).mean(axis=0)
     np.testing.assert_allclose(shares, people.cells.mean(axis=0), atol=0.02)
+
+
+def test_a_cell_that_was_never_seen_is_not_taken_for_impossible() -> None:
+    """Wilson's limit: of k people, effectively, the share may be up to c^2 / (k + c^2), c being that of two limits."""
+    log = adaptive_trials.trials(adaptive_trials.compliant(120, 0.3, 0.5), 1, 4, floor=0.1)
+    _, high = bounds.share_limits(log, bounds.limited_sums(2, 2)[:1], 0.95)
+    effectively = 120 / (1 / log.probability).mean(axis=1)[0]
+    c = -stats.norm.ppf(0.05 / 2 / 2)
+    _, never = bounds.share_limits(log, np.eye(4).reshape(4, 2, 2)[2:3], 0.95)
+    assert never[0, 0, 0] >= c * c / (effectively[0] + c * c) * (1 - 1e-9)
+    assert never[0, 0, 0] < high[0, 0, 0]
 
 
 def test_what_is_asked_for_is_checked() -> None:

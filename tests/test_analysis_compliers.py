@@ -11,7 +11,7 @@ from scipy import stats
 import adaptive_trials
 from takeup import UNSEEN, InputError, Log, Space, UnsuitableError, analysis, check_ignorable, stream
 from takeup.analysis import compliers, naive, regions, regression, scores, targets
-from takeup.analysis.ratio_test import accepted
+from takeup.analysis.ratio_test import accepted, distance
 from takeup.checks import FloatArray
 from takeup.datasets import ist_counts, ist_evidence
 
@@ -140,7 +140,7 @@ def by_hand(log: Log, beta: float, stable: bool) -> float:
         room.append(sum(weighted) / (z == c).sum())
         free.append(sum(group.size - 1 for group in groups))
     pooled = sum(squares) / (free[0] * room[0] + free[1] * room[1])
-    spread = [(squares[c] + 10 * pooled * room[c]) / ((free[c] + 10) * room[c]) for c in (0, 1)]
+    spread = [min((squares[c] + 10 * pooled * room[c]) / ((free[c] + 10) * room[c]), 1.0) for c in (0, 1)]
     variance = third = 0.0
     for t in range(len(log)):
         true = [min(max(cell[x[t], c] + common - mean[c], low), high) for c in (0, 1)]
@@ -156,9 +156,9 @@ def by_hand(log: Log, beta: float, stable: bool) -> float:
 
 @pytest.mark.parametrize("stable", [False, True])
 def test_the_score_test_is_what_it_is_by_hand(stable: bool) -> None:
-    """In two contexts, at effects from -1.5 to 2.5: accepted where fewer than 1.96 errors are by hand."""
+    """In two contexts, with a rare proposal, at effects from -1.5 to 2.5."""
     rng = stream(3, "by hand")
-    p = np.stack([q := rng.uniform(0.1, 0.9, 60), 1 - q], axis=1)
+    p = np.stack([q := rng.uniform(0.05, 0.6, 60), 1 - q], axis=1)
     z = (rng.random(60) >= p[:, 0]).astype(int)
     a = np.where(rng.random(60) < 0.7, z, 0)
     x, y = rng.integers(0, 2, 60), (rng.random(60) < 0.3 + 0.3 * a).astype(int)
@@ -166,10 +166,26 @@ def test_the_score_test_is_what_it_is_by_hand(stable: bool) -> None:
     test = compliers.complier_test(log, 1, 0, 1)
     sums = test.stable if stable else test.even
     assert sums is not None
-    effects = np.linspace(-1.5, 2.5, 81)
-    expected = [abs(by_hand(log, beta, stable)) <= stats.norm.ppf(0.975) for beta in effects]
-    assert 5 < sum(expected) < 60
-    np.testing.assert_array_equal([bool(accepted(sums, np.arctan(beta), 0.95)) for beta in effects], expected)
+    for beta in np.linspace(-1.5, 2.5, 9):
+        assert float(distance(sums, np.arctan(beta), 0.95)) == pytest.approx(by_hand(log, beta, stable), rel=1e-9)
+
+
+def test_either_weights_do_where_even_ones_may_rest_on_few() -> None:
+    """A hundred at a floor of .2 are few, and what stabilised weights accept is kept; five hundred are not."""
+    people = adaptive_trials.refusing(500, (0.3, 0.6), 0.1, 0.6)
+    many = adaptive_trials.trials(people, 40, 4, floor=0.2)
+    short = adaptive_trials.trials(adaptive_trials.refusing(100, (0.3, 0.6), 0.1, 0.6), 40, 4, floor=0.2)
+    differ = 0
+    for log, few in ((many, False), (short, True)):
+        test = compliers.complier_test(log, 1, 0, 1)
+        assert test.stable is not None
+        assert (test.few == few).all()
+        for effect in np.linspace(-0.5, 1.5, 41):
+            angle = np.full(40, np.arctan(effect))
+            even, stable = accepted(test.even, angle, 0.95), accepted(test.stable, angle, 0.95)
+            differ += int((even < stable).sum())
+            np.testing.assert_array_equal(test.accepts(angle, 0.95), even | (stable & few))
+    assert differ
 
 
 def test_one_trial_says_what_many_side_by_side_do() -> None:

@@ -6,6 +6,7 @@ the intention-to-treat effect on the outcome over that on taking (Imbens & Angri
 its level however few compliers there are, and after adaptive allocation, as the scores do.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -57,19 +58,23 @@ def complier_effect(
     """
     level = checks.share("level", level)
     first, second, a = pair_and_action(log, one, other, action)
-    outcome, taken = complier_scores(log, first, second, a)
-    known = ~np.isnan(outcome)
-    n, missing = int(known.sum()), int((possible(log, first, second) & ~known).sum())
+    counted = possible(log, first, second)
+    known = counted & (log.implemented >= 0) & (log.outcome >= 0)
+    n, missing = int(known.sum()), int((counted & ~known).sum())
     space = log.space
     contrast = f"{space.implemented[a]} taken or not, by {space.proposals[first]} against {space.proposals[second]}"
     checks.one_of("method", method, ("score", "normal"))
     withheld = _too_few(log, known, first, second)
     found: tuple[Ray, ...] = ()
+    value = math.nan
     if not withheld and method == "score":
         test = complier_test(log, first, second, a)
+        value = test.estimate
         withheld = "" if test.shown else _rare(log, (first, second), test)
         found = test.region(level) if test.shown else ()
     elif not withheld:
+        outcome, taken = complier_scores(log, first, second, a)
+        value = float(ratio(outcome, taken))
         found = regions.rays(anderson_rubin(outcome, taken, level))
         withheld = "" if log.constant else PLAIN
     unbounded = "" if withheld else regions.said(found)
@@ -78,7 +83,7 @@ def complier_effect(
         "complier effect",
         contrast,
         "difference",
-        float(ratio(outcome, taken)),
+        value,
         low,
         high,
         level,
@@ -133,6 +138,12 @@ class ComplierTest:
     def covers(self, effect: float, level: float = 0.95) -> BoolArray:
         """Whether the region of each trial holds an effect, (..)."""
         return self.accepts(np.broadcast_to(np.arctan(effect / self.width), self.few.shape), level)
+
+    @property
+    def estimate(self) -> float:
+        """The ratio of what offering does to both, of a single trial; NaN where it does nothing to what is taken."""
+        outcome, taken = self.even.estimate[0] - self.even.estimate[1]
+        return float(self.width * outcome / taken) if taken else math.nan
 
     def region(self, level: float = 0.95) -> tuple[Ray, ...]:
         """All effects that agree with a single trial."""

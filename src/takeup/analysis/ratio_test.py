@@ -137,6 +137,11 @@ def plain_sums(value: FloatArray, offered: FloatArray, low: FloatArray, high: Fl
 
 def accepted(sums: RatioSums, angle: FloatArray, level: float) -> BoolArray:
     """Whether the test does not reject tan(angle); the angle's shape is that of the leading axes, or goes with it."""
+    return np.asarray(np.abs(distance(sums, angle, level)) <= ndtri((1.0 + level) / 2.0))
+
+
+def distance(sums: RatioSums, angle: FloatArray, level: float) -> FloatArray:
+    """How many errors both means of u are apart, less what skewness makes of the limit at this level."""
     along = np.stack([np.cos(angle), -np.sin(angle)], axis=-1)  # (.., 2)
     ends = np.stack([sums.low * along, sums.high * along], axis=-1)
     low, high = ends.min(axis=-1).sum(axis=-1), ends.max(axis=-1).sum(axis=-1)
@@ -160,8 +165,7 @@ def accepted(sums: RatioSums, angle: FloatArray, level: float) -> BoolArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         t, skewness = off / np.sqrt(variance), np.clip(third / variance**1.5, -MOST_SKEWNESS, MOST_SKEWNESS)
     z = ndtri((1.0 + level) / 2.0)
-    shift = np.nan_to_num(skewness) * (z * z - 1.0) / 6.0
-    return np.asarray((off == 0) | (np.abs(t - shift) <= z))
+    return np.asarray(np.where(off == 0, 0.0, t - np.nan_to_num(skewness) * (z * z - 1.0) / 6.0))
 
 
 def region(difference: FloatArray, accepts: Callable[[FloatArray], BoolArray]) -> tuple[Ray, ...]:
