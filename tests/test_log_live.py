@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from takeup import UNSEEN, Evidence, Log
+from takeup import UNSEEN, Evidence, InputError, Log
 from takeup.live import Trial, trials
-from takeup.log import read_log
+from takeup.log import SOURCES, read_log
 from takeup.store import Store
 from takeup.trial.events import Closed, Decided, Reported, event_of
 
@@ -149,7 +150,7 @@ KINDS: list[tuple[dict[str, Any], list[Any]]] = [
 ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, kind=st.sampled_from(KINDS), ending=st.sampled_from(["csv", "parquet", "jsonl"]))
 def test_log_evidence_and_export_agree_whatever_happened(
     store: Store, clock: Clock, tmp_path: Path, steps: list[Step], kind: tuple[dict[str, Any], list[Any]], ending: str
@@ -161,3 +162,84 @@ def test_log_evidence_and_export_agree_whatever_happened(
     assert [each.tolist() for each in found] == list(by_folding(trial))
     trial.export(tmp_path / f"trial.{ending}")
     same(read_log(tmp_path / f"trial.{ending}"), log)
+
+
+TOLD = [("decide", i, 0) for i in range(12)] + [("both", i, 0) for i in range(6)] + [("wait", 0, 0)] * 2
+TOLD += [("fallback", 1, 2), ("action", 3, 3), *[("decide", 0, 0)] * 12, ("outcome", 8, 1)]
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_files_of_versions_that_wrote_no_space_are_read_and_blinded_ones_are_not(
+    store: Store, clock: Clock, tmp_path: Path
+) -> None:
+    trial = lived(store, clock, SPEC | {"window": None}, TOLD, ["ill", "well"])
+    log = trial.log()
+    assert [SOURCES[i] for i in log.source[[0, 1, 2, 12]]] == ["burn-in", "burn-in", "policy", "fallback"]
+    trial.export(tmp_path / "all.parquet")
+    whole = pl.read_parquet(tmp_path / "all.parquet")
+    whole.drop("implemented_by", "outcome_by", "space").write_parquet(tmp_path / "old.parquet")
+    old = read_log(tmp_path / "old.parquet")
+    assert old.space.proposals == log.space.proposals
+    whole.drop("space").filter(pl.col("ARM") != "-").write_parquet(tmp_path / "two.parquet")
+    with pytest.raises(InputError, match="give space="):
+        read_log(tmp_path / "two.parquet")
+    assert "an older version wrote" in old.inferred[-1]
+    own = read_log(tmp_path / "old.parquet", space=log.space)
+    np.testing.assert_array_equal(own.implemented, log.implemented)
+    part = whole.filter(pl.col("decision") % 3 != 0).reverse()
+    part.write_parquet(tmp_path / "part.parquet")
+    space = part.filter(pl.col("space").is_not_null())
+    assert len(space) == 1
+    same(read_log(tmp_path / "part.parquet"), log.only(np.arange(1, len(log) + 1) % 3 != 0))
+    trial.export(tmp_path / "blinded.csv", blinded=True)
+    with pytest.raises(InputError, match="a blinded export"):
+        read_log(tmp_path / "blinded.csv")
+    np.testing.assert_array_equal(
+        read_log(
+            tmp_path / "all.parquet", assigned="ARM", taken="ACTARM", outcome="outcome", levels=["ill", "well"]
+        ).outcome,
+        log.outcome,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("past.csv", "arm,got,well\nnew,new,1\nusual,NA,0\nnew,,NaN\nusual,usual,1\n"),
+        ("past.tsv", "arm\tgot\twell\nnew\tnew\t1\nusual\t\t0\nnew\t\t\nusual\tusual\t1\n"),
+        ("past.csv", '\ufeff"arm";"got";"well"\n"new";"new";"1"\n"usual";"";"0"\n"new";NA;""\n"usual";"usual";"1"\n'),
+        (
+            "past.jsonl",
+            "".join(
+                f'{{"arm": {a}, "got": {g}, "well": {y}}}\n'
+                for a, g, y in (
+                    ('"new"', '"new"', 1),
+                    ('"usual"', "null", 0),
+                    ('"new"', '""', "null"),
+                    ('"usual"', '"usual"', 1),
+                )
+            ),
+        ),
+    ],
+)
+def test_anybodys_file_is_read_by_the_names_of_its_columns(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    log = read_log(tmp_path / name, assigned="arm", taken="got", outcome="well")
+    assert log.space.proposals == ("new", "usual")
+    assert [log.proposal.tolist(), log.implemented.tolist(), log.outcome.tolist()] == [
+        [0, 1, 0, 1],
+        [0, UNSEEN, UNSEEN, 1],
+        [1, 0, UNSEEN, 1],
+    ]
+    with pytest.raises(InputError, match="assigned is missing; expected one of the columns arm, got, well"):
+        read_log(tmp_path / name)
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    (tmp_path / "text.csv").write_bytes("arm,y\nMünchen,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match="save it as UTF-8"):
+        read_log(tmp_path / "text.csv", assigned="arm", outcome="y")
+    with pytest.raises(InputError, match="No such file"):
+        read_log(tmp_path / "nowhere.parquet", assigned="arm", outcome="y")
+    with pytest.raises(InputError, match=r"ends in \.csv"):
+        read_log(tmp_path / "past.xlsx", assigned="arm", outcome="y")

@@ -29,7 +29,7 @@ With stabilised weights u the variance of a proposal's mean is σ² Σ u² / p, 
 Below five a normal limit, and what is known of the mean, are not to be relied upon: docs/analysis.md has the figures.
 """
 
-EVEN = 10.0
+EVEN = 20.0
 """How many would be offered a proposal if its probability were the smallest that was logged, for even weights alone.
 
 Below that a few decisions can decide an evenly weighted mean, and whether they do depends on how the trial went: its
@@ -44,10 +44,10 @@ SEPARATE = "What becomes of one person does not depend on what others were offer
 LOGGED = "The logged probabilities are those that proposals were drawn with."
 CAME = "It is about those who came, in the mixture of contexts that they came in."
 CONSTANT: dict[Measure, str] = {
-    "mean": "The mean is the same throughout the trial.",
-    "difference": "The difference is the same throughout the trial, though both may rise or fall together.",
-    "ratio": "The ratio is the same throughout the trial, though both may rise or fall together.",
-    "odds ratio": "The odds ratio is the same throughout the trial.",
+    "mean": "The mean of a context is the same throughout the trial.",
+    "difference": "The difference in a context is the same throughout the trial; both may rise or fall together.",
+    "ratio": "The ratio in a context is the same throughout the trial; both may rise or fall together.",
+    "odds ratio": "The odds ratio in a context is the same throughout the trial.",
 }
 PLAIN = "the plain method is too short after adaptive allocation: ask for method='score'"
 
@@ -61,7 +61,8 @@ class Intervals:
         low: the lower ends.
         high: the upper ends.
         effective: how many people each proposal had, effectively, (.., J).
-        possible: whether each could have been offered to everybody whom the estimate is about.
+        possible: whether each could have been offered to everybody whom the estimate is about; whether it was, in
+            every batch.
         n: how many decisions each rests on.
     """
 
@@ -104,7 +105,7 @@ def intervals(
         found = normal_interval(known, comparison, level)
     else:
         found = score_interval(known, comparison, level)
-    effective, possible = known.effective, np.ones(n.shape, dtype=bool)
+    effective, possible = known.effective, known.complete
     if weights == "uniform":
         possible = least > 0
         stable = moments(of, proposals, "stabilised", context)
@@ -118,6 +119,7 @@ def intervals(
         zero = low if measure == "mean" else 0.0
         value, left, right = (zero + (high - low) * each for each in found)
         found = value, left, right
+    found = np.where(n > 0, found[0], np.nan), *found[1:]
     return Intervals(*found, np.nan_to_num(effective, nan=0.0, posinf=0.0), possible, n)
 
 
@@ -256,11 +258,15 @@ def _withheld(log: Log, found: Intervals, proposals: tuple[int, ...], weights: W
     """Why an interval is not to be relied upon; empty where it is."""
     if found.n == 0:
         return "no decision has all that it needs"
+    if weights == "batch" and len(log.space.contexts) > 1:
+        return "batches of several contexts cannot be told apart: ask for weights='stabilised'"
+    if not found.possible and weights == "batch":
+        return "there are batches in which only one was offered: ask for weights='stabilised'"
     if not found.possible:
         return "some could not have been offered it: a probability was 0; weights='stabilised' leave them out"
     few = int(np.argmin(found.effective))
     if not found.shown:
         name, many = log.space.proposals[proposals[few]], float(found.effective[few])
         batch = " in batches in which all that is compared was offered" if weights == "batch" else ""
-        return f"{name} was offered to too few{batch}: effectively {many:.1f}, and an interval needs {LEAST:.0f}"
+        return f"{name} was offered to too few{batch}: effectively to {many:.1f}, and an interval needs {LEAST:.0f}"
     return PLAIN if method == "normal" and not log.fixed else ""

@@ -100,18 +100,18 @@ def guesses(
     """
     seen = ~np.isnan(value)
     filled = np.where(seen, value, 0.0)
-    overall = (_before(filled) + start) / (_before(seen) + 1.0)
+    overall = (before(filled) + start) / (before(seen) + 1.0)
     expected = np.empty((*value.shape, proposals))
     for x in range(contexts):
         here = context == x
         for z in range(proposals):
             own = here & (proposal == z)
-            mean = (_before(filled * own) + overall) / (_before(seen & own) + 1.0)
+            mean = (before(filled * own) + overall) / (before(seen & own) + 1.0)
             expected[..., z] = np.where(here, mean, expected[..., z]) if x else mean
     return expected
 
 
-def _before(each: NDArray[np.float64] | NDArray[np.bool_]) -> FloatArray:
+def before(each: NDArray[np.float64] | NDArray[np.bool_]) -> FloatArray:
     """The sum of all before, along the last axis."""
     total = np.cumsum(each, axis=-1, dtype=np.float64)
     total[..., 1:], total[..., :1] = total[..., :-1].copy(), 0.0

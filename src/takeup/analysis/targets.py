@@ -74,12 +74,17 @@ def took(space: Space, a: int) -> Target:
 
 def outcome_of_takers(space: Space, a: int) -> Target:
     """What came of those of whom this was implemented, and zero of the others."""
-    whole, taken = outcome(space), took(space, a)
+    return among(outcome(space), space, a)
+
+
+def among(of: Target, space: Space, a: int) -> Target:
+    """Any target of those of whom this was implemented, and zero of the others."""
+    taken = took(space, a)
     return Target(
-        f"{whole.name} of those who took {space.implemented[a]}",
-        lambda log: np.asarray(whole.values(log) * taken.values(log)),
-        min(whole.low, 0.0),
-        max(whole.high, 0.0),
+        f"{of.name} of those who took {space.implemented[a]}",
+        lambda log: np.asarray(of.values(log) * taken.values(log)),
+        min(of.low, 0.0),
+        max(of.high, 0.0),
     )
 
 

@@ -8,11 +8,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from takeup.analysis import targets
+from takeup.analysis.planned import Planned
 from takeup.checks import FloatArray
 from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
-from takeup.diagnostics.exclusion import levels_of
+from takeup.diagnostics.exclusion import MOST_INEQUALITIES, levels_of
+from takeup.diagnostics.ignorable import FEW_DRAWS
 from takeup.evidence import Evidence
-from takeup.live.model_checks import MOST_INEQUALITIES, TABLES
 from takeup.log import Log
 from takeup.randomness import stream
 
@@ -73,6 +74,18 @@ def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
     )
 
 
+def looks_check(planned: Planned, finished: bool) -> Check:
+    """Whether intervals for one look are looked at once."""
+    name, concerns = "one look", "intervals and tests for one look; those for any time hold all the same"
+    if not finished:
+        alarm, said = True, "The trial still runs: what holds for one look does not hold for one of many."
+    elif planned.looks > 1:
+        alarm, said = True, f"The trial could have ended at {planned.looks} looks, by what was seen."
+    else:
+        return Check(name, False, "The trial has ended, and no looks were planned before.", concerns)
+    return Check(name, alarm and not planned.any_time, said, concerns)
+
+
 def sample_ratio(log: Log) -> Check:
     """Whether proposals were made as often as the logged probabilities say: Σ (1{z} - p) as a z-score, see docs.
 
@@ -81,6 +94,9 @@ def sample_ratio(log: Log) -> Check:
     made = log.proposal[:, np.newaxis] == np.arange(len(log.space.proposals))
     spread = np.sqrt((log.probability * (1 - log.probability)).sum(axis=0))
     name, concerns = "sample ratio", "everything: decisions are lost, or were not drawn as the log says"
+    if log.estimated:
+        why = "They are the shares of what was offered, as nobody wrote probabilities down."
+        return Check(name, None, "Whether offers were as frequent as planned was not checked.", concerns, why)
     if spread.max() ** 2 < LEFT_TO_CHANCE:
         return Check(name, None, "Too little was left to chance to check how often proposals were made.", concerns)
     errors = np.abs((made - log.probability).sum(axis=0)) / np.where(spread > 0, spread, np.inf)
@@ -151,7 +167,7 @@ def ignorability(evidence: Evidence, seed: int) -> Check:
     name, concerns = "ignorable compliance", "as-treated and per-protocol readings, and policies that learn from them"
     if (why := _unseen(evidence)) is not None:
         return Check(name, None, "Whether compliance is ignorable was not checked.", concerns, why)
-    found = check_ignorable(evidence, level=LEVEL, seed=seed, draws=TABLES)
+    found = check_ignorable(evidence, level=LEVEL, seed=seed, draws=FEW_DRAWS)
     alarm = found.doubtful or found.doubtful_at_any_time
     said = (
         "Those who do as they are told differ from those who do not"

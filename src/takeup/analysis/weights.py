@@ -32,24 +32,20 @@ def decision_weights(probability: FloatArray, how: Weights) -> FloatArray:
 
 
 def batches(log: Log) -> IntArray:
-    """The batch of each decision, (.., n): numbers from 0, the same while a context's probabilities stay the same.
+    """The batch of each decision, (.., n): numbers from 0, the same while probabilities had to stay the same.
 
-    Batches are numbered over all trials side by side, so that no two of them share one.
+    Probabilities may happen to stay the same from one batch to the next, at a floor above all, and whether they do
+    depends on outcomes. So batches do not end where probabilities change but at all multiples of the greatest number
+    that divides all the times at which they do. Batches are numbered over all trials side by side, so that no two of
+    them share one. Meant for spaces of one context: with several, nobody can tell when a batch ended.
     """
-    flat = log.probability.reshape(-1, len(log), log.probability.shape[-1])
-    context, found = log.context.reshape(flat.shape[:2]), np.empty(flat.shape[:2], dtype=np.int64)
-    first = 0
-    for x in range(len(log.space.contexts)):
-        here = context == x
-        rows, times = np.nonzero(here)
-        if not rows.size:
-            continue
-        p = flat[rows, times]
-        new = np.ones(rows.size, dtype=bool)
-        new[1:] = (np.abs(np.diff(p, axis=0)).max(axis=1) > TOLERANCE) | (np.diff(rows) > 0)
-        found[rows, times] = first + np.cumsum(new) - 1
-        first += int(new.sum())
-    return found.reshape(log.proposal.shape)
+    flat = log.probability.reshape(-1, *log.probability.shape[-2:])
+    time = np.arange(len(log))
+    changes = np.abs(np.diff(flat, axis=-2)).max(axis=-1, initial=0.0) > TOLERANCE
+    size = np.gcd.reduce(np.where(changes, time[1:], 0), axis=-1, initial=0)
+    own = time // np.where(size > 0, size, max(len(log), 1))[:, np.newaxis]
+    many = own.max(axis=-1, initial=-1) + 1
+    return np.asarray((own + (np.cumsum(many) - many)[:, np.newaxis]).reshape(log.proposal.shape))
 
 
 def per_batch(batch: IntArray, each: FloatArray | NDArray[np.bool_], many: int) -> FloatArray:

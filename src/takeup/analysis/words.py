@@ -3,7 +3,7 @@
 import math
 
 from takeup.analysis.estimate import Estimate, Measure
-from takeup.analysis.results import Analysis, Entry, TestEntry
+from takeup.analysis.results import Analysis, Entry, has_region
 from takeup.outcomes import Levels
 from takeup.space import Space
 
@@ -12,6 +12,11 @@ SMALL = 0.001
 RATIOS: tuple[Measure, ...] = ("ratio", "odds ratio", "rate ratio", "hazard ratio")
 ALWAYS = ("intention to treat", "bounded reading")
 """What stands beside the answer where it is not the answer."""
+SUBJECTS = {
+    "complier effect": "For those who take it because it is offered, {one} rather than {other}",
+    "per protocol": "Comparing people who chose to do as they were told, which nobody drew, {one} rather than {other}",
+}
+"""Who is told of, where it is not everybody who was offered something."""
 CONVENTION = (
     "No plan was given, so nothing here was planned: intention to treat leads by convention, and everything else is "
     "under what was explored."
@@ -39,7 +44,7 @@ def answer(entry: Entry, space: Space, control: int) -> str:
     """What one comparison says, in a sentence."""
     estimate = entry.estimate
     one, other = space.proposals[entry.one], space.proposals[control]
-    offer = f"Offering {one} rather than {other}"
+    offer = SUBJECTS.get(estimate.reading, "Offering {one} rather than {other}").format(one=one, other=other)
     if estimate.withheld and not estimate.region:
         value = (
             ""
@@ -104,26 +109,28 @@ def interval(estimate: Estimate, space: Space) -> str:
     return " or ".join(_part(low, high, estimate, space) for low, high in parts)
 
 
+def reasons(analysis: Analysis) -> list[tuple[str, str]]:
+    """Why intervals are withheld, or not to be relied upon: which ones, and the reason, each once."""
+    found: dict[str, list[str]] = {}
+    for entry in analysis.entries:
+        if entry.estimate.withheld and entry.label not in found.setdefault(entry.estimate.withheld, []):
+            found[entry.estimate.withheld].append(entry.label)
+    return [(", ".join(labels), why) for why, labels in found.items()]
+
+
 def p_value(p: float) -> str:
     """A p-value for people."""
     return f"p < {SMALL:g}" if p < SMALL else f"p = {p:.3f}"
 
 
-def test_sentence(entry: TestEntry, space: Space, control: int) -> str:
-    """What a test says, in a sentence."""
-    tested, pair = entry.tested, f"{space.proposals[entry.one]} against {space.proposals[control]}"
-    if tested.refused:
-        return f"{tested.test}, {pair}: not done, as {tested.refused}"
-    e = "" if tested.e is None else f", e-value {tested.e:.3g}"
-    return f"{tested.test}, {pair}: {p_value(tested.p)}{e}"
-
-
 def survives(estimate: Estimate) -> str:
     """What an interval survives, in a few words."""
-    if estimate.withheld and not estimate.region:
+    if not has_region(estimate):
         return "withheld"
+    if estimate.withheld and not estimate.region:
+        return "not to be relied upon"
     if not estimate.survives_adaptation:
-        return "naive: wrong after adaptive allocation"
+        return "holds with fixed allocation alone"
     drift = "and drift" if estimate.survives_drift else "but not drift"
     looks = ", at any number of looks" if estimate.any_time else ""
     return f"survives adaptation {drift}{looks}"

@@ -15,6 +15,7 @@ from takeup.charts.related import agreement
 from takeup.charts.shares import regret_over_people, shares
 from takeup.charts.table import distances, distributions
 from takeup.charts.theory import bounds_and_slopes, probabilities
+from takeup.charts.tipping import over_difference
 from takeup.charts.trial import (
     allocation_over_time,
     compliance_matrix,
@@ -37,6 +38,7 @@ __all__ = [
     "forest",
     "inline",
     "intervals",
+    "over_difference",
     "over_promise",
     "over_take_up",
     "png",

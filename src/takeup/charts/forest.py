@@ -47,7 +47,7 @@ def forest(estimates: Records, title: str, *, ratio: bool = False) -> Chart:
     labels = list(dict.fromkeys(record["label"] for record in records))
     scale: dict[str, Any] = {"domain": [low, high], "nice": False, "zero": False, "clamp": True}
     x = alt.X("low:Q", title=title, scale=scale | ({"type": "log"} if ratio else {}), axis={"tickCount": 6})
-    axis = {"labelLimit": 230, "ticks": False, "domain": False, "labelPadding": 12}
+    axis = {"labelLimit": 280, "ticks": False, "domain": False, "labelPadding": 12}
     base = alt.Chart().encode(
         y=alt.Y("label:N", sort=labels, title=None, axis=axis),
         color=_kind("Color", kinds, [KINDS[kind][0] for kind in kinds]),

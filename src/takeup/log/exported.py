@@ -3,13 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.log.columns import Column, Frame, column, names_of, text_of, values_of
+from takeup.log.columns import Column, Frame, column, names_of, values_of
 from takeup.log.labels import indices, ordered
 from takeup.log.measured import codes_of, outcome_from
 from takeup.log.table import SOURCES, Log
@@ -102,16 +103,15 @@ def _guessed(frame: Frame, probability: FloatArray) -> tuple[Space, str]:
     """The space that an old file leads to: the place of each arm is where its own probability is in every row."""
     arm, taken, came = _text(frame, "ARM"), _text(frame, "ACTARM"), _text(frame, "outcome")
     own = column(frame, "file", "probability").numbers("a probability")[:, np.newaxis] == probability
-    proposals = [""] * probability.shape[1]
-    for label in ordered(arm.values):
-        rows = arm.codes == [text_of(value) for value in arm.values].index(label)
-        fits = [i for i in np.flatnonzero(own[rows].all(axis=0)) if not proposals[i]]
-        if fits and all(np.array_equal(probability[:, fits[0]], probability[:, i]) for i in fits):
-            proposals[fits[0]] = label
-    if not all(proposals):
+    many, names = probability.shape[1], ordered(arm.values)
+    index = indices(arm, names)
+    fits = np.array([own[index == k].all(axis=0) for k in range(len(names))])
+    ways = [each for each in permutations(range(many), len(names)) if fits[range(len(names)), each].all()]
+    if len(names) != many or not ways or any(np.any(probability[:, ways[0]] != probability[:, way]) for way in ways):
         allowed = "an export that says what was proposed in which order"
         hint = "give space=, or export it again with this version"
         raise InputError("file", "an old export whose arms cannot be told apart", allowed, hint)
+    proposals = [name for _, name in sorted(zip(ways[0], names, strict=True))]
     others = [label for label in ordered(taken.values) if label not in proposals]
     outcome, sentence = outcome_from(came, None)
     contexts = ordered(_text(frame, "context").values)
