@@ -2,11 +2,12 @@
 
 Offering changes the outcome by c τ, where c is the share of compliers and τ what taking it does for them, so that τ is
 the intention-to-treat effect on the outcome over that on taking (Imbens & Angrist 1994). The region is that of Anderson
-& Rubin (1949): all β at which the scores of y - β took have a mean that does not differ from zero. It keeps its level
-however few compliers there are, and after adaptive allocation, as the scores do.
+& Rubin (1949): all β at which y - β took has means under both proposals that do not differ, by their scores. It keeps
+its level however few compliers there are, and after adaptive allocation, as the scores do.
 """
 
-import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from scipy.special import ndtri
 
 from takeup import checks
 from takeup.analysis import regions, targets
-from takeup.analysis.estimate import Estimate
+from takeup.analysis.estimate import Estimate, Ray
+from takeup.analysis.ratio_test import BoolArray, RatioSums, accepted, plain_sums, ratio_sums, region
 from takeup.analysis.scores import mean_scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
@@ -23,11 +25,21 @@ from takeup.log import Log
 from takeup.space import Label, Space
 
 EXCLUSION = "What is offered changes the outcome through what is taken alone."
+EVEN = 40.0
+"""How many would be offered a proposal at its smallest probability, for evenly weighted scores to do alone."""
+
+LEAST = 5.0
+"""How many people each proposal must have had, effectively, for a region to be shown."""
+
+Method: TypeAlias = Literal["score", "normal"]
+"""How a region is found."""
+
+PLAIN = "the plain method is too short after adaptive allocation: ask for method='score'"
 LARGE = "There are enough decisions for a mean of scores to be nearly normal."
 
 
 def complier_effect(
-    log: Log, one: Label, other: Label, *, action: Label | None = None, level: float = 0.95
+    log: Log, one: Label, other: Label, *, action: Label | None = None, level: float = 0.95, method: Method = "score"
 ) -> Estimate:
     """What taking an action does for those who take it where `one` is offered and not where `other` is.
 
@@ -37,6 +49,8 @@ def complier_effect(
         other: the proposal that it is compared with.
         action: what is taken; the intended action of `one` where left out.
         level: how often the region holds the truth.
+        method: "score" inverts the test of `takeup.analysis.ratio_test`; "normal" takes the errors of scores from their
+            squares, which is too short at small sizes and is there to be compared with.
 
     Returns:
         An estimate whose region may be no interval: `region` has its parts and `withheld` says why.
@@ -48,11 +62,18 @@ def complier_effect(
     n, missing = int(known.sum()), int((possible(log, first, second) & ~known).sum())
     space = log.space
     contrast = f"{space.implemented[a]} taken or not, by {space.proposals[first]} against {space.proposals[second]}"
-    region = regions.rays(anderson_rubin(outcome, taken, level))
-    low, high = regions.hull(region)
-    withheld = _too_few(log, known, first, second) or regions.said(region)
-    if n < 2:
-        low = high = math.nan
+    checks.one_of("method", method, ("score", "normal"))
+    withheld = _too_few(log, known, first, second)
+    found: tuple[Ray, ...] = ()
+    if not withheld and method == "score":
+        test = complier_test(log, first, second, a)
+        withheld = "" if test.shown else _rare(log, (first, second), test)
+        found = test.region(level) if test.shown else ()
+    elif not withheld:
+        found = regions.rays(anderson_rubin(outcome, taken, level))
+        withheld = "" if log.constant else PLAIN
+    unbounded = "" if withheld else regions.said(found)
+    low, high = regions.hull(found)
     return Estimate(
         "complier effect",
         contrast,
@@ -62,12 +83,12 @@ def complier_effect(
         high,
         level,
         _assumed(space, first, second, a, missing, int(len(log) - n - missing)),
-        survives_adaptation=True,
-        survives_drift=True,
+        survives_adaptation=not withheld,
+        survives_drift=not withheld,
         n=n,
         missing=missing,
-        region=region if regions.said(region) else (),
-        withheld=withheld,
+        region=found if unbounded else (),
+        withheld=withheld or unbounded,
     )
 
 
@@ -84,6 +105,69 @@ def complier_scores(log: Log, one: int, other: int, action: int) -> tuple[FloatA
         return np.where(counted, score[..., one] - score[..., other], np.nan)
 
     return difference(outcome), difference(taken)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComplierTest:
+    """The score test of trials side by side; see `takeup.analysis.ratio_test`.
+
+    Attributes:
+        even: what it needs with every decision weighted the same.
+        stable: the same with stabilised weights; None with fixed randomisation.
+        few: where evenly weighted means may rest on few decisions, so that an effect agrees if either test accepts it.
+        effective: how many people each proposal had, effectively, (.., 2): 1 / Σ u² / p with stabilised weights u.
+        width: how far apart outcomes may be, which effects are measured in here.
+    """
+
+    even: RatioSums
+    stable: RatioSums | None
+    few: BoolArray
+    effective: FloatArray
+    width: float
+
+    def accepts(self, angle: FloatArray, level: float) -> BoolArray:
+        """Whether effects agree with each trial."""
+        found = accepted(self.even, angle, level)
+        return found if self.stable is None else np.asarray(found | (self.few & accepted(self.stable, angle, level)))
+
+    def covers(self, effect: float, level: float = 0.95) -> BoolArray:
+        """Whether the region of each trial holds an effect, (..)."""
+        return self.accepts(np.broadcast_to(np.arctan(effect / self.width), self.few.shape), level)
+
+    def region(self, level: float = 0.95) -> tuple[Ray, ...]:
+        """All effects that agree with a single trial."""
+        difference = self.even.estimate[0] - self.even.estimate[1]
+        found = region(difference, lambda angle: self.accepts(angle, level))
+        return tuple((self.width * low, self.width * high) for low, high in found)
+
+    @property
+    def shown(self) -> BoolArray:
+        """Whether regions are to be relied upon, (..)."""
+        return np.asarray(self.effective.min(axis=-1) >= LEAST - 1e-9)
+
+
+def complier_test(log: Log, one: int, other: int, action: int) -> ComplierTest:
+    """The test of what taking an action does, by two proposals."""
+    whole = targets.outcome(log.space)
+    width = whole.high - whole.low
+    found = [mean_scores(log, both_seen(of)) for of in (whole, targets.took(log.space, action))]
+    counted = found[0].known & possible(log, one, other)
+    pair, each = [one, other], counted[..., np.newaxis]
+    value = np.stack([np.where(counted, of.value, 0.0) for of in found], axis=-1) / (width, 1.0)
+    offered = (each & (log.proposal[..., np.newaxis] == pair)).astype(np.float64)
+    ends = np.array([whole.low / width, 0.0]), np.array([whole.high / width, 1.0])
+    if log.constant:
+        even = plain_sums(value, offered, *ends)
+        return ComplierTest(even, None, np.zeros(log.batch, dtype=np.bool_), even.seen[..., 0, :], width)
+    guess = np.stack([np.where(each, of.guess[..., pair], 0.0) for of in found], axis=-1) / (width, 1.0)
+    chance = np.where(each, log.probability[..., pair], 0.0)
+    context = (each & (log.context[..., np.newaxis] == np.arange(len(log.space.contexts)))).astype(np.float64)
+    arrays = value, offered, chance, guess, context, *ends
+    stable = ratio_sums(*arrays, weights="stabilised")
+    with np.errstate(divide="ignore"):
+        effective = np.nan_to_num(1.0 / stable.inverse.sum(axis=-2), nan=0.0, posinf=0.0)
+    least = np.where(each, chance, 1.0).min(axis=(-1, -2), initial=1.0) * counted.sum(axis=-1)
+    return ComplierTest(ratio_sums(*arrays), stable, np.asarray(least < EVEN), effective, width)
 
 
 def anderson_rubin(outcome: FloatArray, taken: FloatArray, level: float = 0.95) -> FloatArray:
@@ -144,6 +228,12 @@ def _too_few(log: Log, known: NDArray[np.bool_], one: int, other: int) -> str:
         if many < 2:
             return f"only {many} decisions with {log.space.proposals[z]} have a known action and outcome"
     return ""
+
+
+def _rare(log: Log, pair: tuple[int, int], test: ComplierTest) -> str:
+    few = int(np.argmin(test.effective))
+    name, many = log.space.proposals[pair[few]], float(test.effective[few])
+    return f"{name} was offered to too few: effectively {many:.1f}, and an interval needs {LEAST:.0f}"
 
 
 def _assumed(space: Space, one: int, other: int, action: int, missing: int, impossible: int) -> tuple[str, ...]:

@@ -1,0 +1,230 @@
+"""Whether an effect among compliers agrees with a log: the test whose inversion keeps its level at trial sizes.
+
+If taking does β for compliers, u = y - β took has one mean under both proposals. The difference of its two estimates is
+held against its variance *if that is so*, which the log gives up to how u spreads: a score of proposal z has a variance
+of σ²/p + (μ - m)² (1/p - 1), and two scores a covariance of -(μ - m)(μ' - m'). That needs no squares of scores, which
+are few and large where a proposal was rare. A little skewness is allowed for (Johnson 1978).
+
+β is an angle here, u = cos(θ) y - sin(θ) took, so that infinite effects are tested like others. Leading axes are trials
+side by side; X stands for contexts, the axis of 2 after it for the two proposals, and that at the end for y and took.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from takeup.analysis.estimate import Ray
+from takeup.checks import FloatArray
+
+Weights: TypeAlias = Literal["uniform", "stabilised"]
+
+BORROWED = 10.0
+"""As how many values the spread of both proposals counts towards that of each."""
+
+MOST_SKEWNESS = 1.0
+"""Beyond this a correction for skewness is no correction."""
+
+NEAR = np.concatenate([np.geomspace(1e-9, 1e-2, 40), np.linspace(0.01, np.pi / 2, 200)[1:]])
+"""How far from the estimate's angle a region is looked for, before its ends are."""
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatioSums:
+    """Sums over a log; see above.
+
+    Attributes:
+        low: the least that outcome and took may be, (2,).
+        high: the most.
+        estimate: the mean under each proposal, (.., 2, 2).
+        rate: that of each context as far as it is known, shrunk a little to that of all, (.., X, 2, 2).
+        share: the part of the weight that each context has, (.., X).
+        seen: how many were offered each proposal, (.., X, 2).
+        squares: sums of products of what values miss their means by, (.., 2, 2, 2).
+        inverse: Σ u² / p, (.., X, 2).
+        cube: Σ u³ / p², (.., X, 2).
+        error: Σ u² (1/p - 1) k k' with k = (1, -m), so that μ - m in any direction is a form in it, (.., X, 2, 3, 3).
+        cross: Σ u² k k' with the k of one proposal and of the other, (.., X, 3, 3).
+    """
+
+    low: FloatArray
+    high: FloatArray
+    estimate: FloatArray
+    rate: FloatArray
+    share: FloatArray
+    seen: FloatArray
+    squares: FloatArray
+    inverse: FloatArray
+    cube: FloatArray
+    error: FloatArray
+    cross: FloatArray
+
+
+def ratio_sums(
+    value: FloatArray,
+    offered: FloatArray,
+    chance: FloatArray,
+    guess: FloatArray,
+    context: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    weights: Weights = "uniform",
+) -> RatioSums:
+    """The sums of decisions in which both proposals were possible and everything is known.
+
+    Args:
+        value: outcome and took, (.., n, 2); zero where a decision does not count.
+        offered: 1 where each of the two was offered and the decision counts, (.., n, 2).
+        chance: the probability of each, (.., n, 2); zero where a decision does not count.
+        guess: what was expected of each, (.., n, 2, 2).
+        context: 1 in the decision's context where it counts, (.., n, X).
+        low: the least that outcome and took may be.
+        high: the most.
+        weights: every decision the same, or each so that it adds the same variance.
+    """
+    counts = chance.min(axis=-1) > 0
+    p = np.where(counts[..., np.newaxis], chance, 1.0)
+    w = counts / np.sqrt((1 / p).sum(axis=-1)) if weights == "stabilised" else counts.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        u = (w / w.sum(axis=-1, keepdims=True))[..., np.newaxis]
+    score = guess + (offered / p)[..., np.newaxis] * (value[..., np.newaxis, :] - guess)
+    inverse = u * u / p
+    with_one = np.concatenate([np.ones((*guess.shape[:-1], 1)), -guess], axis=-1)
+    over = "...nx,...nz"
+    return RatioSums(
+        low,
+        high,
+        np.einsum("...nz,...nzv->...zv", np.broadcast_to(u, p.shape), score),
+        **_rates(value, offered, context, low, high),
+        share=np.einsum("...nx,...n->...x", context, u[..., 0]),
+        inverse=np.einsum(f"{over}->...xz", context, inverse),
+        cube=np.einsum(f"{over}->...xz", context, inverse * u / p),
+        error=np.einsum(f"{over},...nzi,...nzj->...xzij", context, inverse - u * u, with_one, with_one, optimize=True),
+        cross=np.einsum(
+            "...nx,...n,...ni,...nj->...xij",
+            context,
+            u[..., 0] ** 2,
+            with_one[..., 0, :],
+            with_one[..., 1, :],
+            optimize=True,
+        ),
+    )
+
+
+def plain_sums(value: FloatArray, offered: FloatArray, low: FloatArray, high: FloatArray) -> RatioSums:
+    """The sums with fixed randomisation: plain means, whatever the context, whose variance is σ² over how many."""
+    counts = offered.max(axis=-1, keepdims=True)
+    rates = _rates(value, offered, counts, low, high)
+    many = np.maximum(rates["seen"], 1.0)
+    batch = many.shape[:-2]
+    return RatioSums(
+        low,
+        high,
+        np.einsum("...nz,...nv->...zv", offered, value) / many[..., 0, :, np.newaxis],
+        **rates,
+        share=np.ones((*batch, 1)),
+        inverse=1 / many,
+        cube=1 / many**2,
+        error=np.zeros((*batch, 1, 2, 3, 3)),
+        cross=np.zeros((*batch, 1, 3, 3)),
+    )
+
+
+def accepted(sums: RatioSums, angle: FloatArray, level: float) -> BoolArray:
+    """Whether the test does not reject tan(angle); the angle's shape is that of the leading axes, or goes with it."""
+    along = np.stack([np.cos(angle), -np.sin(angle)], axis=-1)  # (.., 2)
+    ends = np.stack([sums.low * along, sums.high * along], axis=-1)
+    low, high = ends.min(axis=-1).sum(axis=-1), ends.max(axis=-1).sum(axis=-1)
+    rate = np.einsum("...xzv,...v->...xz", sums.rate, along)
+    mean = np.einsum("...xz,...x->...z", rate, sums.share)
+    many = sums.seen.sum(axis=-2)
+    common = ((many + 1.0) * mean).sum(axis=-1) / (many + 1.0).sum(axis=-1)  # most likely if it is one and the same
+    least, most = low[..., np.newaxis, np.newaxis], high[..., np.newaxis, np.newaxis]
+    here = np.clip(rate + (common[..., np.newaxis] - mean)[..., np.newaxis, :], least, most)
+    spread = _spread(sums, along, rate, least, most)[..., np.newaxis, :]
+    room = (here - least) * (most - here)
+    turned = np.broadcast_to(along[..., np.newaxis, np.newaxis, :], (*here.shape, 2))
+    form = np.concatenate([here[..., np.newaxis], turned], axis=-1)
+    variance = (
+        (spread * room * sums.inverse).sum(axis=(-1, -2))
+        + np.einsum("...xzi,...xzij,...xzj->...", form, sums.error, form)
+        + 2.0 * np.einsum("...xi,...xij,...xj->...", form[..., 0, :], sums.cross, form[..., 1, :])
+    )
+    third = (spread**2 * room * (least + most - 2.0 * here) * sums.cube).sum(axis=-2) @ np.array([1.0, -1.0])
+    off = np.einsum("...v,...v->...", sums.estimate[..., 0, :] - sums.estimate[..., 1, :], along)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t, skewness = off / np.sqrt(variance), np.clip(third / variance**1.5, -MOST_SKEWNESS, MOST_SKEWNESS)
+    z = ndtri((1.0 + level) / 2.0)
+    shift = np.nan_to_num(skewness) * (z * z - 1.0) / 6.0
+    return np.asarray((off == 0) | (np.abs(t - shift) <= z))
+
+
+def region(difference: FloatArray, accepts: Callable[[FloatArray], BoolArray]) -> tuple[Ray, ...]:
+    """All effects that a test of a single trial accepts: an interval, two rays, the whole line or none.
+
+    It goes from the estimate, which is accepted, to either side. What is rejected is the longest run of angles that
+    are; should others be in between, they count as accepted.
+
+    Args:
+        difference: by how much outcome and took differ, (2,).
+        accepts: the test, of many angles.
+    """
+
+    def kept(turn: FloatArray) -> BoolArray:
+        return accepts(centre + turn)
+
+    y, took = difference
+    centre = float(np.arctan2(y, took) if took > 0 or (took == 0 and y > 0) else np.arctan2(-y, -took))
+    turns = np.concatenate([NEAR, np.pi - NEAR[::-1]])
+    ends = np.flatnonzero(np.diff(np.concatenate([[True], kept(turns), [True]])))
+    if not ends.size:
+        return ((-np.inf, np.inf),)
+    starts, stops = ends[::2], ends[1::2] - 1
+    longest = int(np.argmax(turns[stops] - turns[starts]))
+    start, stop = int(starts[longest]), int(stops[longest])
+    up = _edge(kept, turns[start - 1] if start else 0.0, turns[start])
+    down = _edge(kept, turns[stop + 1] if stop + 1 < turns.size else np.pi, turns[stop]) - np.pi
+    if up - down < NEAR[0] and abs(centre) > np.pi / 2 - NEAR[0]:
+        return ()  # an infinite effect alone
+    low, high = float(np.tan(centre + down)), float(np.tan(centre + up))
+    if -np.pi / 2 < centre + down and centre + up < np.pi / 2:
+        return ((low, high),)
+    return (-np.inf, high), (low, np.inf)
+
+
+def _edge(kept: Callable[[FloatArray], BoolArray], inside: float, outside: float) -> float:
+    """Where what is kept ends, between a turn that is and one that is not."""
+    for _ in range(50):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if kept(np.array(middle)) else (inside, middle)
+    return inside
+
+
+def _rates(
+    value: FloatArray, offered: FloatArray, context: FloatArray, low: FloatArray, high: FloatArray
+) -> dict[str, FloatArray]:
+    """What is known of the means, how many that rests on, and how values spread around their own."""
+    seen = np.einsum("...nx,...nz->...xz", context, offered)
+    total = np.einsum("...nx,...nz,...nv->...xzv", context, offered, value, optimize=True)
+    products = np.einsum("...nz,...nv,...nw->...zvw", offered, value, value, optimize=True)
+    all_ = seen.sum(axis=(-1, -2))[..., np.newaxis]
+    overall = (total.sum(axis=(-2, -3)) + (low + high) / 2) / (all_ + 1.0)
+    rate = (total + overall[..., np.newaxis, np.newaxis, :]) / (seen + 1.0)[..., np.newaxis]
+    mean = total / np.maximum(seen, 1.0)[..., np.newaxis]
+    explained = np.einsum("...xz,...xzv,...xzw->...zvw", seen, mean, mean)
+    return {"rate": rate, "seen": seen, "squares": products - explained}
+
+
+def _spread(sums: RatioSums, along: FloatArray, rate: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """The variance of u under each proposal as a part of the most that its mean allows, (.., 2)."""
+    squares = np.maximum(np.einsum("...v,...zvw,...w->...z", along, sums.squares, along), 0.0)
+    many = np.maximum(sums.seen, 1.0)
+    room = np.maximum(((rate - low) * (high - rate) * many).sum(axis=-2) / many.sum(axis=-2), 1e-300)
+    free = np.maximum(sums.seen - 1.0, 0.0).sum(axis=-2)
+    pooled = squares.sum(axis=-1, keepdims=True) / np.maximum((free * room).sum(axis=-1, keepdims=True), 1e-300)
+    return np.asarray(np.clip((squares + BORROWED * pooled * room) / ((free + BORROWED) * room), 0.0, 1.0))
