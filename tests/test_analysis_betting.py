@@ -1,6 +1,7 @@
 """Betting: fair over every path, as by hand for every kind of outcome, and within its error for every live policy."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -125,6 +126,7 @@ def test_only_the_closed_prefix_counts() -> None:
     assert np.ptp(log_capital(waiting, finished=True)[44:]) > 0
     assert betting(waiting).p == pytest.approx(min(1, 1 / math.exp(capital.max())))
     assert betting(waiting.only(slice(0))).p == 1.0
+    assert "wrote down" in betting(replace(waiting, estimated=True)).refused
 
 
 def test_what_cannot_be_is_refused() -> None:

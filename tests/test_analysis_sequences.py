@@ -1,6 +1,7 @@
 """Confidence sequences: published figures, their definition by hand, and that they hold at every look."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def test_the_exponential_mixture_is_its_integral(s: float, v: float) -> None:
 
     def integrand(u: float) -> float:
         log = (1 - u) * (s + v) + (v + rho - 1) * math.log(u) + rho * math.log(rho) - rho * u - gammaln(rho)
-        return math.exp(log) / gammainc(rho, rho)
+        return math.exp(log) / float(gammainc(rho, rho))
 
     mean, _ = quad(integrand, 0, 1, epsabs=0, epsrel=1e-11, limit=500)
     assert float(mixtures.log_exponential_mixture(s, v, rho)) == pytest.approx(math.log(mean), abs=1e-9)
@@ -132,12 +133,13 @@ def test_only_the_closed_prefix_counts_until_the_trial_is_finished() -> None:
     assert (found.missing, first.missing) == (15, 0)
     finished = any_time_effect(waiting, 2, 0, finished=True)
     assert (finished.n, finished.missing) == (37, 2)  # in one decision proposal 0 could not be made
-    assert "missing" in finished.assumes[0]
+    assert "never reported" in finished.assumes[0]
     nothing = Log.of(log.space, log.proposal, log.probability)
     withheld = any_time_effect(nothing, 2, 0)
     assert math.isnan(withheld.low)
     assert "no outcome" in withheld.withheld
     assert any_time_effect(log.only(slice(0)), 2, 0).withheld == "there is no decision"
+    assert "wrote down" in any_time_effect(replace(log, estimated=True), 2, 0).withheld
 
 
 def test_means_are_exact_over_every_path() -> None:

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from takeup import checks
+from takeup.analysis.flow import flow
 from takeup.analysis.planned import planned_of
 from takeup.analysis.readings import Readings
 from takeup.analysis.results import LEADING, Analysis, log_digest
-from takeup.analysis.trial_checks import check_all
+from takeup.analysis.trial_checks import check_all, looks_check
 from takeup.errors import InputError
 from takeup.log import Log
 from takeup.space import Label
@@ -22,6 +23,7 @@ def analyse(
     level: float | None = None,
     replays: int | None = None,
     seed: int = 0,
+    finished: bool = True,
     name: str = "",
     command: str = "",
     stage: Callable[[str], None] | None = None,
@@ -37,6 +39,7 @@ def analyse(
         level: of intervals; that of the plan, or else 95 %.
         replays: how many trials re-randomisation replays; see there.
         seed: of all that is random.
+        finished: whether nothing is pending any more; a trial that still runs is read by what any time allows.
         name: of the trial.
         command: by which it can be repeated.
         stage: is told what is computed.
@@ -47,12 +50,14 @@ def analyse(
         raise InputError("log", "no decisions", "at least one")
     seed, say = checks.whole("seed", seed, least=0), stage or (lambda _: None)
     planned = planned_of(log, plan, control=control, promise=promise, level=level)
-    readings = Readings(log, planned)
+    readings = Readings(log, planned, finished)
     say("reading what was offered and taken")
     entries = [each for one in readings.others for each in readings.estimates(one)]
     entries += [each for one in readings.others for each in readings.by_context(one)]
     entries += [each for one in range(len(log.space.proposals)) for each in readings.alone(one)]
     say("looking for tipping points and bounds")
+    tippings = {one: found for one in readings.others if (found := readings.tipping(one)) is not None}
+    worst = [found for one in readings.others if (found := readings.worst_case(one)) is not None]
     bounds = [each for one in readings.others for each in readings.bounds(one)]
     say("testing")
     tests = [each for one in readings.others for each in readings.tests(one, plan, replays, seed)]
@@ -64,9 +69,10 @@ def analyse(
         tuple(sorted(entries, key=lambda each: each.kind not in LEADING)),
         tuple(sorted(tests, key=lambda each: each.kind != "planned")),
         tuple(bounds),
-        {},
-        None,
-        check_all(log, planned.control, seed),
+        tippings,
+        flow(log),
+        tuple(worst),
+        (*check_all(log, planned.control, seed), looks_check(planned, finished)),
         tuple(dict.fromkeys(readings.left_out)),
         max((each.tested.replays for each in tests), default=0),
         seed,

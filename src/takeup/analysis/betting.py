@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from takeup.analysis.predictive import log_predictive
-from takeup.analysis.prefix import closed_prefix, pair_of, single
+from takeup.analysis.prefix import NOT_LOGGED, closed_prefix, pair_of, single
 from takeup.analysis.tested import Tested
 from takeup.checks import FloatArray
 from takeup.errors import InputError
@@ -44,14 +44,15 @@ def betting(log: Log, one: Label | None = None, other: Label | None = None, *, f
         test="betting",
         contrast=names,
         statistic=f"capital after {n} decisions, {_number(most)} at its best",
-        p=float(np.exp(-most)),
-        e=_number(last),
+        p=np.nan if log.estimated else float(np.exp(-most)),
+        e=None if log.estimated else _number(last),
         two_sided=True,
-        null="what comes of a decision does not depend on what is proposed, for nobody",
+        null="for nobody does it matter to the outcome what is proposed",
         assumes=tuple(assumes),
         survives_adaptation=True,
         survives_drift=True,
         any_time=True,
+        refused=NOT_LOGGED if log.estimated else "",
     )
 
 

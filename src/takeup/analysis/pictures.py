@@ -2,15 +2,18 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from takeup import charts
 from takeup.analysis import targets
+from takeup.analysis.flow import Flow
 from takeup.analysis.results import Analysis, Entry, has_region
 from takeup.analysis.words import RATIOS, figure, interval, quantity, survives
 from takeup.charts.document import Picture, ReportFigure, ReportTable
+from takeup.charts.flow import flow_diagram, sentence
 from takeup.evidence import Evidence
 from takeup.log import Log
 
@@ -142,6 +145,27 @@ def tipping_pictures(analysis: Analysis) -> tuple[Picture, ...]:
         words = " ".join(tipping.sentences())
         found.append(Picture(ReportFigure(f"tipping-{one}", caption, words, draw), table))
     return tuple(found)
+
+
+def flow_picture(flow: Flow) -> Picture:
+    """Who went where, as CONSORT asks for."""
+    plain = flow.plain()
+    rows = tuple(
+        (
+            arm.proposal,
+            f"{arm.allocated:,}",
+            "" if arm.complied is None else f"{arm.complied:,}",
+            f"{arm.not_reported:,}",
+            f"{arm.followed_up:,}",
+            f"{arm.lost:,}",
+        )
+        for arm in flow.arms
+    )
+    columns = ("offered", "allocated", "did as offered", "not known what was done", "followed up", "lost")
+    figure = ReportFigure(
+        "flow", "Who was allocated, took what, and was followed up.", sentence(plain), partial(flow_diagram, plain)
+    )
+    return Picture(figure, ReportTable("The same in figures", columns, rows))
 
 
 def stretches_table(log: Log) -> ReportTable | None:

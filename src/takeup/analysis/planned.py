@@ -31,6 +31,7 @@ class Planned:
         control: the proposal that others are compared with.
         named: whether a plan said so before the trial; else it is a convention.
         looks: at how many looks the trial could have ended.
+        size: for how many decisions the trial was planned; None where nobody says.
     """
 
     reading: Reading = "intention to treat"
@@ -43,6 +44,7 @@ class Planned:
     control: int = 0
     named: bool = False
     looks: int = 1
+    size: int | None = None
 
     @property
     def two_sided_level(self) -> float:
@@ -103,4 +105,12 @@ def planned_of(
         place,
         table is not None and not changed,
         1 if plan is None or plan.looks is None else int(plan.looks.at.size),
+        _size(plan),
     )
+
+
+def _size(plan: Design | None) -> int | None:
+    """How many decisions a plan is for."""
+    if plan is None:
+        return None
+    return plan.spec.stopping.maximum if plan.looks is None else int(plan.looks.randomised[-1])

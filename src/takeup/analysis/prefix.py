@@ -7,6 +7,11 @@ from takeup.errors import InputError
 from takeup.log import Log
 from takeup.space import UNSEEN, Label, Space
 
+NOT_LOGGED = (
+    "nobody wrote down the probabilities that proposals were drawn with, and their shares do not do at any time"
+)
+"""Why nothing that holds at any time is said of such a log."""
+
 
 def closed_prefix(log: Log, *, finished: bool = False) -> NDArray[np.bool_]:
     """The decisions before the first whose outcome is not known, (.., n).

@@ -5,19 +5,28 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
+from takeup.analysis import targets
+from takeup.analysis.betting import betting
+from takeup.analysis.bounded import bounded_effect
 from takeup.analysis.bounds import Bounds, action_bounds
 from takeup.analysis.compliers import complier_effect
 from takeup.analysis.conditional import conditional_exact
 from takeup.analysis.effects import compliance, effect, value
 from takeup.analysis.estimate import Estimate, Measure
+from takeup.analysis.missing import WorstCase, worst_case
 from takeup.analysis.naive import as_treated, naive_difference, per_protocol
 from takeup.analysis.planned import Planned, Reading
+from takeup.analysis.rates import rate_effect
 from takeup.analysis.replay import re_randomise
 from takeup.analysis.results import LEADING, Entry, Kind, LeftOut, TestEntry
+from takeup.analysis.score_test import martingale_score
+from takeup.analysis.sequences import any_time_effect
 from takeup.analysis.tested import Tested
+from takeup.analysis.times import time_effect
+from takeup.analysis.tipping import Tipping, tipping
 from takeup.errors import InputError, UnsuitableError
 from takeup.log import Log
-from takeup.outcomes import Levels
+from takeup.outcomes import Count, Levels, Time
 from takeup.space import UNSEEN
 from takeup.trial.design import Design
 
@@ -37,11 +46,13 @@ class Readings:
     Attributes:
         log: a single trial.
         planned: the primary analysis.
+        finished: whether nothing is pending any more.
         left_out: what could not be computed so far.
     """
 
     log: Log
     planned: Planned
+    finished: bool = True
     left_out: list[LeftOut] = field(default_factory=list)
 
     @property
@@ -69,6 +80,7 @@ class Readings:
             for measure, make in self._by_proposal(one).items()
         ]
         if self.log.space.outcome.valued:
+            made.append((f"{ITT}, at any time", self._kind(ITT, any_time=True), self._at_any_time(one)))
             made += self._by_taking(one)
             made.append(("naive difference", "naive", self._pair(naive_difference, one)))
         if self.planned.reading == "policy":
@@ -118,6 +130,9 @@ class Readings:
         """What makes each test."""
         other = self.planned.control
         made: dict[str, Callable[[], Tested]] = {}
+        if self.log.space.outcome.valued:
+            made["betting"] = partial(betting, self.log, one, other, finished=self.finished)
+            made["martingale score"] = partial(martingale_score, self.log, one, other)
         if design is not None:
             made["re-randomisation"] = partial(re_randomise, self.log, design, one, other, replays=replays, seed=seed)
             made["conditional exact"] = partial(conditional_exact, self.log, design, one, other)
@@ -131,6 +146,24 @@ class Readings:
         found = self._tried("bounds", partial(action_bounds, self.log, *actions, level=self._level))
         return [] if found is None else [found]
 
+    def tipping(self, one: int) -> Tipping | None:
+        """What is left of the effect over what may be promised of takers and refusers."""
+        if not self.compliance_seen or not self.log.space.outcome.valued:
+            return None
+        return self._tried("tipping point", self._pair(tipping, one))
+
+    def worst_case(self, one: int) -> WorstCase | None:
+        """What the effect may be whatever the missing outcomes were; None where none are missing."""
+        if not self.log.space.outcome.valued or (self.log.outcome != UNSEEN).all():
+            return None
+        outcome = targets.outcome(self.log.space)
+        make = partial(worst_case, self.log, outcome, one, self.planned.control, self._level)
+        return self._tried("worst case of what is missing", make)
+
+    def _at_any_time(self, one: int) -> Callable[[], Estimate]:
+        other, planned = self.planned.control, {} if self.planned.size is None else {"planned": self.planned.size}
+        return partial(any_time_effect, self.log, one, other, self._level, finished=self.finished, **planned)
+
     def _by_proposal(self, one: int) -> dict[Measure, Callable[[], Estimate]]:
         """Intention to treat, by each measure that the outcome has."""
         outcome = self.log.space.outcome
@@ -140,6 +173,12 @@ class Readings:
         if isinstance(outcome, Levels) and outcome.size == 2:
             made["ratio"] = self._pair(effect, one, measure="ratio")
             made["odds ratio"] = self._pair(effect, one, measure="odds ratio")
+        if isinstance(outcome, Time):
+            made["difference"] = self._pair(time_effect, one)
+            made["hazard ratio"] = self._pair(time_effect, one, measure="hazard ratio")
+        if isinstance(outcome, Count):
+            made["rate ratio"] = self._pair(rate_effect, one)
+            made.setdefault("difference", self._pair(rate_effect, one, measure="difference"))
         if self.planned.measure not in made:
             why = f"the outcome is a {outcome.kind}, of which there is {', '.join(made)}"
             self.left_out.append(LeftOut(f"{self.planned.measure}, planned", why))
@@ -151,6 +190,8 @@ class Readings:
             self.left_out.append(LeftOut("readings by what people took", "it was never reported"))
             return []
         made: list[Made] = [("complier effect", self._kind("compliers"), self._pair(complier_effect, one))]
+        if (promise := self.planned.promise) is not None:
+            made.append(("bounded reading", self._kind("bounded"), self._pair(bounded_effect, one, promise)))
         protocol = self._kind("per protocol")
         made.append(("per protocol", "naive" if protocol == "explored" else protocol, self._pair(per_protocol, one)))
         if (actions := self._actions(one)) is not None:

@@ -5,13 +5,14 @@ from pathlib import Path
 from takeup.analysis.pictures import (
     compliance_picture,
     estimates_table,
+    flow_picture,
     forest_pictures,
     stretches_table,
     tipping_pictures,
 )
 from takeup.analysis.results import Analysis
-from takeup.analysis.words import CONVENTION, answers, beside, p_value, reasons
-from takeup.charts.document import Judged, Picture, ReportTable, Section, drawn_all, page
+from takeup.analysis.words import CONVENTION, answers, beside, p_value, quantity, reasons
+from takeup.charts.document import Judged, ReportTable, Section, drawn_all, page
 from takeup.version import __version__
 
 TEMPLATE = "analysis/report.html.jinja"
@@ -74,11 +75,6 @@ def _planned(analysis: Analysis) -> Section:
             f"There are {others} comparisons with {space.proposals[planned.control]}, each with a level of its own: one"
             f" of them misses in up to {100 * min(1.0, others * (1 - planned.level)):.3g} % of trials."
         )
-    if planned.looks > 1 and not planned.any_time:
-        text.append(
-            f"The trial could have ended at {planned.looks} looks. Intervals for one look do not allow for that; those"
-            " for any time do, and stand below."
-        )
     table = estimates_table(
         "What was planned" if planned.named else "What leads by convention", analysis.primary, analysis
     )
@@ -109,9 +105,22 @@ def _compliance(analysis: Analysis) -> Section | None:
     return None if picture is None else Section(name="compliance", title="Who did what", pictures=(picture,))
 
 
-def _flow(analysis: Analysis) -> Section | None:
-    pictures: tuple[Picture, ...] = ()
-    return Section(name="flow", title="Who was followed up", text=(MISSING,), pictures=pictures)
+def _flow(analysis: Analysis) -> Section:
+    space = analysis.log.space
+    rows = tuple(
+        (each.contrast, f"{each.missing:,} of {each.n:,}", f"{each.low:.3g} to {each.high:.3g}", _ends(each.interval))
+        for each in analysis.worst
+    )
+    columns = ("comparison", "without an outcome", "effect", "with sampling error")
+    caption = f"The difference in {quantity(space)}, whatever the missing outcomes were"
+    tables = (ReportTable(caption, columns, rows),) if rows else ()
+    return Section(
+        name="flow",
+        title="Who was followed up",
+        text=(MISSING,),
+        pictures=(flow_picture(analysis.flow),),
+        tables=tables,
+    )
 
 
 def _tests(analysis: Analysis) -> Section:
@@ -205,6 +214,10 @@ def _repeat(analysis: Analysis) -> Section:
     )
     code = (analysis.digest, analysis.command) if analysis.command else (analysis.digest,)
     return Section(name="repeat", title="How to repeat it", text=(text,), code=code)
+
+
+def _ends(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.3g} to {ends[1]:.3g}"
 
 
 def _sentence(words: str) -> str:

@@ -12,8 +12,11 @@ import numpy as np
 from takeup import charts, folders
 from takeup.analysis.bounds import Bounds
 from takeup.analysis.estimate import Estimate
+from takeup.analysis.flow import Flow
+from takeup.analysis.missing import WorstCase
 from takeup.analysis.planned import Planned
 from takeup.analysis.tested import Tested
+from takeup.analysis.tipping import Tipping
 from takeup.analysis.trial_checks import Check
 from takeup.log import Log
 from takeup.trial.design import canonical
@@ -87,6 +90,7 @@ class Analysis:
         bounds: of effects that are not identified.
         tippings: by proposal, what becomes of the conclusion as takers and refusers may differ more.
         flow: who was assessed, allocated, took what and was followed up.
+        worst: what each effect may be whatever the missing outcomes were; none where none are missing.
         checks: of what is assumed.
         left_out: what could not be computed.
         replays: how many trials re-randomisation replayed.
@@ -101,8 +105,9 @@ class Analysis:
     entries: tuple[Entry, ...]
     tests: tuple[TestEntry, ...]
     bounds: tuple[Bounds, ...]
-    tippings: dict[int, Any]
-    flow: Any
+    tippings: dict[int, Tipping]
+    flow: Flow
+    worst: tuple[WorstCase, ...]
     checks: tuple[Check, ...]
     left_out: tuple[LeftOut, ...]
     replays: int
@@ -119,6 +124,12 @@ class Analysis:
     def primary_tests(self) -> tuple[TestEntry, ...]:
         """The planned test of each comparison."""
         return tuple(each for each in self.tests if each.kind in LEADING)
+
+    def answers(self) -> list[str]:
+        """The answer of each comparison that leads, a sentence each."""
+        from takeup.analysis.words import answers
+
+        return answers(self)
 
     def report(self, folder: Path | None = None) -> str:
         """A page of HTML for people; where there is a folder, its charts are written there too."""
@@ -139,28 +150,38 @@ class Analysis:
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it: the value of "analysis"."""
-        from takeup.analysis.words import answers
+        return finite(
+            {
+                "trial": self.name or None,
+                "version": __version__,
+                "seed": self.seed,
+                "log": {"decisions": len(self.log), "digest": self.digest},
+                "primary": {
+                    **self.planned.plain(),
+                    "control": self.log.space.proposals[self.planned.control],
+                    "answers": self.answers(),
+                    "estimates": [each.plain() for each in self.primary],
+                    "tests": [each.plain() for each in self.primary_tests],
+                },
+                "estimates": [each.plain() for each in self.entries],
+                "tests": [each.plain() for each in self.tests],
+                "bounds": [each.plain() for each in self.bounds],
+                "tipping": {self.log.space.proposals[one]: found.plain() for one, found in self.tippings.items()},
+                "flow": self.flow.plain(),
+                "worst_cases": [each.plain() for each in self.worst],
+                "checks": [each.plain() for each in self.checks],
+                "left_out": [{"what": each.what, "why": each.why} for each in self.left_out],
+            }
+        )
 
-        return {
-            "trial": self.name or None,
-            "version": __version__,
-            "seed": self.seed,
-            "log": {"decisions": len(self.log), "digest": self.digest},
-            "primary": {
-                **self.planned.plain(),
-                "control": self.log.space.proposals[self.planned.control],
-                "answers": answers(self),
-                "estimates": [each.plain() for each in self.primary],
-                "tests": [each.plain() for each in self.primary_tests],
-            },
-            "estimates": [each.plain() for each in self.entries],
-            "tests": [each.plain() for each in self.tests],
-            "bounds": [each.plain() for each in self.bounds],
-            "tipping": {self.log.space.proposals[one]: found.plain() for one, found in self.tippings.items()},
-            "flow": None if self.flow is None else self.flow.plain(),
-            "checks": [each.plain() for each in self.checks],
-            "left_out": [{"what": each.what, "why": each.why} for each in self.left_out],
-        }
+
+def finite(value: Any) -> Any:
+    """The same with null for numbers that are none or infinite, as JSON has no such."""
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def log_digest(log: Log) -> str:

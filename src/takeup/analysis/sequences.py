@@ -20,9 +20,10 @@ from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.analysis import targets
+from takeup.analysis.effects import CAME, COMPLETE, LOGGED, SEPARATE
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.mixtures import exponential_bound, log_exponential_mixture, tightest
-from takeup.analysis.prefix import closed_prefix, pair_of, single
+from takeup.analysis.prefix import NOT_LOGGED, closed_prefix, pair_of, single
 from takeup.analysis.scores import scores
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
@@ -85,29 +86,32 @@ def any_time_effect(
     i, j = pair_of(log.space, one, other)
     path = effect_path(log, one, other, level, at=[len(log)], planned=planned, finished=finished)
     n, value, low, high = int(path.n[0]), float(path.value[0]), float(path.low[0]), float(path.high[0])
-    left_out = f"no outcome is known of the first of the {len(log)} decisions" if len(log) else "there is no decision"
-    assumes = [
-        "the probabilities in the log are those that proposals were drawn with",
-        "what comes of one decision does not depend on the proposals of others",
-    ]
-    if finished:
-        assumes.insert(0, "whether an outcome is missing has nothing to do with the proposal or the outcome")
+    withheld = _withheld(log, n)
     return Estimate(
         reading="intention to treat, average over those who came",
         contrast=f"{log.space.proposals[i]} - {log.space.proposals[j]}",
         measure="difference",
         value=value,
-        low=low if n else np.nan,
-        high=high if n else np.nan,
+        low=np.nan if withheld else low,
+        high=np.nan if withheld else high,
         level=level,
-        assumes=tuple(assumes),
-        survives_adaptation=True,
-        survives_drift=True,
+        assumes=((COMPLETE,) if finished else ()) + (LOGGED, SEPARATE, CAME),
+        survives_adaptation=not withheld,
+        survives_drift=not withheld,
         n=n,
         missing=int((~closed_prefix(log, finished=finished)).sum()),
         any_time=True,
-        withheld="" if n else left_out,
+        withheld=withheld,
     )
+
+
+def _withheld(log: Log, n: int) -> str:
+    """Why there is no interval."""
+    if log.estimated:
+        return NOT_LOGGED
+    if not n:
+        return f"no outcome is known of the first of {len(log)} decisions" if len(log) else "there is no decision"
+    return ""
 
 
 def effect_path(

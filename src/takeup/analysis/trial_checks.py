@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from takeup.analysis import targets
+from takeup.analysis.planned import Planned
 from takeup.checks import FloatArray
 from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
 from takeup.diagnostics.exclusion import MOST_INEQUALITIES, levels_of
@@ -71,6 +72,18 @@ def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
         exclusion(evidence),
         strength(evidence, control, seed),
     )
+
+
+def looks_check(planned: Planned, finished: bool) -> Check:
+    """Whether intervals for one look are looked at once."""
+    name, concerns = "one look", "intervals and tests for one look; those for any time hold all the same"
+    if not finished:
+        alarm, said = True, "The trial still runs: what holds for one look does not hold for one of many."
+    elif planned.looks > 1:
+        alarm, said = True, f"The trial could have ended at {planned.looks} looks, by what was seen."
+    else:
+        return Check(name, False, "The trial has ended, and no looks were planned before.", concerns)
+    return Check(name, alarm and not planned.any_time, said, concerns)
 
 
 def sample_ratio(log: Log) -> Check:

@@ -12,6 +12,11 @@ SMALL = 0.001
 RATIOS: tuple[Measure, ...] = ("ratio", "odds ratio", "rate ratio", "hazard ratio")
 ALWAYS = ("intention to treat", "bounded reading")
 """What stands beside the answer where it is not the answer."""
+SUBJECTS = {
+    "complier effect": "For those who take it because it is offered, {one} rather than {other}",
+    "per protocol": "Comparing people who chose to do as they were told, which nobody drew, {one} rather than {other}",
+}
+"""Who is told of, where it is not everybody who was offered something."""
 CONVENTION = (
     "No plan was given, so nothing here was planned: intention to treat leads by convention, and everything else is "
     "under what was explored."
@@ -39,7 +44,7 @@ def answer(entry: Entry, space: Space, control: int) -> str:
     """What one comparison says, in a sentence."""
     estimate = entry.estimate
     one, other = space.proposals[entry.one], space.proposals[control]
-    offer = f"Offering {one} rather than {other}"
+    offer = SUBJECTS.get(estimate.reading, "Offering {one} rather than {other}").format(one=one, other=other)
     if estimate.withheld and not estimate.region:
         value = (
             ""

@@ -35,7 +35,7 @@ class ReportTable:
 class ReportFigure:
     """A chart that has yet to be drawn: the name of its files, a caption, and a text alternative to the picture.
 
-    `draw` makes the chart and needs the extra `report`.
+    `draw` makes the chart and needs the extra `report`; or it is the picture itself, as SVG.
     """
 
     name: str
@@ -75,6 +75,10 @@ class Section:
 def drawn(figure: ReportFigure, folder: Path | None = None) -> str:
     """A chart as part of a page; where there is a folder, its files are written there too."""
     chart = figure.draw()
+    if isinstance(chart, str):
+        if folder is not None:
+            (folder / f"{figure.name}.svg").write_text(chart, encoding="utf-8")
+        return chart
     if folder is not None:
         (folder / f"{figure.name}.svg").write_text(svg(chart), encoding="utf-8")
         (folder / f"{figure.name}.png").write_bytes(png(chart))

@@ -28,6 +28,7 @@ class _Source(NamedTuple):
     log: Log
     design: Design | None
     name: str
+    finished: bool = True
 
 
 def analyse(
@@ -105,6 +106,7 @@ def analyse(
             level=level,
             replays=replays,
             seed=seed,
+            finished=found.finished,
             name=found.name,
             command=_again(source, trial, columns, level_of, control, plan, promise, level, replays, seed),
             stage=stage,
@@ -138,7 +140,7 @@ def _database(source: str, trial: str | None, given: dict[str, object]) -> _Sour
     if "://" not in source and not Path(source).is_file():
         raise InputError("TRIAL", repr(source), f"a database, or a file that ends in {', '.join(ENDINGS)}")
     with Trial.open(source, trial) as opened:
-        return _Source(opened.log(), opened.design, opened.design.spec.name)
+        return _Source(opened.log(), opened.design, opened.design.spec.name, opened.state == "stopped")
 
 
 def _probability(given: list[str]) -> "str | dict[str, str | float]":
@@ -165,7 +167,7 @@ def _again(source: str, trial: str | None, columns: dict[str, object], *rest: ob
     options: list[str] = []
     for name, value in ({"trial": trial} | columns | dict(zip(names, rest, strict=True))).items():
         for each in value if isinstance(value, list) else [value]:
-            options += [] if each is None or each == 0 else [f"--{name}", str(each)]
+            options += [] if each is None or (name, each) == ("seed", 0) else [f"--{name}", str(each)]
     return command("analyse", source, *options)
 
 
