@@ -18,7 +18,7 @@ from takeup.space import Label, Space
 from takeup.trial import Design
 
 MANY, FEW = 10_000, 1_000
-"""How many replays there are by default: by a kernel, and by the reference, which takes some hundred times as long."""
+"""How many replays there are by default: where they are fast, and elsewhere; see `takeup.analysis.replayable.Form`."""
 ALIKE, NEARLY_ALIKE = 1e-9, 1e-4
 """Statistics that differ by less than this part are the same: sums in another order, and scores by quadrature."""
 
@@ -46,7 +46,7 @@ def re_randomise(
         one: the proposal that is compared,
         other: and with which.
         statistic: what makes a trial extreme: the difference of the two means, or the martingale score.
-        replays: how many; 10,000, or 1,000 where the policy has no kernel for this.
+        replays: how many; 10,000 for two proposals and for policies with a kernel, 1,000 within limits or without one.
         seed: of the replays; the same log and seed give the same p-value on any machine.
         stronger: whether to test instead that neither outcomes nor what is implemented depend on proposals.
     """
@@ -139,7 +139,7 @@ def _tested(
     observed = trial.statistics(check=check, score=statistic == "score")
     form = trial.form(statistic)
     alike = NEARLY_ALIKE if form == "quadrature" and statistic == "score" else ALIKE
-    usual = FEW if form == "reference" else MANY
+    usual = MANY if form in ("recurrence", "draws") else FEW
     many = usual if replays is None else checks.whole("replays", replays, least=1)
     column = list(STATISTICS).index(statistic)
     found, own = np.abs(trial.replays(statistic, many, seed)), abs(observed[column])
