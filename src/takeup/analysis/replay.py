@@ -9,12 +9,13 @@ among its replays is a p-value that holds for any policy, any drift and any size
 import numpy as np
 
 from takeup import checks
+from takeup.analysis.prefix import pair_of, single
 from takeup.analysis.replayable import STATISTICS, Replayable, Statistic
 from takeup.analysis.tested import Tested
 from takeup.checks import FloatArray
 from takeup.errors import InputError, UnsuitableError
 from takeup.log import Log
-from takeup.space import Label, Space
+from takeup.space import Label
 from takeup.trial import Design
 
 MANY, FEW = 10_000, 1_000
@@ -50,8 +51,7 @@ def re_randomise(
         seed: of the replays; the same log and seed give the same p-value on any machine.
         stronger: whether to test instead that neither outcomes nor what is implemented depend on proposals.
     """
-    if log.batch:
-        raise InputError("log", f"{len(log.batch)} leading axes", "a single trial", "`replayed` takes many")
+    single(log)
     pair, p, many, refused = pair_of(log.space, one, other), float("nan"), 0, ""
     try:
         p, many = _tested(log, design, pair, statistic, replays, seed, stronger, check=True)
@@ -112,14 +112,6 @@ def check_log(log: Log, design: Design, *, stronger: bool = False) -> None:
     """An UnsuitableError where the log is not of a trial of this design, or where it cannot be derived again."""
     for place in np.ndindex(*log.batch):
         Replayable.of(one_of(log, place), design, (0, 1), stronger).statistics(check=True)
-
-
-def pair_of(space: Space, one: Label, other: Label) -> tuple[int, int]:
-    """The indices of two proposals that are compared."""
-    pair = space.index("proposal", one), space.index("proposal", other)
-    if pair[0] == pair[1]:
-        raise InputError("other", repr(other), "another proposal than `one`")
-    return pair
 
 
 def _tested(
