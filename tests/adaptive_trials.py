@@ -46,8 +46,19 @@ def refusing(n: int, takers: tuple[float, float], refusers: float, take_up: floa
     return People(cells)
 
 
-def trials(people: People, many: int, seed: int, floor: float = 0.0, *, even: bool = False, delay: int = 0) -> Log:
+def trials(
+    people: People,
+    many: int,
+    seed: int,
+    floor: float = 0.0,
+    *,
+    even: bool = False,
+    delay: int = 0,
+    batch: int = 1,
+) -> Log:
     """`many` trials of these people: TS by what was proposed, Beta(1, 1), within a floor; or evenly randomised.
+
+    Probabilities stay the same for `batch` decisions.
 
     P(θ_0 > θ_1) is kept up to date by its recurrence, see `takeup.simulation.kernels.two_arm`.
     """
@@ -55,7 +66,7 @@ def trials(people: People, many: int, seed: int, floor: float = 0.0, *, even: bo
     marks = people.cells.reshape(n, 2, 4).cumsum(axis=-1)
     table = np.ones((many, 2, 2))  # of z and j, j = 0 being well
     p, h = np.full(many, 0.5), np.full(many, 1 / 6)
-    every = np.arange(many)
+    every, share = np.arange(many), p
     probability = np.empty((many, n, 2))
     proposal, taken, outcome = (np.empty((many, n), dtype=np.int64) for _ in range(3))
     for t in range(n):
@@ -65,7 +76,8 @@ def trials(people: People, many: int, seed: int, floor: float = 0.0, *, even: bo
             p += np.where(z == j, h, -h) / near
             h *= table[every, :, j].sum(axis=1) * table[every, z].sum(axis=1) / (total * near)
             table[every, z, j] += 1.0
-        share = np.full(many, 0.5) if even else np.clip(p, max(floor, 1e-12), 1 - max(floor, 1e-12))
+        if t % batch == 0:
+            share = np.full(many, 0.5) if even else np.clip(p, max(floor, 1e-12), 1 - max(floor, 1e-12))
         z = (rng.random(many) >= share).astype(np.int64)
         cell = (rng.random(many)[:, np.newaxis] >= marks[t, z] / marks[t, z, -1:]).sum(axis=1)
         probability[:, t, 0], probability[:, t, 1] = share, 1 - share

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
+from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
 
 SOURCES = ("policy", "burn-in", "fallback")
@@ -110,6 +111,29 @@ class Log:
             tuple(inferred),
         )
 
+    @classmethod
+    def from_counts(cls, space: Space, counts: ArrayLike, probability: ArrayLike, *, seed: int = 0) -> "Log":
+        """The log of a table of counts, as trials with fixed randomisation are published.
+
+        Args:
+            space: what the axes of the table stand for.
+            counts: n[x, z, a, y], or n[z, a, y] where there is one context; both of the last axes may have one more
+                slot, of those whose action or outcome was never seen.
+            probability: of each proposal, (Kz,).
+            seed: of the order of the decisions, which a table does not tell: they are shuffled.
+        """
+        table = checks.counts("counts", counts)
+        contexts, proposals, actions, outcomes = space.shape
+        table = table[np.newaxis] if table.ndim == 3 and contexts == 1 else table
+        unseen = table.shape[-2:] == (actions + 1, outcomes + 1)
+        shape = (contexts, proposals, actions + unseen, outcomes + unseen)
+        if table.shape != shape:
+            raise InputError("counts", f"shape {table.shape}", f"shape {shape}, the axes being x, z, a and y")
+        rows = np.repeat(np.arange(table.size), table.ravel())
+        x, z, a, y = np.unravel_index(stream(seed, "log from counts").permutation(rows), shape)
+        a, y = (np.where(codes == most, UNSEEN, codes) for codes, most in ((a, actions), (y, outcomes)))
+        return cls.of(space, z, probability, context=x, implemented=a, outcome=y)
+
     def __post_init__(self) -> None:
         shape = self.proposal.shape
         contexts, proposals, actions, outcomes = self.space.shape
@@ -193,6 +217,13 @@ class Log:
             if rows.size and np.ptp(rows, axis=0).max() > TOLERANCE:
                 return False
         return True
+
+    @property
+    def constant(self) -> bool:
+        """Whether all decisions had the same probabilities, whatever their context."""
+        return not self.probability.size or bool(
+            np.ptp(self.probability.reshape(-1, self.probability.shape[-1]), axis=0).max() <= TOLERANCE
+        )
 
     def only(self, rows: NDArray[np.bool_] | IntArray | slice) -> "Log":
         """Some of the decisions of a single trial, in their order."""

@@ -1,0 +1,202 @@
+"""What intervals need of a log: weighted means of scores, and their variance given any true means.
+
+With weights u that add up to one, in each context to its part of all decisions, the estimate of proposal z is
+Q(z) = Σ_t u_t Γ_t(z). Given the past the score Γ_t(z) has the mean μ(z) and the variance
+σ²(z)/p_t(z) + (μ(z) - m_t(z))² (1/p_t(z) - 1), and scores of two proposals have the covariance -(μ - m)(μ' - m'). So
+the variance of an estimate is a polynomial in the true means whose coefficients are sums over the log: it needs no
+squares of scores, which are few and large where a proposal was rare.
+
+Means are on a scale from 0, the least that the target may be, to 1, the most. Leading axes are trials side by side;
+X stands for contexts, J for what is compared: one proposal or two.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from takeup.analysis.scores import Scores
+from takeup.analysis.weights import Weights, batches, decision_weights, per_batch
+from takeup.checks import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Sums over a log; see above.
+
+    Attributes:
+        estimate: Q, (.., J).
+        rate: each context's mean as far as it is known, shrunk a little to that of all, (.., X, J).
+        share: the part of the weight that each context has, (.., X, J).
+        seen: how many were offered each proposal and have a value, (.., J).
+        spread: the variance as a part of the most that a mean allows, μ (1 - μ); 1 for targets of two values, (.., J).
+        inverse: Σ u² / p, (.., X, J).
+        error: Σ u² (1/p - 1) times 1, m and m², (.., X, J, 3).
+        cross: Σ u² times 1, m, m' and m m', (.., X, 4); empty where there is one proposal.
+        cube: Σ u³ / p², (.., X, J).
+        empirical: sums of products of what scores miss the estimates by, (.., J, J): for the plain method alone.
+        complete: whether each batch had all that is compared; true without batches, (..).
+    """
+
+    estimate: FloatArray
+    rate: FloatArray
+    share: FloatArray
+    seen: FloatArray
+    spread: FloatArray
+    inverse: FloatArray
+    error: FloatArray
+    cross: FloatArray
+    cube: FloatArray
+    empirical: FloatArray
+    complete: NDArray[np.bool_]
+
+    @property
+    def mean(self) -> FloatArray:
+        """The mean of each proposal over contexts as far as it is known, (.., J)."""
+        return np.asarray((self.rate * self.share).sum(axis=-2))
+
+    @property
+    def effective(self) -> FloatArray:
+        """How many evenly weighted values of each proposal would be as precise, (.., J): 1 / Σ u² / p."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / self.inverse.sum(axis=-2))
+
+    def cumulants(self, mean: FloatArray, along: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The variance and the third cumulant of Σ_z along(z) Q(z) if the means are these, (.., J)."""
+        here = np.clip(self.rate + (mean - self.mean)[..., np.newaxis, :], 0.0, 1.0)
+        most = here * (1.0 - here)
+        spread = self.spread[..., np.newaxis, :]
+        a, b, c = (self.error[..., i] for i in range(3))
+        own = np.sum(spread * most * self.inverse + here * here * a - 2.0 * here * b + c, axis=-2)
+        variance = np.sum(along**2 * own, axis=-1)
+        if mean.shape[-1] == 2:
+            one, m, n, mn = (self.cross[..., i] for i in range(4))
+            both = np.sum(here[..., 0] * here[..., 1] * one - here[..., 1] * m - here[..., 0] * n + mn, axis=-1)
+            variance = variance - 2.0 * along[..., 0] * along[..., 1] * both
+        third = np.sum(along**3 * np.sum(spread**2 * most * (1.0 - 2.0 * here) * self.cube, axis=-2), axis=-1)
+        return variance, third
+
+
+def moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | None = None) -> Moments:
+    """The sums for one proposal, or for two; of one context, or of all."""
+    log, low, high = of.log, of.target.low, of.target.high
+    used = of.known if context is None else of.known & (log.context == context)
+    unit = np.where(used, (of.value - low) / (high - low), 0.0)
+    apart = context is None and how != "batch"
+    inside = np.stack([used & (log.context == x) for x in range(len(log.space.contexts))] if apart else [used], axis=-1)
+    offered = np.stack([used & (log.proposal == z) for z in proposals], axis=-1)  # (.., n, J)
+    seen = _over(inside, offered)  # (.., X, J)
+    total = _over(inside, offered * unit[..., np.newaxis])
+    overall = ((unit.sum(axis=-1) + 0.5) / (used.sum(axis=-1) + 1.0))[..., np.newaxis, np.newaxis]
+    rate = (total + overall) / (seen + 1.0)
+    spread = _spread(of, inside, unit, proposals)
+    known: dict[str, Any] = {"rate": rate, "seen": seen.sum(axis=-2), "spread": spread}
+    if how == "batch":
+        return Moments(**known, **_by_batch(of, offered, unit))
+    chance = log.probability[..., list(proposals)]
+    u = _to_shares(inside, np.where(used, decision_weights(chance, how), 0.0))
+    guess = (of.guess[..., list(proposals)] - low) / (high - low)
+    score = (np.where(used[..., np.newaxis], of.score[..., list(proposals)], low) - low) / (high - low)
+    return Moments(**known, **_by_decision(inside, u, chance, guess, score))
+
+
+def _by_decision(
+    inside: NDArray[np.bool_], u: FloatArray, chance: FloatArray, guess: FloatArray, score: FloatArray
+) -> dict[str, Any]:
+    """The sums where every decision has its own weight."""
+    each = u[..., np.newaxis]
+    estimate = np.sum(each * score, axis=-2)
+    square = each * each
+    inverse = np.where(square > 0, square / np.where(chance > 0, chance, 1.0), 0.0)
+    rest = inverse - square
+    missed = each * (score - estimate[..., np.newaxis, :])
+    cross = np.zeros((*estimate.shape[:-1], inside.shape[-1], 0))
+    if chance.shape[-1] == 2:
+        m, n = guess[..., 0], guess[..., 1]
+        cross = np.stack([_over(inside, (u * u * k)[..., np.newaxis])[..., 0] for k in (1.0, m, n, m * n)], axis=-1)
+    return {
+        "estimate": estimate,
+        "share": _over(inside, np.broadcast_to(each, chance.shape)),
+        "inverse": _over(inside, inverse),
+        "error": np.stack([_over(inside, rest * k) for k in (1.0, guess, guess * guess)], axis=-1),
+        "cross": cross,
+        "cube": _over(inside, inverse * inverse / np.where(each > 0, each, 1.0)),
+        "empirical": np.swapaxes(missed, -1, -2) @ missed,
+        "complete": np.ones(estimate.shape[:-1], dtype=bool),
+    }
+
+
+def _by_batch(of: Scores, offered: NDArray[np.bool_], unit: FloatArray) -> dict[str, Any]:
+    """The sums over batches in which everything that is compared was offered: each proposal's mean in each batch."""
+    batch, j = batches(of.log), offered.shape[-1]
+    many, trials = int(batch.max(initial=-1)) + 1, int(np.prod(of.log.batch))
+    n, sums, squares = (
+        np.stack([per_batch(batch, offered[..., k] * each, many) for k in range(j)], axis=-1)
+        for each in (np.ones_like(unit), unit, unit**2)
+    )
+    full: NDArray[np.bool_] = np.all(n > 0, axis=-1, keepdims=True)
+    filled = np.where(full, n, 1.0)
+    w = np.where(full, 1.0 / np.sqrt((1.0 / filled).sum(axis=-1, keepdims=True)), 0.0)
+    trial = np.zeros(many, dtype=np.int64)
+    trial[batch.reshape(trials, -1)] = np.arange(trials)[:, np.newaxis]
+
+    def over(each: FloatArray | NDArray[np.bool_]) -> FloatArray:
+        found = np.stack([np.bincount(trial, each[:, k], trials) for k in range(each.shape[-1])], axis=-1)
+        return np.asarray(found.reshape(*of.log.batch, 1, -1), dtype=np.float64)
+
+    with np.errstate(invalid="ignore"):
+        u = w / np.bincount(trial, w[:, 0], trials)[trial][:, np.newaxis]
+    mean, weight = sums / filled, np.broadcast_to(u, n.shape)
+    within = np.maximum(squares / filled - mean**2, 0.0) * weight**2 / np.maximum(filled - 1.0, 1.0)
+    shape = (*of.log.batch, 1)
+    return {
+        "estimate": over(weight * mean).sum(axis=-2),
+        "share": over(weight),
+        "inverse": over(weight**2 / filled),
+        "error": np.zeros((*shape, j, 3)),
+        "cross": np.zeros((*shape, 4 if j == 2 else 0)),
+        "cube": over(weight**3 / filled**2),
+        "empirical": over(np.where(full, within, 0.0)).sum(axis=-2)[..., np.newaxis] * np.eye(j),
+        "complete": over(~full).reshape(of.log.batch) == 0,
+    }
+
+
+def _to_shares(inside: NDArray[np.bool_], w: FloatArray) -> FloatArray:
+    """Weights that add up, within each context, to the part of the decisions that it has."""
+    u = np.zeros_like(w)
+    n = np.sum(inside, axis=(-1, -2), keepdims=True)[..., 0].astype(np.float64)
+    for x in range(inside.shape[-1]):
+        here = inside[..., x]
+        total = np.sum(w, axis=-1, where=here, keepdims=True)
+        share = here.sum(axis=-1, keepdims=True) / np.maximum(n, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u += np.where(here, w * share / total, 0.0)
+    return u
+
+
+def _over(inside: NDArray[np.bool_], each: FloatArray | NDArray[np.bool_]) -> FloatArray:
+    """Sums over decisions by context, (.., X, J)."""
+    parts = [np.sum(each, axis=-2, where=inside[..., x : x + 1], dtype=np.float64) for x in range(inside.shape[-1])]
+    return np.stack(parts, axis=-2)
+
+
+def _spread(of: Scores, inside: NDArray[np.bool_], unit: FloatArray, proposals: Sequence[int]) -> FloatArray:
+    """The variance within contexts and proposals as a part of μ (1 - μ), (.., J).
+
+    Of each proposal its own or that of all together, whichever is larger: few values may look too much alike.
+    """
+    shape = (*unit.shape[:-1], len(proposals))
+    if np.all((unit == 0) | (unit == 1)):
+        return np.ones(shape)
+    every = range(len(of.log.space.proposals))
+    offered = np.stack([of.log.proposal == z for z in every], axis=-1)
+    seen = _over(inside, offered)
+    mean = _over(inside, offered * unit[..., np.newaxis]) / np.maximum(seen, 1.0)
+    squares = np.sum(_over(inside, offered * unit[..., np.newaxis] ** 2) - seen * mean**2, axis=-2)
+    most = np.sum(np.maximum(seen - 1.0, 0.0) * mean * (1.0 - mean), axis=-2)
+    pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(most.sum(axis=-1, keepdims=True), 1e-300)
+    own = squares / np.maximum(most, 1e-300)
+    found = np.clip(np.where(most > 0, np.maximum(own, pooled), pooled), 0.0, 1.0)
+    return np.asarray(found[..., list(proposals)])
