@@ -57,7 +57,7 @@ def analyse(
     entries += [each for one in range(len(log.space.proposals)) for each in readings.alone(one)]
     say("looking for tipping points and bounds")
     tippings = {one: found for one in readings.others if (found := readings.tipping(one)) is not None}
-    worst = [found for one in readings.others if (found := readings.worst_case(one)) is not None]
+    worst = [case for one in readings.others if (case := readings.worst_case(one)) is not None]
     bounds = [each for one in readings.others for each in readings.bounds(one)]
     say("testing")
     tests = [each for one in readings.others for each in readings.tests(one, plan, replays, seed)]
