@@ -75,6 +75,22 @@ def test_what_is_given_later_is_not_what_was_planned(log: Log) -> None:
     assert "by convention" in {each.kind for each in analyse(log).entries}
 
 
+def test_a_promise_that_the_data_contradict_is_not_relied_upon(log: Log) -> None:
+    """Refusers are well in 10 %, takers without the drug in 30 %."""
+    sure = Log.of(
+        log.space,
+        *(np.concatenate([each] * 8) for each in (log.proposal, log.probability)),
+        implemented=np.tile(log.implemented, 8),
+        outcome=np.tile(log.outcome, 8),
+    )
+    found = analyse(sure, promise=0.01)
+    (bounded,) = [each for each in found.entries if each.label == "bounded reading"]
+    assert found.tippings[1].least_promise > 0.01
+    assert bounded.estimate.withheld.startswith("the data contradict the promise of 0.01")
+    (kept,) = [each for each in analyse(sure, promise=0.9).entries if each.label == "bounded reading"]
+    assert not kept.estimate.withheld
+
+
 def test_the_same_log_has_the_same_digest_and_another_has_another(log: Log) -> None:
     assert log_digest(log) == log_digest(log.only(slice(None)))
     other = np.array(log.outcome)

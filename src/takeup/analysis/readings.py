@@ -34,6 +34,7 @@ Found = TypeVar("Found")
 Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
 """What an estimate is called, what kind of answer it is, and what makes it."""
 
+BOUNDED: Final = "bounded reading"
 ITT: Final = "intention to treat"
 NO_MODEL = "a policy's own model has no interval that survives adaptation; `Trial.summary` shows what it believes"
 NEVER_CHANGED = "Randomisation never changed within a context: nobody wrote down its probabilities."
@@ -192,7 +193,7 @@ class Readings:
             return []
         made: list[Made] = [("complier effect", self._kind("compliers"), self._pair(complier_effect, one))]
         if (promise := self.planned.promise) is not None:
-            made.append(("bounded reading", self._kind("bounded"), self._pair(bounded_effect, one, promise)))
+            made.append((BOUNDED, self._kind("bounded"), self._pair(bounded_effect, one, promise)))
         protocol = self._kind("per protocol")
         made.append(("per protocol", "naive" if protocol == "explored" else protocol, self._pair(per_protocol, one)))
         if (actions := self._actions(one)) is not None:
