@@ -39,5 +39,5 @@ def null_trials(policy: Any, many: int, n: int, seed: int, *, delay: int = 0, dr
         a[t] = np.where(taker[t], z[t], 0)
         state = policy.learn(state, Event(x[t], z[t], a[t], np.full(many, UNSEEN), number=t), rng)
     by = np.minimum(np.arange(n) + 1 + delay, n)
-    order = (x.T, z.T, probability.transpose(1, 0, 2), a.T, y.T)
-    return Log.of(SPACE, order[1], order[2], context=order[0], implemented=order[3], outcome=order[4], outcome_by=by)
+    p = probability.transpose(1, 0, 2)
+    return Log.of(SPACE, z.T, p, context=x.T, implemented=a.T, outcome=y.T, outcome_by=by)

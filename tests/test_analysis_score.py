@@ -8,7 +8,7 @@ import pytest
 import adaptive_trials
 from every_path import every_path
 from takeup import UNSEEN, InputError, Log, Space, stream
-from takeup.analysis.score_test import martingale_score, score_sums, standard_score
+from takeup.analysis.score_test import FLOOR, martingale_score, score_sums, standard_score
 
 CELLS = {"null": (0.25, 0.25, 0.0), "drift": (0.25, 0.25, 0.4), "some": (0.25, 0.35, 0.0), "more": (0.25, 0.45, 0.0)}
 MEASURED = {
@@ -56,8 +56,9 @@ def test_it_says_where_it_does_not_hold() -> None:
     assert not found.survives_adaptation
     assert "0.04" in found.assumes[0]
     assert martingale_score(log.only(np.array([0, 2])), 1, 0).survives_adaptation
-    nothing = martingale_score(log.only(slice(1)), 1, 0)
-    assert nothing.refused == ""
+    rare = Log.of(Space(3), [2, 0, 1, 1], [[0, 0, 1.0], *[[0.04, 0.96, 0]] * 3], outcome=[0, 1, 0, 1])
+    assert martingale_score(rare, 1, 0).survives_adaptation == rare.fixed
+    assert martingale_score(rare.only(slice(1, 4)), 1, 0).survives_adaptation  # fixed randomisation
     assert martingale_score(Log.of(Space(2), [0], [0.5, 0.5]), 1, 0).refused
     with pytest.raises(InputError, match="single trial"):
         martingale_score(every_path(1, effect=True).log, 1, 0)
@@ -89,4 +90,5 @@ def test_the_table_is_as_measured_elsewhere(floor: float, cell: str) -> None:
 @pytest.mark.parametrize("n", [200, 1_000])
 @pytest.mark.parametrize("cell", ["null", "drift"])
 def test_errors_with_the_least_floor_are_below_seven_percent(n: int, cell: str) -> None:
-    assert rejected(0.05, cell, 10_000, 7, n) < 0.07
+    """They are near 6 %, with an error of .24 %; with half the floor and n = 1,000 they are above 7 %."""
+    assert rejected(FLOOR, cell, 10_000, 7, n) < 0.07

@@ -47,7 +47,7 @@ def betting(log: Log, one: Label | None = None, other: Label | None = None, *, f
         p=np.nan if log.estimated else float(np.exp(-most)),
         e=None if log.estimated else _number(last),
         two_sided=True,
-        null="what comes of a decision does not depend on what is proposed, for nobody",
+        null="for nobody does it matter to the outcome what is proposed",
         assumes=tuple(assumes),
         survives_adaptation=True,
         survives_drift=True,

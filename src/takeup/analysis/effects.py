@@ -119,6 +119,7 @@ def intervals(
         zero = low if measure == "mean" else 0.0
         value, left, right = (zero + (high - low) * each for each in found)
         found = value, left, right
+    found = np.where(n > 0, found[0], np.nan), *found[1:]
     return Intervals(*found, np.nan_to_num(effective, nan=0.0, posinf=0.0), possible, n)
 
 

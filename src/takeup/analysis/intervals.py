@@ -121,7 +121,7 @@ def distance(known: Moments, comparison: Comparison, at: FloatArray) -> tuple[Fl
     mean, along = fitted(known, comparison, at)
     variance, third = known.cumulants(mean, along)
     off = np.sum(along * (known.estimate - mean), axis=-1)
-    variance = np.maximum(variance, 1e-300)
+    variance = np.maximum(variance, 1e-30)
     skewness = np.clip(third / variance**1.5, -MOST_SKEWNESS, MOST_SKEWNESS)
     return np.asarray(off / np.sqrt(variance)), np.asarray(skewness)
 

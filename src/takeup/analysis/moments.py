@@ -84,18 +84,15 @@ def moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | N
     log, low, high = of.log, of.target.low, of.target.high
     used = of.known if context is None else of.known & (log.context == context)
     unit = np.where(used, (of.value - low) / (high - low), 0.0)
-    here = range(len(log.space.contexts)) if context is None else (context,)
-    inside = np.stack([used & (log.context == x) for x in here], axis=-1)  # (.., n, X)
+    apart = context is None and how != "batch"
+    inside = np.stack([used & (log.context == x) for x in range(len(log.space.contexts))] if apart else [used], axis=-1)
     offered = np.stack([used & (log.proposal == z) for z in proposals], axis=-1)  # (.., n, J)
     seen = _over(inside, offered)  # (.., X, J)
     total = _over(inside, offered * unit[..., np.newaxis])
     overall = ((unit.sum(axis=-1) + 0.5) / (used.sum(axis=-1) + 1.0))[..., np.newaxis, np.newaxis]
     rate = (total + overall) / (seen + 1.0)
-    known: dict[str, FloatArray] = {
-        "rate": rate,
-        "seen": seen.sum(axis=-2),
-        "spread": _spread(of, inside, unit, proposals),
-    }
+    spread = _spread(of, inside, unit, proposals)
+    known: dict[str, Any] = {"rate": rate, "seen": seen.sum(axis=-2), "spread": spread}
     if how == "batch":
         return Moments(**known, **_by_batch(of, offered, unit))
     chance = log.probability[..., list(proposals)]

@@ -95,7 +95,7 @@ def _short(line: str) -> str:
     """A line that fits; of a long name the beginning, so that the count stays."""
     if len(line) <= MOST_LETTERS:
         return line
-    name, colon, many = line.rpartition(": ")
+    name, colon, many = line.rpartition(": ") if ": " in line else (line, "", "")
     return f"{name[: MOST_LETTERS - len(colon + many) - 2]}..{colon}{many}"
 
 

@@ -7,8 +7,9 @@ alone. An outcome whose window is open is UNSEEN, as it is in the evidence: thos
 import json
 import re
 from array import array
+from collections.abc import Mapping
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,8 +109,14 @@ def _known_by(connection: Connection, trial: str, rows: _Decided) -> KnownBy:
     actions, outcomes = array("q", bytes(8 * (n + 1))), array("q", bytes(8 * (n + 1)))
     parts = reading.events_by_column(connection, trial, Reported.kind, ("sequence", "decision", "body"))
     for sequence, decision, body in chain.from_iterable(zip(*part, strict=True) for part in parts):
-        for since in _changed(body, actions, outcomes, decision):
-            since[decision] = sequence
+        if _CORRECTS in body or _DISPUTES in body:
+            for since in _changed(json.loads(body), actions, outcomes):
+                since[decision] = sequence
+            continue
+        if _ACTION in body and not actions[decision]:
+            actions[decision] = sequence
+        if _OUTCOME in body and not outcomes[decision]:
+            outcomes[decision] = sequence
     parts = reading.events_by_column(connection, trial, Closed.kind, ("sequence", "body"))
     for sequence, body in chain.from_iterable(zip(*part, strict=True) for part in parts):
         for decision in json.loads(body)["decisions"]:
@@ -121,15 +128,9 @@ def _known_by(connection: Connection, trial: str, rows: _Decided) -> KnownBy:
     return KnownBy(by(rows.implemented, actions), by(rows.outcome, outcomes))
 
 
-def _changed(body: str, actions: Since, outcomes: Since, decision: int) -> list[Since]:
-    """Which of the two a report brought a value of: the first that there was, or another than before."""
-    if _CORRECTS not in body and _DISPUTES not in body:
-        found = [(actions, _ACTION in body, False), (outcomes, _OUTCOME in body, False)]
-    else:
-        said = json.loads(body)
-        told = {name for name in ("implemented", "outcome") if name in said} - set(said.get("stands", ()))
-        before = said.get("before", ())
-        found = [
-            (since, name in told, name in before) for name, since in (("implemented", actions), ("outcome", outcomes))
-        ]
-    return [since for since, given, another in found if given and (another or not since[decision])]
+def _changed(said: Mapping[str, Any], actions: Since, outcomes: Since) -> list[Since]:
+    """Which of the two a report brought a value of that was not there before."""
+    told = {"implemented", "outcome"}.intersection(said).difference(said.get("stands", ()))
+    corrected, decision = said.get("before", ()), said["decision"]
+    both = (("implemented", actions), ("outcome", outcomes))
+    return [since for name, since in both if name in told and (name in corrected or not since[decision])]
