@@ -57,6 +57,10 @@ def test_without_a_floor_intervals_are_withheld_or_keep_their_level() -> None:
         assert 0.8 < shown.mean() < 0.98
         assert interval.covers(who.effect)[shown].mean() > 0.935
         assert told(log, how, "normal").covers(who.effect).mean() < 0.85
+    few = 200 * log.probability.min(axis=(1, 2)) < 20
+    even, stable = told(log, "uniform"), told(log, "stabilised")
+    assert few.any()
+    assert np.all((even.low <= stable.low) & (stable.high <= even.high), where=few)
 
 
 @pytest.mark.parametrize("measure", ["ratio", "odds ratio"])
