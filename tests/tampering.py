@@ -46,7 +46,7 @@ def lived(database: str | Path, rng: Random, decisions: int = 12, witness: Ancho
             if i % 5 != 4:
                 trial.report(decision, implemented=int(rng.integers(3)))
                 trial.report(decision, outcome=int(rng.integers(2)), key=f"report {i}")
-        had = '"outcome":"1"' in trial.log(decision=1)[-1].body
+        had = '"outcome":"1"' in trial.events(decision=1)[-1].body
         trial.report(1, outcome=0 if had else 1, reason="typing error")
         trial.report(5, missing=["outcome"])
         trial.fallback("unit f", "drug", 0, key="fallback")

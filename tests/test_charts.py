@@ -1,5 +1,6 @@
 """Charts: drawn offline, one colour a policy, errors that say what is missing."""
 
+import math
 import sys
 import xml.etree.ElementTree as ET
 from typing import Any
@@ -84,9 +85,21 @@ RANGES = [
 ]
 SIZES = [{"scenario": "null", "first": 90, "last": 110, "share": 0.4, "error": 0.01}]
 PROMISES = [{"promise": p, "size": 800 + 900 * p, "error": 0.03, "alpha": 0.025} for p in (0.0, 0.05)]
+FOREST = [
+    {"group": f"{arm} - usual", "label": kind, "kind": kind, "value": value, "low": low, "high": high}
+    for arm in TRIAL_ARMS
+    for kind, value, low, high in (
+        ("planned", 1.2, 0.9, 1.5),
+        ("explored", 1.3, -math.inf, 0.8),
+        ("explored", math.nan, 1.1, math.inf),
+        ("no interval to rely upon", 1.4, math.nan, math.nan),
+    )
+]
 
 ALL = {
     **TRIAL,
+    "forest": lambda: charts.forest(FOREST, "difference"),
+    "forest of ratios": lambda: charts.forest(FOREST, "ratio", ratio=True),
     "take-up": lambda: charts.over_take_up(TAKE_UP),
     "ends": lambda: charts.ends_by_look(LOOKS),
     "ranges": lambda: charts.allocation_ranges(RANGES),
@@ -120,6 +133,13 @@ def test_a_policy_has_one_colour_everywhere() -> None:
     names, colours, _ = style.look(["mine", "TS", "yours"])
     assert names == ["TS", "mine", "yours"]
     assert len(set(colours)) == 3
+
+
+def test_a_forest_has_an_arrow_for_each_interval_without_end() -> None:
+    """Two groups with two such ends each; the point of the second part of a region is that of the first."""
+    forest = charts.forest(FOREST, "difference")
+    assert str(forest.to_dict()).count("'side': ") == 4
+    assert charts.svg(forest).count(">no interval to rely upon<") == 1 + 2  # in the legend, and a label in each group
 
 
 def test_frames_and_records_give_the_same_chart() -> None:

@@ -167,11 +167,11 @@ def test_an_answer_before_the_deadline_whatever_the_line_does(
         found = log.audit()
         assert (found.passed, found.decisions) == (True, 1)
         assert found.fallbacks == (committed is None)
-        kinds = [each.kind for each in log.log(limit=1_000)]
+        kinds = [each.kind for each in log.events(limit=1_000)]
         assert kinds.count("decided") == 1
         assert kinds.count("set aside") == (committed is not None)
         if committed is None:
-            event = json.loads(log.log(kind="decided")[0].body)
+            event = json.loads(log.events(kind="decided")[0].body)
             assert event["probability"] == [0.25, 0.75, 0.0]
 
 
@@ -192,7 +192,7 @@ def test_a_lost_answer_is_asked_for_again_under_the_same_key(
     assert isinstance(trial.decide("ann", "old"), Decision)
     assert line.swallowed >= 3
     with stored(server, name) as log:
-        assert [each.kind for each in log.log(limit=100)] == ["created", "moved", "decided"]
+        assert [each.kind for each in log.events(limit=100)] == ["created", "moved", "decided"]
 
 
 def test_numbers_may_be_numpys_and_decimal(client: Client) -> None:
@@ -281,7 +281,7 @@ def test_a_report_about_what_was_drawn_records_it_first(
     assert trial.report(drawn, outcome=1).decision == 1
     assert trial.waiting() == []
     with stored(server, name) as log:
-        kinds = [each.kind for each in log.log(limit=100)]
+        kinds = [each.kind for each in log.events(limit=100)]
         assert (kinds.count("decided"), kinds.count("reported")) == (1, 1)
 
 

@@ -8,7 +8,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import ndtr
 
 from takeup.checks import FloatArray
-from takeup.design.bounded import Bounded, bounded, reading_of, shortest
+from takeup.design.bounded import Bounded, bounded, moves, reading_of
 from takeup.design.cells import Cells
 from takeup.design.plan import Plan
 from takeup.design.sizes import Goal
@@ -126,8 +126,8 @@ def test_the_shortest_interval_is_of_the_least_size_for_an_effect_of_its_length(
     for bound in (0.0, 0.02, 0.05, 0.3):
         one = bounded(Cells.rates(0.25, 0.35, 0.6), bound)
         even = np.array([0.5, 0.5])
-        moved = shortest(one.cells, one.cells.against_control(), one.bound, even, NEED / np.sqrt(one.size.units))
-        np.testing.assert_allclose(moved, one.moved, atol=1e-7)
+        found = moves(one.cells, one.cells.against_control(), one.bound, even, NEED / np.sqrt(one.size.units))
+        np.testing.assert_allclose(found.shortest(), one.moved, atol=1e-7)
 
 
 def test_several_treatments_help_each_other_and_two_sides_need_both_promises() -> None:

@@ -241,6 +241,17 @@ def test_a_plan_can_be_given_a_promise_and_a_truth_that_breaks_it() -> None:
         broken(_levels(), 0.1)
 
 
+def test_what_was_said_of_an_error_is_not_said_of_other_truths() -> None:
+    falling = {**PLAN["scenarios"]["better"], "take_up": {"from": 0.9, "to": 0.5}}
+    plain = broken(Plan.of({**PLAN, "scenarios": {**PLAN["scenarios"], "better": falling}}), 0.05)
+    for scenario in (BROKEN, "better"):
+        told = {"target": 0.05, "found": 0.049, "error": 0.001, "trials": 1_000, "seed": 1, "scenario": scenario}
+        told |= {"version": "1", "digest": plain.design.digest(scenario)}
+        plan = Plan.of({**plain.content, "stopping": {**plain.content.get("stopping", {}), "error": told}})
+        assert plan.design.spec.stopping.error is not None
+        assert broken(plan, 0.02).design.spec.stopping.error is None
+
+
 @pytest.mark.parametrize("take_up", [[0.9, 0.5], {"from": 0.9, "to": 0.5}])
 def test_a_promise_is_broken_at_the_mean_of_a_take_up_that_changes(take_up: object) -> None:
     """Half of 1,200 at .9 and half at .5, or ten steps between: 70 % of all."""

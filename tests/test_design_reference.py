@@ -124,6 +124,18 @@ def test_what_is_known_when_a_unit_comes() -> None:
     assert trial.read == [4, 4, 8]
 
 
+def test_a_trial_leaves_a_log() -> None:
+    """Its evidence, its outcomes when they were known, and the probabilities that every unit was drawn with."""
+    trial = Watched(two(looks={"at": [4, 8], "lag": 3}, burn_in=2))
+    trial.run()
+    log = trial.log()
+    assert Evidence.from_log(log) == trial.evidence(8)
+    np.testing.assert_array_equal(log.outcome_by, [4, 5, 6, 7, 8, 8, 8, 8])
+    np.testing.assert_array_equal(log.source, [1, 1, 0, 0, 0, 0, 0, 0])
+    np.testing.assert_array_equal(log.probability[:7], np.full((7, 2), 0.5))
+    np.testing.assert_array_equal(log.probability[7], trial.shares(0))
+
+
 @pytest.mark.parametrize("policy", [each for each in registered() if each.live], ids=lambda each: each.name)
 def test_every_live_policy(policy: Any) -> None:
     """Two trials of two looks; what is kept adds up, and arms that are dropped stay at what they had."""

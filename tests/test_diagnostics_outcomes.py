@@ -11,8 +11,7 @@ import naive
 from takeup import UNSEEN, Event, Evidence, InputError, Space, check_exclusion, check_ignorable, stream, weak_instrument
 from takeup.conjugates import Bootstrap, Exponential, Likelihood, Normal, Poisson
 from takeup.diagnostics.cases import complete_cases
-from takeup.diagnostics.exclusion import levels_of
-from takeup.live.model_checks import MOST_INEQUALITIES
+from takeup.diagnostics.exclusion import MOST_INEQUALITIES, levels_of
 from takeup.outcomes import Count, Number, Outcome, Time
 
 NUMBER = Number(0, 19)

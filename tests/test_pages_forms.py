@@ -56,8 +56,8 @@ def test_a_form_becomes_a_draft_which_is_changed_and_started(api: asgi.Api, boss
     assert spec.space.contexts == ["men", "women"]
     assert (spec.limits.floor, spec.window, spec.stopping.probability_best) == (0.05, 90 * 86_400, 0.95)
     assert spec.policy == choices()["TS-Obs"].description
-    assert trial.log()[0].kind == "created"
-    assert "design" in trial.log()[0].body
+    assert trial.events()[0].kind == "created"
+    assert "design" in trial.events()[0].body
     again = harmless(boss.get("/app/trials/first-trial/edit"))
     assert (again.value("name"), again.value("floor"), again.value("window")) == ("First trial", "5", "90 days")
     changed = boss.post("/app/trials/first-trial/edit", {**form, "floor": "10", "do": "save"})
@@ -228,7 +228,7 @@ def test_stopping_needs_a_reason_and_a_tick(api: asgi.Api, boss: Visitor) -> Non
     assert boss.post(path, {"state": "gone"}).status == 422
     assert boss.post(path, {"state": "stopped", "reason": "enough", "sure": "yes"}).status == 303
     assert trial.state == "stopped"
-    assert '"reason":"enough"' in trial.log(backwards=True)[0].body
+    assert '"reason":"enough"' in trial.events(backwards=True)[0].body
     assert boss.post(path, {"state": "running"}).status == 409
 
 
@@ -260,7 +260,7 @@ def test_a_proposal_in_large_type_and_sent_twice_decided_once(api: asgi.Api) -> 
     assert len({large(reply) for reply in replies}) == 1
     assert trial.progress().decisions == 1
     assert large(replies[0]) in ("tea", "coffee")
-    decided = next(each for each in trial.log() if each.kind == "decided")
+    decided = next(each for each in trial.events() if each.kind == "decided")
     for hidden in ("probability", "0.5", decided.hash):
         assert hidden not in harmless(replies[0]).text
     other = clerk.post(path, {**form, "unit": "p-2"})
@@ -373,7 +373,7 @@ def test_the_log_is_searched_paged_and_blinded(api: asgi.Api, boss: Visitor) -> 
     pages_seen = [blind.get(path), blind.get(f"{path}?decision=5"), blind.get(f"{path}?unit=unit+4")]
     for each in pages_seen:
         shown = harmless(each).text
-        hashes = [entry.hash for entry in trial.log(limit=1_000)]
+        hashes = [entry.hash for entry in trial.events(limit=1_000)]
         assert not [h for h in hashes if h in each.body.decode()]
         for word in ("tea", "coffee", "good", "bad", "misread", "0.5"):
             assert word not in shown, word

@@ -46,7 +46,7 @@ def _hasty(writer: WriterProcess, **deadlines: float) -> Iterator[None]:
 def _paused(trial: Trial) -> dict[str, Any]:
     """How a trial was paused, as its log says."""
     assert trial.progress().state == "paused"
-    moved: dict[str, Any] = json.loads(trial.log(kind="moved")[-1].body)
+    moved: dict[str, Any] = json.loads(trial.events(kind="moved")[-1].body)
     assert moved["by"] == BY
     return moved
 

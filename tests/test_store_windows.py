@@ -60,7 +60,7 @@ def filled(store: Store, now: list[int], name: str, units: int) -> Trial:
 
 def closed(trial: Trial) -> list[list[int]]:
     """The decisions of each event of closed windows."""
-    return [json.loads(logged.body)["decisions"] for logged in trial.log(kind="closed")]
+    return [json.loads(logged.body)["decisions"] for logged in trial.events(kind="closed")]
 
 
 def counts(trial: Trial) -> list[Any]:

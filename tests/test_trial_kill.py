@@ -108,7 +108,7 @@ def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: s
             thread.join()
         found = trial.audit()
         assert found.passed, found
-        logged = [json.loads(each.body) for each in trial.log(kind="decided", limit=10**6)]
+        logged = [json.loads(each.body) for each in trial.events(kind="decided", limit=10**6)]
         assert failures
         assert len(set(acknowledged)) == len(acknowledged)
         assert set(acknowledged) <= {(body["number"], body["unit"]) for body in logged}

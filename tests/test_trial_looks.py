@@ -288,7 +288,7 @@ def test_looks_that_became_due_while_takeup_had_paused_a_trial_are_all_held_when
                 trial.report(unit=each.unit, outcome="none", implemented=each.proposal)
         trial.start()
         trial.decide("next")
-        log = [json.loads(each.body) for each in trial.log()][-6:]
+        log = [json.loads(each.body) for each in trial.events()][-6:]
         assert [each["kind"] for each in log] == ["moved", *["looked"] * 4, "decided"]
         assert [each.get("outcomes") for each in log[1:5]] == [9] * 4
         assert trial.audit().passed
@@ -357,7 +357,7 @@ def played(trial: Trial, first: int, last: int) -> None:
 
 def bodies(trial: Trial) -> list[str]:
     """What the log says, but for when."""
-    return [json.dumps({**json.loads(each.body), "at": 0}) for each in trial.log()]
+    return [json.dumps({**json.loads(each.body), "at": 0}) for each in trial.events()]
 
 
 def test_looks_survive_a_crash_and_the_audit_derives_every_one_again(tmp_path: Path) -> None:
@@ -581,7 +581,7 @@ def test_the_last_look_is_written_when_it_is_held_and_not_at_every_commit(tmp_pa
             played(trial, 1, 21)
         finally:
             event.remove(Engine, "before_cursor_execute", see)
-        last = next(json.loads(each.body) for each in trial.log() if each.kind == "looked")
+        last = next(json.loads(each.body) for each in trial.events() if each.kind == "looked")
         assert (len(written), written.index(True), sum(written)) == (43, 0, 2)
         with looking(tmp_path / "t.db") as connection:
             assert connection.execute(select(trials.c.looks)).scalar_one() == canonical({"last": last})

@@ -103,7 +103,7 @@ def test_outcomes_that_cannot_be_are_refused_with_their_value(tmp_path: Path) ->
             for value, words in all_:
                 with pytest.raises(InputError, match=words.replace("(", r"\(")):
                     trial.report(1, outcome=value)
-            assert len(trial.log()) == 3
+            assert len(trial.events()) == 3
 
 
 def test_an_outcome_enters_the_evidence_when_its_window_closes(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_logged_probabilities_are_those_of_the_policy(tmp_path: Path) -> None:
         wanted = trial.design.policy.allocation(trial.evidence(), 0, np.random.default_rng(0))
         assert wanted.exact
         trial.decide("next")
-        logged = json.loads(trial.log()[-1].body)["probability"]
+        logged = json.loads(trial.events()[-1].body)["probability"]
         np.testing.assert_allclose(logged, wanted.probability, atol=1e-9)
 
 

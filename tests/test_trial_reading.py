@@ -113,7 +113,7 @@ def test_what_is_not_identified_is_withheld_with_the_reason(kind: str) -> None:
 
 def test_the_sample_ratio_check_is_a_martingale_score(trial: Trial) -> None:
     """Z from the log itself, and an alarm when one proposal was made more often than its probabilities say."""
-    logged = [json.loads(each.body) for each in trial.log(kind="decided", limit=1_000)]
+    logged = [json.loads(each.body) for each in trial.events(kind="decided", limit=1_000)]
     p = np.array([body["probability"][1] for body in logged])
     made = np.array([body["proposal"] == "drug" for body in logged])
     z = (made - p).sum() / math.sqrt((p * (1 - p)).sum())
@@ -129,7 +129,7 @@ def test_the_sample_ratio_check_is_a_martingale_score(trial: Trial) -> None:
 def test_the_course_is_a_summary_of_the_log(trial: Trial) -> None:
     course = trial.course()
     assert sum(sum(point.proposed) for point in course.overall) == 200
-    young = [json.loads(each.body) for each in trial.log(kind="decided", limit=1_000)][::2]
+    young = [json.loads(each.body) for each in trial.events(kind="decided", limit=1_000)][::2]
     assert sum(sum(point.proposed) for point in course.contexts["young"]) == len(young)
     total = sum(point.probability[1] * sum(point.proposed) for point in course.contexts["young"])
     assert total == pytest.approx(sum(body["probability"][1] for body in young))
@@ -217,7 +217,14 @@ def test_the_seed_is_nowhere_before_the_end_and_in_the_log_after_it(tmp_path: Pa
     def shown(trial: Trial) -> str:
         out = io.BytesIO()
         trial.export(out, "jsonl")
-        parts = (trial.progress(), trial.summary(), trial.course(), trial.design, trial.log(limit=1_000), trial.audit())
+        parts = (
+            trial.progress(),
+            trial.summary(),
+            trial.course(),
+            trial.design,
+            trial.events(limit=1_000),
+            trial.audit(),
+        )
         return out.getvalue().decode() + repr(parts) + repr(trial.decide("u0", 0)) + trial.design.text
 
     with Trial.create(tmp_path / "t.db", SPEC) as trial:

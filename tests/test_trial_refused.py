@@ -44,7 +44,7 @@ def database(tmp_path: Path) -> Iterator[str]:
 def test_it_can_be_read_reported_to_exported_audited_and_stopped(database: str) -> None:
     with Trial.open(database, "old") as trial:
         assert trial.design.text == json.dumps(
-            json.loads(trial.log(limit=1)[0].body)["spec"], sort_keys=True, separators=(",", ":")
+            json.loads(trial.events(limit=1)[0].body)["spec"], sort_keys=True, separators=(",", ":")
         )
         with pytest.raises(StateError, match=WHY):
             trial.decide("new", 0)

@@ -74,6 +74,15 @@ def test_a_spec_without_the_tables_of_a_plan_keeps_its_text() -> None:
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03334062cf926c29"
 
 
+def test_what_will_be_reported_keeps_its_text_where_nothing_newer_is_said() -> None:
+    """The keys of the version that had [analysis] first; those that came later are in it where they are given."""
+    old = {"reading": "intention to treat", "contrast": "difference", "confidence": 0.95, "sided": 2}
+    for given, kept in (({}, old), ({"test": "betting"}, {**old, "test": "betting"})):
+        design = Design.of({**PLAN, "analysis": given})
+        assert json.loads(design.text)["analysis"] == kept
+        assert Design.of_text(design.text).text == design.text
+
+
 PLAN: dict[str, Any] = {
     "name": "t",
     "space": {"proposals": ["usual", "new", "newest"]},
@@ -145,7 +154,10 @@ def test_a_bounded_reading_without_weights_keeps_its_text_and_one_with_them_has_
             {**_moved(), "space": {"proposals": ["usual", "new", *"abcdefghijklmnopqrstuvwxyzABCD"]}, "limits": {}},
             "stopping.reading: got one for 32 proposals and 32",
         ),
-        ({"analysis": {"contrast": "ratio"}}, "analysis.contrast: got 'ratio'"),
+        ({"analysis": {"contrast": "quotient"}}, "analysis.contrast: got 'quotient'"),
+        ({"analysis": {"reading": "compliers", "contrast": "ratio"}}, "analysis.contrast: got 'ratio', expected 'diff"),
+        ({"analysis": {"test": "t"}}, "analysis.test: got 't'"),
+        ({"analysis": {"any_time": 1}}, "analysis.any_time: got 1"),
         ({"analysis": {"confidence": 95}}, "analysis.confidence: got 95"),
     ],
 )

@@ -212,7 +212,7 @@ def test_any_order_of_the_same_reports_gives_the_same_evidence_and_the_same_post
         found = (
             book.counts.tolist(),
             after.proposal,
-            trial.log(decision=6)[0].body.partition('"probability":')[2][:60],
+            trial.events(decision=6)[0].body.partition('"probability":')[2][:60],
         )
         assert trial.audit().passed
     expected = _SEEN.setdefault("first", found)
@@ -239,7 +239,7 @@ def test_an_outcome_waits_for_its_window() -> None:
         assert (closed.outcomes_waiting, closed.outcomes_counted, closed.outcomes_late) == (0, 1, 1)
         trial.report(late, outcome=1)
         assert trial.progress().outcomes_counted == 2
-        kinds = [logged.kind for logged in trial.log()]
+        kinds = [logged.kind for logged in trial.events()]
         assert kinds == ["created", "moved", *["decided"] * 2, *["reported"] * 2, "closed", "reported"]
         assert trial.audit().passed
 
@@ -248,7 +248,7 @@ def test_a_batch_sees_one_version_of_the_evidence(trial: Trial) -> None:
     first = trial.decide("a", 0)
     receipt = trial.report(first, outcome=1)
     trial.decide_many([{"unit": f"u{i}", "context": i % 2} for i in range(20)])
-    versions = {f'"version":{receipt.sequence}' in logged.body for logged in trial.log(after=4)}
+    versions = {f'"version":{receipt.sequence}' in logged.body for logged in trial.events(after=4)}
     assert versions == {True}
 
 
@@ -265,13 +265,13 @@ def test_states_and_what_they_allow(database: str) -> None:
         assert trial.decide("a", 0) == decision
         trial.report(decision, outcome=1)
         trial.start()
-        assert '"secret"' not in "".join(logged.body for logged in trial.log())
+        assert '"secret"' not in "".join(logged.body for logged in trial.events())
         trial.stop()
         trial.report(decision, implemented="drug")
         with pytest.raises(StateError, match="stays so"):
             trial.start()
         assert trial.design.spec.name == "Another"
-        assert f'"secret":"{11:064x}:' in trial.log(kind="moved")[-1].body
+        assert f'"secret":"{11:064x}:' in trial.events(kind="moved")[-1].body
         assert trial.audit().passed
 
 
@@ -281,7 +281,7 @@ def test_a_fallback_is_recorded_once_and_a_committed_decision_stands(trial: Tria
     assert trial.fallback("a", other, 0, key="f1") == standing
     drawn = trial.fallback("b", "drug", 0, key="f2")
     assert trial.fallback("b", "drug", 0, key="f2") == drawn == trial.decide("b", 0)
-    assert [logged.kind for logged in trial.log(after=2)] == ["decided", "set aside", "decided", "answered"]
+    assert [logged.kind for logged in trial.events(after=2)] == ["decided", "set aside", "decided", "answered"]
     found = trial.audit()
     assert (found.passed, found.fallbacks, found.rederived) == (True, 1, 1)
 
@@ -415,7 +415,7 @@ def test_a_clock_that_goes_back_does_not_take_the_log_with_it() -> None:
         trial.decide("a", 0)
         now[0] = 5_000_000
         trial.decide("b", 0)
-        assert [logged.at for logged in trial.log()] == [10_000_000] * 4
+        assert [logged.at for logged in trial.events()] == [10_000_000] * 4
         assert trial.audit().passed
 
 

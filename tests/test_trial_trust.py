@@ -34,21 +34,21 @@ def test_a_database_of_version_0_1_is_migrated_and_those_who_asked_are_still_tol
         trial.fallback(f"f{i}", "drug", 0, by=nurse if i else None)
     trial.report(made, outcome=1)
     trial.pause()
-    before = trial.log(limit=100)
+    before = trial.events(limit=100)
     url = trial.store.url
     with engine(trial.store).begin() as connection:
         as_version_0_1(connection)
     trial.store.close()
     with Store(url) as store:
         again = Trial.open(store, trial.id)
-        assert again.log(limit=100) == before
+        assert again.events(limit=100) == before
         assert again.audit().passed
         assert again.progress().fallbacks_by == {nurse: 2, "": 1}
         ask = Ask(unit="a", context=0)
         assert again.submit(Decide(ask=ask, by=nurse, blinded=True)).result() == made
         with pytest.raises(AccessError, match="somebody else asked for"):
             again.submit(Decide(ask=ask, by=other, site="north", blinded=True)).result()
-        assert [each.kind for each in again.log(after=len(before))] == ["answered", "refused"]
+        assert [each.kind for each in again.events(after=len(before))] == ["answered", "refused"]
         assert again.audit().passed
         with engine(store).connect() as connection:
             head = connection.execute(text("SELECT moved FROM trials")).scalar_one()
@@ -126,7 +126,7 @@ def test_a_seed_is_for_rehearsals_alone_and_is_told_of(tmp_path: Path) -> None:
             assert json.loads(out.getvalue())["purpose"] == purpose
             assert trial.progress().rehearsal == (name != "real")
             assert trial.audit().seeded == (name == "seeded")
-            assert f'"seeded":{str(name == "seeded").lower()}' in trial.log(limit=1)[0].body
+            assert f'"seeded":{str(name == "seeded").lower()}' in trial.events(limit=1)[0].body
             assert trial.audit().passed
 
 
@@ -141,7 +141,7 @@ def test_nobody_knows_whether_version_0_1_was_given_a_seed(
         out = io.BytesIO()
         trial.export(out, "jsonl", blinded=True)
         assert json.loads(out.getvalue())["purpose"] == f"{purpose}, not known whether with a given seed"
-        assert "seeded" not in trial.log(limit=1)[0].body
+        assert "seeded" not in trial.events(limit=1)[0].body
         found = trial.audit()
         assert (found.passed, found.seeded) == (True, None)
     said = CliRunner().invoke(app, ["audit", str(tmp_path / "t.db")]).output

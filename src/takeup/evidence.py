@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from takeup import checks
 from takeup.checks import IntArray
 from takeup.errors import InputError, LabelError, MismatchError
-from takeup.log import Log
 from takeup.space import UNSEEN, Label, Space
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -36,6 +35,34 @@ class Event:
     implemented: Index = UNSEEN
     outcome: Index = UNSEEN
     number: int | None = None
+
+
+class Decisions(Protocol):
+    """Decisions in columns, (.., n), as a `takeup.Log` has them."""
+
+    @property
+    def space(self) -> Space:
+        """What the indices stand for."""
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The shape of the leading axes."""
+
+    @property
+    def context(self) -> IntArray:
+        """Of each decision."""
+
+    @property
+    def proposal(self) -> IntArray:
+        """To each."""
+
+    @property
+    def implemented(self) -> IntArray:
+        """In each; UNSEEN where it was not reported."""
+
+    @property
+    def outcome(self) -> IntArray:
+        """Of each, as its code; UNSEEN likewise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +105,8 @@ class Evidence:
         return _summed(space, counts)
 
     @classmethod
-    def from_log(cls, log: Log) -> "Evidence":
-        """The table of a log's decisions; of each trial's, where there are several side by side."""
+    def from_log(cls, log: Decisions) -> "Evidence":
+        """The table of the decisions of a `takeup.Log`; of each trial's, where there are several side by side."""
         counts = np.zeros((*log.batch, *log.space.table), dtype=np.int64)
         trials = tuple(index[..., np.newaxis] for index in np.indices(log.batch, sparse=True))
         place = (*trials, log.context, log.proposal, log.implemented)

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from takeup.checks import FloatArray
+from takeup.checks import FloatArray, IntArray
 from takeup.errors import UnsuitableError
 from takeup.log import Log
+from takeup.outcomes import Count, Time
 from takeup.space import UNSEEN, Space
 
 
@@ -46,6 +48,19 @@ def outcome(space: Space) -> Target:
     return Target(shown.what, lambda log: _known(values[log.outcome], log.outcome), values.min(), values.max())
 
 
+def events(space: Space) -> Target:
+    """How many events there were: of a time one, or none where it is censored."""
+    outcome = _counted(space)
+    most = float(outcome.most) if isinstance(outcome, Count) else 1.0
+    return Target("events", lambda log: _known(_sums(log)[..., 0], log.outcome), 0.0, most)
+
+
+def exposure(space: Space) -> Target:
+    """Over how long events were counted, in its own unit: of a time how long it was watched."""
+    outcome = _counted(space)
+    return Target("exposure", lambda log: _known(_sums(log)[..., 1] * outcome.step, log.outcome), 0.0, outcome.longest)
+
+
 def level(space: Space, y: int) -> Target:
     """Whether this level came of it."""
     name = space.outcomes[y]
@@ -59,14 +74,30 @@ def took(space: Space, a: int) -> Target:
 
 def outcome_of_takers(space: Space, a: int) -> Target:
     """What came of those of whom this was implemented, and zero of the others."""
-    whole, taken = outcome(space), took(space, a)
+    return among(outcome(space), space, a)
+
+
+def among(of: Target, space: Space, a: int) -> Target:
+    """Any target of those of whom this was implemented, and zero of the others."""
+    taken = took(space, a)
     return Target(
-        f"{whole.name} of those who took {space.implemented[a]}",
-        lambda log: np.asarray(whole.values(log) * taken.values(log)),
-        min(whole.low, 0.0),
-        max(whole.high, 0.0),
+        f"{of.name} of those who took {space.implemented[a]}",
+        lambda log: np.asarray(of.values(log) * taken.values(log)),
+        min(of.low, 0.0),
+        max(of.high, 0.0),
     )
 
 
-def _known(values: FloatArray | np.ndarray[tuple[int, ...], np.dtype[np.bool_]], code: object) -> FloatArray:
+def _counted(space: Space) -> Count | Time:
+    if not isinstance(space.outcome, Count | Time):
+        raise UnsuitableError(f"the outcome is a {space.outcome.kind}; a rate is of a count, or of a time to an event")
+    return space.outcome
+
+
+def _sums(log: Log) -> IntArray:
+    """Events and steps of exposure of each decision, along a new last axis."""
+    return _counted(log.space).parts_of(np.maximum(log.outcome, 0))[1]
+
+
+def _known(values: ArrayLike, code: object) -> FloatArray:
     return np.where(np.asarray(code) == UNSEEN, np.nan, values)

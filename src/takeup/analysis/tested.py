@@ -12,8 +12,9 @@ class Tested:
         test: its name: "re-randomisation", "conditional exact", "betting" or "martingale score".
         contrast: of which proposals, in words.
         statistic: what it was computed from, in words.
-        p: the p-value; for betting one that holds at any time, min(1, 1 / e); NaN where it was refused.
-        e: the e-value, where there is one.
+        p: the p-value; for betting one that holds at any time, 1 by the highest e so far; NaN where it was
+            refused.
+        e: the e-value as it is now, where there is one.
         two_sided: whether both directions count.
         replays: how many trials were replayed; 0 where none had to be.
         null: the hypothesis, in a sentence.

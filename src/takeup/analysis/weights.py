@@ -1,6 +1,7 @@
 """How much each decision counts: the same, less where a proposal was rare, or by batches.
 
-Weights are known before outcomes are, so that a weighted sum of scores less their means stays a martingale.
+Weights are known before outcomes are, so that a weighted sum of scores less their means stays a
+martingale.
 """
 
 from typing import Literal, TypeAlias

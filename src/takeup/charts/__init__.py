@@ -8,12 +8,14 @@ from takeup.charts.audits import regret_over_audits
 from takeup.charts.draw import inline, png, svg, unchecked
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
+from takeup.charts.forest import forest
 from takeup.charts.plans import allocation_ranges, ends_by_look, over_promise, over_take_up, size_distribution
 from takeup.charts.regret import regret_over_noncompliance
 from takeup.charts.related import agreement
 from takeup.charts.shares import regret_over_people, shares
 from takeup.charts.table import distances, distributions
 from takeup.charts.theory import bounds_and_slopes, probabilities
+from takeup.charts.tipping import over_difference
 from takeup.charts.trial import (
     allocation_over_time,
     compliance_matrix,
@@ -33,8 +35,10 @@ __all__ = [
     "distributions",
     "ends_by_look",
     "excess",
+    "forest",
     "inline",
     "intervals",
+    "over_difference",
     "over_promise",
     "over_take_up",
     "png",

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from takeup.cli.analyse import analyse
 from takeup.cli.audit import audit
 from takeup.cli.demo import demo
 from takeup.cli.design import design
@@ -41,6 +42,11 @@ app.command(
     epilog="Examples:\n\n[bold]takeup paper[/]\n\n[bold]takeup paper table2 --json > table2.json[/]\n\n"
     "[bold]takeup paper all --replications 100000 --engine gpu --out report[/]"
 )(paper)
+app.command(
+    epilog="Examples:\n\n[bold]takeup analyse trials.db --out found[/]\n\n"
+    "[bold]takeup analyse past.csv --assigned arm --taken received --outcome result --context site --out found[/]\n\n"
+    "[bold]takeup analyse log.parquet --plan plan.toml --replays 100000 --json > analysis.json[/]"
+)(analyse)
 app.command(
     epilog="Examples:\n\n[bold]takeup audit trials.db[/]\n\n"
     "[bold]takeup audit postgresql://trials.example.org/takeup --trial stroke --anchors anchors.jsonl --key key[/]"

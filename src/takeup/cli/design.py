@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from takeup import charts, folders
 from takeup.cli.design_tables import show, show_compared
 from takeup.cli.progress import watched
+from takeup.design.analysed import analysed
 from takeup.design.bounded import with_reading
 from takeup.design.classical import classical
 from takeup.design.comparing import Compared, compare
@@ -60,6 +61,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the figures for machin
     epilog="Examples:\n\n[bold]takeup design plan.toml[/]\n\n"
     "[bold]takeup design plan.toml --calibrate 0.05 --replications 100000[/]\n\n"
     "[bold]takeup design plan.toml --calibrate 0.05 --power 0.8 --out protocol[/]\n\n"
+    "[bold]takeup design plan.toml --analyse 1000[/]\n\n"
     "[bold]takeup design plan.toml --exact --json > design.json[/]\n\n"
     "[bold]takeup design compare one.toml other.toml --classical 0.05[/]",
 )
@@ -90,6 +92,10 @@ def design_plan(
     exact: Annotated[
         bool, typer.Option("--exact", help="No simulation: two proposals, two outcomes, up to 250 units.")
     ] = False,
+    analyse: Annotated[
+        int | None,
+        typer.Option(min=2, help="Run the planned analysis in so many trials of each scenario, too."),
+    ] = None,
     engine: Engine = "auto",
     out: Annotated[
         Path | None, typer.Option(help="A folder for the plan as tried, all figures, every trial and the report.")
@@ -122,6 +128,9 @@ def design_plan(
         typer.echo("stopped before any trial was finished", err=True)
         raise typer.Exit(STOPPED)
     study = Study(chosen, seed, outcomes, calibration, sized)
+    if analyse is not None and not stopped:
+        with watched("analysing trials", analyse * len(chosen.scenarios)) as (report, _):
+            study = replace(study, analysed=analysed(chosen, None, analyse, seed, report))
     if out is not None and not stopped and charts.available():
         study = _beside(study, range(first, first + replications), engine)
     _tell(study, out, as_json)

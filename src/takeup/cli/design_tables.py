@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from takeup.design.analysed import Analysed
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.plan import Plan
@@ -38,6 +39,8 @@ def show(study: Study) -> None:
     console.print(_characteristics(study.plan, scenarios, study.seed))
     console.print(_ends(scenarios))
     console.print(_arms(study.plan, scenarios))
+    if study.analysed:
+        console.print(_analysed(study.analysed))
     if study.compared is not None:
         show_compared(study.compared)
 
@@ -61,6 +64,27 @@ def _side_by_side(
         for i, plan in enumerate(plans):
             cells = (_either(name, figure(plan, scenario, name)) if name in metrics else "" for name in NAMES)
             table.add_row(escape(scenario) if i == 0 else "", escape(plan), *cells)
+    return table
+
+
+def _analysed(found: Sequence[Analysed]) -> Table:
+    """What the planned analysis would report."""
+    planned = found[0].planned
+    by = f"{planned.test}, {planned.level:g}" if planned.test else f"intervals of {planned.level:g}"
+    table = _table(
+        f"The planned analysis in {found[0].value.size:,} trials of each scenario: {planned.reading}, by {by}",
+        ("scenario", "compared"),
+        ("truth", "concludes", "shown", "coverage", "bias"),
+        "coverage is of intervals that are shown; where trials may stop early it says what that does to them",
+    )
+    for each in found:
+        told = each.plain()
+        table.add_row(
+            escape(each.scenario),
+            escape(f"{each.proposal} - {each.control}"),
+            "" if told["truth"] is None else f"{told['truth']:.4g}",
+            *("" if told[name] is None else _share(told[name]) for name in ("concludes", "shown", "coverage", "bias")),
+        )
     return table
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq, nnls
 from scipy.special import ndtr, ndtri
 
 from takeup import checks
+from takeup.analysis.shortest import Moves
 from takeup.checks import FloatArray
 from takeup.design.cells import Cells
 from takeup.design.plan import Plan
@@ -127,59 +127,15 @@ def bounded(
     even = goal.allocation if proposals == 2 else np.full(proposals, 1 / proposals)
     share = checks.probabilities("allocation", even if allocation is None else allocation)
     checks.shaped("allocation", share, (proposals,), "proposal")
-    moved = least_size(cells, cells.against_control(one), promised, share, abs(effect))
+    moved = moves(cells, cells.against_control(one), promised, share).least_ratio(abs(effect))
     return Bounded(cells, promised, moved, one, goal, tuple(map(float, share)))
 
 
-def least_size(cells: Cells, base: FloatArray, bound: FloatArray, allocation: FloatArray, effect: float) -> FloatArray:
-    """moved[z, a] for which sd(W) / (effect - bias(W)) is least, where W is `base` with weight moved.
-
-    With x = (t, t moved+, t moved-) and t = 1 / (effect - bias), |A x| is what is to be least under b·x = 1 and x >= 0,
-    where A is linear in the weights and b in the bias. The x >= 0 for which |A x|^2 + k^2 (b·x - 1)^2 is least is a
-    multiple of that, for any k: so one problem of least squares without negative numbers has the answer, exactly.
-    """
+def moves(cells: Cells, base: FloatArray, bound: FloatArray, allocation: FloatArray, deviations: float = 1.0) -> Moves:
+    """How weight may be moved from `base`, where so many deviations of a single unit's share count as the error."""
     units = cells.share * allocation[:, np.newaxis]
-    scale = np.where(units > 0, cells.sd / np.sqrt(np.where(units > 0, units, 1.0)), 0.0)
-    places = [(z, a) for z, a in np.argwhere(units > 0) if z > 0 and units[0, a] > 0]
-    steps = np.zeros((len(places), *base.shape))
-    for step, (z, a) in zip(steps, places, strict=True):
-        step[z, a], step[0, a] = 1.0, -1.0
-    columns = [(base * scale).ravel(), *(sign * (step * scale).ravel() for sign in (1, -1) for step in steps)]
-    cost = [bound[a] * cells.apart[z, a] for z, a in places]
-    row = np.array([effect, *(-each for each in 2 * cost)])
-    matrix = np.array(columns).T
-    level = np.linalg.norm(matrix[:, 0]) / effect  # of the same size as the rest
-    x, _ = nnls(np.vstack([matrix, level * row]), np.append(np.zeros(len(matrix)), level))
-    moved = np.zeros(base.shape)
-    for (z, a), up, down in zip(places, x[1 : 1 + len(places)], x[1 + len(places) :], strict=True):
-        moved[z, a] = (up - down) / x[0]
-    return moved
-
-
-def shortest(
-    cells: Cells, base: FloatArray, bound: FloatArray, allocation: FloatArray, deviations: float
-) -> FloatArray:
-    """moved[z, a] for which bias(W) + deviations * sd(W) is least, sd(W) being that of a single unit's share.
-
-    It is what has the least size for an effect of that very length.
-    """
-
-    def length(moved: FloatArray) -> tuple[float, float]:
-        weight = base + moved
-        weight[0] -= moved.sum(axis=0)
-        bias = float((np.abs(moved) * cells.apart * bound).sum())
-        return bias, deviations * float(np.sqrt(cells.variance(weight, allocation)))
-
-    def lacking(effect: float) -> float:
-        return sum(length(least_size(cells, base, bound, allocation, effect))) - effect
-
-    most = length(np.zeros(base.shape))[1]
-    fewest = length(least_size(cells, base, np.zeros_like(bound), allocation, most))[1]
-    if most <= 0 or fewest >= most * (1 - checks.TOLERANCE):
-        return np.zeros(base.shape)
-    low = max(fewest, most * checks.TOLERANCE) * (1 - checks.TOLERANCE)
-    found = low if lacking(low) <= 0 else float(brentq(lacking, low, most, rtol=1e-10))
-    return least_size(cells, base, bound, allocation, found)
+    error = np.where(units > 0, cells.sd / np.sqrt(np.where(units > 0, units, 1.0)), 0.0)
+    return Moves.of(base, deviations * error, bound * cells.apart, units > 0)
 
 
 def reading_of(plan: Plan) -> BoundedReading:
@@ -221,7 +177,7 @@ def _chosen(plan: Plan, promise: BoundedTable, control: int) -> BoundedTable:
             base = np.zeros(cells.share.shape)
             base[rows.index(one)] += cells.share[rows.index(one)]
             base[rows.index(other)] -= cells.share[rows.index(other)]
-            found = shortest(cells, base, bound, even[rows], deviations).round(DIGITS)
+            found = moves(cells, base, bound, even[rows], deviations).shortest().round(DIGITS)
             moved += [
                 MovedTable(
                     one=space.proposals[one],

@@ -1,17 +1,17 @@
 """What was found of a plan, as parts of its report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from takeup.charts.document import ReportTable
+from takeup.charts.document import Picture, ReportTable, Section
+from takeup.design.analysed import Analysed
 from takeup.design.cells import Cells
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.pictures import (
-    Picture,
     allocation_picture,
     ends_picture,
     number,
@@ -23,7 +23,6 @@ from takeup.design.pictures import (
 )
 from takeup.design.plan import Plan
 from takeup.design.promises import promise_curve
-from takeup.design.protocol import Section
 from takeup.design.results import ENDS, Figure, Outcomes
 from takeup.design.sizes import Goal, two_rates
 from takeup.design.sizing import Sized
@@ -119,6 +118,33 @@ def _estimates(every: Mapping[str, Mapping[str, Any]]) -> ReportTable:
             rows.append((name, f"{label} less {told['against']}", f"{each['truth']:.4g}", *figures))
     caption = "The difference of means as it would be reported, with its 95 % interval, as if nothing had adapted"
     return ReportTable(caption, ("scenario", "difference", "truth", "bias", "RMSE", "coverage"), tuple(rows), 2)
+
+
+def planned_analysis(analysed: Sequence[Analysed]) -> Section | None:
+    """What the analysis that the plan names would report."""
+    if not analysed:
+        return None
+    planned, rows = analysed[0].planned, []
+    for each in analysed:
+        told = each.plain()
+        figures = (told[name] for name in ("concludes", "shown", "coverage", "bias", "width"))
+        truth = "" if told["truth"] is None else f"{told['truth']:.4g}"
+        compared = f"{each.proposal} - {each.control}"
+        rows.append((each.scenario, compared, truth, *("" if figure is None else share(figure) for figure in figures)))
+    by = f"the test {planned.test}" if planned.test else "its interval"
+    text = (
+        f"The {planned.measure} by the reading {planned.reading}, at {planned.level:.4g}: each of "
+        f"{analysed[0].value.size:,} trials of a scenario was run one by one and analysed as it will be. It concludes "
+        f"where {by} leaves out no effect. Coverage is of the intervals that are shown."
+    )
+    columns = ("scenario", "compared", "truth", "concludes", "shown", "coverage", "bias", "width")
+    caption = "The planned analysis; ± is the Monte Carlo error"
+    return Section(
+        name="planned",
+        title="What the planned analysis would report",
+        text=(text,),
+        tables=(ReportTable(caption, columns, tuple(rows), 2),),
+    )
 
 
 def noncompliance(plan: Plan, outcomes: Mapping[str, Outcomes], curve: TakeUpCurve | None) -> Section | None:

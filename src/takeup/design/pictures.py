@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from takeup import charts
-from takeup.charts.document import ReportFigure, ReportTable
+from takeup.charts.document import Picture, ReportFigure, ReportTable
 from takeup.design.results import ENDS, Figure, Outcomes
 from takeup.design.take_up import TakeUpCurve
 
@@ -16,13 +16,6 @@ MOST_BARS = 40
 """More sizes than these are put together."""
 MOST_ROWS = 40
 """Of more looks than these a table has some."""
-
-
-class Picture(NamedTuple):
-    """A chart and its table."""
-
-    figure: ReportFigure
-    table: ReportTable
 
 
 def share(figure: Figure | Mapping[str, Any], digits: int = 3) -> str:

@@ -78,7 +78,7 @@ def broken(plan: Plan, difference: float) -> Plan:
         "response": np.stack([complies, np.full(proposals, control), insists]).tolist(),
         "outcome": outcome.tolist(),
     }
-    return Plan.of({**plan.content, "scenarios": {**plan.content["scenarios"], BROKEN: table}}, plan.source)
+    return plan.changed(scenarios={**plan.content["scenarios"], BROKEN: table})
 
 
 def _short(plan: Plan, name: str) -> dict[str, Any]:

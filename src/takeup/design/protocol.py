@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from takeup.charts.document import ReportTable
+from takeup.charts.document import ReportTable, Section
 from takeup.checks import FloatArray
-from takeup.design.pictures import Picture, some_looks
+from takeup.design.pictures import some_looks
 from takeup.design.plan import Plan
 from takeup.design.scenarios import NEARLY
 from takeup.outcomes import Levels
@@ -46,27 +45,6 @@ has to stop the trial, and the log says who did.
 Every proposal is drawn from logged probabilities by a secret seed. The log is chained by hashes, and takeup audit
 derives each decision again from it. What was planned is stored with the trial and cannot be changed once it has
 started."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A part of a report.
-
-    Attributes:
-        name: of its place on the page.
-        title: of the part.
-        text: paragraphs.
-        pictures: charts with their tables.
-        tables: other tables.
-        code: what is to be copied as it stands.
-    """
-
-    name: str
-    title: str
-    text: tuple[str, ...] = ()
-    pictures: tuple[Picture, ...] = ()
-    tables: tuple[ReportTable, ...] = ()
-    code: tuple[str, ...] = ()
 
 
 def description(plan: Plan) -> Section:

@@ -18,6 +18,7 @@ from takeup.design.scenarios import Scenario
 from takeup.design.statistics import sees_actions, statistic_of
 from takeup.environment import Environment
 from takeup.evidence import Evidence
+from takeup.log import SOURCES, Log
 from takeup.policies import Uniform
 from takeup.policies.beliefs import among
 from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
@@ -94,6 +95,7 @@ class Trial:
     rng: np.random.Generator = field(init=False)
     chance: FloatArray = field(init=False)
     units: IntArray = field(init=False)
+    probability: FloatArray = field(init=False)
     randomised: int = field(init=False, default=0)
     standing: Standing = field(init=False)
 
@@ -103,6 +105,7 @@ class Trial:
         self.rng = stream(*which, "policy", self.number)
         self.chance = stream(*which, "patients", self.number).random((size, 2))
         self.units = np.zeros((size, 3), dtype=np.int64)
+        self.probability = np.zeros((size, len(self.plan.design.space.proposals)))
         self.standing = Standing.of(len(self.plan.design.space.proposals), self.plan.rules)
 
     def run(self) -> LookOutput:
@@ -168,6 +171,7 @@ class Trial:
     def respond(self, shares: FloatArray, upto: int | None = None) -> None:
         """Randomise with these probabilities, one unit or until there are so many, and see what becomes of them."""
         first, last = self.randomised, self.randomised + 1 if upto is None else upto
+        self.probability[first:last] = shares
         marks = np.cumsum(shares)
         z = np.searchsorted(marks, self.chance[first:last, 0] * marks[-1], side="right")
         truth = self.environment.phases
@@ -182,12 +186,31 @@ class Trial:
     def evidence(self, known: int) -> Evidence:
         """What is known once so many outcomes are."""
         space = self.plan.design.space
-        z, a, y = self.units[:known].T
-        if self.plan.design.spec.compliance == "never":
-            a = np.full_like(a, UNSEEN)
+        z, a, y = self.reported(known)
         counts = np.zeros(space.table, dtype=np.int64)
         np.add.at(counts[0], (z, a), space.outcome.amounts(y))
         return Evidence(space, counts)
+
+    def reported(self, known: int) -> tuple[IntArray, IntArray, IntArray]:
+        """What was proposed to the first so many, and what is reported of what was done and of what came of it."""
+        z, a, y = self.units[:known].T
+        return z, np.full_like(a, UNSEEN) if self.plan.design.spec.compliance == "never" else a, y
+
+    def log(self) -> Log:
+        """All that were randomised, once all are followed up."""
+        n = self.randomised
+        z, a, y = self.reported(n)
+        by = np.minimum(np.arange(n) + 1 + self.plan.looks.lag, n)
+        source = np.where(np.arange(n) < self.plan.design.spec.burn_in, SOURCES.index("burn-in"), 0)
+        return Log.of(
+            self.plan.design.space,
+            z,
+            self.probability[:n],
+            implemented=a,
+            outcome=y,
+            outcome_by=by,
+            source=source,
+        )
 
     def statistic(self) -> IntArray:
         """Of all that were randomised."""

@@ -4,16 +4,16 @@ The ICH's guideline E20 and the FDA's guidance of 2019 on adaptive designs ask f
 rules, what adapts, what is estimated, operating characteristics by simulation, integrity, and how to repeat all of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from takeup import specfile
-from takeup.charts.document import ReportTable, drawn, page
+from takeup.charts.document import ReportTable, Section, drawn_all, page
 from takeup.design import found, protocol
+from takeup.design.analysed import Analysed
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.plan import Plan
-from takeup.design.protocol import Section
 from takeup.design.results import Figure, Outcomes
 from takeup.design.sizing import Sized
 from takeup.design.take_up import TakeUpCurve
@@ -34,6 +34,7 @@ def report(
     size: Sized | None = None,
     compared: Compared | None = None,
     take_up: TakeUpCurve | None = None,
+    analysed: Sequence[Analysed] = (),
     folder: Path | None = None,
 ) -> str:
     """A page of HTML that needs nothing else to be read.
@@ -45,6 +46,7 @@ def report(
         size: what was found about its size.
         compared: what was found beside other plans.
         take_up: the trials by take-up, as `by_take_up` makes them.
+        analysed: the planned analysis in trials.
         folder: where the charts are written as files too.
     """
     if not outcomes:
@@ -57,6 +59,7 @@ def report(
         protocol.estimand(plan),
         protocol.scenarios(plan, outcomes),
         found.characteristics(plan, outcomes, nulls),
+        found.planned_analysis(analysed),
         found.noncompliance(plan, outcomes, take_up),
         found.calibration(plan, calibration),
         found.fixed(plan, outcomes, nulls, size, compared),
@@ -64,8 +67,7 @@ def report(
         _simulation(plan, outcomes, calibration),
     ]
     kept = [each for each in sections if each is not None]
-    pictures = [picture.figure for each in kept for picture in each.pictures]
-    images = {each.name: drawn(each, folder) for each in pictures}
+    images = drawn_all(kept, folder)
     return page(TEMPLATE, plan=plan, sections=kept, images=images, summary=_summary(outcomes, nulls))
 
 

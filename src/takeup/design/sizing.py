@@ -172,7 +172,7 @@ def size(
         tried.append(attempt(units, range(trials))[0])
         last = tried[-1].power
         if units == high and last.mean < power - 2 * last.error:
-            raise _never(power, high, tried[-1])
+            raise _never(plan, power, high, tried[-1])
         following = int(np.clip(np.ceil(line(tried)), low, high))
         if abs(following - units) <= max(NEAR * units, 1):
             if trials == replications:
@@ -187,7 +187,7 @@ def size(
         tried.append(found)
         units = int(np.clip(np.ceil(line(tried)), min(units + 1, high), high))
     else:
-        raise _never(power, high, found)
+        raise _never(plan, power, high, found)
     return Sized(at, power, units, _error(tried, found), found, tuple(tried), calibration)
 
 
@@ -287,6 +287,8 @@ def _error(tried: Sequence[Tried], found: Tried) -> float:
     return float(found.power.error / rise) if rise > 0 else float("nan")
 
 
-def _never(power: float, most: int, last: Tried) -> InputError:
+def _never(plan: Plan, power: float, most: int, last: Tried) -> InputError:
     found = f"{last.power.mean:.4f} ± {last.power.error:.4f} in scenario {last.scenario}"
-    return InputError("power", power, f"one that some size up to {most:,} has; {last.size:,} has {found}")
+    early = [rule for rule in ("equivalence", "futility") if getattr(plan.rules, rule) is not None]
+    hint = f"{' and '.join(early)} may end trials before, whatever their size" if early else ""
+    return InputError("power", power, f"one that some size up to {most:,} has; {last.size:,} has {found}", hint)

@@ -21,7 +21,7 @@ def steady(plan: Plan, written: type | tuple[type, ...] = CHANGING) -> Plan:
         for name, table in tables.items()
         if isinstance(table.get("take_up"), written)
     }
-    return Plan.of({**plan.content, "scenarios": {**tables, **mean}}, plan.source) if mean else plan
+    return plan.changed(scenarios={**tables, **mean}) if mean else plan
 
 
 def _mean(take_up: list[float] | Mapping[str, float], looks: Looks) -> float:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from takeup import charts, folders, specfile
+from takeup.design.analysed import Analysed
 from takeup.design.comparing import Compared
 from takeup.design.operate import Calibration
 from takeup.design.plan import Plan
@@ -37,6 +38,7 @@ class Study:
         compared: with other designs, where that was asked for.
         exact: the figures of each scenario, where they are exact.
         take_up: trials by take-up, where that was asked for.
+        analysed: the planned analysis in trials of each scenario, where that was asked for.
     """
 
     plan: Plan
@@ -47,6 +49,7 @@ class Study:
     compared: Compared | None = None
     exact: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     take_up: TakeUpCurve | None = None
+    analysed: Sequence[Analysed] = ()
 
     def scenarios(self) -> list[dict[str, Any]]:
         """The figures of each scenario, for machines; exact ones have no number of trials."""
@@ -67,6 +70,7 @@ class Study:
             "size": None if self.sized is None else self.sized.plain(),
             "compared": None if self.compared is None else self.compared.plain(),
             "take_up": None if self.take_up is None else _over_take_up(self.take_up),
+            "analysis": [each.plain() for each in self.analysed] or None,
         }
 
     def report(self, folder: Path | None = None) -> str:
@@ -78,6 +82,7 @@ class Study:
             size=self.sized,
             compared=self.compared,
             take_up=self.take_up,
+            analysed=self.analysed,
             folder=folder,
         )
 

@@ -35,6 +35,9 @@ MANY = 20_000
 MOST_BINS = 8
 """How many bins outcomes without levels are put in, at most."""
 
+MOST_INEQUALITIES = 8_000
+"""With more of them a check would keep readers of a page waiting."""
+
 BINNED = 8_000
 """Bins are so few that there are at most so many ways."""
 

@@ -19,6 +19,9 @@ from takeup.space import Space
 DRAWS = 9999
 """Random tables behind a p-value where counts are small."""
 
+FEW_DRAWS = 999
+"""The same where readers of a page wait."""
+
 BINS = (20, 8, 4, 2)
 """How many bins outcomes without levels are put in, at most. p-values are by the first; e-values are means over all, as
 two wide bins show within 100 decisions what 20 narrow ones take 1,000 for."""

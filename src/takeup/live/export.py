@@ -11,6 +11,7 @@ from typing import IO, Any
 from sqlalchemy import Connection
 
 from takeup.errors import MissingExtraError
+from takeup.live.log import known_by
 from takeup.space import UNSEEN
 from takeup.store import reading
 from takeup.trial.book import Record
@@ -40,8 +41,24 @@ COLUMNS = {
     "source": str,
     "software": str,
     "purpose": str,
+    "implemented_by": int,
+    "outcome_by": int,
+    "space": str,
 }
-UNBLINDING = {"ARM", "ACTARM", "outcome", "reward", "probability", "probabilities", "evidence_version", "disputes"}
+"""By which decision something was known: the first that could use it. The space is in the first row alone."""
+UNBLINDING = {
+    "ARM",
+    "ACTARM",
+    "outcome",
+    "reward",
+    "probability",
+    "probabilities",
+    "evidence_version",
+    "disputes",
+    "implemented_by",
+    "outcome_by",
+    "space",
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'")
 """What a spreadsheet may take for the beginning of a formula, in full width too; and what takes that away from it."""
@@ -77,9 +94,16 @@ def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, A
     design = Design.of_text(head.spec)
     disputes = reading.disputes(connection, trial) if head.disputes else {}
     purpose = purpose_of(design, seeded=reading.seeded(connection, trial))
+    by, space = known_by(connection, trial), json.dumps(design.space.described(), ensure_ascii=False)
     for record, body in reading.records(connection, trial):
-        row = _row(trial, design, record, body, at)
-        yield row | {"disputes": disputes.get(record.number, 0), "purpose": purpose}
+        i = record.number - 1
+        yield _row(trial, design, record, body, at) | {
+            "disputes": disputes.get(record.number, 0),
+            "purpose": purpose,
+            "implemented_by": int(by.implemented[i]) + 1 if record.implemented != UNSEEN else None,
+            "outcome_by": int(by.outcome[i]) + 1 if record.counted else None,
+            "space": None if i else space,
+        }
 
 
 def purpose_of(design: Design, *, seeded: bool | None) -> str:
@@ -114,9 +138,15 @@ def _row(trial: str, design: Design, record: Record, body: str, at: int) -> dict
         "probability": event.probability[record.proposal],
         "probabilities": list(event.probability),
         "evidence_version": event.version,
-        "source": "policy" if event.software else "fallback",
+        "source": _source(design, event),
         "software": event.software,
     }
+
+
+def _source(design: Design, event: Decided) -> str:
+    if not event.software:
+        return "fallback"
+    return "burn-in" if event.number <= design.spec.burn_in else "policy"
 
 
 def moment(microseconds: int) -> str:

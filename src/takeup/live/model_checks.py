@@ -3,15 +3,10 @@
 from dataclasses import dataclass
 
 from takeup.diagnostics import check_exclusion, check_ignorable
-from takeup.diagnostics.exclusion import levels_of
+from takeup.diagnostics.exclusion import MOST_INEQUALITIES, levels_of
+from takeup.diagnostics.ignorable import FEW_DRAWS
 from takeup.evidence import Evidence
 from takeup.trial.design import Design
-
-TABLES = 999
-"""How many random tables a p-value rests on where counts are small."""
-
-MOST_INEQUALITIES = 8_000
-"""With more inequalities the exclusion check would keep readers waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,7 @@ def ignorable_of(design: Design, evidence: Evidence) -> ModelCheck | Withheld:
     reason = not_identified(design, evidence)
     if reason is not None:
         return Withheld(reason)
-    found = check_ignorable(evidence, draws=TABLES)
+    found = check_ignorable(evidence, draws=FEW_DRAWS)
     return ModelCheck(found.doubtful_at_any_time, found.log_e_value, found.p_value, found.used, found.summary())
 
 

@@ -15,10 +15,12 @@ from takeup.evidence import Evidence
 from takeup.live import export
 from takeup.live.anchors import Anchor
 from takeup.live.auditing import Audit, audit
+from takeup.live.log import log_of
 from takeup.live.progress import Progress, progress_of
 from takeup.live.summary import TrialSummary, summary_of
 from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.live.trial_run import TriedSpec, tried
+from takeup.log import Log
 from takeup.outcomes import Plain
 from takeup.specfile import SpecError
 from takeup.store import Store, Witness, now, reading
@@ -281,7 +283,11 @@ class Trial:
         """Allocation and probability best over time; unblinds."""
         return time_series_of(self.store.read(lambda connection: reading.snapshot(connection, self.id)))
 
-    def log(
+    def log(self) -> Log:
+        """Every decision with what it was drawn from, and what became of it when: what an analysis needs; unblinds."""
+        return self.store.read(lambda connection: log_of(connection, self.id))
+
+    def events(
         self,
         *,
         after: int = 0,
@@ -290,7 +296,7 @@ class Trial:
         kind: str | None = None,
         backwards: bool = False,
     ) -> list[Logged]:
-        """A part of the log; unblinds."""
+        """A part of the log of events, as it is stored; unblinds."""
         limit = checks.whole("limit", limit, least=1)
 
         def look(connection: Connection) -> list[Logged]:

@@ -4,7 +4,7 @@ Evidence adds and forgets the order. A log keeps it, and with it the probabiliti
 drawn, which are all that a valid analysis has to know of the policy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
+from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
 
 SOURCES = ("policy", "burn-in", "fallback")
@@ -25,7 +26,8 @@ TOLERANCE = 1e-6
 Codes: TypeAlias = "ArrayLike | None"
 
 if TYPE_CHECKING:
-    from takeup.log.frames import Frame
+    from takeup.log.columns import Frame
+    from takeup.log.shares import Probability
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +49,8 @@ class Log:
         outcome_by: by which decision y was known.
         source: who drew it, an index of SOURCES.
         unit: whom it was for, (n,); None where nobody says.
+        estimated: whether the probabilities are shares of what was proposed, as nobody wrote them down.
+        inferred: what was taken to be so where nobody said, a sentence each.
     """
 
     space: Space
@@ -59,6 +63,8 @@ class Log:
     outcome_by: IntArray
     source: IntArray
     unit: NDArray[np.str_] | None = None
+    estimated: bool = False
+    inferred: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -74,6 +80,8 @@ class Log:
         outcome_by: Codes = None,
         source: Codes = None,
         unit: "NDArray[np.str_] | None" = None,
+        estimated: bool = False,
+        inferred: Sequence[str] = (),
     ) -> "Log":
         """A log of indices.
 
@@ -99,7 +107,32 @@ class Log:
             whole(outcome_by, at_once),
             whole(source, 0),
             unit,
+            estimated,
+            tuple(inferred),
         )
+
+    @classmethod
+    def from_counts(cls, space: Space, counts: ArrayLike, probability: ArrayLike, *, seed: int = 0) -> "Log":
+        """The log of a table of counts, as trials with fixed randomisation are published.
+
+        Args:
+            space: what the axes of the table stand for.
+            counts: n[x, z, a, y], or n[z, a, y] where there is one context; both of the last axes may have one more
+                slot, of those whose action or outcome was never seen.
+            probability: of each proposal, (Kz,).
+            seed: of the order of the decisions, which a table does not tell: they are shuffled.
+        """
+        table = checks.counts("counts", counts)
+        contexts, proposals, actions, outcomes = space.shape
+        table = table[np.newaxis] if table.ndim == 3 and contexts == 1 else table
+        unseen = table.shape[-2:] == (actions + 1, outcomes + 1)
+        shape = (contexts, proposals, actions + unseen, outcomes + unseen)
+        if table.shape != shape:
+            raise InputError("counts", f"shape {table.shape}", f"shape {shape}, the axes being x, z, a and y")
+        rows = np.repeat(np.arange(table.size), table.ravel())
+        x, z, a, y = np.unravel_index(stream(seed, "log from counts").permutation(rows), shape)
+        a, y = (np.where(codes == most, UNSEEN, codes) for codes, most in ((a, actions), (y, outcomes)))
+        return cls.of(space, z, probability, context=x, implemented=a, outcome=y)
 
     def __post_init__(self) -> None:
         shape = self.proposal.shape
@@ -139,14 +172,15 @@ class Log:
         assigned: str,
         outcome: str,
         taken: str | None = None,
-        context: str | None = None,
-        probability: "str | list[str] | Mapping[str, float] | None" = None,
+        context: str | Sequence[str] | None = None,
+        probability: "Probability" = None,
         unit: str | None = None,
         space: Space | None = None,
+        levels: Sequence[str] | None = None,
     ) -> "Log":
         """The log of somebody else's trial: a polars or pandas frame, a row a decision, in their order.
 
-        See `takeup.log.frames.log_of`.
+        See `takeup.log.frames.log_of`, which says what each column is for and what is inferred.
         """
         from takeup.log.frames import log_of
 
@@ -159,6 +193,7 @@ class Log:
             probability=probability,
             unit=unit,
             space=space,
+            levels=levels,
         )
 
     def __len__(self) -> int:
@@ -182,6 +217,13 @@ class Log:
             if rows.size and np.ptp(rows, axis=0).max() > TOLERANCE:
                 return False
         return True
+
+    @property
+    def constant(self) -> bool:
+        """Whether all decisions had the same probabilities, whatever their context."""
+        return not self.probability.size or bool(
+            np.ptp(self.probability.reshape(-1, self.probability.shape[-1]), axis=0).max() <= TOLERANCE
+        )
 
     def only(self, rows: NDArray[np.bool_] | IntArray | slice) -> "Log":
         """Some of the decisions of a single trial, in their order."""

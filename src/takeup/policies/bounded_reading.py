@@ -84,15 +84,15 @@ def apart(share: FloatArray, control: int) -> FloatArray:
     return np.asarray(1 - np.minimum(share, same) / np.where(larger > 0, larger, 1.0)) * (larger > 0)
 
 
-def _most(cells: CellMeans, control: int) -> FloatArray:
+def most(units: FloatArray, offered: FloatArray, control: int) -> FloatArray:
     """How much weight may be moved to each cell, of the size (.., z, a): as much as lets two cells vary least together.
 
     That is (1 / N[z] + 1 / N[0]) / (1 / n[z, a] + 1 / n[0, a]), where outcomes vary alike in both. Where many more take
     the treatment than was planned there are few who refuse, and the planned weight would rest on them alone.
     """
-    enough = (cells.units >= FEWEST) & (cells.units[..., [control], :] >= FEWEST)
-    one, offered = 1 / np.maximum(cells.units, 1), 1 / np.maximum(cells.offered, 1)
-    both = (offered + offered[..., [control]])[..., np.newaxis]
+    enough = (units >= FEWEST) & (units[..., [control], :] >= FEWEST)
+    one, all_offered = 1 / np.maximum(units, 1), 1 / np.maximum(offered, 1)
+    both = (all_offered + all_offered[..., [control]])[..., np.newaxis]
     return np.asarray(np.where(enough, both / (one + one[..., [control], :]), 0.0))
 
 
@@ -117,8 +117,8 @@ class BoundedReading:
         The shares are those that were seen. They carry chance of their own into an estimate, to first order that of the
         means of the cells around the mean of the proposal; the bound on the bias is taken at the shares as they are.
         """
-        most = _most(cells, self.control)[..., np.newaxis, np.newaxis, :, :]
-        moved = np.clip(self.moved, -most, most)
+        limit = most(cells.units, cells.offered, self.control)[..., np.newaxis, np.newaxis, :, :]
+        moved = np.clip(self.moved, -limit, limit)
         mean = np.where(cells.units > 0, cells.mean, 0.0)
         share = cells.share
         value = (share * mean).sum(axis=-1)

@@ -18,7 +18,7 @@ from takeup.service.spec_process import SpecProcesses
 from takeup.trial import Design
 
 HOUR = 3_600.0
-MOST_SKETCHES, MOST_SANDBOXES, MOST_PASSED = 200, 32, 200
+MOST_SKETCHES, MOST_SANDBOXES, MOST_PASSED, MOST_ANALYSES = 200, 32, 200, 50
 
 
 @dataclass(slots=True, eq=False)
@@ -106,7 +106,7 @@ class Sandbox:
 
 
 class Drafts:
-    """The sketches and sandboxes of one process of the service, and the processes that check and simulate.
+    """The sketches, sandboxes and analyses of one process of the service, and the processes that compute for them.
 
     Args:
         decision_seconds: how much computing a decision of a running trial may take. In a trial run it is half of that,
@@ -119,6 +119,7 @@ class Drafts:
         self._passed: LruCache[bool] = LruCache(MOST_PASSED, 12 * HOUR)
         self.background = Background()
         self.sketches: LruCache[Sketch] = LruCache(MOST_SKETCHES, 12 * HOUR, Sketch.discard)
+        self.analyses: LruCache[BackgroundJob] = LruCache(MOST_ANALYSES, 12 * HOUR, BackgroundJob.cancel)
         self.sandboxes: LruCache[Sandbox] = LruCache(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
 
     async def tried(self, spec: Mapping[str, Any], source: str = "spec") -> TriedSpec:
@@ -154,6 +155,7 @@ class Drafts:
         """End everything, and leave nothing behind."""
         await self.checking.close()
         await self.background.close()
+        self.analyses.clear()
         self.sandboxes.clear()
         self.sketches.clear()
 

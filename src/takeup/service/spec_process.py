@@ -13,7 +13,7 @@ PROCESSES = 2
 MOST_WAITING = 32
 TURN_SECONDS = 10.0
 """How long one may wait for its turn."""
-PATIENCE = 60.0
+PATIENCE = 120.0
 """How many seconds one may take; a busy machine may need some of them to start the process."""
 
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")

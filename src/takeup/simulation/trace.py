@@ -14,6 +14,8 @@ from takeup.simulation.setup import Setup
 if TYPE_CHECKING:
     import polars
 
+    from takeup.log import Log
+
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -60,7 +62,7 @@ class Trace:
 
     def final(self, policy: str, environment: str | None = None) -> FloatArray:
         """The regret of each replication at the last recorded step; the only environment need not be named."""
-        return np.asarray(self.regret[self._at(policy, environment)][:, -1])
+        return np.asarray(self.regret[self.place(policy, environment)][:, -1])
 
     def cost(self, kind: Kind, policy: str, environment: str | None = None) -> FloatArray:
         """The regret of each replication at the horizon, by one of the regrets in `takeup.regret`.
@@ -69,7 +71,7 @@ class Trace:
         """
         if kind not in KINDS:
             raise InputError("kind", repr(kind), f"one of {', '.join(KINDS)}")
-        where = self._at(policy, environment)
+        where = self.place(policy, environment)
         phases = [
             each for each in list(self.setup.environments.values())[where[0]].phases if each[0] < self.setup.horizon
         ]
@@ -94,7 +96,7 @@ class Trace:
 
     def curve(self, policy: str, environment: str | None = None) -> FloatArray:
         """The mean regret at each recorded step."""
-        return np.asarray(self.regret[self._at(policy, environment)].mean(axis=0))
+        return np.asarray(self.regret[self.place(policy, environment)].mean(axis=0))
 
     def summary(self, environment: str | None = None) -> dict[str, Summary]:
         """The distribution of the final regret, policy by policy."""
@@ -131,6 +133,23 @@ class Trace:
 
         return frames.decisions(self)
 
+    def log(self, policy: str, environment: str | None = None, replication: int = 0) -> "Log":
+        """The log of one simulated trial, of a trace with record="full": what an analysis of it would have.
+
+        The probabilities are derived again from what the policy knew at each decision, which delay and batches say.
+
+        Args:
+            policy: its name.
+            environment: its name, where there are several.
+            replication: its number.
+
+        Raises:
+            UnsuitableError: the policy's probabilities come from draws, or what it knew was not recorded.
+        """
+        from takeup.simulation import logged
+
+        return logged.log_of(self, policy, environment, replication)
+
     def write(self, path: str) -> None:
         """Write a Parquet file with all of it, spec, seed and version included."""
         from takeup.simulation import frames
@@ -144,7 +163,8 @@ class Trace:
 
         return frames.read(path)
 
-    def _at(self, policy: str, environment: str | None) -> tuple[int, int]:
+    def place(self, policy: str, environment: str | None = None) -> tuple[int, int]:
+        """Where an environment and a policy are along the first two axes; the only environment need not be named."""
         environments, policies = list(self.setup.environments), list(self.setup.policies)
         if environment is None and len(environments) == 1:
             environment = environments[0]

@@ -15,6 +15,8 @@ from takeup.trial.events import Reported, event_of
 
 FETCH = 1_000
 """How many rows are fetched at a time."""
+WIDE_FETCH = 20_000
+"""How many where some of their columns alone are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,22 @@ def records(connection: Connection, trial: str) -> Iterator[tuple[Record, str]]:
         yield books.record_of(row, design, of.decisions), row.body
 
 
+def decisions_by_column(
+    connection: Connection, trial: str, names: Sequence[str]
+) -> Iterator[tuple[Sequence[Any], ...]]:
+    """Some columns of all decisions in their order, a part at a time."""
+    wanted = [decisions.c[name] for name in names]
+    return _parts(connection, select(*wanted).where(decisions.c.trial == trial).order_by(decisions.c.number))
+
+
+def events_by_column(
+    connection: Connection, trial: str, kind: str, names: Sequence[str]
+) -> Iterator[tuple[Sequence[Any], ...]]:
+    """Some columns of all events of a kind in their order, a part at a time."""
+    wanted = select(*(events.c[name] for name in names))
+    return _parts(connection, wanted.where(events.c.trial == trial, events.c.kind == kind).order_by(events.c.sequence))
+
+
 def stored(connection: Connection, trial: str, name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The rows of one of the tables that are folds of the log, as they are stored, each with its place in the trial."""
     table = {"decisions": decisions, "evidence": evidence, "keys": keys, "rollup": rollup}[name]
@@ -185,6 +203,13 @@ def unknown(connection: Connection) -> Iterator[tuple[str, str]]:
 def tables(connection: Connection) -> list[str]:
     """What the database holds."""
     return sorted(inspect(connection).get_table_names())
+
+
+def _parts(connection: Connection, statement: Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
+    """Columns of many rows at a time; likewise."""
+    with connection.execute(statement, execution_options={"yield_per": WIDE_FETCH}) as result:
+        for part in result.partitions():
+            yield tuple(zip(*part, strict=True))
 
 
 def _rows(connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:

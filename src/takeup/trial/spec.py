@@ -79,21 +79,34 @@ class LimitsTable(GrownTable):
     soften: Share | list[Share] | Literal["i/2n"] = 1.0
 
 
-class AnalysisTable(Table):
-    """`[analysis]`: what will be reported in the end.
+class AnalysisTable(GrownTable):
+    """`[analysis]`: what will be reported in the end, and leads what `takeup analyse` says.
 
     Attributes:
         reading: of the data: by what was proposed, by the policy's own model, among compliers, among those who did what
             was proposed, or within a bound.
-        contrast: how proposals are compared.
+        contrast: how proposals are compared; all but the difference are of intention to treat.
         confidence: of intervals.
         sided: whether an effect is looked for on one side or on both.
+        test: of no effect, see docs/analysis.md; none where left out.
+        any_time: whether intervals hold at any number of looks, or at one.
     """
 
+    newer = ("test", "any_time")
+
     reading: Reading | Literal["per protocol"] = "intention to treat"
-    contrast: Literal["difference"] = "difference"
+    contrast: Literal["difference", "ratio", "odds ratio", "rate ratio", "hazard ratio"] = "difference"
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
     sided: Literal[1, 2] = 2
+    test: Literal["re-randomisation", "conditional exact", "betting", "martingale score"] | None = None
+    any_time: Annotated[bool, Field(strict=True)] = False
+
+    @field_validator("contrast")
+    @classmethod
+    def _ratios_are_of_proposals(cls, value: str, known: ValidationInfo) -> str:
+        if value != "difference" and known.data.get("reading", "intention to treat") != "intention to treat":
+            raise ValueError("'difference' with this reading; ratios are of intention to treat")
+        return value
 
 
 class FallbackLimitsTable(Table):

@@ -1,6 +1,6 @@
 """The pages of the service: what people see in a browser."""
 
-from takeup.service.pages import decide_report, log, new_trial, sandbox, sign_in, trial, trials
+from takeup.service.pages import analysis, decide_report, log, new_trial, sandbox, sign_in, trial, trials
 from takeup.service.pages.page import Page
 
 PARTS = (
@@ -9,6 +9,7 @@ PARTS = (
     new_trial.pages,
     decide_report.pages,
     log.pages,
+    analysis.pages,
     sandbox.pages,
     sign_in.pages,  # last, as it takes whatever no other page is
 )

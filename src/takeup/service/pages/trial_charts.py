@@ -117,6 +117,10 @@ def _allocation(found: Findings) -> PageChart:
     )
 
 
+NAIVE = "They are naive: too short after adaptive allocation. Those that survive it are under Analysis."
+"""What is said of intervals of a model that does not know how its data were gathered."""
+
+
 def _assumed(found: Findings) -> str:
     """What values rest on where outcomes have no levels."""
     if isinstance(found.space.outcome, Levels):
@@ -146,7 +150,7 @@ def _values(found: Findings) -> PageChart:
     return PageChart(
         "values",
         "Value of each proposal",
-        f"The {how.what} of proposing it, with 95 % credible intervals." + _assumed(found),
+        f"The {how.what} of proposing it, with 95 % credible intervals. {NAIVE}" + _assumed(found),
         drawn(charts.intervals(records, how.title), "values", f"By intention to treat: {told}."),
         ("proposal", "outcomes", *(name for _, name in kinds), "probability best"),
         [

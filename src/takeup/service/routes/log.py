@@ -139,7 +139,7 @@ async def events(
     await _events(service, trial)
 
     def look() -> list[Logged]:
-        return Trial(service.store, trial).log(
+        return Trial(service.store, trial).events(
             after=after, limit=limit, decision=decision, kind=kind, backwards=backwards
         )
 

@@ -1,0 +1,81 @@
+"""Everything that may be concluded from a log, in one call."""
+
+from collections.abc import Callable
+
+from takeup import checks
+from takeup.analysis.flow import flow
+from takeup.analysis.planned import planned_of
+from takeup.analysis.readings import Readings
+from takeup.analysis.results import LEADING, Analysis, log_digest
+from takeup.analysis.trial_checks import check_all, looks_check
+from takeup.errors import InputError
+from takeup.log import Log
+from takeup.space import Label
+from takeup.trial.design import Design
+
+
+def analyse(
+    log: Log,
+    *,
+    plan: Design | None = None,
+    control: Label | None = None,
+    promise: float | None = None,
+    level: float | None = None,
+    replays: int | None = None,
+    seed: int = 0,
+    finished: bool = True,
+    name: str = "",
+    command: str = "",
+    stage: Callable[[str], None] | None = None,
+) -> Analysis:
+    """Every reading of a single trial, what was planned first.
+
+    Args:
+        log: the trial.
+        plan: its design, whose `[analysis]` names what leads; intention to treat does where there is none. With it the
+            trial can be replayed, too.
+        control: the proposal that all others are compared with; that of the plan, or else the first.
+        promise: by how much takers and refusers may differ, for a bounded reading beside the primary one.
+        level: of intervals; that of the plan, or else 95 %.
+        replays: how many trials re-randomisation replays; see there.
+        seed: of all that is random.
+        finished: whether nothing is pending any more; a trial that still runs is read by what any time allows.
+        name: of the trial.
+        command: by which it can be repeated.
+        stage: is told what is computed.
+    """
+    if log.batch:
+        raise InputError("log", f"{len(log.batch)} leading axes", "a single trial")
+    if not len(log):
+        raise InputError("log", "no decisions", "at least one")
+    seed, say = checks.whole("seed", seed, least=0), stage or (lambda _: None)
+    planned = planned_of(log, plan, control=control, promise=promise, level=level)
+    readings = Readings(log, planned, finished)
+    say("reading what was offered and taken")
+    entries = [each for one in readings.others for each in readings.estimates(one)]
+    entries += [each for one in readings.others for each in readings.by_context(one)]
+    entries += [each for one in range(len(log.space.proposals)) for each in readings.alone(one)]
+    say("looking for tipping points and bounds")
+    tippings = {one: found for one in readings.others if (found := readings.tipping(one)) is not None}
+    worst = [found for one in readings.others if (found := readings.worst_case(one)) is not None]
+    bounds = [each for one in readings.others for each in readings.bounds(one)]
+    say("testing")
+    tests = [each for one in readings.others for each in readings.tests(one, plan, replays, seed)]
+    say("checking what is assumed")
+    return Analysis(
+        name or ("" if plan is None else plan.spec.name),
+        log,
+        planned,
+        tuple(sorted(entries, key=lambda each: each.kind not in LEADING)),
+        tuple(sorted(tests, key=lambda each: each.kind != "planned")),
+        tuple(bounds),
+        tippings,
+        flow(log),
+        tuple(worst),
+        (*check_all(log, planned.control, seed), looks_check(planned, finished)),
+        tuple(dict.fromkeys(readings.left_out)),
+        max((each.tested.replays for each in tests), default=0),
+        seed,
+        log_digest(log),
+        command,
+    )

@@ -1,0 +1,235 @@
+"""What can be said about taking an action where nothing is assumed of those who refuse: bounds, not a number.
+
+Sharp ones (Balke & Pearl 1997) come from a linear program over response types, for levels of outcomes in small spaces.
+The natural ones beyond (Robins 1989; Manski 1990) take the worst and the best outcome for all who took something else.
+Both rest on scores, so that they survive adaptive allocation. Intervals are for the bounds themselves: with the stated
+level, both are between `least` and `most`. They are conservative, as limits for everything that the bounds are made of
+have to hold at once (Bonferroni).
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv, ndtri
+
+from takeup import checks
+from takeup.analysis import targets
+from takeup.analysis.compliers import EXCLUSION, LARGE, both_seen
+from takeup.analysis.response_types import MOST_UNKNOWNS, response_types, sharp_bounds
+from takeup.analysis.scores import mean_scores
+from takeup.analysis.targets import Target
+from takeup.checks import FloatArray
+from takeup.errors import InputError
+from takeup.log import Log
+from takeup.outcomes import Levels
+from takeup.space import Label, Space
+
+ODDS = "what was seen contradicts that proposals work through what is taken alone: no response types agree with it"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Between what a mean lies that is not identified.
+
+    Attributes:
+        contrast: of what, in words.
+        low: the lower bound, as estimated.
+        high: the upper bound.
+        least: the lower end of an interval for both bounds; NaN where it is withheld.
+        most: the upper end.
+        level: how often such intervals hold both true bounds, at least.
+        sharp: whether nothing better follows from the cells; natural bounds otherwise.
+        moved: how much probability had to be moved for any response types to agree with the cells; 0 where they did.
+        assumes: what has to be true, a sentence each.
+        survives_adaptation: whether the interval keeps its level after adaptive allocation.
+        survives_drift: whether it does where outcomes change over the trial.
+        n: how many decisions it rests on.
+        missing: how many were left out, as something about them was never reported.
+        withheld: why there is no interval; empty where there is.
+    """
+
+    contrast: str
+    low: float
+    high: float
+    least: float
+    most: float
+    level: float
+    sharp: bool
+    moved: float
+    assumes: tuple[str, ...]
+    survives_adaptation: bool
+    survives_drift: bool
+    n: int
+    missing: int
+    withheld: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it: numbers that are none are null."""
+        found = {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in asdict(self).items()
+        }
+        return found | {"assumes": list(self.assumes), "withheld": self.withheld or None}
+
+
+def action_bounds(log: Log, one: Label, other: Label | None = None, *, level: float = 0.95) -> Bounds:
+    """The mean outcome had everybody taken `one`; or by how much it had differed from everybody taking `other`.
+
+    Args:
+        log: a single trial.
+        one: an action, among all that were taken.
+        other: another; None for the mean under `one` alone.
+        level: how often the interval holds both bounds.
+    """
+    level = checks.share("level", level)
+    if log.batch:
+        raise InputError("log", f"{len(log.batch)} leading axes", "a single trial")
+    space = log.space
+    weight = np.zeros(len(space.implemented))
+    weight[space.index("implemented", one)] = 1.0
+    contrast = f"mean had all taken {space.implemented[int(weight.argmax())]}"
+    if other is not None:
+        b = space.index("implemented", other)
+        if weight[b]:
+            raise InputError("other", repr(other), f"another action than {space.implemented[b]}")
+        weight[b] = -1.0
+        contrast = f"{contrast} - had all taken {space.implemented[b]}"
+    sharp = is_small(space)
+    low, high, moved, least, most = _sharp(log, weight, level) if sharp else _natural(log, weight, level)
+    known = _counted(log)
+    n, missing = int(known.sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
+    agrees = not math.isnan(least)
+    assumes = (EXCLUSION, *_as_others(missing, len(log) - n - missing), *(() if log.constant and sharp else (LARGE,)))
+    return Bounds(
+        contrast, low, high, least, most, level, sharp, moved, assumes, True, True, n, missing, "" if agrees else ODDS
+    )
+
+
+def is_small(space: Space) -> bool:
+    """Whether the sharp bounds of a space are computed: levels, and a program that is solved in less than seconds."""
+    _, proposals, actions, outcomes = space.shape
+    return isinstance(space.outcome, Levels) and actions**proposals * actions * outcomes <= MOST_UNKNOWNS
+
+
+def cell_shares(log: Log) -> FloatArray:
+    """P(a, y given z), (.., Kz, Ka, Y), from scores; a row is moved to probabilities where they left these.
+
+    They are plain shares of complete cases where the probabilities of proposals never changed.
+    """
+    _, proposals, actions, outcomes = log.space.shape
+    members = np.eye(actions * outcomes).reshape(-1, actions, outcomes)
+    found = np.stack([_means(log, _sum_of(member))[0] for member in members], axis=-1)
+    found = np.maximum(found, 0.0)
+    found /= found.sum(axis=-1, keepdims=True)
+    return found.reshape(*log.batch, proposals, actions, outcomes)
+
+
+def share_limits(log: Log, sums: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Limits that hold for all these sums of cells at once, (.., Kz, G) each; `sums` says which cells, (G, Ka, Y).
+
+    With fixed probabilities they are exact (Clopper & Pearson 1934). After adaptive allocation they are the wider of
+    two that rest on a normal limit: by the spread of the scores, and by what it is if the share is true (Wilson 1927),
+    which counts where few or none were seen.
+    """
+    doubt = (1 - level) / (2 * len(sums) * len(log.space.proposals))
+    found = [_limits(log, each, doubt) for each in sums]
+    return np.stack([low for low, _ in found], axis=-1), np.stack([high for _, high in found], axis=-1)
+
+
+def limited_sums(actions: int, outcomes: int) -> FloatArray:
+    """The sums of cells that get limits, (G, Ka, Y): each cell, action and outcome, none being another's rest."""
+    cells = np.eye(actions * outcomes).reshape(-1, actions, outcomes)
+    taken = np.repeat(np.eye(actions)[:, :, np.newaxis], outcomes, axis=2)
+    came = np.repeat(np.eye(outcomes)[:, np.newaxis], actions, axis=1)
+    return np.concatenate([cells, taken[: 1 if actions == 2 else None], came[: 1 if outcomes == 2 else None]])
+
+
+def _limits(log: Log, member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
+    of, counted = _sum_of(member), _counted(log)[..., np.newaxis]
+    offered = counted & (log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals)))
+    if log.constant:
+        many = offered.sum(axis=-2)
+        hits = (offered & (of.values(log)[..., np.newaxis] == 1)).sum(axis=-2)
+        low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), many - hits + 1, doubt), 0.0)
+        high = np.where(hits < many, betaincinv(hits + 1, np.maximum(many - hits, 1), 1 - doubt), 1.0)
+        return low, high
+    mean, error = _means(log, of)
+    c = -ndtri(doubt)
+    with np.errstate(divide="ignore"):
+        each = np.where(counted, 1 / log.probability, 0.0).sum(axis=-2) / counted.sum(axis=-2) ** 2
+    share, spread = np.clip(mean, 0.0, 1.0), c * c * each
+    centre = (share + spread / 2) / (1 + spread)
+    half = np.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
+    low, high = np.minimum(mean - c * error, centre - half), np.maximum(mean + c * error, centre + half)
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def _sharp(log: Log, weight: FloatArray, level: float) -> tuple[float, float, float, float, float]:
+    """Lower and upper bound, what had to be moved, and the interval, by linear programs."""
+    _, proposals, actions, outcomes = log.space.shape
+    objective = np.outer(weight, log.space.outcome.shown.sign * log.space.reward)
+    low, high, moved = sharp_bounds(cell_shares(log), objective)
+    sums = limited_sums(actions, outcomes)
+    limits = share_limits(log, sums, level)
+    ends = response_types(proposals, actions, outcomes).bounds(objective, sums.reshape(len(sums), -1), *limits)
+    return low, high, moved, *((math.nan, math.nan) if ends is None else ends)
+
+
+def _natural(log: Log, weight: FloatArray, level: float) -> tuple[float, float, float, float, float]:
+    """Likewise, with the worst and the best for all who took something else, under the proposal that says most."""
+    whole = targets.outcome(log.space)
+    c = -ndtri((1 - level) / (2 * int(np.abs(weight).sum()) * len(log.space.proposals)))
+    ends = np.zeros(4)
+    crossed = 0.0
+    for a in np.flatnonzero(weight):
+        below, above = (_filled(log.space, int(a), end) for end in (whole.low, whole.high))
+        (low, low_error), (high, high_error) = _means(log, below), _means(log, above)
+        each = np.array([low.max(), high.min(), (low - c * low_error).max(), (high + c * high_error).min()])
+        crossed = max(crossed, float(each[0] - each[1]))
+        each[:2] = np.clip(each[:2] if each[0] <= each[1] else each[:2].mean(), whole.low, whole.high)
+        each[2:] = np.clip(each[2:], whole.low, whole.high) if each[2] <= each[3] else math.nan
+        ends += each if weight[a] > 0 else -each[[1, 0, 3, 2]]
+    return float(ends[0]), float(ends[1]), max(crossed, 0.0) / (whole.high - whole.low), float(ends[2]), float(ends[3])
+
+
+def _filled(space: Space, action: int, otherwise: float) -> Target:
+    """The outcome of those who took an action, and one and the same for all others."""
+    whole = both_seen(targets.outcome(space))
+
+    def values(log: Log) -> FloatArray:
+        value = whole.values(log)
+        return np.where(np.isnan(value) | (log.implemented == action), value, otherwise)
+
+    return Target(f"{whole.name} under {space.implemented[action]}", values, whole.low, whole.high)
+
+
+def _sum_of(member: FloatArray) -> Target:
+    """Whether a decision is in one of these cells (a, y)."""
+    return both_seen(Target("cells", lambda log: member[log.implemented, log.outcome]))
+
+
+def _counted(log: Log) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
+    """Decisions in which action and outcome are known and every proposal could have been made."""
+    seen = (log.implemented >= 0) & (log.outcome >= 0)
+    return np.asarray(seen & (log.probability > 0).all(axis=-1))
+
+
+def _means(log: Log, of: Target) -> tuple[FloatArray, FloatArray]:
+    """The mean of a target under each proposal and its standard error, (.., Kz)."""
+    counted = _counted(log)[..., np.newaxis]
+    score = mean_scores(log, of).score
+    n = counted.sum(axis=-2)
+    mean = np.where(counted, score, 0.0).sum(axis=-2) / n
+    spread = (np.where(counted, score - mean[..., np.newaxis, :], 0.0) ** 2).sum(axis=-2)
+    return mean, np.sqrt(spread / (n * np.maximum(n - 1.0, 1.0)))
+
+
+def _as_others(missing: int, impossible: int) -> tuple[str, ...]:
+    found = (
+        ["Those whose action or outcome was never reported are like the others of their proposal."] if missing else []
+    )
+    if impossible:
+        found.append(f"They are for decisions in which all could be offered: {impossible} others are left out.")
+    return tuple(found)

@@ -1,0 +1,191 @@
+"""What was never reported: how much and where, what it could change at worst, and weights that make up for it.
+
+By default an analysis leaves out decisions whose target is not known. That is right where who is missing has nothing to
+do with what would have been seen. Two readings need less, or something else:
+
+    worst case    whatever was missing lay at either end of its range: bounds, without any assumption
+    weights       within a context and a proposal, those who are missing are like those who are not
+"""
+
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from takeup import checks
+from takeup.analysis.scores import Scores, scores
+from takeup.analysis.targets import Target
+from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError
+from takeup.log import Log
+from takeup.space import UNSEEN
+
+AT_RANDOM = "Within a context and a proposal, those of whom it is missing are like those of whom it is known."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Missing:
+    """How much is missing, by context and proposal; leading axes are trials side by side.
+
+    Attributes:
+        log: of which log.
+        decisions: how many there are, (.., X, Kz).
+        implemented: of how many the action is missing.
+        outcome: of how many the outcome is.
+    """
+
+    log: Log
+    decisions: IntArray
+    implemented: IntArray
+    outcome: IntArray
+
+    def plain(self) -> list[dict[str, Any]]:
+        """A row for each context and proposal of a single trial that was met, as JSON has it."""
+        space = self.log.space
+        return [
+            {
+                "context": space.contexts[x],
+                "proposal": space.proposals[z],
+                "decisions": int(self.decisions[x, z]),
+                "implemented": int(self.implemented[x, z]),
+                "outcome": int(self.outcome[x, z]),
+            }
+            for x, z in np.argwhere(self.decisions).tolist()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """Between which values an effect lies, whatever the missing outcomes were.
+
+    Attributes:
+        contrast: of which proposals, in words.
+        low: the least that the effect may be, as estimated; NaN where the target has no range.
+        high: the most.
+        interval: from where to where, with sampling error: holds the effect at least as often as the level says.
+        level: how often.
+        n: how many decisions there are.
+        missing: of how many the target is missing.
+        assumes: what has to be true, a sentence each.
+    """
+
+    contrast: str
+    low: float
+    high: float
+    interval: tuple[float, float]
+    level: float
+    n: int
+    missing: int
+    assumes: tuple[str, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "contrast": self.contrast,
+            "low": self.low,
+            "high": self.high,
+            "interval": list(self.interval),
+            "level": self.level,
+            "n": self.n,
+            "missing": self.missing,
+            "assumes": list(self.assumes),
+        }
+
+
+def missing(log: Log) -> Missing:
+    """How much is missing, by context and proposal."""
+    everyone = np.ones(log.proposal.shape, dtype=np.bool_)
+    parts = (_counted(log, which) for which in (everyone, log.implemented == UNSEEN, log.outcome == UNSEEN))
+    return Missing(log, *parts)
+
+
+def worst_case_scores(log: Log, of: Target, proposal: int, against: int) -> tuple[FloatArray, FloatArray]:
+    """Scores of the least and of the most that the effect may be, (.., n) each.
+
+    The effect is least where all that is missing of the one was at its low end, and of the other at its high end. Each
+    end is the mean of a target that is always known, so that its scores are unbiased whatever the policy did.
+    """
+    low, high = (scores(log, _filled(of, end)).score for end in (of.low, of.high))
+    return low[..., proposal] - high[..., against], high[..., proposal] - low[..., against]
+
+
+def worst_case(log: Log, of: Target, proposal: int, against: int = 0, level: float = 0.95) -> WorstCase:
+    """Between which values the effect of one proposal against another lies, whatever was missing.
+
+    The interval adds the normal error of either end, each one-sided at half of what the level leaves over: it rests on
+    large numbers and, after adaptive allocation, on a floor.
+    """
+    if log.batch:
+        raise InputError("log", f"{len(log.batch)} leading axes", "a single trial", "or use worst_case_scores")
+    checks.share("level", level)
+    least, most = worst_case_scores(log, of, proposal, against)
+    away = NormalDist().inv_cdf((1 + level) / 2)
+    low, high = float(least.mean()), float(most.mean())
+    errors = [float(each.std(ddof=1)) / len(log) ** 0.5 if len(log) > 1 else float("inf") for each in (least, most)]
+    names = log.space.proposals
+    return WorstCase(
+        f"{names[proposal]} - {names[against]}",
+        low,
+        high,
+        (low - away * errors[0], high + away * errors[1]),
+        level,
+        len(log),
+        int(np.isnan(of.values(log)).sum()),
+        (
+            f"What is missing lies between {of.low:g} and {of.high:g}, and nothing else is known of it.",
+            "There are many decisions, and none had a probability near 0.",
+        ),
+    )
+
+
+def followed_up(log: Log, of: Target) -> FloatArray:
+    """The share of those of whom the target is known among all of the same context and proposal, (.., n)."""
+    known = ~np.isnan(of.values(log))
+    share = _counted(log, known) / np.maximum(_counted(log, np.ones_like(known)), 1)
+    return np.asarray(share[_place(log)])
+
+
+def followed_up_weights(log: Log, of: Target) -> FloatArray:
+    """For how many each decision stands: one over that share, and 0 where the target is not known, (.., n).
+
+    Within a context and a proposal the weights sum to all who were allocated, unless of none of them it is known.
+    """
+    share = followed_up(log, of)
+    with np.errstate(divide="ignore"):
+        return np.where(np.isnan(of.values(log)), 0.0, 1.0 / share)
+
+
+def scores_at_random(log: Log, of: Target) -> Scores:
+    """Scores that take those of whom the target is missing to be like the others of their context and proposal.
+
+    The score of decision t and proposal z is m_t(z) + 1{z_t = z} w_t (v_t - m_t(z)) / p_t(z), with w_t the weight, 0
+    where v_t is missing. All decisions have one, and all count; `value` is the guess where it is missing. What takes
+    `scores(log, of)` takes these, too, and then assumes `AT_RANDOM`.
+    """
+    found = scores(log, of)
+    lost, z = np.isnan(found.value), log.proposal[..., np.newaxis]
+    guess = np.take_along_axis(found.guess, z, axis=-1)
+    own = np.take_along_axis(found.score, z, axis=-1)
+    weighted = guess + followed_up_weights(log, of)[..., np.newaxis] * (own - guess)
+    score = found.guess.copy()
+    np.put_along_axis(score, z, np.where(lost[..., np.newaxis], guess, weighted), axis=-1)
+    return replace(found, value=np.where(lost, guess[..., 0], found.value), score=score)
+
+
+def _filled(of: Target, end: float) -> Target:
+    """The target with everything that is missing at one end."""
+    return replace(of, values=lambda log: np.nan_to_num(of.values(log), nan=end))
+
+
+def _place(log: Log) -> tuple[IntArray, ...]:
+    trials = tuple(index[..., np.newaxis] for index in np.indices(log.batch, sparse=True))
+    return (*trials, log.context, log.proposal)
+
+
+def _counted(log: Log, which: NDArray[np.bool_]) -> IntArray:
+    """How many of these there are in each context with each proposal."""
+    counts = np.zeros((*log.batch, len(log.space.contexts), len(log.space.proposals)), dtype=np.int64)
+    np.add.at(counts, _place(log), which)
+    return counts

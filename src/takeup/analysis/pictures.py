@@ -1,0 +1,195 @@
+"""The charts of an analysis, each with a caption, the same in words, and the same in a table."""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from takeup import charts
+from takeup.analysis import targets
+from takeup.analysis.flow import Flow
+from takeup.analysis.results import Analysis, Entry, has_region
+from takeup.analysis.words import RATIOS, figure, interval, quantity, survives
+from takeup.charts.document import Picture, ReportFigure, ReportTable
+from takeup.charts.flow import flow_diagram, sentence
+from takeup.evidence import Evidence
+from takeup.log import Log
+
+ESTIMATES = ("reading", "comparison", "estimate", "interval", "what it survives", "decisions", "missing")
+STRETCHES = 4
+"""Into how many parts the trial is cut to see whether outcomes change."""
+
+
+def estimates_table(caption: str, entries: Sequence[Entry], analysis: Analysis) -> ReportTable:
+    """Estimates, a row each."""
+    space = analysis.log.space
+    rows = tuple(
+        (
+            f"{each.label}, {each.context}" if each.context else each.label,
+            each.estimate.contrast,
+            figure(each.estimate.value, each.estimate, space),
+            interval(each.estimate, space),
+            survives(each.estimate),
+            f"{each.estimate.n:,}",
+            f"{each.estimate.missing:,}",
+        )
+        for each in entries
+    )
+    return ReportTable(caption, ESTIMATES, rows, 2)
+
+
+def forest_pictures(analysis: Analysis) -> tuple[Picture, ...]:
+    """Differences, and ratios where there are any."""
+    compared = [each for each in analysis.entries if not each.of_one]
+    found = []
+    for ratio, name, what in ((False, "forest", "difference in"), (True, "ratios", "ratio of")):
+        entries = [each for each in compared if (each.estimate.measure in RATIOS) == ratio]
+        if entries and any(_drawable(each) for each in entries):
+            found.append(_forest(analysis, entries, name, f"{what} {quantity(analysis.log.space)}", ratio=ratio))
+    return tuple(found)
+
+
+def _forest(analysis: Analysis, entries: Sequence[Entry], name: str, title: str, *, ratio: bool) -> Picture:
+    space, control = analysis.log.space, analysis.log.space.proposals[analysis.planned.control]
+    records = [
+        record
+        for each in sorted(entries, key=lambda each: each.one)
+        for record in _records(each, f"{space.proposals[each.one]} against {control}")
+    ]
+    words = "; ".join(
+        f"{each.label}{' in ' + each.context if each.context else ''}, {each.estimate.contrast}:"
+        f" {figure(each.estimate.value, each.estimate, space)}, {interval(each.estimate, space)}"
+        for each in entries
+    )
+    caption = (
+        "Every reading with its interval. Arrows: without end on that side. Grey: what people would compute as if"
+        " nothing had been adapted and everybody were alike, shown for comparison. Crosses: no interval that could be"
+        " relied upon."
+    )
+    table = estimates_table("The same in figures", entries, analysis)
+    return Picture(ReportFigure(name, caption, words, lambda: charts.forest(records, title, ratio=ratio)), table)
+
+
+def _drawable(entry: Entry) -> bool:
+    return math.isfinite(entry.estimate.value) or has_region(entry.estimate)
+
+
+def _records(entry: Entry, group: str) -> list[dict[str, Any]]:
+    """A record a part of the region; the first has the value."""
+    estimate, naive = entry.estimate, entry.kind == "naive"
+    parts: list[tuple[float, float]] = list(estimate.region) or [(estimate.low, estimate.high)]
+    relied = not estimate.withheld or bool(estimate.region) or naive
+    kind = entry.kind if relied else "no interval to rely upon"
+    label = f"{entry.label}, {entry.context}" if entry.context else entry.label
+    return [
+        {"group": group, "label": label, "kind": kind, "value": math.nan if number else estimate.value}
+        | {"low": low if relied else math.nan, "high": high if relied else math.nan}
+        for number, (low, high) in enumerate(parts)
+    ]
+
+
+def compliance_picture(analysis: Analysis) -> Picture | None:
+    """What was done after each proposal: shares of those of whom it is known."""
+    log, space = analysis.log, analysis.log.space
+    counts = Evidence.from_log(log).compliance.sum(axis=0)
+    if not counts.any():
+        return None
+    records, rows = [], []
+    for z, label in enumerate(space.proposals):
+        total = int(counts[z].sum())
+        for a, action in enumerate(space.implemented):
+            low, high = wilson(int(counts[z, a]), total)
+            share = counts[z, a] / total if total else 0.0
+            intended = space.intended is not None and space.intended[z] == a
+            said = f"{counts[z, a]:,} of {total:,} who were offered {label} took {action}"
+            records.append(
+                {"proposal": label, "implemented": action, "mean": share, "low": low, "high": high}
+                | {"count": int(counts[z, a]), "total": total, "intended": intended, "say": said}
+            )
+            rows.append((label, action, f"{counts[z, a]:,}", f"{total:,}", f"{share:.1%}", f"{low:.1%} to {high:.1%}"))
+    known = int(counts.sum())
+    caption = (
+        f"What was done after each proposal, of the {known:,} decisions of which it is known; what was meant is framed."
+        " Ranges are Wilson's 95 % intervals of plain shares."
+    )
+    words = "; ".join(str(record["say"]) for record in records)
+    columns = ("offered", "done", "people", "of", "share", "range")
+    table = ReportTable("The same in figures", columns, tuple(rows), 2)
+    return Picture(ReportFigure("compliance", caption, words, lambda: charts.compliance_matrix(records)), table)
+
+
+def tipping_pictures(analysis: Analysis) -> tuple[Picture, ...]:
+    """What is left of each effect over what may be promised of takers and refusers."""
+    found = []
+    for one, tipping in analysis.tippings.items():
+        if not tipping.points:
+            continue
+        points, title = tipping.records(), f"difference in {quantity(analysis.log.space)}"
+        falls, least = tipping.falls_at, tipping.least_promise
+        caption = (
+            f"{tipping.contrast}: estimate and {100 * tipping.level:g} % interval if those who take and those who"
+            " refuse would differ by at most Δ without what they are offered. Left: they are alike. Right: intention to"
+            " treat."
+        )
+
+        def draw(points: Any = points, falls: Any = falls, least: float = least, title: str = title) -> Any:
+            return charts.over_difference(points, falls_at=falls, least_promise=least, title=title)
+
+        rows = tuple(
+            (f"{each.promise:.3g}", f"{each.value:.4g}", f"{each.low:.4g} to {each.high:.4g}")
+            for each in tipping.points[:: max(1, len(tipping.points) // 8)]
+        )
+        table = ReportTable(f"{tipping.contrast}: the same in figures", ("Δ", "estimate", "interval"), rows, 0)
+        words = " ".join(tipping.sentences())
+        found.append(Picture(ReportFigure(f"tipping-{one}", caption, words, draw), table))
+    return tuple(found)
+
+
+def flow_picture(flow: Flow) -> Picture:
+    """Who went where, as CONSORT asks for."""
+    plain = flow.plain()
+    rows = tuple(
+        (
+            arm.proposal,
+            f"{arm.allocated:,}",
+            "" if arm.complied is None else f"{arm.complied:,}",
+            f"{arm.not_reported:,}",
+            f"{arm.followed_up:,}",
+            f"{arm.lost:,}",
+        )
+        for arm in flow.arms
+    )
+    columns = ("offered", "allocated", "did as offered", "not known what was done", "followed up", "lost")
+    figure = ReportFigure(
+        "flow", "Who was allocated, took what, and was followed up.", sentence(plain), partial(flow_diagram, plain)
+    )
+    return Picture(figure, ReportTable("The same in figures", columns, rows))
+
+
+def stretches_table(log: Log) -> ReportTable | None:
+    """Outcomes of each proposal in each part of the trial; None where they have no value of their own."""
+    if not log.space.outcome.valued:
+        return None
+    value, n = targets.outcome(log.space).values(log), len(log)
+    part = np.arange(n) * STRETCHES // max(n, 1)
+    rows = []
+    for k in range(STRETCHES):
+        row = [f"{int((part < k).sum()) + 1:,} to {int((part <= k).sum()):,}"]
+        for z in range(len(log.space.proposals)):
+            own = value[(part == k) & (log.proposal == z)]
+            seen = own[~np.isnan(own)]
+            row.append(f"{seen.mean():.3g} of {seen.size:,}" if seen.size else "nobody")
+        rows.append(tuple(row))
+    caption = f"Plain means of {quantity(log.space)} over the trial, and of how many"
+    return ReportTable(caption, ("decisions", *log.space.proposals), tuple(rows))
+
+
+def wilson(hits: int, n: int, errors: float = 1.959964) -> tuple[float, float]:
+    """Wilson's interval of a share."""
+    if n == 0:
+        return 0.0, 1.0
+    centre = (hits + errors**2 / 2) / (n + errors**2)
+    half = errors / (n + errors**2) * math.sqrt(hits * (n - hits) / n + errors**2 / 4)
+    return max(0.0, centre - half), min(1.0, centre + half)

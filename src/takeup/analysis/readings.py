@@ -1,0 +1,235 @@
+"""Every reading of a log: each estimate, test and bound that can be had, and why the others cannot."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar
+
+from takeup.analysis import targets
+from takeup.analysis.betting import betting
+from takeup.analysis.bounded import bounded_effect
+from takeup.analysis.bounds import Bounds, action_bounds
+from takeup.analysis.compliers import complier_effect
+from takeup.analysis.conditional import conditional_exact
+from takeup.analysis.effects import compliance, effect, value
+from takeup.analysis.estimate import Estimate, Measure
+from takeup.analysis.missing import WorstCase, worst_case
+from takeup.analysis.naive import as_treated, naive_difference, per_protocol
+from takeup.analysis.planned import Planned, Reading
+from takeup.analysis.rates import rate_effect
+from takeup.analysis.replay import re_randomise
+from takeup.analysis.results import LEADING, Entry, Kind, LeftOut, TestEntry
+from takeup.analysis.score_test import martingale_score
+from takeup.analysis.sequences import any_time_effect
+from takeup.analysis.tested import Tested
+from takeup.analysis.times import time_effect
+from takeup.analysis.tipping import Tipping, tipping
+from takeup.errors import InputError, UnsuitableError
+from takeup.log import Log
+from takeup.outcomes import Count, Levels, Time
+from takeup.space import UNSEEN
+from takeup.trial.design import Design
+
+Found = TypeVar("Found")
+Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
+"""What an estimate is called, what kind of answer it is, and what makes it."""
+
+ITT: Final = "intention to treat"
+NO_MODEL = "a policy's own model has no interval that survives adaptation; `Trial.summary` shows what it believes"
+NO_DESIGN = "it needs the trial's own design: give the plan"
+
+
+@dataclass(slots=True)
+class Readings:
+    """What is computed of one log, and what cannot be.
+
+    Attributes:
+        log: a single trial.
+        planned: the primary analysis.
+        finished: whether nothing is pending any more.
+        left_out: what could not be computed so far.
+    """
+
+    log: Log
+    planned: Planned
+    finished: bool = True
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    @property
+    def others(self) -> list[int]:
+        """The proposals that are compared with the control."""
+        return [k for k in range(len(self.log.space.proposals)) if k != self.planned.control]
+
+    @property
+    def compliance_seen(self) -> bool:
+        """Whether it is known of anybody what was taken."""
+        return bool((self.log.implemented != UNSEEN).any())
+
+    def estimates(self, one: int) -> list[Entry]:
+        """Every comparison of a proposal with the control."""
+        return self._entries(one, self._comparisons(one))
+
+    def primary(self, one: int) -> Entry | None:
+        """The comparison that leads, by itself; None where it cannot be had."""
+        leading = [made for made in self._comparisons(one) if made[1] in LEADING]
+        return next(iter(self._entries(one, leading)), None)
+
+    def _comparisons(self, one: int) -> list[Made]:
+        made: list[Made] = [
+            (ITT if measure == "difference" else f"{ITT}, {measure}", self._kind(ITT, measure), make)
+            for measure, make in self._by_proposal(one).items()
+        ]
+        if self.log.space.outcome.valued:
+            made.append((f"{ITT}, at any time", self._kind(ITT, any_time=True), self._at_any_time(one)))
+            made += self._by_taking(one)
+            made.append(("naive difference", "naive", self._pair(naive_difference, one)))
+        if self.planned.reading == "policy":
+            self.left_out.append(LeftOut("policy", NO_MODEL))
+        return made
+
+    def by_context(self, one: int) -> list[Entry]:
+        """Intention to treat in each context, where there are several."""
+        contexts = self.log.space.contexts
+        if len(contexts) == 1 or not self.log.space.outcome.valued:
+            return []
+        return [
+            entry
+            for x, label in enumerate(contexts)
+            for entry in self._entries(one, [(ITT, "explored", self._pair(effect, one, context=x))], label)
+        ]
+
+    def alone(self, proposal: int) -> list[Entry]:
+        """What comes of a proposal by itself, and who takes what it means."""
+        made: list[Made] = []
+        if self.log.space.outcome.valued:
+            made.append(("value", "explored", partial(value, self.log, proposal, level=self._level)))
+        if self.compliance_seen and self.log.space.intended is not None:
+            made.append(("compliance", "explored", partial(compliance, self.log, proposal, level=self._level)))
+        return self._entries(proposal, made)
+
+    def tests(self, one: int, design: Design | None, replays: int | None, seed: int) -> list[TestEntry]:
+        """Every test of a proposal against the control."""
+        made = self._tests(one, design, replays, seed)
+        if self.planned.test and self.planned.test not in made:
+            self.left_out.append(LeftOut(self.planned.test, NO_DESIGN))
+        found = []
+        for name, make in made.items():
+            planned = self.planned.named and name == self.planned.test
+            if (tested := self._tried(name, make)) is not None:
+                found.append(TestEntry(one, "planned" if planned else "explored", tested))
+        return found
+
+    def planned_test(self, one: int, design: Design | None, replays: int | None, seed: int) -> Tested | None:
+        """The planned test of a proposal against the control, by itself; None where there is none."""
+        make = self._tests(one, design, replays, seed).get(self.planned.test)
+        return None if make is None else self._tried(self.planned.test, make)
+
+    def _tests(
+        self, one: int, design: Design | None, replays: int | None, seed: int
+    ) -> dict[str, Callable[[], Tested]]:
+        """What makes each test."""
+        other = self.planned.control
+        made: dict[str, Callable[[], Tested]] = {}
+        if self.log.space.outcome.valued:
+            made["betting"] = partial(betting, self.log, one, other, finished=self.finished)
+            made["martingale score"] = partial(martingale_score, self.log, one, other)
+        if design is not None:
+            made["re-randomisation"] = partial(re_randomise, self.log, design, one, other, replays=replays, seed=seed)
+            made["conditional exact"] = partial(conditional_exact, self.log, design, one, other)
+        return made
+
+    def bounds(self, one: int) -> list[Bounds]:
+        """What everybody's taking it would do, within bounds."""
+        actions = self._actions(one)
+        if actions is None or not self.compliance_seen:
+            return []
+        found = self._tried("bounds", partial(action_bounds, self.log, *actions, level=self._level))
+        return [] if found is None else [found]
+
+    def tipping(self, one: int) -> Tipping | None:
+        """What is left of the effect over what may be promised of takers and refusers."""
+        if not self.compliance_seen or not self.log.space.outcome.valued:
+            return None
+        return self._tried("tipping point", self._pair(tipping, one))
+
+    def worst_case(self, one: int) -> WorstCase | None:
+        """What the effect may be whatever the missing outcomes were; None where none are missing."""
+        if not self.log.space.outcome.valued or (self.log.outcome != UNSEEN).all():
+            return None
+        outcome = targets.outcome(self.log.space)
+        make = partial(worst_case, self.log, outcome, one, self.planned.control, self._level)
+        return self._tried("worst case of what is missing", make)
+
+    def _at_any_time(self, one: int) -> Callable[[], Estimate]:
+        other, planned = self.planned.control, {} if self.planned.size is None else {"planned": self.planned.size}
+        return partial(any_time_effect, self.log, one, other, self._level, finished=self.finished, **planned)
+
+    def _by_proposal(self, one: int) -> dict[Measure, Callable[[], Estimate]]:
+        """Intention to treat, by each measure that the outcome has."""
+        outcome = self.log.space.outcome
+        made: dict[Measure, Callable[[], Estimate]] = {}
+        if outcome.valued:
+            made["difference"] = self._pair(effect, one)
+        if isinstance(outcome, Levels) and outcome.size == 2:
+            made["ratio"] = self._pair(effect, one, measure="ratio")
+            made["odds ratio"] = self._pair(effect, one, measure="odds ratio")
+        if isinstance(outcome, Time):
+            made["difference"] = self._pair(time_effect, one)
+            made["hazard ratio"] = self._pair(time_effect, one, measure="hazard ratio")
+        if isinstance(outcome, Count):
+            made["rate ratio"] = self._pair(rate_effect, one)
+            made.setdefault("difference", self._pair(rate_effect, one, measure="difference"))
+        if self.planned.measure not in made:
+            why = f"the outcome is a {outcome.kind}, of which there is {', '.join(made)}"
+            self.left_out.append(LeftOut(f"{self.planned.measure}, planned", why))
+        return made
+
+    def _by_taking(self, one: int) -> list[Made]:
+        """What needs to know who took what."""
+        if not self.compliance_seen:
+            self.left_out.append(LeftOut("readings by what people took", "it was never reported"))
+            return []
+        made: list[Made] = [("complier effect", self._kind("compliers"), self._pair(complier_effect, one))]
+        if (promise := self.planned.promise) is not None:
+            made.append(("bounded reading", self._kind("bounded"), self._pair(bounded_effect, one, promise)))
+        protocol = self._kind("per protocol")
+        made.append(("per protocol", "naive" if protocol == "explored" else protocol, self._pair(per_protocol, one)))
+        if (actions := self._actions(one)) is not None:
+            made.append(("as treated", "naive", partial(as_treated, self.log, *actions, level=self._level)))
+        return made
+
+    @property
+    def _level(self) -> float:
+        return self.planned.two_sided_level
+
+    def _actions(self, one: int) -> tuple[int, int] | None:
+        """What a proposal and the control mean, where that differs."""
+        intended = self.log.space.intended
+        if intended is None or intended[one] == intended[self.planned.control]:
+            return None
+        return intended[one], intended[self.planned.control]
+
+    def _pair(self, make: Callable[..., Found], one: int, *more: Any, **options: Any) -> Callable[[], Found]:
+        """A comparison with the control."""
+        return partial(make, self.log, one, self.planned.control, *more, level=self._level, **options)
+
+    def _kind(self, reading: Reading, measure: Measure = "difference", *, any_time: bool = False) -> Kind:
+        wanted = (self.planned.reading, self.planned.measure, self.planned.any_time)
+        leads = wanted == (reading, measure, any_time)
+        return "explored" if not leads else "planned" if self.planned.named else "by convention"
+
+    def _entries(self, one: int, made: list[Made], context: str = "") -> list[Entry]:
+        found = []
+        for label, kind, make in made:
+            estimate = self._tried(f"{label}, {self.log.space.proposals[one]}", make)
+            if estimate is not None:
+                found.append(Entry(label, one, kind, estimate, context))
+        return found
+
+    def _tried(self, what: str, make: Callable[[], Found]) -> Found | None:
+        """What is found, or nothing and a line why not."""
+        try:
+            return make()
+        except (UnsuitableError, InputError) as error:
+            self.left_out.append(LeftOut(what, str(error)))
+            return None

@@ -1,0 +1,143 @@
+"""Who knew what when: a trial's log as a policy met it, so that it can be met again."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError, UnsuitableError
+from takeup.log import SOURCES, Log
+from takeup.log.table import TOLERANCE
+from takeup.policies import Uniform
+from takeup.policies.limits import shared
+from takeup.space import UNSEEN
+from takeup.trial import Design
+
+INSTEAD = "betting and the martingale score need the logged probabilities alone"
+"""What can be had where a trial cannot be replayed."""
+DEVIATIONS = 6.0
+"""By how many of its errors a probability that is counted in draws may differ from another such."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """What reaches the policy, in order, and which decisions it makes with how much of it.
+
+    A report is a decision of which more is known than before.
+
+    Attributes:
+        decision: of each report, whose it is, (m,).
+        implemented: a as it is known from then on; UNSEEN where it is not, or where the policy does not read it.
+        outcome: y likewise.
+        known: how many reports each decision knows, (n,).
+        power: to which its probabilities are taken, (n,).
+        asked: whether the policy was asked; else a proposal was drawn with the probabilities in the log, (n,).
+        even: whether it was drawn evenly, before the policy was asked, (n,).
+    """
+
+    decision: IntArray
+    implemented: IntArray
+    outcome: IntArray
+    known: IntArray
+    power: FloatArray
+    asked: NDArray[np.bool_]
+    even: NDArray[np.bool_]
+
+
+def schedule_of(log: Log, design: Design, *, compliance: bool = False) -> Schedule:
+    """The schedule of one trial; `compliance` says whether the policy reads what was implemented.
+
+    Looks are held as soon as so many outcomes are known, those that became known together in the order of decisions.
+    """
+    n = len(log)
+    time, decision, a, y, new = _reports(log, compliance)
+    known = np.searchsorted(time, np.arange(n), side="right")
+    outcomes = np.concatenate([[0], np.cumsum(new)])[known]
+    power, looked = np.ones(n), np.ones(n, dtype=bool)
+    looks, soften = design.looks, design.soften
+    if looks is not None and soften is not None:
+        places = np.flatnonzero(new)[looks.at[looks.at <= new.sum()] - 1] + 1
+        if looks.update == "patient":
+            power = soften[np.minimum(outcomes, soften.size - 1)]
+            known = np.minimum(known, places[-1]) if places.size == looks.at.size else known
+        else:
+            held = np.minimum(np.searchsorted(looks.at, outcomes, side="right"), looks.at.size - 1)
+            looked, power = held > 0, soften[held - 1]
+            known = np.concatenate([[0], places])[held]
+    even = ((np.arange(n) < design.spec.burn_in) | ~looked) & (log.source != SOURCES.index("fallback"))
+    asked = ~even & (log.source == SOURCES.index("policy"))
+    if isinstance(design.policy, Uniform):
+        even, asked, known = even | asked, np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
+    return Schedule(decision, a, y, known, np.where(asked, power, 1.0), asked, even)
+
+
+def _reports(log: Log, compliance: bool) -> tuple[IntArray, ...]:
+    """When, whose, a and y as they are known then, and whether y is new; in order."""
+    place = np.arange(len(log))
+    for name in ("outcome", "implemented"):
+        early = (getattr(log, name) != UNSEEN) & (getattr(log, f"{name}_by") <= place)
+        if early.any():
+            i = int(early.argmax())
+            told = f"{getattr(log, f'{name}_by')[i]} at decision {i + 1}"
+            raise InputError(f"{name}_by", told, f"more than {i}: nothing is known before its decision")
+    seen_y, seen_a = log.outcome != UNSEEN, (log.implemented != UNSEEN) & compliance
+    with_y = np.where(seen_a & (log.implemented_by <= log.outcome_by), log.implemented, UNSEEN)
+    alone = seen_a & ~(seen_y & (log.implemented_by == log.outcome_by))
+    with_a = np.where(seen_y & (log.outcome_by < log.implemented_by), log.outcome, UNSEEN)
+    both = (
+        np.concatenate([log.outcome_by[seen_y], log.implemented_by[alone]]),
+        np.concatenate([place[seen_y], place[alone]]),
+        np.concatenate([with_y[seen_y], log.implemented[alone]]),
+        np.concatenate([log.outcome[seen_y], with_a[alone]]),
+        np.concatenate([np.ones(seen_y.sum(), dtype=np.int64), np.zeros(alone.sum(), dtype=np.int64)]),
+    )
+    order = np.lexsort((both[1], both[0]))
+    return tuple(each[order] for each in both)
+
+
+def even_of(design: Design) -> FloatArray:
+    """The probabilities before the policy is asked."""
+    even, rules = np.array(design.even), design.rules
+    return shared(even, range(even.size), design.limits, 1.0, rules.control, design.control_share)
+
+
+def check_design(log: Log, design: Design, schedule: Schedule, derived: FloatArray, draws: int = 0) -> None:
+    """An UnsuitableError that names a decision whose logged probabilities are not those of the design.
+
+    Args:
+        log: the trial's.
+        design: what may be the trial's.
+        schedule: who knew what when.
+        derived: the probabilities by the design of those decisions for which the policy was asked, (n, Kz).
+        draws: how many they rest on, in the trial as here; 0 where they are exact.
+    """
+    p = log.probability
+    right = np.where(schedule.even[:, np.newaxis], even_of(design), np.where(schedule.asked[:, np.newaxis], derived, p))
+    room = np.full(p.shape, TOLERANCE)
+    if draws:
+        counted = DEVIATIONS * np.sqrt(2 * np.maximum(p * (1 - p), right * (1 - right)) / draws) + 10 / draws
+        room = np.where(schedule.asked[:, np.newaxis], counted ** schedule.power[:, np.newaxis], room)
+    wrong = (np.abs(p - right) > room).any(axis=1)
+    late = (log.source == SOURCES.index("burn-in")) & ~schedule.even
+    if wrong.any() or late.any():
+        i = int((wrong | late).argmax())
+        told = "was made in a burn-in" if late[i] else f"was made with the probabilities {_shown(p[i])}"
+        own = "which the design does not have there" if late[i] else f"and by the design they are {_shown(right[i])}"
+        raise UnsuitableError(f"decision {i + 1} {told}, {own}: it is not the design of this trial; {INSTEAD}")
+
+
+def check_replayable(design: Design) -> None:
+    """An UnsuitableError where a trial of this design cannot be replayed whatever its policy."""
+    rules = design.rules
+    if design.refused:
+        raise UnsuitableError(f"{design.refused}; {INSTEAD}")
+    if any(each is not None for each in (rules.superiority, rules.inferiority, rules.equivalence, rules.futility)):
+        raise UnsuitableError(
+            "looks may end this trial or drop proposals, and nobody knows what would have come after its end;"
+            " betting holds at any time, wherever a trial ends"
+        )
+
+
+def _shown(row: FloatArray) -> str:
+    return "(" + ", ".join(f"{each:.9g}" for each in row) + ")"

@@ -1,0 +1,225 @@
+"""One page with what may be concluded from a trial, in words that a clinician reads, and how to repeat all of it."""
+
+from pathlib import Path
+
+from takeup.analysis.pictures import (
+    compliance_picture,
+    estimates_table,
+    flow_picture,
+    forest_pictures,
+    stretches_table,
+    tipping_pictures,
+)
+from takeup.analysis.results import Analysis
+from takeup.analysis.words import CONVENTION, answers, beside, p_value, quantity, reasons
+from takeup.charts.document import Judged, ReportTable, Section, drawn_all, page
+from takeup.version import __version__
+
+TEMPLATE = "analysis/report.html.jinja"
+READINGS = """Intention to treat compares what was offered, whoever then took it, and assumes nothing about who
+complies or why. The effect among compliers is that of what is taken, for those who take it because it is offered. Per
+protocol and as treated compare people who chose: they are shown as what they are, which is not what an offer or a
+treatment does."""
+TESTS = """A test asks whether what was offered made any difference. Those that say so hold after adaptive allocation,
+where the usual ones do not. Betting may be looked at as often as one likes; its p-value is 1 / e."""
+DRIFT = """People who come late may differ from those who come early. Where offers changed meanwhile, whatever compares
+plain means then compares early with late. Estimates that survive drift weight each outcome by the probability with
+which it was offered at that moment."""
+MISSING = """Estimates are of those whose outcome, and where needed what they took, is known. That is fair where being
+known does not depend on the outcome."""
+EXPLORED = "Whatever is not marked as planned was not planned: take it as a question, not as an answer."
+
+
+def report(analysis: Analysis, folder: Path | None = None) -> str:
+    """A page of HTML that needs nothing else to be read; where there is a folder, its charts are written there too."""
+    sections = [
+        _planned(analysis),
+        _explored(analysis),
+        _compliance(analysis),
+        _flow(analysis),
+        _tests(analysis),
+        _checks(analysis),
+        _drift(analysis),
+        _bounds(analysis),
+        _assumed(analysis),
+        _repeat(analysis),
+    ]
+    kept = [each for each in sections if each is not None]
+    return page(
+        TEMPLATE,
+        title=f"{analysis.name or 'A trial'}: analysis",
+        answers=answers(analysis),
+        beside=beside(analysis),
+        alarms=[each.sentence for each in analysis.checks if each.alarm],
+        sections=kept,
+        images=drawn_all(kept, folder),
+    )
+
+
+def _planned(analysis: Analysis) -> Section:
+    planned, space = analysis.planned, analysis.log.space
+    others = len(space.proposals) - 1
+    text = []
+    if planned.named:
+        test = f", tested by {planned.test}" if planned.test else ""
+        text.append(
+            f"Planned before the trial: the {planned.measure} by the reading {planned.reading}, with intervals of"
+            f" {100 * planned.level:g} %, {'one' if planned.sided == 1 else 'two'}-sided{test}."
+        )
+    else:
+        text.append(CONVENTION)
+    if planned.sided == 1:
+        text.append(f"Each end of an interval by itself holds in {100 * planned.level:g} % of trials.")
+    if others > 1:
+        text.append(
+            f"There are {others} comparisons with {space.proposals[planned.control]}, each with a level of its own: one"
+            f" of them misses in up to {100 * min(1.0, others * (1 - planned.level)):.3g} % of trials."
+        )
+    table = estimates_table(
+        "What was planned" if planned.named else "What leads by convention", analysis.primary, analysis
+    )
+    return Section(
+        name="answer", title="The answer", text=tuple(text), tables=(table,), pictures=tipping_pictures(analysis)
+    )
+
+
+def _explored(analysis: Analysis) -> Section:
+    alone = [each for each in analysis.entries if each.of_one]
+    tables = [estimates_table("Each proposal by itself", alone, analysis)] if alone else []
+    if why := reasons(analysis):
+        tables.append(ReportTable("What is withheld or not to be relied upon", ("reading", "why"), tuple(why), 2))
+    left_out = tuple((each.what, each.why) for each in analysis.left_out)
+    if left_out:
+        tables.append(ReportTable("What could not be computed", ("reading", "why"), left_out, 2))
+    return Section(
+        name="explored",
+        title="Explored: all readings beside each other",
+        text=(READINGS, EXPLORED),
+        pictures=forest_pictures(analysis),
+        tables=tuple(tables),
+    )
+
+
+def _compliance(analysis: Analysis) -> Section | None:
+    picture = compliance_picture(analysis)
+    return None if picture is None else Section(name="compliance", title="Who did what", pictures=(picture,))
+
+
+def _flow(analysis: Analysis) -> Section:
+    space = analysis.log.space
+    rows = tuple(
+        (each.contrast, f"{each.missing:,} of {each.n:,}", f"{each.low:.3g} to {each.high:.3g}", _ends(each.interval))
+        for each in analysis.worst
+    )
+    columns = ("comparison", "without an outcome", "effect", "with sampling error")
+    caption = f"The difference in {quantity(space)}, whatever the missing outcomes were"
+    tables = (ReportTable(caption, columns, rows),) if rows else ()
+    return Section(
+        name="flow",
+        title="Who was followed up",
+        text=(MISSING,),
+        pictures=(flow_picture(analysis.flow),),
+        tables=tables,
+    )
+
+
+def _tests(analysis: Analysis) -> Section:
+    rows = tuple(
+        (
+            each.tested.test,
+            each.tested.contrast,
+            each.kind,
+            "not done" if each.tested.refused else p_value(each.tested.p),
+            "" if each.tested.e is None or each.tested.refused else f"{each.tested.e:.3g}",
+            f"{each.tested.replays:,}" if each.tested.replays else "",
+            each.tested.refused or each.tested.null,
+        )
+        for each in analysis.tests
+    )
+    columns = ("test", "comparison", "kind", "p", "e-value", "replays", "of what, or why not")
+    return Section(
+        name="tests", title="Tests of no effect", text=(TESTS,), tables=(ReportTable("Tests", columns, rows, 3),)
+    )
+
+
+def _checks(analysis: Analysis) -> Section:
+    rows = tuple(
+        (
+            each.check,
+            each.sentence,
+            each.concerns,
+            "not checked" if each.alarm is None else Judged("alarm" if each.alarm else "nothing found", not each.alarm),
+        )
+        for each in analysis.checks
+    )
+    table = ReportTable("What the data say about what is assumed", ("check", "found", "concerns", "verdict"), rows, 3)
+    details = tuple(f"{each.check}: {line}" for each in analysis.checks for line in each.detail.split("\n") if line)
+    return Section(name="checks", title="Checks", tables=(table,), text=details)
+
+
+def _drift(analysis: Analysis) -> Section:
+    drift = next(each for each in analysis.checks if each.check == "drift")
+    table = stretches_table(analysis.log)
+    survive = sorted({each.label for each in analysis.entries if each.estimate.survives_drift})
+    fall = sorted({each.label for each in analysis.entries if not each.estimate.survives_drift})
+    text = [DRIFT, drift.sentence]
+    if survive:
+        text.append(f"Survive drift: {', '.join(survive)}.")
+    if fall:
+        text.append(f"Do not: {', '.join(fall)}.")
+    return Section(
+        name="drift", title="Sensitivity to drift", text=tuple(text), tables=() if table is None else (table,)
+    )
+
+
+def _bounds(analysis: Analysis) -> Section | None:
+    if not analysis.bounds:
+        return None
+    text = (
+        "What taking something does to everybody is not determined by a trial in which people refuse. These bounds hold"
+        " whatever those who refuse are like, if an offer acts through what is taken alone."
+    )
+    rows = tuple(
+        (
+            each.contrast,
+            "sharp" if each.sharp else "natural",
+            f"{each.low:.4g} to {each.high:.4g}",
+            each.withheld or f"{each.least:.4g} to {each.most:.4g}",
+        )
+        for each in analysis.bounds
+    )
+    columns = ("of what", "kind", "bounds", f"{100 * analysis.bounds[0].level:g} % interval of both")
+    return Section(
+        name="bounds", title="Bounds", text=(text,), tables=(ReportTable("Bounds of effects", columns, rows, 2),)
+    )
+
+
+def _assumed(analysis: Analysis) -> Section:
+    seen: dict[tuple[str, tuple[str, ...]], None] = {}
+    for each in analysis.entries:
+        seen.setdefault((each.label, each.estimate.assumes))
+    for test in analysis.tests:
+        seen.setdefault((test.tested.test, test.tested.assumes))
+    rows = tuple((label, " ".join(_sentence(each) for each in assumes)) for (label, assumes) in seen)
+    table = ReportTable("What has to be true", ("reading or test", "assumes"), rows, 2)
+    taken = analysis.log.inferred
+    text = ("Taken to be so, as nobody said: " + " ".join(taken),) if taken else ()
+    return Section(name="assumed", title="What everything assumes", text=text, tables=(table,))
+
+
+def _repeat(analysis: Analysis) -> Section:
+    text = (
+        f"takeup {__version__}, seed {analysis.seed}, {len(analysis.log):,} decisions. The same log gives the same"
+        " figures on any machine and any number of cores. SHA-256 of the log, whatever file it came from:"
+    )
+    code = (analysis.digest, analysis.command) if analysis.command else (analysis.digest,)
+    return Section(name="repeat", title="How to repeat it", text=(text,), code=code)
+
+
+def _ends(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.3g} to {ends[1]:.3g}"
+
+
+def _sentence(words: str) -> str:
+    """With a capital and a full stop."""
+    return words[:1].upper() + words[1:] + ("" if words.endswith(".") else ".")

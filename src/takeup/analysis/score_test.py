@@ -1,0 +1,92 @@
+"""A test of "proposals make no difference" by the martingale score.
+
+    S = Σ_t (1{z_t = one} - p_t) (y_t - m_t)        V = Σ_t p_t (1 - p_t) (y_t - m_t)^2
+
+over decisions for one of two proposals, p_t being the probability of `one` given that it is one of the two and m_t what
+was expected before the draw: the mean of earlier outcomes of the two in the same context, as if two more had been in
+the middle. Where y does not depend on the proposal every term is zero on average, and V is the sum of their variances,
+known without a model; S / √V is close to normal where V grows steadily.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from takeup.analysis import targets
+from takeup.analysis.prefix import pair_of, single
+from takeup.analysis.scores import before
+from takeup.analysis.tested import Tested
+from takeup.checks import FloatArray
+from takeup.log import Log
+from takeup.space import UNSEEN, Label
+
+FLOOR = 0.1
+"""The least probability of either proposal with which the error of .05 stays below .07; see docs/analysis.md."""
+
+
+def martingale_score(log: Log, one: Label, other: Label) -> Tested:
+    """Whether it matters which of two proposals is made, at one look; two-sided, from the probabilities in the log.
+
+    Where either was less probable than `FLOOR` in an adaptive trial its error is above its level, and it says so.
+    """
+    single(log)
+    i, j = pair_of(log.space, one, other)
+    score = float(standard_score(log, one, other))
+    p = log.probability[_counts(log, i, j)][:, [i, j]]
+    share = p.min(axis=-1) / p.sum(axis=-1)
+    least = float(share.min(initial=0.5, where=share > 0))
+    adaptive = least < FLOOR and not log.fixed
+    assumes = [
+        "there are many decisions, and the probabilities of both proposals stay away from zero",
+        "the probabilities in the log are those that proposals were drawn with",
+    ]
+    if adaptive:
+        assumes.insert(0, f"one had a probability of {least:.2g}: with less than {FLOOR:g} this test rejects too often")
+    if np.any(log.outcome == UNSEEN):
+        assumes.append("whether an outcome is missing has nothing to do with the proposal")
+    refused = "" if np.isfinite(score) else "the outcomes of both proposals are as expected, or there are none"
+    return Tested(
+        test="martingale score",
+        contrast=f"{log.space.proposals[i]} - {log.space.proposals[j]}",
+        statistic=f"standardised score {score:.4g}",
+        p=float(2 * ndtr(-abs(score))),
+        two_sided=True,
+        null="for nobody does it matter to the outcome which of the two is proposed",
+        assumes=tuple(assumes),
+        survives_adaptation=not adaptive and not log.estimated,
+        survives_drift=True,
+        refused=refused,
+    )
+
+
+def standard_score(log: Log, one: Label, other: Label) -> FloatArray:
+    """S / √V of each trial, of the shape of the leading axes; NaN where V is zero."""
+    score, variance = score_sums(log, one, other)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(variance > 0, score / np.sqrt(variance), np.nan))
+
+
+def score_sums(log: Log, one: Label, other: Label) -> tuple[FloatArray, FloatArray]:
+    """S and V of each trial."""
+    i, j = pair_of(log.space, one, other)
+    of, counts = targets.outcome(log.space), _counts(log, i, j)
+    value = np.where(counts, of.values(log), 0.0)
+    apart = np.where(counts, value - _expected(log, value, counts, of.middle), 0.0)
+    pair = log.probability[..., [i, j]]
+    p = pair / np.where(counts, pair.sum(axis=-1), 1.0)[..., np.newaxis]
+    score = (((log.proposal == i) - p[..., 0]) * apart).sum(axis=-1)
+    return np.asarray(score), np.asarray((p[..., 0] * p[..., 1] * apart**2).sum(axis=-1))
+
+
+def _expected(log: Log, value: FloatArray, counts: NDArray[np.bool_], middle: float) -> FloatArray:
+    """What was expected of each decision, from earlier ones of its context."""
+    expected = np.full(value.shape, middle)
+    for x in range(len(log.space.contexts)):
+        here = log.context == x
+        mean = (before(value * here) + 2 * middle) / (before(counts & here) + 2)
+        expected = np.where(here, mean, expected)
+    return expected
+
+
+def _counts(log: Log, i: int, j: int) -> NDArray[np.bool_]:
+    return np.asarray(((log.proposal == i) | (log.proposal == j)) & (log.outcome != UNSEEN))

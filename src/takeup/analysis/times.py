@@ -1,0 +1,136 @@
+"""Times to an event, compared between two proposals after adaptive allocation."""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from takeup import checks
+from takeup.analysis.estimate import Estimate
+from takeup.analysis.figure import Figure
+from takeup.analysis.overlap import Overlap
+from takeup.analysis.showing import Pair, always, compared
+from takeup.analysis.survival import Watched, hazard_ratio, restricted_mean
+from takeup.checks import FloatArray
+from takeup.errors import InputError, UnsuitableError
+from takeup.log import Log
+from takeup.outcomes import Time
+from takeup.space import UNSEEN, Label
+
+TimeMeasure: TypeAlias = Literal["hazard ratio", "difference"]
+"""How times are compared."""
+
+NO_ERROR = "all of one proposal had the same time, or there is one alone, so that its error cannot be told"
+CENSORED = "Whoever was censored had the same chances as those who were watched on, under each proposal."
+PROPORTIONAL = "One proposal's hazard is the same multiple of the other's at all times."
+
+
+def time_effect(
+    log: Log,
+    one: Label,
+    other: Label,
+    *,
+    measure: TimeMeasure = "difference",
+    level: float = 0.95,
+    until: float | None = None,
+) -> Estimate:
+    """How the times under two proposals compare, by intention to treat.
+
+    Args:
+        log: a single trial whose outcome is a time.
+        one: the proposal that is compared.
+        other: with which one.
+        measure: the difference of the mean times that pass before the event within `until`, in the time's own unit:
+            above zero where the event comes later; or the hazard ratio, below one where it does.
+        level: how often such intervals hold the truth.
+        until: up to when; the longest watch where left out. What comes after does not count for either measure.
+    """
+    checks.one_of("measure", measure, ("hazard ratio", "difference"))
+    which = Pair.of(log, one, other, level)
+    log = which.log
+    until = until_of(log, until)
+    early = censored_before(log, until)
+    if measure == "hazard ratio":
+        ratio = log_hazard_ratio(log, which.one, which.other, until)
+        return compared(
+            which,
+            measure,
+            ratio.value,
+            ratio.interval(level),
+            assumes=(PROPORTIONAL, *((CENSORED,) if early else ())),
+            survives_drift=False,
+            nothing="no events under one of the proposals: a ratio needs some under both",
+        )
+    ours, theirs = (restricted_mean_under(log, policy, until) for policy in which.policies)
+    difference = ours.minus(theirs)
+    return compared(
+        which,
+        measure,
+        difference.value,
+        difference.interval(level),
+        assumes=(CENSORED,) if early else (),
+        survives_drift=not early,
+        nothing=_too_short(which, (ours, theirs), until) or NO_ERROR,
+    )
+
+
+def restricted_mean_under(log: Log, probability: FloatArray, until: float) -> Figure:
+    """The mean time before the event within `until`, had all been proposed by these probabilities, (.., n, Kz).
+
+    NaN where nobody who was proposed to so was watched so long.
+    """
+    overlap = Overlap.of(log, probability, log.outcome != UNSEEN)
+    value, influence = restricted_mean(Watched.of(*watched_times(log, until)), overlap.weight, until)
+    return Figure.of(value, influence, overlap.weight, log.proposal, len(log.space.proposals))
+
+
+def log_hazard_ratio(log: Log, one: int, other: int, until: float) -> Figure:
+    """The logarithm of the hazard ratio of two proposals, by the events within `until`."""
+    known = log.outcome != UNSEEN
+    ours, theirs = (Overlap.of(log, always(log, z), known).weight for z in (one, other))
+    value, influence = hazard_ratio(Watched.of(*watched_times(log, until)), ours, theirs)
+    return Figure.of(value, influence, ours + theirs, log.proposal, len(log.space.proposals))
+
+
+def watched_times(log: Log, until: float) -> tuple[FloatArray, FloatArray]:
+    """How long each decision was watched, up to `until`, and whether the event came, (.., n); zero where unknown."""
+    outcome = _time(log)
+    seen = log.outcome != UNSEEN
+    steps, censored = np.divmod(np.where(seen, log.outcome, 1), 2)
+    time = outcome.step * steps
+    return np.minimum(time, until), np.where((censored == 0) & (time <= until), 1.0, 0.0)
+
+
+def _time(log: Log) -> Time:
+    if not isinstance(log.space.outcome, Time):
+        raise UnsuitableError(f"the outcome is a {log.space.outcome.kind}, and this needs a time")
+    return log.space.outcome
+
+
+def until_of(log: Log, until: float | None) -> float:
+    """Up to when: the longest watch where nobody says."""
+    longest = _time(log).longest
+    if until is None:
+        return longest
+    if not 0 < until <= longest:
+        raise InputError("until", repr(until), f"a time above 0, at most the longest watch, {longest:g}")
+    return float(until)
+
+
+def censored_before(log: Log, until: float) -> bool:
+    """Whether anybody was censored before that."""
+    time, event = watched_times(log, until)
+    return bool(((log.outcome != UNSEEN) & (event == 0) & (time < until)).any())
+
+
+def _too_short(which: Pair, figures: tuple[Figure, Figure], until: float) -> str:
+    """Why there is no mean within `until`: up to when people were watched, in words; empty where there is one."""
+    time, _ = watched_times(which.log, until)
+    last = {
+        name: float(time[(which.log.proposal == z) & which.known].max(initial=0.0))
+        for name, z, figure in zip(which.names(), (which.one, which.other), figures, strict=True)
+        if np.isnan(figure.value)
+    }
+    if not last:
+        return ""
+    name = min(last, key=lambda each: last[each])
+    return f"nobody who was offered {name} was watched up to {until:g}; choose until={last[name]:g} or less"

@@ -1,0 +1,96 @@
+"""What `takeup analyse` prints: the answer first, then a row a reading."""
+
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from takeup.analysis.results import Analysis, Entry
+from takeup.analysis.words import CONVENTION, answers, beside, figure, interval, p_value, reasons, survives
+from takeup.version import __version__
+
+
+def show(analysis: Analysis) -> None:
+    """Answers, estimates, tests, bounds and checks."""
+    console = Console()
+    for sentence in answers(analysis):
+        console.print(f"[bold]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
+    for sentence in [*beside(analysis), *([] if analysis.planned.named else [CONVENTION])]:
+        console.print(escape(sentence), highlight=False, soft_wrap=True)
+    console.print()
+    name = f"{analysis.name}: " if analysis.name else ""
+    title = f"{name}{len(analysis.log):,} decisions, seed {analysis.seed}, takeup {__version__}"
+    console.print(_estimates(analysis, [each for each in analysis.entries if not each.of_one], title))
+    alone = [each for each in analysis.entries if each.of_one]
+    if alone:
+        console.print(_estimates(analysis, alone, "Each proposal by itself"))
+    if analysis.tests:
+        console.print(_tests(analysis))
+    if analysis.bounds:
+        console.print(_bounds(analysis))
+    for check in analysis.checks:
+        mark = "[dim]?[/]" if check.alarm is None else "[red]✗[/]" if check.alarm else "[green]✓[/]"
+        console.print(f"{mark} {check.check}: {escape(check.sentence)}", highlight=False, soft_wrap=True)
+    for labels, why in reasons(analysis):
+        console.print(
+            f"[dim]not to be relied upon: {escape(labels)}: {escape(why)}[/]", highlight=False, soft_wrap=True
+        )
+    for left in analysis.left_out:
+        console.print(f"[dim]not computed: {escape(left.what)}: {escape(left.why)}[/]", highlight=False, soft_wrap=True)
+    for sentence in analysis.log.inferred:
+        console.print(f"[dim]taken to be so: {escape(sentence)}[/]", highlight=False, soft_wrap=True)
+
+
+def _estimates(analysis: Analysis, entries: Sequence[Entry], title: str) -> Table:
+    space = analysis.log.space
+    table = _table(escape(title), ("reading", "comparison"), ("estimate", "interval"), ("kind", "what it survives"))
+    for each in entries:
+        label = f"{each.label}, {each.context}" if each.context else each.label
+        table.add_row(
+            escape(label),
+            escape(each.estimate.contrast),
+            figure(each.estimate.value, each.estimate, space),
+            interval(each.estimate, space),
+            each.kind,
+            survives(each.estimate),
+        )
+    return table
+
+
+def _tests(analysis: Analysis) -> Table:
+    table = _table("Tests of no effect", ("test", "comparison"), ("p", "e-value", "replays"), ("kind", "why not"))
+    for each in analysis.tests:
+        tested = each.tested
+        table.add_row(
+            tested.test,
+            escape(tested.contrast),
+            "" if tested.refused else p_value(tested.p).removeprefix("p ").removeprefix("= "),
+            "" if tested.e is None or tested.refused else f"{tested.e:.3g}",
+            f"{tested.replays:,}" if tested.replays else "",
+            each.kind,
+            escape(tested.refused),
+        )
+    return table
+
+
+def _bounds(analysis: Analysis) -> Table:
+    title = "Bounds of what taking it would do to everybody"
+    table = _table(title, ("of what",), ("bounds", "interval of both"), ("why not",))
+    for each in analysis.bounds:
+        ends = "" if each.withheld else f"{each.least:.3g} to {each.most:.3g}"
+        table.add_row(escape(each.contrast), f"{each.low:.3g} to {each.high:.3g}", ends, escape(each.withheld))
+    return table
+
+
+def _table(title: str, words: Sequence[str], figures: Sequence[str], more: Sequence[str]) -> Table:
+    """Columns of words, which wrap, of figures, which do not, and of words again."""
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left")
+    for name in words:
+        table.add_column(name, overflow="fold")
+    for name in figures:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in more:
+        table.add_column(name, overflow="fold")
+    return table

@@ -1,0 +1,118 @@
+"""Logs from takeup's own exports: a row a decision, see `takeup.live.export`."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError
+from takeup.log.columns import Column, Frame, column, names_of, values_of
+from takeup.log.labels import indices, ordered
+from takeup.log.measured import codes_of, outcome_from
+from takeup.log.table import SOURCES, Log
+from takeup.space import UNSEEN, Space
+
+MARKS = ("trial", "decision", "unit", "context", "decided_at", "outcome_status", "source")
+"""Columns that together are in takeup's exports alone, blinded or not."""
+
+AT_ONCE = "When reports came is not in this file, which an older version wrote: taken to be known by the next decision."
+
+
+def log_of_export(frame: Frame, space: Space | None = None) -> Log:
+    """The log of an export; files of versions that wrote no space are read, too, where it follows from them.
+
+    Args:
+        frame: the table.
+        space: what labels there are, where the file does not say.
+    """
+    if "ARM" not in names_of(frame):
+        hint = "ask somebody who may see arms and outcomes for one"
+        raise InputError("file", "a blinded export, without arms and outcomes", "one that is not blinded", hint)
+    of = column(frame, "file", "trial")
+    if len(of.values) > 1:
+        raise InputError("file", f"the trials {', '.join(map(str, of.values))}", "the export of one trial")
+    if not of.codes.size:
+        raise InputError("file", "no rows", "a row for each decision")
+    numbers = column(frame, "file", "decision").numbers("a decision's number").astype(np.int64)
+    order = np.argsort(numbers, kind="stable")
+    probability = _probability(frame)
+    said: list[str] = []
+    space = _space_in(frame) or space
+    if space is None:
+        space, sentence = _guessed(frame, probability)
+        said = ["What labels there are is taken from the rows of this file.", sentence]
+    came = _text(frame, "outcome")
+    counted = np.array(values_of(frame, "file", "outcome_status")) == "counted"
+    unit = _text(frame, "unit")
+    log = Log.of(
+        space,
+        indices(_text(frame, "ARM"), space.proposals)[order],
+        probability[order],
+        outcome=np.where(counted, codes_of(came, space.outcome), UNSEEN)[order],
+        implemented=indices(_text(frame, "ACTARM"), space.implemented)[order],
+        context=indices(_text(frame, "context"), space.contexts)[order],
+        source=indices(column(frame, "file", "source"), SOURCES)[order],
+        unit=np.array([*map(str, unit.values), ""])[unit.codes][order],
+        inferred=said,
+    )
+    if not {"implemented_by", "outcome_by"} <= set(names_of(frame)):
+        return replace(log, inferred=(*said, AT_ONCE))
+    action, outcome = (_by(frame, name, numbers[order])[order] for name in ("implemented_by", "outcome_by"))
+    return replace(log, implemented_by=action, outcome_by=outcome)
+
+
+def _by(frame: Frame, name: str, numbers: IntArray) -> IntArray:
+    """By which of the decisions that are in the file something was known; all of them where it is not."""
+    first = column(frame, "file", name).numbers("a decision's number")
+    return np.asarray(np.searchsorted(numbers, np.where(np.isnan(first), np.inf, first)))
+
+
+def _text(frame: Frame, name: str) -> Column:
+    """A column of texts; a CSV file has an apostrophe before those that a spreadsheet would take for a formula."""
+    given = column(frame, "file", name)
+    if not _from_csv(frame):
+        return given
+    return replace(given, values=tuple(str(value).removeprefix("'") for value in given.values))
+
+
+def _from_csv(frame: Frame) -> bool:
+    """Whether numbers are texts here."""
+    return isinstance(values_of(frame, "file", "decision")[0], str)
+
+
+def _probability(frame: Frame) -> FloatArray:
+    rows: Sequence[Any] = values_of(frame, "file", "probabilities")
+    if rows and isinstance(rows[0], str):
+        rows = json.loads(f"[{','.join(rows)}]")
+    return np.array(rows, dtype=np.float64)
+
+
+def _space_in(frame: Frame) -> Space | None:
+    """The space that the first row holds, wherever it is now."""
+    if "space" not in names_of(frame):
+        return None
+    found = _text(frame, "space").values
+    return Space(**json.loads(str(found[0]))) if found else None
+
+
+def _guessed(frame: Frame, probability: FloatArray) -> tuple[Space, str]:
+    """The space that an old file leads to: the place of each arm is where its own probability is in every row."""
+    arm, taken, came = _text(frame, "ARM"), _text(frame, "ACTARM"), _text(frame, "outcome")
+    own = column(frame, "file", "probability").numbers("a probability")[:, np.newaxis] == probability
+    many, names = probability.shape[1], ordered(arm.values)
+    index = indices(arm, names)
+    fits = np.array([own[index == k].all(axis=0) for k in range(len(names))])
+    ways = [each for each in permutations(range(many), len(names)) if fits[range(len(names)), each].all()]
+    if len(names) != many or not ways or any(np.any(probability[:, ways[0]] != probability[:, way]) for way in ways):
+        allowed = "an export that says what was proposed in which order"
+        hint = "give space=, or export it again with this version"
+        raise InputError("file", "an old export whose arms cannot be told apart", allowed, hint)
+    proposals = [name for _, name in sorted(zip(ways[0], names, strict=True))]
+    others = [label for label in ordered(taken.values) if label not in proposals]
+    outcome, sentence = outcome_from(came, None)
+    contexts = ordered(_text(frame, "context").values)
+    return Space(proposals, [*proposals, *others], contexts=contexts, outcomes=outcome), sentence

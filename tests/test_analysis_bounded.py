@@ -1,0 +1,393 @@
+"""The bounded reading after a trial: its ends, its errors, its coverage at the worst difference that was promised."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adaptive_trials
+from adaptive_trials import refusing, trials
+from takeup import UNSEEN, Log, Space, stream
+from takeup.analysis import bounded_effect, bounded_interval, scores, targets
+from takeup.analysis.bounded_family import Compared
+from takeup.analysis.cell_scores import CellScores, cell_scores
+from takeup.analysis.cell_sums import summed
+from takeup.analysis.shortest import Moves
+from takeup.checks import FloatArray
+from takeup.design import Cells, bounded
+from takeup.errors import InputError
+from takeup.outcomes import Number
+from takeup.policies.bounded_reading import BoundedReading, apart
+
+
+def single(log: Log, trial: int = 0) -> Log:
+    """One of the trials of a log."""
+    return Log.of(
+        log.space,
+        log.proposal[trial],
+        log.probability[trial],
+        implemented=log.implemented[trial],
+        outcome=log.outcome[trial],
+    )
+
+
+def differing(n: int, take_up: float, difference: float, effect: float = 0.0, drift: float = 0.0) -> Any:
+    """A quarter are well without the treatment, and takers better than refusers by the difference."""
+    takers = 0.25 + (1 - take_up) * difference
+    return refusing(n, (takers, takers + effect), 0.25 - take_up * difference, take_up, drift)
+
+
+def test_nothing_moved_is_intention_to_treat() -> None:
+    """A promise that is worth nothing leaves the mean difference of the scores of the outcome, to the digit."""
+    log = trials(differing(300, 0.6, 0.1, 0.2), 20, seed=1, floor=0.1)
+    found = bounded_interval(log, "new", "usual", 5.0)
+    score = scores(log, targets.outcome(log.space)).score
+    np.testing.assert_array_equal(found.moved, 0)
+    np.testing.assert_allclose(found.value, (score[..., 1] - score[..., 0]).mean(axis=-1), atol=1e-12)
+    np.testing.assert_array_equal(found.bias, 0)
+    told = bounded_effect(single(log), 1, 0, 5.0)
+    assert told.assumes[0].startswith("Nothing about refusers")
+
+
+def test_takers_who_are_like_refusers_are_read_as_ts_obs_reads_them() -> None:
+    """Δ = 0, even allocation: λ = 1 - c / (2 - c), and the estimate is Σ_a (c1[a] - c0[a]) μ[a], μ of all who do a.
+
+    Scores guess before they know, so that estimates differ from plain means by what is far below their error.
+    """
+    log = trials(differing(1_000, 0.6, 0.0, 0.2), 200, seed=2, even=True)
+    found = bounded_interval(log, "new", "usual", 0.0)
+    took = log.implemented == 1
+    c = (took & (log.proposal == 1)).sum(axis=-1) / (log.proposal == 1).sum(axis=-1)
+    np.testing.assert_allclose(-found.moved[:, 1, 0], 1 - c / (2 - c), atol=0.01)
+    plain = c * (log.outcome.mean(axis=-1, where=took) - log.outcome.mean(axis=-1, where=~took))
+    assert np.abs(found.value - plain).max() < 0.5 * found.error.mean()
+    assert np.abs(found.value - plain).mean() < 0.12 * found.error.mean()
+
+
+def test_weights_do_not_depend_on_who_fared_how_by_proposal() -> None:
+    """Outcomes of those who did the same are exchanged between proposals: the weights stay, the estimate does not."""
+    log = single(trials(differing(400, 0.6, 0.05, 0.2), 1, seed=3, floor=0.1))
+    rng, y = stream(3, "exchanged"), log.outcome.copy()
+    for a in (0, 1):
+        y[log.implemented == a] = rng.permutation(y[log.implemented == a])
+    other = Log.of(log.space, log.proposal, log.probability, implemented=log.implemented, outcome=y)
+    one, two = (bounded_interval(each, 1, 0, 0.02) for each in (log, other))
+    assert abs(float(one.value - two.value)) > 0.005
+    np.testing.assert_allclose(one.moved, two.moved, atol=0.02)
+
+
+def test_nothing_is_moved_from_where_the_program_says_on() -> None:
+    """Above `enough` the shortest interval is that of nothing moved, and just below it is not."""
+    rng = stream(4, "enough")
+    for _ in range(10):
+        share = rng.dirichlet(np.ones(3), 3)
+        base, free = np.array([-1.0, 1, 0])[:, np.newaxis] * share, np.ones((3, 3), dtype=bool)
+        error, cost = rng.uniform(0.1, 1, (3, 3)), rng.uniform(0.1, 1, (3, 3))
+        enough = Moves.of(base, error, cost, free, rest=0.3).enough()
+        above, below = (Moves.of(base, error, times * enough * cost, free, 0.3).shortest() for times in (1.01, 0.99))
+        np.testing.assert_allclose(above, 0, atol=1e-12)
+        assert np.abs(below).max() > 1e-4
+        moves = Moves.of(base, error, 0.5 * enough * cost, free, 0.3)
+        least = moves.length(moves.shortest())
+        for scale in (1e-4, 1e-2, 0.3):
+            step = np.zeros((40, 3, 3))
+            step[:, 1:] = scale * rng.normal(size=(40, 2, 3))
+            assert min(moves.length(moves.shortest() + each) for each in step) >= least * (1 - 1e-12)
+
+
+def _enumerated(cells: CellScores, p: FloatArray, u: FloatArray, of_value: Any, of_mean: Any) -> tuple[float, float]:
+    """The variance and the third cumulant of the score of one decision of binary outcomes, over all (z, a, y)."""
+    c, m = cells.share, cells.rate
+    chances, sums = [], []
+    for z in range(len(c)):
+        for a in range(c.shape[1]):
+            for y in (0, 1):
+                total = 0.0
+                for w in range(len(c)):
+                    for place, weight, value in (
+                        (u[w, 1], of_value[w], y),
+                        *(
+                            (u[w, 4 + b] - m[w, b] * u[w, 2 + b], of_mean[w, b] / c[w, b], (b == a) * (y - m[w, b]))
+                            for b in range(2)
+                        ),
+                    ):
+                        total += weight * (place + (w == z) * (value - place) / p[w])
+                chances.append(p[z] * c[z, a] * (m[z, a] if y else 1 - m[z, a]))
+                sums.append(total)
+    chance, total_ = np.array(chances), np.array(sums)
+    centred = total_ - chance @ total_
+    return float(chance @ centred**2), float(chance @ centred**3)
+
+
+def test_variance_and_skewness_are_those_of_all_that_could_have_happened() -> None:
+    """One decision, two proposals, guesses at random; the third cumulant where guesses are right."""
+    rng = stream(5, "cumulants")
+    for right in (False, True):
+        p, c, m = rng.dirichlet([2, 2]), rng.dirichlet([3, 3], 2), rng.uniform(0.2, 0.8, (2, 2))
+        u = np.concatenate([np.ones((2, 1)), rng.uniform(0, 1, (2, 5))], axis=1)
+        if right:
+            u = np.concatenate([np.ones((2, 1)), (c * m).sum(axis=1, keepdims=True), c, c * m], axis=1)
+        zero, one = np.zeros(()), np.ones((), dtype=np.int64)
+        cross = np.einsum("zi,wj->ziwj", u, u)
+        own = np.einsum("zi,zj,z->zij", u, u, 1 / p)
+        inverse = np.stack([1 / p, 1 / p**2], axis=-1)
+        counts = np.ones((2, 2), dtype=np.int64)
+        v = (c * m).sum(axis=1)
+        cells = CellScores((0, 1), one, one, one, 0, 1, v, m, c, counts, m, zero + 1, inverse, zero, own, cross)
+        of_value, of_mean = rng.normal(size=2), rng.normal(size=(2, 2))
+        second, third = cells.cumulants(of_value, of_mean, m)
+        exact = _enumerated(cells, p, u, of_value, of_mean)
+        assert float(second) == pytest.approx(exact[0], rel=1e-12)
+        if right:  # without the cube of the mean itself, which is no part of sums over many
+            assert float(third) == pytest.approx(_large(cells, p, of_value, of_mean), rel=1e-12)
+
+
+def _large(cells: CellScores, p: FloatArray, of_value: Any, of_mean: Any) -> float:
+    """Σ_z E[(what a unit of z adds - its mean)^3] / p^2, cell by cell and outcome by outcome."""
+    total = 0.0
+    for z in range(2):
+        centre = of_value[z] * sum(cells.share[z, a] * cells.rate[z, a] for a in range(2))
+        for a in range(2):
+            m, c = cells.rate[z, a], cells.share[z, a]
+            for y, chance in ((0, 1 - m), (1, m)):
+                adds = of_value[z] * y + of_mean[z, a] * (y - m) / c
+                total += c * chance * (adds - centre) ** 3 / p[z] ** 2
+    return total
+
+
+FIGURES = (
+    (0.6, 0.02, 1_012, (0.801, 0.023, 0.010, 0.047)),
+    (0.6, 0.05, 1_387, (0.798, 0.024, 0.004, 0.092)),
+    (0.8, 0.05, 914, (0.795, 0.024, 0.011, 0.047)),
+)
+"""Take-up, promise, units; power, and error at a true difference of Δ, 0 and 2 Δ, each of 60,000 trials."""
+
+
+def claims(take_up: float, promise: float, units: int, difference: float, effect: float, many: int) -> float:
+    """How often trials of fixed allocation claim that the new one is better, by the weights of the plan."""
+    reading = bounded(Cells.rates(0.25, 0.35, take_up), promise).reading()
+    people = differing(units, take_up, difference, effect)
+    hits = []
+    for seed in range(many // 500):
+        log = trials(people, 500, seed=seed, even=True)
+        hits.append(bounded_interval(log, "new", "usual", reading).low > 0)
+    return float(np.mean(hits))
+
+
+def agrees(found: float, published: float, many: int) -> bool:
+    """Within four errors of both."""
+    return bool(abs(found - published) < 4 * np.sqrt(published * (1 - published) * (1 / many + 1 / 60_000)))
+
+
+def test_power_and_error_are_those_of_the_plan() -> None:
+    """1 in 15,000 fails by chance; a half of the bias, or none, would be five errors off at least."""
+    take_up, promise, units, (power, _, _, _) = FIGURES[0]
+    assert agrees(claims(take_up, promise, units, 0.0, 0.1, 500), power, 500)
+    take_up, promise, units, (_, _, _, twice) = FIGURES[1]
+    assert agrees(claims(take_up, promise, units, 2 * promise, 0.0, 500), twice, 500)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("figure", FIGURES, ids=["60 % .02", "60 % .05", "80 % .05"])
+def test_all_published_figures(figure: Any) -> None:
+    """Power and errors of 10,000 trials each, within four errors: 1 in 1,300 fails by chance in all."""
+    take_up, promise, units, published = figure
+    truths = ((0.0, 0.1), (promise, 0.0), (0.0, 0.0), (2 * promise, 0.0))
+    found = [claims(take_up, promise, units, difference, effect, 10_000) for difference, effect in truths]
+    assert all(agrees(one, other, 10_000) for one, other in zip(found, published, strict=True)), found
+
+
+def covered(people: Any, promise: Any, many: int, seed: int, **how: Any) -> float:
+    """How often intervals of these trials hold the truth."""
+    found = bounded_interval(trials(people, many, seed, **how), "new", "usual", promise)
+    return float(((found.low <= people.effect) & (people.effect <= found.high)).mean())
+
+
+def test_intervals_hold_the_truth_after_thompson_sampling() -> None:
+    """At the worst difference in either direction, and drift: at least 93 % less two errors, which 1 in 40 misses.
+
+    They are 95 to 97 % in truth, from which it is five errors to that. Without the bias they hold 87 % at most.
+    """
+    for difference, effect, drift in ((0.1, 0.0, 0.0), (-0.1, 0.3, 0.0), (0.1, 0.1, 0.4)):
+        people = differing(200, 0.6, difference, effect, drift)
+        assert covered(people, 0.1, 600, 6, floor=0.1) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 600)
+    assert covered(differing(600, 0.6, 0.1), 0.0, 300, 6, floor=0.1) < 0.8
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("floor", [0.05, 0.1])
+@pytest.mark.parametrize("n", [300, 1_000])
+@pytest.mark.parametrize("drift", [0.0, 0.4])
+def test_coverage_in_full(floor: float, n: int, drift: float) -> None:
+    """At least 93 % in 2,000 trials each, whatever is promised and however the truth uses it up."""
+    for promise in (0.0, 0.02, 0.05, 0.1, 5.0):
+        for effect in (0.0, 0.1, 0.3):
+            for sign in (1, -1):
+                people = differing(n, 0.6, sign * min(promise, 0.1), effect, drift)
+                assert covered(people, promise, 2_000, 7, floor=floor) >= 0.93, (promise, effect, sign)
+
+
+def fixed(space: Space, cells: FloatArray, n: int, many: int, seed: int) -> Log:
+    """Trials of even allocation of these cells P(a, y | z)."""
+    rng, proposals = stream(seed, "fixed"), len(cells)
+    z = rng.integers(0, proposals, (many, n))
+    marks = cells.reshape(proposals, -1).cumsum(axis=-1)
+    cell = (rng.random((many, n))[..., np.newaxis] >= marks[z] / marks[z][..., -1:]).sum(axis=-1)
+    outcomes = cells.shape[-1]
+    even = np.full(proposals, 1 / proposals)
+    return Log.of(space, z, even, implemented=cell // outcomes, outcome=cell % outcomes)
+
+
+def two_drugs() -> tuple[FloatArray, float]:
+    """A fifth refuse one drug, another fifth the other, and these fare worse by .3 with usual care; drugs do nothing.
+
+    Types: who takes both, who takes A only, who takes B only.
+    """
+    share, rate = np.array([0.6, 0.2, 0.2]), np.array([0.5, 0.5, 0.2])
+    takes = np.array([[0, 0, 0], [1, 1, 0], [2, 0, 2]])  # by proposal and type
+    cells = np.zeros((3, 3, 2))
+    for z in range(3):
+        for who in range(3):
+            cells[z, takes[z, who], 1] += share[who] * rate[who]
+            cells[z, takes[z, who], 0] += share[who] * (1 - rate[who])
+    return cells, 0.0
+
+
+def test_who_refuses_one_drug_need_not_refuse_another() -> None:
+    """Groups of the same size that do the same are not the same people: 93 % less two errors all the same.
+
+    The sizes alone say that nothing can be biased, and intervals would then hold the truth in 72 %.
+    """
+    cells, truth = two_drugs()
+    log = fixed(Space(["usual", "A", "B"]), cells, 900, 250, seed=8)
+    for control in (None, "usual"):
+        found = bounded_interval(log, "A", "B", 0.3, control=control)
+        held = (found.low <= truth) & (truth <= found.high)
+        assert held.mean() >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 250)
+    compared = Compared.of(log, "A", "B", None, None)
+    np.testing.assert_allclose(compared.apart[:, 1, 0], 1, atol=1e-12)
+    assert apart(compared.cells.share, 0)[:, 1, 0].max() < 0.5
+
+
+def test_two_sides_and_a_promise_for_each_action() -> None:
+    """A tenth take it uninvited and fare better by .1 with it; refusers worse by .1 without: both are allowed for."""
+    cells = np.zeros((2, 2, 2))
+    for z, a, share, rate in (
+        (0, 1, 0.1, 0.5),
+        (0, 0, 0.9, (0.6 * 0.4 + 0.3 * 0.3) / 0.9),
+        (1, 1, 0.7, (0.1 * 0.5 + 0.6 * 0.4) / 0.7),
+        (1, 0, 0.3, 0.3),
+    ):
+        cells[z, a] = share * (1 - rate), share * rate
+    log = fixed(adaptive_trials.SPACE, cells, 600, 250, seed=9)
+    promises: tuple[Any, ...] = (0.1, (0.1, 9.0), (9.0, 0.1), 9.0)
+    width = []
+    for promise in promises:
+        found = bounded_interval(log, "new", "usual", promise)
+        held = (found.low <= 0) & (found.high >= 0)
+        assert held.mean() >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 250)
+        width.append(float((found.high - found.low).mean()))
+    assert width[0] <= min(width[1:3]) <= max(width[1:3]) <= width[3]
+    assert any("opposite" in each for each in bounded_effect(single(log), 1, 0, 0.1).assumes)
+
+
+def test_numbers_are_read_by_their_means() -> None:
+    """0 and 1 as numbers say what two levels say; pressures from 80 to 180 are held as often as they should."""
+    log = trials(differing(300, 0.6, 0.1, 0.2), 3, seed=10, floor=0.1)
+    space = Space(["usual", "new"], outcomes=Number(0, 1))
+    same = Log.of(space, log.proposal, log.probability, implemented=log.implemented, outcome=log.outcome)
+    one, two = (bounded_interval(each, 1, 0, 0.05) for each in (log, same))
+    np.testing.assert_allclose([one.low, one.high], [two.low, two.high], atol=1e-12)
+    rng, many, n = stream(10, "numbers"), 400, 400
+    takes, z = rng.random((many, n)) < 0.6, rng.integers(0, 2, (many, n))
+    y = rng.normal(np.where(takes, 132, 128) - 6.0 * (takes & (z == 1)), 12).round().clip(80, 180).astype(np.int64) - 80
+    pressure = Space(["usual", "new"], outcomes=Number(80, 180, better="lower", unit="mmHg"))
+    found = bounded_interval(
+        Log.of(pressure, z, [0.5, 0.5], implemented=np.where(takes, z, 0), outcome=y), "new", "usual", 4.0
+    )
+    held = (found.low <= -3.6) & (found.high >= -3.6)
+    assert held.mean() >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / many)
+    assert (found.high < 0).mean() > 0.5
+
+
+def test_what_is_not_known_is_left_out_and_counted() -> None:
+    """Unknown actions and outcomes, decisions in which a proposal could not be made; nothing to go by at all."""
+    log = single(trials(differing(400, 0.6, 0.0, 0.2), 1, seed=11, floor=0.1))
+    a, y, p = log.implemented.copy(), log.outcome.copy(), log.probability.copy()
+    a[:10], y[5:20] = UNSEEN, UNSEEN
+    p[-30:] = np.eye(2)[log.proposal[-30:]]
+    some = bounded_effect(Log.of(log.space, log.proposal, p, implemented=a, outcome=y), "new", "usual", 0.02)
+    assert (some.n, some.missing) == (350, 20)
+    assert sum("never reported" in each or "30 others" in each for each in some.assumes) == 2
+    kept = slice(20, 370)
+    rest = Log.of(log.space, log.proposal[kept], p[kept], implemented=a[kept], outcome=y[kept])
+    assert bounded_effect(rest, "new", "usual", 0.02).value == pytest.approx(some.value, abs=1e-12)
+    none = bounded_effect(Log.of(log.space, log.proposal, p, outcome=y), "new", "usual", 0.02)
+    assert "of 0 decisions" in none.withheld
+    assert np.isnan([none.value, none.low, none.high]).all()
+
+
+def test_rare_proposals_have_no_interval() -> None:
+    """1 / p may be 7.5 % of the decisions: 20 of 300 and not of 200."""
+    for n, shown in ((300, True), (200, False)):
+        rng = stream(12, "rare")
+        z = (rng.random(n) < 0.05).astype(np.int64)
+        y, a = rng.integers(0, 2, n), np.where(rng.random(n) < 0.7, z, 0)
+        log = Log.of(adaptive_trials.SPACE, z, [0.95, 0.05], implemented=a, outcome=y)
+        found = bounded_effect(log, 1, 0, 0.1)
+        assert found.shown == found.survives_adaptation == shown
+        assert np.isnan(found.low) != shown
+
+
+def test_planned_weights_are_kept_but_not_beyond_what_cells_bear() -> None:
+    """The weight of a plan for 60 % stays; where nearly all take the new one there are few to move weight from."""
+    reading = bounded(Cells.rates(0.25, 0.35, 0.6), 0.02).reading()
+    for take_up, kept in ((0.6, True), (0.95, False)):
+        log = trials(differing(600, take_up, 0.0), 5, seed=13, even=True)
+        found = bounded_interval(log, "new", "usual", reading)
+        planned = reading.moved[1, 0, 1, 0]
+        assert np.allclose(found.moved[:, 1, 0], planned, atol=1e-12) == kept
+        assert (np.abs(found.moved[:, 1, 0]) <= abs(planned) + 1e-12).all()
+        back = bounded_interval(log, "usual", "new", reading)
+        np.testing.assert_allclose(back.value, -found.value, atol=1e-12)
+        np.testing.assert_allclose(back.low, -found.high, atol=1e-6)
+
+
+def test_wrong_arguments_are_named() -> None:
+    log = trials(differing(50, 0.6, 0.0), 2, seed=14, floor=0.1)
+    one = single(log)
+    for promise in (-0.1, (0.1, 0.1, 0.1), float("nan")):
+        with pytest.raises(InputError, match="promise"):
+            bounded_effect(one, 1, 0, promise)
+    with pytest.raises(InputError, match="another proposal"):
+        bounded_effect(one, 1, "new", 0.1)
+    with pytest.raises(InputError, match="level"):
+        bounded_effect(one, 1, 0, 0.1, level=95)
+    with pytest.raises(InputError, match="leading axes"):
+        bounded_effect(log, 1, 0, 0.1)
+
+
+def test_many_trials_at_once_are_one_after_the_other() -> None:
+    log = trials(differing(150, 0.6, 0.0, 0.2), 4, seed=15, floor=0.1)
+    reading = BoundedReading(np.array([0.05, 0.05]), 0, bounded(Cells.rates(0.25, 0.35, 0.6), 0.05).reading().moved)
+    for promise in (0.05, reading):
+        many = bounded_interval(log, 1, 0, promise)
+        for trial in range(4):
+            alone = bounded_effect(single(log, trial), 1, 0, promise)
+            np.testing.assert_allclose(
+                [alone.value, alone.low, alone.high],
+                [many.value[trial], many.low[trial], many.high[trial]],
+                rtol=1e-9,
+            )
+
+
+def test_sums_are_shorter_with_more_and_longer_with_a_higher_level() -> None:
+    """A sanity of `summed` itself: four times the decisions halve the interval, and 99 % is longer than 90 %."""
+    few, more = (trials(differing(n, 0.6, 0.0), 50, seed=16, even=True) for n in (500, 2_000))
+    widths = []
+    for log, level in ((few, 0.95), (more, 0.95), (few, 0.9), (few, 0.99)):
+        cells = cell_scores(log, targets.outcome(log.space), (0, 1))
+        found = summed(cells, np.array([-1.0, 1.0]), np.zeros((50, 2, 2)), level)
+        widths.append(float((found.high - found.low).mean()))
+    assert widths[0] / widths[1] == pytest.approx(2, rel=0.05)
+    assert widths[3] / widths[2] == pytest.approx(2.576 / 1.645, rel=0.05)

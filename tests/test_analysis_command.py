@@ -1,0 +1,156 @@
+"""`takeup analyse`: from somebody's file, or a trial, to an answer in one command."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from takeup import Log, Trial, specfile, stream
+from takeup.analysis.analyse import analyse
+from takeup.analysis.results import log_digest
+from takeup.charts import document
+from takeup.cli import app
+from takeup.errors import InputError, TakeupError
+from takeup.trial.design import Design
+
+ROWS = 800
+SPEC: dict[str, Any] = {
+    "name": "Clinic",
+    "burn_in": 20,
+    "space": {"proposals": ["usual care", "new drug"], "outcomes": ["relapsed", "well"]},
+    "policy": {"kind": "TS"},
+    "limits": {"floor": 0.2},
+    "analysis": {"test": "re-randomisation", "confidence": 0.9},
+    "rehearsal": True,
+    "seed": 7,
+}
+
+
+def _analyse(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["analyse", *map(str, arguments)], env={"COLUMNS": "160"}, catch_exceptions=True)
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """800 patients, three arms, two sites; a third refuse and are sicker; of some it is not known what they took."""
+    rng, file = stream(4, "somebody's trial"), tmp_path_factory.mktemp("past") / "past.csv"
+    with file.open("w", newline="") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(["patient", "site", "arm", "received", "result"])
+        for number in range(1, ROWS + 1):
+            site, arm = ("north", "south")[rng.integers(2)], ("usual", "drug", "drug and visits")[rng.integers(3)]
+            refuses = rng.random() < 0.35
+            received = "usual" if refuses else arm
+            well = rng.random() < (0.2 if refuses else 0.5) + 0.2 * (received != "usual")
+            known, followed = rng.random() < 0.9, rng.random() < 0.95
+            result = ("ill", "well")[int(well)] if followed else ""
+            writer.writerow([number, site, arm, received if known else "", result])
+    return file
+
+
+def columns(*more: object) -> list[object]:
+    named = {"assigned": "arm", "taken": "received", "outcome": "result", "context": "site"}
+    options = [part for name, column in named.items() for part in (f"--{name}", column)]
+    return [*options, "--outcome-level", "ill", "--outcome-level", "well", "--control", "usual", *more]
+
+
+def test_a_file_of_somebody_else_becomes_a_report_in_one_command(
+    past: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "png", lambda chart: b"drawn elsewhere, in seconds")
+    out = tmp_path / "found"
+    result = _analyse(past, *columns("--out", out, "--json"))
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)["analysis"]
+    assert told == json.loads((out / "analysis.json").read_text())["analysis"]
+    assert {"primary", "estimates", "tests", "bounds", "flow", "checks"} <= set(told)
+    assert {each["contrast"] for each in told["primary"]["estimates"]} == {"drug - usual", "drug and visits - usual"}
+    wanted = {
+        "reading",
+        "contrast",
+        "value",
+        "low",
+        "high",
+        "level",
+        "assumes",
+        "survives_adaptation",
+        "survives_drift",
+    }
+    assert all(wanted <= set(each) for each in told["estimates"])
+    assert not told["primary"]["planned"]
+    page = (out / "report.html").read_text()
+    for part in (*told["primary"]["answers"], "Who did what", "Checks", "Sensitivity to drift", told["log"]["digest"]):
+        assert part in page
+    assert "Probabilities were not given" in page  # what was taken to be so
+    assert "<script" not in page
+    assert "http://" not in page.replace("http://www.w3.org/", "")
+
+
+def test_it_prints_the_answer_first_and_what_was_assumed_last(past: Path) -> None:
+    result = _analyse(past, *columns())
+    assert result.exit_code == 0, result.output
+    first = result.stdout.splitlines()[0]
+    assert first.startswith(
+        "Offering drug rather than usual makes more of them well: the difference in the share who are"
+    )
+    assert "not planned" not in first
+    for words in ("complier effect", "as treated", "sample ratio", "taken to be so", "by convention"):
+        assert words in result.stdout
+
+
+def test_a_live_trial_is_led_by_its_plan_and_gives_the_same_figures_again(tmp_path: Path) -> None:
+    database, rng = tmp_path / "clinic.db", stream(3, "people")
+    with Trial.create(database, SPEC) as trial:
+        trial.start()
+        for number in range(60):
+            decision = trial.decide(f"patient {number}")
+            taken = decision.proposal if rng.random() < 0.8 else "usual care"
+            well = rng.random() < (0.8 if taken == "new drug" else 0.3)
+            trial.report(decision, implemented=taken, outcome="well" if well else "relapsed")
+    results = [_analyse(database, "--replays", 200, "--seed", 5, "--json") for _ in range(2)]
+    assert results[0].exit_code == 0, results[0].output
+    assert results[0].stdout == results[1].stdout
+    told = json.loads(results[0].stdout)["analysis"]
+    assert (told["trial"], told["primary"]["planned"], told["primary"]["level"]) == ("Clinic", True, 0.9)
+    assert [each["test"] for each in told["primary"]["tests"]] == ["re-randomisation"]
+    assert told["primary"]["tests"][0]["replays"] == 200
+    assert {each["kind"] for each in told["estimates"]} == {"planned", "explored", "naive"}
+    changed = json.loads(_analyse(database, "--level", 0.99, "--replays", 50, "--json").stdout)["analysis"]
+    assert not changed["primary"]["planned"]
+    export = tmp_path / "log.parquet"
+    with Trial.open(database) as trial:
+        trial.export(export)
+        digest = log_digest(trial.log())
+    plan = tmp_path / "plan.toml"
+    plan.write_text(specfile.toml({name: value for name, value in SPEC.items() if name != "seed"}))
+    again = json.loads(_analyse(export, "--plan", plan, "--replays", 200, "--seed", 5, "--json").stdout)["analysis"]
+    assert again["log"]["digest"] == digest == told["log"]["digest"]
+    assert again["primary"]["estimates"] == told["primary"]["estimates"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no.csv", "--assigned", "a", "--outcome", "y"], "no.csv"),
+        (["no.db"], "a database, or a file that ends in .csv"),
+        ([], "assigned is missing; expected one of the columns patient, site, arm, received, result"),
+        (["--assigned", "arms", "--outcome", "result"], "arms"),
+        ([*columns(), "--control", "usal"], "expected one of drug, drug and visits, usual"),
+        ([*columns(), "--probability", "=x"], "LABEL=COLUMN"),
+    ],
+)
+def test_bad_input_is_named(past: Path, arguments: list[str], words: str) -> None:
+    given = arguments if arguments and arguments[0].startswith("no.") else [past, *arguments]
+    result = _analyse(*given)
+    assert isinstance(result.exception, TakeupError)
+    assert words in str(result.exception)
+
+
+def test_a_plan_of_other_proposals_is_refused() -> None:
+    design = Design.of(SPEC)
+    log = Log.of(Design.of({**SPEC, "space": {"proposals": ["a", "b"]}}).space, [0, 1], [0.5, 0.5], outcome=[0, 1])
+    with pytest.raises(InputError, match="plan: got proposals usual care, new drug, expected those of the log, a, b"):
+        analyse(log, plan=design)

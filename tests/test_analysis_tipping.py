@@ -1,0 +1,97 @@
+"""The tipping point: intervals over what is promised, where a conclusion falls, and what the data say of it."""
+
+import numpy as np
+import pytest
+
+from adaptive_trials import trials
+from takeup import Log, charts
+from takeup.analysis import bounded_effect, tipping
+from takeup.analysis.bounded_family import Compared
+from takeup.analysis.tipping import difference
+from takeup.errors import InputError
+from test_analysis_bounded import differing, single
+
+
+def concluded(log: Log, promise: float) -> bool:
+    """Whether the new one is better for sure."""
+    return bounded_effect(log, "new", "usual", promise).low > 0
+
+
+def test_the_conclusion_falls_where_it_is_said_to() -> None:
+    """Just below it holds and at it does not; points are what `bounded_effect` says, the last intention to treat."""
+    log = single(trials(differing(800, 0.6, 0.15, 0.08), 1, seed=2, even=True))
+    found = tipping(log, "new", "usual")
+    assert found.falls_at is not None
+    assert found.falls_at > 0
+    assert concluded(log, found.falls_at - 1e-5)
+    assert not concluded(log, found.falls_at + 1e-5)
+    for point in (found.points[0], found.points[9], found.points[-1]):
+        told = bounded_effect(log, "new", "usual", point.promise)
+        assert (point.value, point.low, point.high) == (told.value, told.low, told.high)
+    assert found.points[0].promise == found.points[0].bias == found.points[-1].bias == 0
+    assert "falls there" in found.sentences()[0]
+    assert [point["promise"] for point in found.plain()["points"]] == [point.promise for point in found.points]
+
+
+def test_a_conclusion_may_hold_for_all_or_for_none() -> None:
+    """A large effect holds by intention to treat; none is not found even where all are alike."""
+    large, none = (single(trials(differing(800, 0.6, 0.0, effect), 1, seed=3, even=True)) for effect in (0.5, 0.0))
+    found = tipping(large, "new", "usual")
+    assert found.falls_at is None
+    assert "whatever is promised" in found.sentences()[0]
+    assert tipping(none, "new", "usual", [0.0, 0.1]).falls_at == 0
+    back = tipping(large, "usual", "new", [0.0, 0.05])
+    assert [point.conclusion for point in back.points] == [-1, -1]
+    assert [point.promise for point in back.points] == [0.0, 0.05]
+
+
+def test_the_data_say_by_how_much_takers_and_refusers_differ() -> None:
+    """(Z - R) / c is near the truth of .1 and its interval holds it in 93 % less two errors of 300 trials."""
+    log = trials(differing(500, 0.6, 0.1), 300, seed=4, floor=0.1)
+    shown = difference(Compared.of(log, "new", "usual", None, None), 1, 0, 0.95)
+    held = (shown.low <= 0.1) & (shown.high >= 0.1)
+    assert held.mean() >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 300)
+    assert shown.value.mean() == pytest.approx(0.1, abs=4 * shown.value.std() / np.sqrt(300))
+    (told,) = tipping(single(log), "new", "usual", [0.0]).differences
+    assert (told.action, told.only, told.whatever) == ("usual", "usual", "new")
+    assert told.value == pytest.approx(float(shown.value[0]), abs=1e-9)
+
+
+def test_a_promise_that_the_data_contradict_is_said_to_be_so() -> None:
+    """Takers are better by .4 without the treatment: 2,000 people show that."""
+    log = single(trials(differing(2_000, 0.5, 0.4, 0.1), 1, seed=5, even=True))
+    found = tipping(log, "new", "usual")
+    assert 0.2 < found.least_promise < 0.4
+    assert [point.contradicted for point in found.points] == [
+        point.promise < found.least_promise for point in found.points
+    ]
+    assert found.points[-1].promise > found.least_promise
+    assert "contradict a promise below" in found.sentences()[-1]
+    alike = tipping(single(trials(differing(2_000, 0.5, 0.0, 0.1), 1, seed=5, even=True)), "new", "usual")
+    assert alike.least_promise == 0
+    assert not any("contradict" in each for each in alike.sentences())
+
+
+def test_nothing_is_said_where_intervals_are_withheld_and_wrong_arguments_are_named() -> None:
+    log = single(trials(differing(100, 0.6, 0.0), 1, seed=6))
+    found = tipping(Log.of(log.space, log.proposal, log.probability, outcome=log.outcome), 1, 0)
+    assert found.points == ()
+    assert found.differences == ()
+    assert found.sentences()[0].startswith("No tipping point: of 0 decisions")
+    assert found.plain()["withheld"]
+    full = single(trials(differing(100, 1.0, 0.0), 1, seed=6, even=True))
+    assert [point.promise for point in tipping(full, 1, 0).points] == [0.0]
+    with pytest.raises(InputError, match="promise"):
+        tipping(full, 1, 0, [-0.1])
+
+
+def test_charts_of_tipping_points_are_drawn() -> None:
+    """With the marks that there are: where it falls, what is contradicted, or neither."""
+    log = single(trials(differing(800, 0.6, 0.15, 0.08), 1, seed=2, even=True))
+    found = tipping(log, "new", "usual", [0.0, 0.04, 0.08, 0.12])
+    drawn = charts.svg(charts.over_difference(found.records(), falls_at=found.falls_at, least_promise=0.02))
+    plain = charts.svg(charts.over_difference(found.records()))
+    assert "falls at" in drawn
+    assert "contradicted by the data" in drawn
+    assert "falls at" not in plain
+    assert "contradicted" not in plain

@@ -1,0 +1,245 @@
+"""The log of a live trial: the same from its database and from every export, and what was known when."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from takeup import UNSEEN, Evidence, InputError, Log
+from takeup.live import Trial, trials
+from takeup.log import SOURCES, read_log
+from takeup.store import Store
+from takeup.trial.events import Closed, Decided, Reported, event_of
+
+SPEC: dict[str, Any] = {
+    "name": "Log",
+    "space": {
+        "contexts": ["young", "=old"],
+        "proposals": ["usual", "'new'", "-"],
+        "implemented": ["usual", "'new'", "-", "other"],
+        "outcomes": ["ill", "well"],
+    },
+    "policy": {"kind": "TS"},
+    "burn_in": 2,
+    "seed": 5,
+    "rehearsal": True,
+    "window": 100,
+    "fallback": {"usual": 0.5, "'new'": 0.25, "-": 0.25},
+}
+SECOND = 1_000_000
+Step = tuple[str, int, int]
+"""What happens, to which decision or context, and which label or outcome it brings."""
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.at = 0
+
+    def __call__(self) -> int:
+        return self.at * SECOND
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(database: str, clock: Clock) -> Iterator[Store]:
+    with Store(database, clock=clock) as opened:
+        yield opened
+
+
+def same(one: Log, other: Log) -> None:
+    assert one.space == other.space
+    for name in ("context", "proposal", "probability", "implemented", "outcome", "implemented_by", "outcome_by"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+    np.testing.assert_array_equal(one.source, other.source)
+    np.testing.assert_array_equal(one.unit, other.unit)
+
+
+def by_folding(trial: Trial) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Actions, outcomes that count, and how many decisions there were when each got its value, event by event."""
+    space, made = trial.design.space, 0
+    known: dict[str, dict[int, tuple[int, int]]] = {"implemented": {}, "outcome": {}}
+    waits: dict[int, int | None] = {}
+    for logged in trial.events(limit=10_000):
+        event = event_of(logged.body)
+        if isinstance(event, Decided):
+            made += 1
+            waits[event.number] = event.due
+        if isinstance(event, Reported):
+            for name, value in (("implemented", event.implemented), ("outcome", event.outcome)):
+                if name in (event.stands or {}):
+                    continue
+                if name in event.missing:
+                    known[name].pop(event.decision, None)
+                if value is None:
+                    continue
+                code = space.index("outcome" if name == "outcome" else "implemented", value)
+                had = known[name].get(event.decision)
+                open_ = name == "outcome" and (waits[event.decision] or 0) > event.at
+                if had is None or had[0] != code:
+                    known[name][event.decision] = (code, -1 if open_ else made)
+        if isinstance(event, Closed):
+            for number in event.decisions:
+                known["outcome"][number] = (known["outcome"][number][0], made)
+    a, y = ([known[name].get(i + 1, (UNSEEN, made)) for i in range(made)] for name in ("implemented", "outcome"))
+    seen = [(UNSEEN, made) if by < 0 else (code, by) for code, by in y]
+    return [c for c, _ in a], [c for c, _ in seen], [by for _, by in a], [by for _, by in seen]
+
+
+def lived(store: Store, clock: Clock, spec: dict[str, Any], steps: list[Step], outcomes: list[Any]) -> Trial:
+    """A trial to which this happened."""
+    trial = Trial.create(store, spec, trial=f"t{len(trials(store))}")
+    trial.start()
+    made = 0
+    space = trial.design.space
+    for what, which, value in steps:
+        clock.at += 7
+        number = which % max(made, 1) + 1
+        if what == "decide":
+            trial.decide(f"u{made}", which % len(space.contexts))
+            made += 1
+        elif what == "many":
+            trial.decide_many([{"unit": f"u{made + i}", "context": 0} for i in range(3)])
+            made += 3
+        elif what == "fallback":
+            trial.fallback(f"u{made}", value % len(space.proposals), which % len(space.contexts))
+            made += 1
+        elif not made:
+            continue
+        elif what == "action":
+            trial.report(number, implemented=value % len(space.implemented), reason="again")
+        elif what == "outcome":
+            trial.report(number, outcome=outcomes[value % len(outcomes)], reason="again")
+        elif what == "both":
+            trial.report(number, implemented=0, outcome=outcomes[0], reason="again")
+        elif what == "missing":
+            trial.report(number, missing=[("implemented", "outcome")[value % 2]], reason="lost")
+        else:
+            clock.at += 60
+            trial.tick()
+    return trial
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ("decide", "decide", "many", "fallback", "action", "outcome", "outcome", "both", "missing", "wait")
+        ),
+        st.integers(0, 9),
+        st.integers(0, 9),
+    ),
+    min_size=3,
+    max_size=25,
+).map(lambda steps: [("decide", 0, 0), *steps])
+NUMBERS = SPEC["space"] | {"outcomes": {"kind": "number", "low": -10, "high": 10, "step": 0.5}}
+TIMES = SPEC["space"] | {"outcomes": {"kind": "time", "longest": 90, "unit": "days"}}
+KINDS: list[tuple[dict[str, Any], list[Any]]] = [
+    (SPEC, ["ill", "well"]),
+    (SPEC | {"window": None, "space": NUMBERS, "burn_in": 0}, [-3.5, 0, 9]),
+    (SPEC | {"space": TIMES}, [3, {"time": 9, "censored": True}]),
+]
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS, kind=st.sampled_from(KINDS), ending=st.sampled_from(["csv", "parquet", "jsonl"]))
+def test_log_evidence_and_export_agree_whatever_happened(
+    store: Store, clock: Clock, tmp_path: Path, steps: list[Step], kind: tuple[dict[str, Any], list[Any]], ending: str
+) -> None:
+    trial = lived(store, clock, kind[0], steps, kind[1])
+    log = trial.log()
+    assert Evidence.from_log(log) == trial.evidence()
+    found = [log.implemented, log.outcome, log.implemented_by, log.outcome_by]
+    assert [each.tolist() for each in found] == list(by_folding(trial))
+    trial.export(tmp_path / f"trial.{ending}")
+    same(read_log(tmp_path / f"trial.{ending}"), log)
+
+
+TOLD = [("decide", i, 0) for i in range(12)] + [("both", i, 0) for i in range(6)] + [("wait", 0, 0)] * 2
+TOLD += [("fallback", 1, 2), ("action", 3, 3), *[("decide", 0, 0)] * 12, ("outcome", 8, 1)]
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_files_of_versions_that_wrote_no_space_are_read_and_blinded_ones_are_not(
+    store: Store, clock: Clock, tmp_path: Path
+) -> None:
+    trial = lived(store, clock, SPEC | {"window": None}, TOLD, ["ill", "well"])
+    log = trial.log()
+    assert [SOURCES[i] for i in log.source[[0, 1, 2, 12]]] == ["burn-in", "burn-in", "policy", "fallback"]
+    trial.export(tmp_path / "all.parquet")
+    whole = pl.read_parquet(tmp_path / "all.parquet")
+    whole.drop("implemented_by", "outcome_by", "space").write_parquet(tmp_path / "old.parquet")
+    old = read_log(tmp_path / "old.parquet")
+    assert old.space.proposals == log.space.proposals
+    whole.drop("space").filter(pl.col("ARM") != "-").write_parquet(tmp_path / "two.parquet")
+    with pytest.raises(InputError, match="give space="):
+        read_log(tmp_path / "two.parquet")
+    assert "an older version wrote" in old.inferred[-1]
+    own = read_log(tmp_path / "old.parquet", space=log.space)
+    np.testing.assert_array_equal(own.implemented, log.implemented)
+    part = whole.filter(pl.col("decision") % 3 != 0).reverse()
+    part.write_parquet(tmp_path / "part.parquet")
+    space = part.filter(pl.col("space").is_not_null())
+    assert len(space) == 1
+    same(read_log(tmp_path / "part.parquet"), log.only(np.arange(1, len(log) + 1) % 3 != 0))
+    trial.export(tmp_path / "blinded.csv", blinded=True)
+    with pytest.raises(InputError, match="a blinded export"):
+        read_log(tmp_path / "blinded.csv")
+    np.testing.assert_array_equal(
+        read_log(
+            tmp_path / "all.parquet", assigned="ARM", taken="ACTARM", outcome="outcome", levels=["ill", "well"]
+        ).outcome,
+        log.outcome,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("past.csv", "arm,got,well\nnew,new,1\nusual,NA,0\nnew,,NaN\nusual,usual,1\n"),
+        ("past.tsv", "arm\tgot\twell\nnew\tnew\t1\nusual\t\t0\nnew\t\t\nusual\tusual\t1\n"),
+        ("past.csv", '\ufeff"arm";"got";"well"\n"new";"new";"1"\n"usual";"";"0"\n"new";NA;""\n"usual";"usual";"1"\n'),
+        (
+            "past.jsonl",
+            "".join(
+                f'{{"arm": {a}, "got": {g}, "well": {y}}}\n'
+                for a, g, y in (
+                    ('"new"', '"new"', 1),
+                    ('"usual"', "null", 0),
+                    ('"new"', '""', "null"),
+                    ('"usual"', '"usual"', 1),
+                )
+            ),
+        ),
+    ],
+)
+def test_anybodys_file_is_read_by_the_names_of_its_columns(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    log = read_log(tmp_path / name, assigned="arm", taken="got", outcome="well")
+    assert log.space.proposals == ("new", "usual")
+    assert [log.proposal.tolist(), log.implemented.tolist(), log.outcome.tolist()] == [
+        [0, 1, 0, 1],
+        [0, UNSEEN, UNSEEN, 1],
+        [1, 0, UNSEEN, 1],
+    ]
+    with pytest.raises(InputError, match="assigned is missing; expected one of the columns arm, got, well"):
+        read_log(tmp_path / name)
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    (tmp_path / "text.csv").write_bytes("arm,y\nMünchen,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match="save it as UTF-8"):
+        read_log(tmp_path / "text.csv", assigned="arm", outcome="y")
+    with pytest.raises(InputError, match="No such file"):
+        read_log(tmp_path / "nowhere.parquet", assigned="arm", outcome="y")
+    with pytest.raises(InputError, match=r"ends in \.csv"):
+        read_log(tmp_path / "past.xlsx", assigned="arm", outcome="y")
