@@ -40,6 +40,9 @@ def differing(n: int, take_up: float, difference: float, effect: float = 0.0, dr
 def test_nothing_moved_is_intention_to_treat() -> None:
     """A promise that is worth nothing leaves the mean difference of the scores of the outcome, to the digit."""
     log = trials(differing(300, 0.6, 0.1, 0.2), 20, seed=1, floor=0.1)
+    plain = trials(differing(300, 0.6, 0.1, 0.2), 20, seed=1, even=True)
+    by_offer = [plain.outcome.mean(axis=-1, where=plain.proposal == z) for z in (0, 1)]
+    np.testing.assert_allclose(bounded_interval(plain, 1, 0, 5.0).value, by_offer[1] - by_offer[0], atol=1e-12)
     found = bounded_interval(log, "new", "usual", 5.0)
     score = scores(log, targets.outcome(log.space)).score
     np.testing.assert_array_equal(found.moved, 0)
@@ -50,18 +53,24 @@ def test_nothing_moved_is_intention_to_treat() -> None:
 
 
 def test_takers_who_are_like_refusers_are_read_as_ts_obs_reads_them() -> None:
-    """Δ = 0, even allocation: λ = 1 - c / (2 - c), and the estimate is Σ_a (c1[a] - c0[a]) μ[a], μ of all who do a.
+    """Δ = 0, fixed allocation: λ is as where all who do the same are one group, and so is the estimate, to the digit.
 
-    Scores guess before they know, so that estimates differ from plain means by what is far below their error.
+    That is 1 - c / (2 - c) where as many are offered each, and Σ_a (c1[a] - c0[a]) μ[a], μ of all who do a.
     """
-    log = trials(differing(1_000, 0.6, 0.0, 0.2), 200, seed=2, even=True)
+    log = trials(differing(300, 0.6, 0.0, 0.2), 50, seed=2, even=True)
     found = bounded_interval(log, "new", "usual", 0.0)
-    took = log.implemented == 1
-    c = (took & (log.proposal == 1)).sum(axis=-1) / (log.proposal == 1).sum(axis=-1)
-    np.testing.assert_allclose(-found.moved[:, 1, 0], 1 - c / (2 - c), atol=0.01)
-    plain = c * (log.outcome.mean(axis=-1, where=took) - log.outcome.mean(axis=-1, where=~took))
-    assert np.abs(found.value - plain).max() < 0.5 * found.error.mean()
-    assert np.abs(found.value - plain).mean() < 0.12 * found.error.mean()
+    new, took = log.proposal == 1, log.implemented == 1
+    c, n = (took & new).sum(axis=-1) / new.sum(axis=-1), new.mean(axis=-1)
+    np.testing.assert_allclose(-found.moved[:, 1, 0], (1 - c) / (1 - n * c), atol=1e-6)
+    np.testing.assert_allclose((1 - c) / (1 - c / 2), 1 - c / (2 - c), atol=1e-12)
+    apart = c * (log.outcome.mean(axis=-1, where=took) - log.outcome.mean(axis=-1, where=~took))
+    np.testing.assert_allclose(found.value, apart, atol=1e-6)
+    adaptive = trials(differing(1_000, 0.6, 0.0, 0.2), 50, seed=2, floor=0.1)
+    read = bounded_interval(adaptive, "new", "usual", 0.0)
+    took = adaptive.implemented == 1
+    rates = [adaptive.outcome.mean(axis=-1, where=each) for each in (took, ~took)]
+    share = (took & (adaptive.proposal == 1)).sum(axis=-1) / (adaptive.proposal == 1).sum(axis=-1)
+    assert np.abs(read.value - share * (rates[0] - rates[1])).mean() < 0.6 * read.error.mean()
 
 
 def test_weights_do_not_depend_on_who_fared_how_by_proposal() -> None:
@@ -216,15 +225,15 @@ def test_intervals_hold_the_truth_after_thompson_sampling() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("floor", [0.05, 0.1])
-@pytest.mark.parametrize("n", [300, 1_000])
+@pytest.mark.parametrize("n", [340, 1_000])
 @pytest.mark.parametrize("drift", [0.0, 0.4])
 def test_coverage_in_full(floor: float, n: int, drift: float) -> None:
-    """At least 93 % in 2,000 trials each, whatever is promised and however the truth uses it up."""
+    """At least 93 %, less two errors of 2,000 trials, whatever is promised and however the truth uses it up."""
     for promise in (0.0, 0.02, 0.05, 0.1, 5.0):
         for effect in (0.0, 0.1, 0.3):
             for sign in (1, -1):
                 people = differing(n, 0.6, sign * min(promise, 0.1), effect, drift)
-                assert covered(people, promise, 2_000, 7, floor=floor) >= 0.93, (promise, effect, sign)
+                assert covered(people, promise, 2_000, 7, floor=floor) >= 0.93 - 2 * 0.0057, (promise, effect, sign)
 
 
 def fixed(space: Space, cells: FloatArray, n: int, many: int, seed: int) -> Log:
@@ -259,11 +268,11 @@ def test_who_refuses_one_drug_need_not_refuse_another() -> None:
     The sizes alone say that nothing can be biased, and intervals would then hold the truth in 72 %.
     """
     cells, truth = two_drugs()
-    log = fixed(Space(["usual", "A", "B"]), cells, 900, 250, seed=8)
+    log = fixed(Space(["usual", "A", "B"]), cells, 900, 150, seed=8)
     for control in (None, "usual"):
         found = bounded_interval(log, "A", "B", 0.3, control=control)
         held = (found.low <= truth) & (truth <= found.high)
-        assert held.mean() >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 250)
+        assert held.mean() >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 150)
     compared = Compared.of(log, "A", "B", None, None)
     np.testing.assert_allclose(compared.apart[:, 1, 0], 1, atol=1e-12)
     assert apart(compared.cells.share, 0)[:, 1, 0].max() < 0.5
@@ -279,13 +288,13 @@ def test_two_sides_and_a_promise_for_each_action() -> None:
         (1, 0, 0.3, 0.3),
     ):
         cells[z, a] = share * (1 - rate), share * rate
-    log = fixed(adaptive_trials.SPACE, cells, 600, 250, seed=9)
+    log = fixed(adaptive_trials.SPACE, cells, 600, 150, seed=9)
     promises: tuple[Any, ...] = (0.1, (0.1, 9.0), (9.0, 0.1), 9.0)
     width = []
     for promise in promises:
         found = bounded_interval(log, "new", "usual", promise)
         held = (found.low <= 0) & (found.high >= 0)
-        assert held.mean() >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 250)
+        assert held.mean() >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 150)
         width.append(float((found.high - found.low).mean()))
     assert width[0] <= min(width[1:3]) <= max(width[1:3]) <= width[3]
     assert any("opposite" in each for each in bounded_effect(single(log), 1, 0, 0.1).assumes)
@@ -323,13 +332,15 @@ def test_what_is_not_known_is_left_out_and_counted() -> None:
     rest = Log.of(log.space, log.proposal[kept], p[kept], implemented=a[kept], outcome=y[kept])
     assert bounded_effect(rest, "new", "usual", 0.02).value == pytest.approx(some.value, abs=1e-12)
     none = bounded_effect(Log.of(log.space, log.proposal, p, outcome=y), "new", "usual", 0.02)
+    three = Log.of(Space(["usual", "new", "never"]), log.proposal, [0.4, 0.4, 0.2], implemented=a, outcome=y)
+    assert "with never" in bounded_effect(three, "new", "never", 0.02, control="usual").withheld
     assert "of 0 decisions" in none.withheld
     assert np.isnan([none.value, none.low, none.high]).all()
 
 
 def test_rare_proposals_have_no_interval() -> None:
-    """1 / p may be 7.5 % of the decisions: 20 of 300 and not of 200."""
-    for n, shown in ((300, True), (200, False)):
+    """1 / p may be 6 % of the decisions: 20 of 340 and not of 330."""
+    for n, shown in ((340, True), (330, False)):
         rng = stream(12, "rare")
         z = (rng.random(n) < 0.05).astype(np.int64)
         y, a = rng.integers(0, 2, n), np.where(rng.random(n) < 0.7, z, 0)
@@ -368,7 +379,7 @@ def test_wrong_arguments_are_named() -> None:
 
 
 def test_many_trials_at_once_are_one_after_the_other() -> None:
-    log = trials(differing(150, 0.6, 0.0, 0.2), 4, seed=15, floor=0.1)
+    log = trials(differing(200, 0.6, 0.0, 0.2), 4, seed=15, floor=0.1)
     reading = BoundedReading(np.array([0.05, 0.05]), 0, bounded(Cells.rates(0.25, 0.35, 0.6), 0.05).reading().moved)
     for promise in (0.05, reading):
         many = bounded_interval(log, 1, 0, promise)

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from takeup import Log, Trial, specfile, stream
+from takeup import Log, specfile, stream
 from takeup.analysis.analyse import analyse
 from takeup.analysis.results import log_digest
 from takeup.charts import document
 from takeup.cli import app
 from takeup.errors import InputError, TakeupError
+from takeup.live import Trial
 from takeup.trial.design import Design
 
 ROWS = 800
@@ -81,6 +82,7 @@ def test_a_file_of_somebody_else_becomes_a_report_in_one_command(
     }
     assert all(wanted <= set(each) for each in told["estimates"])
     assert not told["primary"]["planned"]
+    assert not any(each["survives_adaptation"] for each in told["estimates"])  # nobody wrote probabilities down
     page = (out / "report.html").read_text()
     for part in (*told["primary"]["answers"], "Who did what", "Checks", "Sensitivity to drift", told["log"]["digest"]):
         assert part in page

@@ -1,5 +1,7 @@
 """Rates: the events by the exposure that one counts by hand, and intervals that hold after adaptive allocation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -75,11 +77,23 @@ def test_the_interval_of_a_difference_is_from_two_on_the_log_scale() -> None:
     """Zou & Donner (2008): rates 4 and 1, errors of their logarithms such that both intervals are times or by 2."""
     wide = np.log(2.0) / 1.959963984540054 / np.sqrt(2)
     one, other = (
-        Figure(np.array(rate), rate * wide * np.ones(2), np.array([0, 0]), np.array([1e9])) for rate in (4.0, 1.0)
+        Figure(np.array(rate), rate * wide * np.array([1.0, -1.0]), np.array([0, 0]), np.array([1e9]))
+        for rate in (4.0, 1.0)
     )
     low, high = difference_of_positives(one, other, 0.95)
     assert float(low) == pytest.approx(3 - np.hypot(2, 1), rel=1e-6)
     assert float(high) == pytest.approx(3 + np.hypot(4, 0.5), rel=1e-6)
+
+
+def test_an_interval_is_longer_on_the_side_to_which_influences_are_skewed() -> None:
+    """3, -1, -1, -1: an error of √12, t of 3 degrees 3.182446; Σ ψ³ / Σ ψ² (1 + 2 t²) / 6 = 24 / 12 (21.2559) / 6."""
+    figure = Figure(np.array(10.0), np.array([3.0, -1, -1, -1]), np.zeros(4, dtype=np.int64), np.array([4.0]))
+    for sign in (1.0, -1.0):
+        low, high = replace(figure, influence=sign * figure.influence).interval(0.95)
+        wide = 3.182446 * np.sqrt(12)
+        short, long = (10 - low, high - 10) if sign > 0 else (high - 10, 10 - low)
+        assert float(short) == pytest.approx(wide, rel=1e-6)
+        assert float(long) == pytest.approx(wide + 2 * 21.25593 / 6, rel=1e-6)
 
 
 def test_outcomes_that_are_not_known_are_left_out() -> None:

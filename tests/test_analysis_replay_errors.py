@@ -11,6 +11,7 @@ from replayed_trials import design_of, lived, side_by_side
 from takeup import Log
 from takeup.analysis.replay import replayed
 from takeup.analysis.replayable import Replayable, Statistic
+from takeup.checks import FloatArray
 from takeup.simulation.kernels import replay_cpu
 
 pytestmark = pytest.mark.long
@@ -70,18 +71,33 @@ def test_200_decisions_have_the_figures_of_others(new: float, drift: float, diff
     ],
 )
 def test_kernels_of_policies_replay_like_the_reference(tables: dict[str, Any]) -> None:
-    """Two samples of a distribution with few values; by chance one run in 10,000 fails. Lanes change no bit."""
+    """By chance one run in 10,000 fails; lanes change no bit."""
     design = design_of(**tables)
     contexts, proposals = len(design.space.contexts), len(design.space.proposals)
     log: Log = lived(design, 24, 3, np.full((contexts, proposals), 0.4), delay=2, fallback=9)
     trial = Replayable.of(log, design, (1, 0), stronger=False)
-    kernel = np.round(trial.replays("difference", 4_000, 1), 9)
-    slow = np.round(trial.by_reference("difference", 4_000, 2), 9)
-    values = np.unique(np.concatenate([kernel, slow]))
-    table = np.stack([[np.sum(each == value) for value in values] for each in (kernel, slow)])
-    often = table.sum(axis=0) >= 20
-    table = np.column_stack([table[:, often], table[:, ~often].sum(axis=1)])
-    assert stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue > 1e-4
-    recorded = trial._recorded(1)
+    assert alike(trial.replays("difference", 4_000, 1), trial.by_reference("difference", 4_000, 2)) > 1e-4
+    assert trial.form("difference") == "draws"
+    recorded = trial._recorded("draws", 1)
     plain = replay_cpu.replay_drawn(recorded, design.policy, design.space, 100, lanes=False)
     np.testing.assert_array_equal(plain, replay_cpu.replay_drawn(recorded, design.policy, design.space, 100))
+
+
+@pytest.mark.parametrize("statistic", ["difference", "score"])
+def test_quadrature_replays_like_the_reference(statistic: Statistic) -> None:
+    """Three proposals within limits, in two contexts with late outcomes; by chance one run in 10,000 fails."""
+    limits = {"floor": 0.15, "ceiling": 0.6}
+    design = design_of(space={"proposals": 3, "contexts": 2, "utility": [1, 0]}, limits=limits, burn_in=3)
+    log = lived(design, 14, 3, np.full((2, 3), 0.4), delay=2, fallback=9)
+    trial = Replayable.of(log, design, (2, 0), stronger=False)
+    assert trial.form(statistic) == "quadrature"
+    assert alike(trial.replays(statistic, 20_000, 1), trial.by_reference(statistic, 1_000, 2)) > 1e-4
+
+
+def alike(one: FloatArray, other: FloatArray) -> float:
+    """The p-value of two samples being from one distribution, which may have few values."""
+    values, back = np.unique(np.round(np.concatenate([one, other]), 4), return_inverse=True)
+    counts = np.stack([np.bincount(each, minlength=values.size) for each in (back[: one.size], back[one.size :])])
+    group = np.cumsum(counts.sum(axis=0)) * 12 // (one.size + other.size + 1)  # of neighbours
+    table = np.stack([np.bincount(group, weights=each, minlength=12) for each in counts])
+    return float(stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue)

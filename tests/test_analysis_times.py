@@ -164,6 +164,8 @@ def test_what_is_not_known_is_withheld_with_the_reason() -> None:
     assert "events" in found.withheld
     assert np.isnan(found.value)
     assert "error" in times.time_effect(only, 1, 0).withheld
+    none = Log.of(SPACE, [0, 1] * 20, [0.5, 0.5], outcome=[10, 71, 20, 71] * 10)
+    assert "error" in times.time_effect(none, 1, 0).withheld  # nobody on 6-MP had the event
     rare = Log.of(SPACE, [0, 1] * 20, [0.995, 0.005], outcome=[10, 20] * 20)
     assert "6-MP was so improbable" in times.time_effect(rare, 1, 0).withheld
 
@@ -179,8 +181,9 @@ def test_a_proposal_that_was_dropped_is_compared_while_it_was_there() -> None:
 
 
 def test_only_censoring_before_the_end_needs_its_assumption() -> None:
-    log = leukaemia()
-    early, late = times.time_effect(log, 1, 0), times.time_effect(log, 1, 0, until=5)
+    codes = [10, 24, 20, 30] * 10  # events of weeks 5 to 15, and one who was lost after them
+    log = Log.of(SPACE, [0, 1] * 20 + [0], [0.5, 0.5], outcome=[*codes, 41])
+    early, late = times.time_effect(log, 1, 0), times.time_effect(log, 1, 0, until=20)
     assert times.CENSORED in early.assumes
     assert not early.survives_drift
     assert times.CENSORED not in late.assumes

@@ -168,6 +168,7 @@ def test_several_columns_cross_to_contexts_and_those_not_recorded_are_one_of_the
     names = ("site Bonn, sex f", "site Bonn, sex m", "site Kiel, sex f", "not recorded")
     assert log.space.contexts == names
     assert log.context.tolist() == [0, 1, 3, 2, 2, 1]
+    assert "those of 1 are not recorded" in log.inferred[1]
 
 
 def test_actions_by_other_names_than_proposals_are_matched_by_what_most_did() -> None:

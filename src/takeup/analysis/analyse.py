@@ -1,12 +1,14 @@
 """Everything that may be concluded from a log, in one call."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from takeup import checks
 from takeup.analysis.flow import flow
 from takeup.analysis.planned import planned_of
-from takeup.analysis.readings import Readings
-from takeup.analysis.results import LEADING, Analysis, log_digest
+from takeup.analysis.readings import BOUNDED, Readings
+from takeup.analysis.results import LEADING, Analysis, Entry, log_digest
+from takeup.analysis.tipping import Tipping
 from takeup.analysis.trial_checks import check_all, looks_check
 from takeup.errors import InputError
 from takeup.log import Log
@@ -57,7 +59,8 @@ def analyse(
     entries += [each for one in range(len(log.space.proposals)) for each in readings.alone(one)]
     say("looking for tipping points and bounds")
     tippings = {one: found for one in readings.others if (found := readings.tipping(one)) is not None}
-    worst = [found for one in readings.others if (found := readings.worst_case(one)) is not None]
+    entries = [_kept_promise(each, tippings.get(each.one), planned.promise) for each in entries]
+    worst = [case for one in readings.others if (case := readings.worst_case(one)) is not None]
     bounds = [each for one in readings.others for each in readings.bounds(one)]
     say("testing")
     tests = [each for one in readings.others for each in readings.tests(one, plan, replays, seed)]
@@ -79,3 +82,11 @@ def analyse(
         log_digest(log),
         command,
     )
+
+
+def _kept_promise(entry: Entry, tipping: Tipping | None, promise: float | None) -> Entry:
+    """A bounded reading whose promise the data contradict is not to be relied upon."""
+    if entry.label != BOUNDED or tipping is None or promise is None or promise >= tipping.least_promise:
+        return entry
+    why = f"the data contradict the promise of {promise:g}: groups differ by more than {tipping.least_promise:.3g}"
+    return replace(entry, estimate=replace(entry.estimate, withheld=why))

@@ -20,7 +20,7 @@ from takeup.log import Log
 from takeup.policies.bounded_reading import FEWEST, apart, most
 from takeup.space import Label, Space
 
-HEAVIEST = 0.075
+HEAVIEST = 0.06
 """Where one decision could count for a larger part of all, means of scores are far from normal: no interval."""
 
 

@@ -5,14 +5,14 @@ estimate both. To first order its error is a mean over decisions of the score of
 a score of anything with mean E and variance S, guessed as g, has the variance S / p + (E - g)^2 (1 / p - 1), and with
 the score of another proposal the covariance -(E - g)(E' - g'). So the variance of every weighted sum, *if the means are
 these*, follows from sums over the log: it needs no squares of scores, which are few and large where a proposal was
-rare, and it is not small where somebody was given up after bad luck.
+rare, and it is not small where somebody was given up after bad luck. With fixed randomisation means are plain means.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from takeup.analysis.scores import scores
+from takeup.analysis.scores import mean_scores
 from takeup.analysis.targets import Target, among, took
 from takeup.checks import FloatArray, IntArray
 from takeup.log import Log
@@ -111,14 +111,15 @@ def cell_scores(log: Log, of: Target, rows: tuple[int, ...]) -> CellScores:
     worth = np.where(known, of.values(log), 0.0)
     counts = _cells(log, rows, known.astype(np.float64))
     rate, spread = _rates(log, rows, of, worth, counts)
+    ever = (counts.sum(axis=-1) > 0)[..., np.newaxis, :]
     guess = np.zeros((*known.shape, len(rows), 2 + 2 * actions))
     guess[..., 0] = 1.0
 
     def scored(target: Target, place: int) -> FloatArray:
         """The mean of the scores, (.., z); what was guessed is kept."""
-        found = scores(log, target)
-        guess[..., place] = found.guess[..., list(rows)]
-        used = np.where(known[..., np.newaxis], found.score[..., list(rows)], 0.0)
+        found = mean_scores(log, target)
+        guess[..., place] = np.where(ever, found.guess[..., list(rows)], 0.0)
+        used = np.where(known[..., np.newaxis] & ever, found.score[..., list(rows)], 0.0)
         return np.asarray(used.sum(axis=-2) / n[..., np.newaxis])
 
     value = scored(of, 1)
@@ -130,6 +131,9 @@ def cell_scores(log: Log, of: Target, rows: tuple[int, ...]) -> CellScores:
         mean[..., a] = np.where(there, got / np.where(there, c, 1.0), 0.0)
         share[..., a] = np.where(there, np.minimum(c, 1.0), 0.0)
     guess *= known[..., np.newaxis, np.newaxis]
+    if log.constant:  # where plain means are taken, what counts is how often a proposal was made
+        offered = counts.sum(axis=-1) / n[..., np.newaxis]
+        chance = np.broadcast_to(offered[..., np.newaxis, :], chance.shape)
     inverse = np.where(known[..., np.newaxis], 1 / np.where(chance > 0, chance, 1.0), 0.0)
     flat = guess.reshape(*known.shape, -1)
     cross = (np.swapaxes(flat, -1, -2) @ flat).reshape(*log.batch, *guess.shape[-2:], *guess.shape[-2:])

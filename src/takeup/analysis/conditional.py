@@ -8,12 +8,13 @@ units of its error, half a success and half a failure added to each.
 
 import numpy as np
 
-from takeup.analysis.replay import check_log, pair_of
+from takeup.analysis.prefix import pair_of, single
+from takeup.analysis.replay import check_log
 from takeup.analysis.replay_schedule import INSTEAD, check_replayable
 from takeup.analysis.tested import Tested
 from takeup.checks import FloatArray, IntArray
 from takeup.conjugates.quadrature import LEAST_SHAPE
-from takeup.errors import InputError, UnsuitableError
+from takeup.errors import UnsuitableError
 from takeup.log import SOURCES, Log
 from takeup.policies import TS, Uniform
 from takeup.space import UNSEEN, Label
@@ -40,8 +41,7 @@ def conditional_exact(log: Log, design: Design, one: Label, other: Label) -> Tes
         one: the proposal that is compared,
         other: and with which.
     """
-    if log.batch:
-        raise InputError("log", f"{len(log.batch)} leading axes", "a single trial", "`conditional_p` takes many")
+    single(log)
     first, second = pair_of(log.space, one, other)
     p, refused, names = float("nan"), "", log.space.proposals
     try:

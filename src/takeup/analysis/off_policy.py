@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.analysis import targets
+from takeup.analysis.effects import COMPLETE, LOGGED, SEPARATE
 from takeup.analysis.estimate import Estimate
-from takeup.analysis.figure import Figure
+from takeup.analysis.figure import Figure, difference_of_positives
 from takeup.analysis.overlap import Overlap
 from takeup.analysis.rates import rate_under
 from takeup.analysis.scores import scores
-from takeup.analysis.showing import COMPLETE, LARGE, LOGGED, always
+from takeup.analysis.showing import LARGE, always
 from takeup.analysis.times import CENSORED, censored_before, restricted_mean_under, until_of
 from takeup.checks import FloatArray
 from takeup.errors import InputError, UnsuitableError
@@ -28,6 +29,9 @@ from takeup.space import UNSEEN
 
 Method: TypeAlias = Literal["aipw", "ipw"]
 """By scores, or by weights alone."""
+
+Ends: TypeAlias = tuple[FloatArray, FloatArray]
+"""The lower end of an interval, and the upper one."""
 
 READING = "value of a policy"
 SAME = "People would have come, and answered each proposal, as they did."
@@ -98,8 +102,9 @@ def policy_value(
         reason = "all who count for it had the same outcome, or there is one alone, so that its error cannot be told"
     if not reason and np.isnan(value.value):
         reason = "nobody was watched so long under it; choose an earlier `until`"
-    estimate = _estimate(log, value, name, "mean", level, reason, until)
-    gain = _estimate(log, value.minus(did), f"{name} - {DID}", "difference", level, reason, until)
+    ends, gained = value_ends(log, value, level), gain_ends(log, value, did, level)
+    estimate = _estimate(log, value.value, ends, name, "mean", level, reason, until)
+    gain = _estimate(log, value.value - did.value, gained, f"{name} - {DID}", "difference", level, reason, until)
     return PolicyValue(estimate, gain, float(overlap.size), overlap.warning(name))
 
 
@@ -146,6 +151,26 @@ def value_under(log: Log, rows: FloatArray, method: Method, until: float | None 
     if not outcome.valued:
         return rate_under(log, rows)
     return mean_under(log, rows, method)
+
+
+def value_ends(log: Log, value: Figure, level: float) -> Ends:
+    """The ends of the interval of a value; of a rate it is made on the log scale."""
+    if not _is_rate(log):
+        return value.interval(level)
+    low, high = value.log().interval(level)
+    return np.exp(low), np.exp(high)
+
+
+def gain_ends(log: Log, value: Figure, did: Figure, level: float) -> Ends:
+    """The ends of the interval of the difference of two values; none where it is of a policy from itself."""
+    difference = value.minus(did)
+    low, high = difference_of_positives(value, did, level) if _is_rate(log) else difference.interval(level)
+    same = difference.error == 0
+    return np.where(same, difference.value, low), np.where(same, difference.value, high)
+
+
+def _is_rate(log: Log) -> bool:
+    return not log.space.outcome.valued and not isinstance(log.space.outcome, Time)
 
 
 def mean_under(log: Log, rows: FloatArray, method: Method) -> Figure:
@@ -220,27 +245,28 @@ def _best(log: Log, until: float | None) -> int:
 
 def _estimate(
     log: Log,
-    figure: Figure,
+    value: FloatArray,
+    ends: Ends,
     contrast: str,
     measure: Literal["mean", "difference"],
     level: float,
     reason: str,
     until: float | None,
 ) -> Estimate:
-    low, high = (np.nan, np.nan) if reason else (float(end) for end in figure.interval(level))
+    low, high = (np.nan, np.nan) if reason else (float(end) for end in ends)
     n = int((log.outcome != UNSEEN).sum())
     early = isinstance(log.space.outcome, Time) and censored_before(log, until_of(log, until))
     return Estimate(
         READING,
         contrast,
         measure,
-        float(figure.value),
+        float(value),
         low,
         high,
         level,
-        (SAME, *((CENSORED,) if early else ()), *((COMPLETE,) if n < len(log) else ()), LARGE, LOGGED),
+        (SAME, *((CENSORED,) if early else ()), *((COMPLETE,) if n < len(log) else ()), LARGE, SEPARATE, LOGGED),
         survives_adaptation=not reason,
-        survives_drift=not early,
+        survives_drift=not early and not reason,
         n=n,
         missing=len(log) - n,
         withheld=reason,

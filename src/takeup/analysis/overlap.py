@@ -71,7 +71,7 @@ class Overlap:
             return "no outcome is known"
         if self.impossible > 0:
             return f"{self.impossible:.1%} of what {who} would have proposed had no chance of being proposed"
-        if self.largest > HOPELESS_SHARE * self.n:
+        if self.largest > HOPELESS_SHARE * self.n * (1 + 1e-9):
             return (
                 f"{who} was so improbable at times that one of the {self.n:.0f} decisions could count for "
                 f"{min(self.largest / self.n, 1.0):.0%} of all; an interval needs {HOPELESS_SHARE:.0%} at most"

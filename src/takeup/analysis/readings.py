@@ -1,7 +1,7 @@
 """Every reading of a log: each estimate, test and bound that can be had, and why the others cannot."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -34,8 +34,10 @@ Found = TypeVar("Found")
 Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
 """What an estimate is called, what kind of answer it is, and what makes it."""
 
+BOUNDED: Final = "bounded reading"
 ITT: Final = "intention to treat"
 NO_MODEL = "a policy's own model has no interval that survives adaptation; `Trial.summary` shows what it believes"
+NEVER_CHANGED = "Randomisation never changed within a context: nobody wrote down its probabilities."
 NO_DESIGN = "it needs the trial's own design: give the plan"
 
 
@@ -191,7 +193,7 @@ class Readings:
             return []
         made: list[Made] = [("complier effect", self._kind("compliers"), self._pair(complier_effect, one))]
         if (promise := self.planned.promise) is not None:
-            made.append(("bounded reading", self._kind("bounded"), self._pair(bounded_effect, one, promise)))
+            made.append((BOUNDED, self._kind("bounded"), self._pair(bounded_effect, one, promise)))
         protocol = self._kind("per protocol")
         made.append(("per protocol", "naive" if protocol == "explored" else protocol, self._pair(per_protocol, one)))
         if (actions := self._actions(one)) is not None:
@@ -223,8 +225,14 @@ class Readings:
         for label, kind, make in made:
             estimate = self._tried(f"{label}, {self.log.space.proposals[one]}", make)
             if estimate is not None:
-                found.append(Entry(label, one, kind, estimate, context))
+                found.append(Entry(label, one, kind, self._honest(estimate), context))
         return found
+
+    def _honest(self, estimate: Estimate) -> Estimate:
+        """Shares of what was proposed are no probabilities that adapted: nothing by them survives adaptation."""
+        if not self.log.estimated:
+            return estimate
+        return replace(estimate, survives_adaptation=False, assumes=(NEVER_CHANGED, *estimate.assumes))
 
     def _tried(self, what: str, make: Callable[[], Found]) -> Found | None:
         """What is found, or nothing and a line why not."""

@@ -9,18 +9,19 @@ among its replays is a p-value that holds for any policy, any drift and any size
 import numpy as np
 
 from takeup import checks
+from takeup.analysis.prefix import pair_of, single
 from takeup.analysis.replayable import STATISTICS, Replayable, Statistic
 from takeup.analysis.tested import Tested
 from takeup.checks import FloatArray
 from takeup.errors import InputError, UnsuitableError
 from takeup.log import Log
-from takeup.space import Label, Space
+from takeup.space import Label
 from takeup.trial import Design
 
 MANY, FEW = 10_000, 1_000
-"""How many replays there are by default: by a kernel, and by the reference, which takes some hundred times as long."""
-ALIKE = 1e-9
-"""Statistics that differ by less than this part of them are the same: sums in another order."""
+"""How many replays there are by default: where they are fast, and elsewhere; see `takeup.analysis.replayable.Form`."""
+ALIKE, NEARLY_ALIKE = 1e-9, 1e-4
+"""Statistics that differ by less than this part are the same: sums in another order, and scores by quadrature."""
 
 
 def re_randomise(
@@ -46,12 +47,11 @@ def re_randomise(
         one: the proposal that is compared,
         other: and with which.
         statistic: what makes a trial extreme: the difference of the two means, or the martingale score.
-        replays: how many; 10,000, or 1,000 where the policy has no kernel for this.
+        replays: how many; 10,000 for two proposals and for policies with a kernel, 1,000 within limits or without one.
         seed: of the replays; the same log and seed give the same p-value on any machine.
         stronger: whether to test instead that neither outcomes nor what is implemented depend on proposals.
     """
-    if log.batch:
-        raise InputError("log", f"{len(log.batch)} leading axes", "a single trial", "`replayed` takes many")
+    single(log)
     pair, p, many, refused = pair_of(log.space, one, other), float("nan"), 0, ""
     try:
         p, many = _tested(log, design, pair, statistic, replays, seed, stronger, check=True)
@@ -114,14 +114,6 @@ def check_log(log: Log, design: Design, *, stronger: bool = False) -> None:
         Replayable.of(one_of(log, place), design, (0, 1), stronger).statistics(check=True)
 
 
-def pair_of(space: Space, one: Label, other: Label) -> tuple[int, int]:
-    """The indices of two proposals that are compared."""
-    pair = space.index("proposal", one), space.index("proposal", other)
-    if pair[0] == pair[1]:
-        raise InputError("other", repr(other), "another proposal than `one`")
-    return pair
-
-
 def _tested(
     log: Log,
     design: Design,
@@ -137,8 +129,11 @@ def _tested(
         raise InputError("statistic", repr(statistic), f"one of {', '.join(STATISTICS)}")
     trial = Replayable.of(log, design, pair, stronger)
     observed = trial.statistics(check=check, score=statistic == "score")
-    many = checks.whole("replays", (MANY if trial.fast(statistic) else FEW) if replays is None else replays, least=1)
+    form = trial.form(statistic)
+    alike = NEARLY_ALIKE if form == "quadrature" and statistic == "score" else ALIKE
+    usual = MANY if form in ("recurrence", "draws") else FEW
+    many = usual if replays is None else checks.whole("replays", replays, least=1)
     column = list(STATISTICS).index(statistic)
     found, own = np.abs(trial.replays(statistic, many, seed)), abs(observed[column])
-    extreme = int((found >= own - ALIKE * max(own, 1.0)).sum())
+    extreme = int((found >= own - alike * max(own, 1.0)).sum())
     return (1 + extreme) / (1 + many), many

@@ -16,6 +16,7 @@ from takeup.log import Log
 from takeup.policies import TS, TopTwo, Uniform
 from takeup.simulation.kernels import replay_cpu, two_arm
 from takeup.simulation.kernels.choice import choose
+from takeup.simulation.kernels.comparing import RESOLVED
 from takeup.simulation.kernels.replay import ASKED, Pair, Recorded
 from takeup.simulation.kernels.streams import key_of
 from takeup.trial import Design
@@ -26,6 +27,11 @@ STATISTICS: dict[Statistic, str] = {
     "difference": "difference of the means, within contexts",
     "score": "sum of (proposed - its probability) times (outcome - what was expected), in units of its error",
 }
+Form: TypeAlias = Literal["recurrence", "draws", "quadrature", "reference"]
+"""How trials are replayed: with P(best) kept up to date, by what a policy's kernel draws, with P(best) computed anew at
+every decision, or in numpy."""
+LEAST_SHAPE = 0.5
+"""The least parameter of a prior for quadrature."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +78,7 @@ class Replayable:
 
     def statistics(self, *, check: bool, score: bool = True) -> FloatArray:
         """The difference and the score of the trial as it was; not the latter where neither needs the probabilities."""
-        if self._recurrence:
+        if self.form("score") == "recurrence":
             found, share = self.followed()
             if check:
                 check_design(self.log, self.design, self.schedule, share)
@@ -86,7 +92,7 @@ class Replayable:
 
     def followed(self) -> tuple[FloatArray, FloatArray]:
         """Both statistics of the trial as it was by the recurrence, and the probabilities of its decisions."""
-        found, share = replay_cpu.follow_pair(self._recorded(0, follow=True), self._allocated())
+        found, share = replay_cpu.follow_pair(self._recorded("recurrence", follow=True), self._allocated())
         return found, np.stack([share, 1 - share], axis=1)
 
     def followed_by_reference(self) -> tuple[FloatArray, reference.Replays]:
@@ -94,18 +100,28 @@ class Replayable:
         trial = reference.follow(self.log, self.design, self.schedule, self.residual, self.pair)
         return np.array([self._difference(self.log.proposal[np.newaxis])[0], _standard(trial)[0]]), trial
 
-    def fast(self, statistic: Statistic) -> bool:
-        """Whether a kernel replays it."""
-        return self._recurrence or (statistic == "difference" and self._drawn)
+    def form(self, statistic: Statistic) -> Form:
+        """What replays it: the fastest that can."""
+        if find_spec("numba") is None or self.design.control_share is not None:
+            return "reference"
+        if self._recurrence:
+            return "recurrence"
+        if statistic == "difference" and self._free and self._has_kernel:
+            return "draws"
+        return "quadrature" if self._quadrature else "reference"
 
     def replays(self, statistic: Statistic, many: int, seed: int) -> FloatArray:
         """The statistic of each replay."""
-        if self._recurrence:
-            recorded = self._recorded(seed)
-            return replay_cpu.replay_pair(recorded, self._allocated(), many)[:, list(STATISTICS).index(statistic)]
-        if self.fast(statistic):
-            return replay_cpu.replay_drawn(self._recorded(seed), self.design.policy, self.log.space, many)[:, 0]
-        return self.by_reference(statistic, many, seed)
+        form, column = self.form(statistic), list(STATISTICS).index(statistic)
+        if form == "reference":
+            return self.by_reference(statistic, many, seed)
+        recorded = self._recorded(form, seed)
+        if form == "recurrence":
+            return replay_cpu.replay_pair(recorded, self._allocated(), many)[:, column]
+        if form == "draws":
+            return replay_cpu.replay_drawn(recorded, self.design.policy, self.log.space, many)[:, 0]
+        limited = replay_cpu.limited_by(self._prior(), self.design.limits, len(self.log))
+        return replay_cpu.replay_limited(recorded, limited, many)[:, column]
 
     def by_reference(self, statistic: Statistic, many: int, seed: int) -> FloatArray:
         """The same by the reference, whatever the policy."""
@@ -127,39 +143,53 @@ class Replayable:
         return found
 
     @property
+    def _rates(self) -> bool:
+        """Whether there are two outcomes, and TS learns the rate of the better one."""
+        outcome = self.log.space.outcome
+        return outcome.kind == "level" and outcome.size == 2 and type(self.design.policy) in (TS, TopTwo)
+
+    @property
     def _recurrence(self) -> bool:
         """Whether P(best) of two proposals is known without draws, or the policy is never asked."""
         policy, space = self.design.policy, self.log.space
-        if find_spec("numba") is None or len(space.proposals) != 2 or self.design.control_share is not None:
+        if len(space.proposals) != 2:
             return False
-        if isinstance(policy, Uniform):
-            return True
-        levels = space.outcome.kind == "level" and space.outcome.size == 2
-        if not (levels and isinstance(policy, TS) and type(policy) in (TS, TopTwo)):
-            return False
-        return two_arm.applies(policy, space)
+        rates = self._rates and isinstance(policy, TS) and two_arm.applies(policy, space)
+        return rates or isinstance(policy, Uniform)
 
     @property
-    def _drawn(self) -> bool:
-        """Whether the policy has a kernel and its draws are the proposals: nothing stands between them."""
-        limits, policy = self.design.limits, self.design.policy
-        limited = (
-            np.any(limits.floor) or np.any(np.asarray(limits.ceiling) < 1) or self.design.control_share is not None
-        )
-        softened = (self.schedule.power != 1).any()
-        if find_spec("numba") is None or limited or softened or policy.compliance != "not used":
+    def _free(self) -> bool:
+        """Whether nothing stands between what the policy draws and what is proposed."""
+        limits, softened = self.design.limits, bool((self.schedule.power != 1).any())
+        return not (np.any(limits.floor) or np.any(np.asarray(limits.ceiling) < 1) or softened)
+
+    @property
+    def _has_kernel(self) -> bool:
+        if self.design.policy.compliance != "not used":
             return False
         try:
-            choose(policy, self.log.space, waiting=True, recurrence=False)
+            choose(self.design.policy, self.log.space, waiting=True, recurrence=False)
         except UnsuitableError:
             return False
         return True
 
-    def _recorded(self, seed: int, *, follow: bool = False) -> Recorded:
+    @property
+    def _quadrature(self) -> bool:
+        """Whether there is a grid on which P(best) of several rates is right to about 1e-5."""
+        if not self._rates or type(self.design.policy) is not TS or (self.schedule.power != 1).any():
+            return False
+        prior = self._prior()
+        return bool(prior.min() >= LEAST_SHAPE and prior.sum(axis=(1, 2)).max() + len(self.log) <= RESOLVED)
+
+    def _prior(self) -> FloatArray:
+        """(a, b) of each context and proposal, a being of the better outcome."""
+        assert isinstance(self.design.policy, TS)  # who asks has rates
+        return two_arm.good_first(self.design.policy.prior(self.log.space).outcome, self.log.space)
+
+    def _recorded(self, form: Form, seed: int = 0, *, follow: bool = False) -> Recorded:
         log, schedule, space = self.log, self.schedule, self.log.space
-        outcome = np.array(log.outcome)
-        if self._recurrence and space.outcome.kind == "level":
-            outcome = (outcome != int(np.argmax(space.utility))).astype(np.int64)
+        bad = log.outcome != int(np.argmax(space.reward))
+        outcome = np.array(log.outcome) if form == "draws" else bad.astype(np.int64)
         fixed = np.where(schedule.even[:, np.newaxis], even_of(self.design), log.probability)
         return Recorded(
             key_of(seed, "replay"),

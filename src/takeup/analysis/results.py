@@ -150,7 +150,7 @@ class Analysis:
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it: the value of "analysis"."""
-        return finite(
+        plain: dict[str, Any] = _finite(
             {
                 "trial": self.name or None,
                 "version": __version__,
@@ -173,14 +173,15 @@ class Analysis:
                 "left_out": [{"what": each.what, "why": each.why} for each in self.left_out],
             }
         )
+        return plain
 
 
-def finite(value: Any) -> Any:
+def _finite(value: Any) -> Any:
     """The same with null for numbers that are none or infinite, as JSON has no such."""
     if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
+        return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
+        return [_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from takeup import checks
+from takeup.analysis.effects import COMPLETE, LOGGED, SEPARATE
 from takeup.analysis.estimate import Estimate, Measure
 from takeup.analysis.overlap import Overlap
 from takeup.checks import FloatArray
@@ -13,11 +14,8 @@ from takeup.log import Log
 from takeup.space import UNSEEN, Label
 
 READING = "intention to treat"
-LOGGED = "The logged probabilities are those that proposals were drawn with."
 LARGE = "There are enough people for a normal limit."
-COMPLETE = "Those whose outcome was never reported are like the others."
 BOTH = "It is about those who came while both could be proposed; {} others are left out."
-RATIOS: tuple[Measure, ...] = ("ratio", "odds ratio", "rate ratio", "hazard ratio")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +83,7 @@ def compared(
     *,
     assumes: tuple[str, ...],
     survives_drift: bool,
-    nothing: str = "",
+    nothing: str,
 ) -> Estimate:
     """How two proposals compare, as an estimate.
 
@@ -96,9 +94,9 @@ def compared(
         ends: of its interval, likewise.
         assumes: what this assumes beyond what all do.
         survives_drift: whether it keeps its level where outcomes change.
-        nothing: why there is no value, should there be none.
+        nothing: why there is no value or no error, should there be none.
     """
-    ratio = measure in RATIOS
+    ratio = measure != "difference"
     middle, low, high = (float(np.exp(each) if ratio else each) for each in (value, *ends))
     reason = nothing if np.isnan(middle) else which.withheld() or (nothing if np.isnan(low) else "")
     n = int(which.known.sum())
@@ -115,10 +113,11 @@ def compared(
             *((BOTH.format(which.left_out),) if which.left_out else ()),
             *((COMPLETE,) if n < len(which.log) else ()),
             LARGE,
+            SEPARATE,
             LOGGED,
         ),
         survives_adaptation=not reason,
-        survives_drift=survives_drift,
+        survives_drift=survives_drift and not reason,
         n=n,
         missing=len(which.log) - n,
         withheld=reason,

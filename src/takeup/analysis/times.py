@@ -66,7 +66,7 @@ def time_effect(
         which,
         measure,
         difference.value,
-        difference.interval(level),
+        difference.interval(level) if ours.error > 0 and theirs.error > 0 else (np.array(np.nan), np.array(np.nan)),
         assumes=(CENSORED,) if early else (),
         survives_drift=not early,
         nothing=_too_short(which, (ours, theirs), until) or NO_ERROR,
@@ -111,9 +111,10 @@ def until_of(log: Log, until: float | None) -> float:
     longest = _time(log).longest
     if until is None:
         return longest
-    if not 0 < until <= longest:
-        raise InputError("until", repr(until), f"a time above 0, at most the longest watch, {longest:g}")
-    return float(until)
+    given = checks.real("until", until)
+    if given.ndim or not 0 < given <= longest:
+        raise InputError("until", checks.shown(until), f"a time above 0, at most the longest watch, {longest:g}")
+    return float(given)
 
 
 def censored_before(log: Log, until: float) -> bool:

@@ -36,7 +36,9 @@ def beside(analysis: Analysis) -> list[str]:
         if entry.label in ALWAYS and entry.kind == "explored" and not entry.context:
             said.append(f"By {entry.label}: {answer(entry, space, control)}")
     for found in analysis.tippings.values():
-        said.append(f"{found.contrast}: {found.sentences()[0]}")
+        sentences = found.sentences()
+        told = sentences[0] if found.least_promise <= 0 else f"{sentences[0]} {sentences[-1]}"
+        said.append(f"{found.contrast}: {told}")
     return said
 
 

@@ -1,6 +1,7 @@
 """`takeup analyse`: what may be concluded from a trial, live or past."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -118,7 +119,7 @@ def _is_file(source: str) -> bool:
     return Path(source.removesuffix(".gz")).suffix.lower() in ENDINGS
 
 
-def _file(source: str, given: dict[str, object], plan: Design | None) -> _Source:
+def _file(source: str, given: Mapping[str, object], plan: Design | None) -> _Source:
     """A log of columns; with a plan, of its space."""
     options: dict[str, object] = dict(given)
     if "probability" in options:
@@ -132,7 +133,7 @@ def _file(source: str, given: dict[str, object], plan: Design | None) -> _Source
     return _Source(read_log(source, **options), plan, name)  # type: ignore[arg-type]  # read_log checks them
 
 
-def _database(source: str, trial: str | None, given: dict[str, object]) -> _Source:
+def _database(source: str, trial: str | None, given: Mapping[str, object]) -> _Source:
     if given:
         raise InputError(f"--{next(iter(given))}", "a database", "columns of a file; a trial's log has its own")
     from takeup.live import Trial
@@ -161,11 +162,11 @@ def _number(text: str) -> str | float:
         return text
 
 
-def _again(source: str, trial: str | None, columns: dict[str, object], *rest: object) -> str:
+def _again(source: str, trial: str | None, columns: Mapping[str, object], *rest: object) -> str:
     """The command that gives the same figures."""
     names = ("outcome-level", "control", "plan", "promise", "level", "replays", "seed")
     options: list[str] = []
-    for name, value in ({"trial": trial} | columns | dict(zip(names, rest, strict=True))).items():
+    for name, value in ({"trial": trial, **columns} | dict(zip(names, rest, strict=True))).items():
         for each in value if isinstance(value, list) else [value]:
             options += [] if each is None or (name, each) == ("seed", 0) else [f"--{name}", str(each)]
     return command("analyse", source, *options)

@@ -105,9 +105,10 @@ def _space(
     kind, sentence = measured.outcome_from(came, levels)
     contexts: list[str] | int = 1
     if met is not None:
-        contexts = [*labels.ordered(met.values), *([NOT_RECORDED] if met.missing else [])]
-        lost = f", of which {NOT_RECORDED} are {met.missing}" if met.missing else ""
-        said.append(f"Contexts: {', '.join(contexts)}{lost}.")
+        known = labels.ordered(met.values)
+        contexts = [*known, *([NOT_RECORDED] if met.missing else [])]
+        lost = f"; those of {met.missing} are not recorded, which is a context of its own" if met.missing else ""
+        said.append(f"Contexts: {', '.join(known)}{lost}.")
     space = Space(proposals, implemented, contexts=contexts, outcomes=kind, intended=intended)
     return space, [*said, sentence]
 

@@ -8,12 +8,15 @@ import numpy as np
 
 from takeup.checks import FloatArray
 from takeup.policies import LivePolicy
+from takeup.policies.limits import Limits
 from takeup.simulation.engine import silent
-from takeup.simulation.kernels import compile_cpu, replay, replay_lanes
+from takeup.simulation.kernels import comparing, compile_cpu, replay, replay_lanes, replay_limits
 from takeup.simulation.kernels.choice import bound, choose
 from takeup.simulation.kernels.cpu import spread
+from takeup.simulation.kernels.look_tables import FREE, Sharing
 from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.kernels.replay import Pair, Recorded, ReplayMemory
+from takeup.simulation.kernels.replay_limits import Limited, LimitedMemory
 from takeup.simulation.kernels.tables import Replication
 from takeup.space import Space
 
@@ -63,6 +66,47 @@ def replay_drawn(
 
     _spread(work, replays, recorded)
     return output
+
+
+def replay_limited(recorded: Recorded, limited: Limited, replays: int) -> FloatArray:
+    """The difference and the score of each replay of several proposals within limits, (R, 2)."""
+    compiled = compile_cpu.build(replay_limits.replay_limited, {}, {})
+    output = np.zeros((replays, 2))
+    contexts, proposals, _ = limited.prior.shape
+    total = float(limited.prior.sum(axis=(1, 2)).max()) + recorded.context.size
+
+    def work(start: Replication, count: int) -> int:
+        memory = LimitedMemory(
+            np.zeros(limited.prior.shape),
+            np.zeros((contexts, proposals)),
+            np.zeros(contexts, dtype=np.int64),
+            comparing.room(proposals, total, comparing.finest_for(total)),
+            np.ones(proposals, dtype=np.int64),
+            np.zeros(proposals),
+            np.zeros(proposals),
+            _memory(recorded, 0, 0),
+        )
+        compiled(start, count, recorded, limited, memory, output)
+        return count
+
+    _spread(work, replays, recorded)
+    return output
+
+
+def limited_by(prior: FloatArray, limits: Limits, units: int) -> Limited:
+    """The tables of a trial of so many units, with (a, b) of each context and proposal."""
+    proposals = prior.shape[1]
+    total = float(prior.sum(axis=(1, 2)).max()) + units
+    sharing = Sharing(
+        np.full(proposals, 1 / proposals),
+        True,
+        limits.rule == "proportional",
+        np.broadcast_to(np.asarray(limits.floor, dtype=np.float64), proposals).copy(),
+        np.broadcast_to(np.asarray(limits.ceiling, dtype=np.float64), proposals).copy(),
+        np.ones(1),
+        FREE,
+    )
+    return Limited(np.array(prior, dtype=np.float64), sharing, comparing.grids(0.0, comparing.finest_for(total)))
 
 
 def _memory(

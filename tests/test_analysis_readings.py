@@ -1,0 +1,153 @@
+"""All readings of a log in one call: what leads, what is said of it, and what cannot be had."""
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adaptive_trials
+from takeup import Count, Log, Space, Time, stream
+from takeup.analysis import Estimate, analyse
+from takeup.analysis.effects import effect
+from takeup.analysis.planned import planned_of
+from takeup.analysis.results import Entry, log_digest
+from takeup.analysis.words import answer
+from takeup.errors import InputError
+from takeup.trial.design import Design
+
+SPEC: dict[str, Any] = {
+    "name": "t",
+    "space": {"proposals": ["usual", "new"], "outcomes": ["ill", "well"]},
+    "policy": {"kind": "TS"},
+}
+
+
+@pytest.fixture(scope="module")
+def log() -> Log:
+    """300 patients by TS with a floor; four in ten refuse, and are sicker."""
+    many = adaptive_trials.trials(adaptive_trials.refusing(300, (0.3, 0.6), 0.1, 0.6), 1, seed=2, floor=0.2)
+    names = ("context", "implemented", "outcome", "implemented_by", "outcome_by", "source")
+    parts = {name: getattr(many, name)[0] for name in names}
+    return Log.of(many.space, many.proposal[0], many.probability[0], **parts)
+
+
+def test_what_was_planned_leads_and_is_what_its_own_function_says(log: Log) -> None:
+    plan = Design.of({**SPEC, "analysis": {"contrast": "ratio", "confidence": 0.9, "test": "betting"}})
+    found = analyse(log, plan=plan, replays=50)
+    (led,) = found.primary
+    assert (led.label, led.kind, found.entries[0]) == ("intention to treat, ratio", "planned", led)
+    assert led.estimate == effect(log, 1, 0, measure="ratio", level=0.9)
+    assert [each.tested.test for each in found.primary_tests] == ["betting"]
+    plain = json.loads(json.dumps(found.plain(), allow_nan=False))
+    assert plain["primary"]["planned"]
+    assert plain["primary"]["control"] == "usual"
+    assert [each["kind"] for each in plain["estimates"]].count("planned") == 1
+
+
+def test_every_reading_may_lead(log: Log) -> None:
+    """An interval of one side is one of two sides with twice the doubt."""
+    for table, label in (
+        ({"reading": "compliers"}, "complier effect"),
+        ({"reading": {"bounded": 0.1}}, "bounded reading"),
+        ({"reading": "per protocol"}, "per protocol"),
+        ({"any_time": True}, "intention to treat, at any time"),
+        ({"sided": 1}, "intention to treat"),
+    ):
+        found = analyse(log, plan=Design.of({**SPEC, "analysis": table}), replays=20)
+        assert [(each.label, each.kind) for each in found.primary] == [(label, "planned")]
+        assert found.primary[0].estimate.level == pytest.approx(0.9 if "sided" in table else 0.95)
+    assert not analyse(log, plan=Design.of({**SPEC, "analysis": {"reading": "policy"}}), replays=20).primary
+
+
+def test_what_is_given_later_is_not_what_was_planned(log: Log) -> None:
+    plan = Design.of({**SPEC, "analysis": {"reading": {"bounded": 0.1}, "test": "conditional exact"}})
+    assert planned_of(log, plan).named
+    assert not planned_of(log, plan, level=0.9).named
+    assert not planned_of(log, plan, promise=0.2).named
+    assert not planned_of(log, None).named
+    with pytest.raises(InputError, match=r"promise: got -1\.0"):
+        planned_of(log, None, promise=-1)
+    left = {each.what: each.why for each in analyse(log, plan=None).left_out}
+    assert left == {}
+    assert "by convention" in {each.kind for each in analyse(log).entries}
+
+
+def test_a_promise_that_the_data_contradict_is_not_relied_upon(log: Log) -> None:
+    """Refusers are well in 10 %, takers without the drug in 30 %."""
+    sure = Log.of(
+        log.space,
+        *(np.concatenate([each] * 8) for each in (log.proposal, log.probability)),
+        implemented=np.tile(log.implemented, 8),
+        outcome=np.tile(log.outcome, 8),
+    )
+    found = analyse(sure, promise=0.01)
+    (bounded,) = [each for each in found.entries if each.label == "bounded reading"]
+    assert found.tippings[1].least_promise > 0.01
+    assert bounded.estimate.withheld.startswith("the data contradict the promise of 0.01")
+    (kept,) = [each for each in analyse(sure, promise=0.9).entries if each.label == "bounded reading"]
+    assert not kept.estimate.withheld
+
+
+def test_the_same_log_has_the_same_digest_and_another_has_another(log: Log) -> None:
+    assert log_digest(log) == log_digest(log.only(slice(None)))
+    other = np.array(log.outcome)
+    other[7] = 1 - other[7]
+    assert log_digest(replace(log, outcome=other)) != log_digest(log)
+
+
+def test_counts_and_times_have_ratios_of_their_own() -> None:
+    rng = stream(3, "kinds")
+    z = rng.integers(0, 2, 200)
+    counts = Space(["usual", "new"], outcomes=Count(most=20))
+    found = analyse(Log.of(counts, z, [0.5, 0.5], outcome=rng.poisson(3 + z)))
+    assert "intention to treat, rate ratio" in {each.label for each in found.entries}
+    times = Space(["usual", "new"], outcomes=Time(longest=90))
+    codes = [times.outcome.code({"time": float(t), "censored": bool(t % 3 == 0)}) for t in rng.integers(1, 90, 200)]
+    found = analyse(Log.of(times, z, [0.5, 0.5], outcome=codes))
+    labels = {each.label for each in found.entries}
+    assert {"intention to treat", "intention to treat, hazard ratio"} <= labels
+    assert not found.tippings
+
+
+def _estimate(value: float, low: float, high: float, **more: Any) -> Estimate:
+    given: dict[str, Any] = {"reading": "intention to treat", "measure": "difference", **more}
+    return Estimate(
+        contrast="new - usual",
+        value=value,
+        low=low,
+        high=high,
+        level=0.95,
+        assumes=(),
+        survives_adaptation=True,
+        survives_drift=True,
+        n=9,
+        missing=0,
+        **given,
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimate", "words"),
+    [
+        (
+            _estimate(0.1, 0.02, 0.18),
+            "Offering new rather than usual makes more of them well: the difference in the share",
+        ),
+        (_estimate(-0.1, -0.18, -0.02), "makes fewer of them well"),
+        (_estimate(0.1, -0.02, 0.18), "may change outcomes in either direction, or not at all"),
+        (
+            _estimate(1.5, 1.2, 1.9, measure="ratio"),
+            "makes more of them well: the ratio in the share who are well is 1.5",
+        ),
+        (_estimate(0.1, math.nan, math.nan, withheld="there are too few"), "no conclusion, as there are too few"),
+        (
+            _estimate(0.3, -math.inf, math.inf, region=((-math.inf, -0.2), (0.1, math.inf)), withheld="two rays"),
+            "95 % region up to -20.0 points or from +10.0 points on",
+        ),
+    ],
+)
+def test_answers_say_what_intervals_say(estimate: Estimate, words: str) -> None:
+    assert words in answer(Entry("x", 1, "planned", estimate), adaptive_trials.SPACE, 0)
