@@ -229,10 +229,13 @@ def _differences(compared: Compared, level: float, space: Space) -> tuple[Differ
 def _fate(found: Tipping) -> str:
     if found.falls_at is None:
         last = found.points[-1].promise
-        return f"The conclusion holds whatever is promised, as far as Δ = {last:.3g}."
+        return f"It is better or worse whatever takers and refusers would differ by without it, as far as {last:.3g}."
     if found.falls_at == 0:
-        return "Nothing is concluded even if takers and refusers are taken to be alike."
-    return f"The conclusion holds while takers and refusers differ by less than {found.falls_at:.3g}, and falls there."
+        return "Nothing is concluded even if takers and refusers are taken to be alike without it."
+    return (
+        f"That it is better or worse follows only if takers and refusers would differ by less than {found.falls_at:.3g}"
+        " without it: that is its tipping point."
+    )
 
 
 def _shown(each: Difference) -> str:

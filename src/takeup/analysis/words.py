@@ -125,17 +125,18 @@ def p_value(p: float) -> str:
     return f"p < {SMALL:g}" if p < SMALL else f"p = {p:.3f}"
 
 
-def survives(estimate: Estimate) -> str:
-    """What an interval survives, in a few words."""
+def survives(estimate: Estimate, *, short: bool = False) -> str:
+    """What an interval survives, in a few words; or after what it holds, in fewer."""
     if not has_region(estimate):
         return "withheld"
     if estimate.withheld and not estimate.region:
-        return "not to be relied upon"
+        return "nothing" if short else "not to be relied upon"
     if not estimate.survives_adaptation:
-        return "holds with fixed allocation alone"
-    drift = "and drift" if estimate.survives_drift else "but not drift"
+        return "fixed allocation" if short else "holds with fixed allocation alone"
     looks = ", at any number of looks" if estimate.any_time else ""
-    return f"survives adaptation {drift}{looks}"
+    if short:
+        return ("adaptation, drift" if estimate.survives_drift else "adaptation") + (", looks" if looks else "")
+    return f"survives adaptation {'and drift' if estimate.survives_drift else 'but not drift'}{looks}"
 
 
 def _part(low: float, high: float, estimate: Estimate, space: Space) -> str:

@@ -63,7 +63,7 @@ def analyse(
         str | None, typer.Option(help="What the others are compared with; that of the plan, or else the first.")
     ] = None,
     plan: Annotated[
-        Path | None, typer.Option(help="A TOML file whose [analysis] leads; a trial of a database has its own.")
+        Path | None, typer.Option(help="A TOML file whose \\[analysis] leads; a trial of a database has its own.")
     ] = None,
     promise: Annotated[
         float | None,

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from takeup.analysis.results import Analysis, Entry
+from takeup.analysis.results import LEADING, Analysis, Entry
 from takeup.analysis.words import CONVENTION, answers, beside, figure, interval, p_value, reasons, survives
 from takeup.version import __version__
 
@@ -22,7 +22,13 @@ def show(analysis: Analysis) -> None:
     console.print()
     name = f"{analysis.name}: " if analysis.name else ""
     title = f"{name}{len(analysis.log):,} decisions, seed {analysis.seed}, takeup {__version__}"
-    console.print(_estimates(analysis, [each for each in analysis.entries if not each.of_one], title))
+    console.print(escape(title), highlight=False)
+    space = analysis.log.space
+    control = space.proposals[analysis.planned.control]
+    for one, label in enumerate(space.proposals):
+        compared = [each for each in analysis.entries if each.one == one and not each.of_one]
+        if compared:
+            console.print(_estimates(analysis, compared, f"{label} against {control}"))
     alone = [each for each in analysis.entries if each.of_one]
     if alone:
         console.print(_estimates(analysis, alone, "Each proposal by itself"))
@@ -45,31 +51,31 @@ def show(analysis: Analysis) -> None:
 
 def _estimates(analysis: Analysis, entries: Sequence[Entry], title: str) -> Table:
     space = analysis.log.space
-    table = _table(escape(title), ("reading", "comparison"), ("estimate", "interval"), ("kind", "what it survives"))
+    table = _table(escape(title), ("reading",), ("estimate", "interval"), ("holds after",))
     for each in entries:
-        label = f"{each.label}, {each.context}" if each.context else each.label
+        label = f"{each.estimate.contrast}: {each.label}" if each.of_one else each.label
+        label += f", {each.context}" if each.context else ""
+        label += "" if each.kind == "explored" else f" ({each.kind})"
         table.add_row(
             escape(label),
-            escape(each.estimate.contrast),
             figure(each.estimate.value, each.estimate, space),
             interval(each.estimate, space),
-            each.kind,
-            survives(each.estimate),
+            survives(each.estimate, short=True),
+            style="bold" if each.kind in LEADING else "dim" if each.kind == "naive" else None,
         )
     return table
 
 
 def _tests(analysis: Analysis) -> Table:
-    table = _table("Tests of no effect", ("test", "comparison"), ("p", "e-value", "replays"), ("kind", "why not"))
+    table = _table("Tests of no effect", ("test", "comparison"), ("p", "e-value", "replays"), ("why not",))
     for each in analysis.tests:
         tested = each.tested
         table.add_row(
-            tested.test,
+            tested.test if each.kind == "explored" else f"{tested.test} ({each.kind})",
             escape(tested.contrast),
             "" if tested.refused else p_value(tested.p).removeprefix("p ").removeprefix("= "),
             "" if tested.e is None or tested.refused else f"{tested.e:.3g}",
             f"{tested.replays:,}" if tested.replays else "",
-            each.kind,
             escape(tested.refused),
         )
     return table
