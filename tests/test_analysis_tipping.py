@@ -29,7 +29,7 @@ def test_the_conclusion_falls_where_it_is_said_to() -> None:
         told = bounded_effect(log, "new", "usual", point.promise)
         assert (point.value, point.low, point.high) == (told.value, told.low, told.high)
     assert found.points[0].promise == found.points[0].bias == found.points[-1].bias == 0
-    assert "falls there" in found.sentences()[0]
+    assert "tipping point" in found.sentences()[0]
     assert [point["promise"] for point in found.plain()["points"]] == [point.promise for point in found.points]
 
 
@@ -38,7 +38,7 @@ def test_a_conclusion_may_hold_for_all_or_for_none() -> None:
     large, none = (single(trials(differing(800, 0.6, 0.0, effect), 1, seed=3, even=True)) for effect in (0.5, 0.0))
     found = tipping(large, "new", "usual")
     assert found.falls_at is None
-    assert "whatever is promised" in found.sentences()[0]
+    assert "whatever takers and refusers" in found.sentences()[0]
     assert tipping(none, "new", "usual", [0.0, 0.1]).falls_at == 0
     back = tipping(large, "usual", "new", [0.0, 0.05])
     assert [point.conclusion for point in back.points] == [-1, -1]
