@@ -66,6 +66,7 @@ PAGES: dict[str, dict[str, str]] = {
     "/app/try": {"measured": "days"},
     "/app/static/{id}": {},
     "/app/trials/{trial}": {},
+    "/app/trials/{trial}/analysis": {},
     "/app/trials/{trial}/dashboard": {"after": "1"},
     "/app/trials/{trial}/edit": {},
     "/app/trials/{trial}/decide": {"unit": "a", "context": "0"},
@@ -83,9 +84,10 @@ FORMS: dict[str, dict[str, str]] = {
     "/app/trials/t/report": {"unit": "a", "implemented": "0", "outcome": "1", "reason": "x", "key": MARK},
     "/app/trials/moved/state": {"state": "paused", "reason": "x", "sure": "no"},
     "/app/trials/{trial}/audit": {},
+    "/app/trials/draft/analysis": {},
     "/app/try": {**TRY, "measured": "well", "policy": "TS", "compliance": "always", "do": "none"},
 }
-"""A good form for each page that takes one; none of them starts a simulation."""
+"""A good form for each page that takes one; none of them starts a simulation, and a draft has nothing to analyse."""
 TRIALS = ("t", "t", "t", "many", "paused", "stopped", "draft")
 KINDS = (
     "application/json",
