@@ -15,7 +15,15 @@ from takeup.space import Space
 NOT_KNOWN = ("NA", "N/A", "NaN", "nan")
 """What stands for a missing value in a CSV file of somebody else, beside nothing at all."""
 
-ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+}
 """What a file is by its ending; a CSV file may be packed, and end in .gz too."""
 
 
@@ -31,7 +39,7 @@ def read_log(
     space: Space | None = None,
     levels: Sequence[str] | None = None,
 ) -> Log:
-    """The log in a CSV, Parquet or JSON lines file.
+    """The log in a CSV, Parquet, JSON lines or JSON file.
 
     An export of takeup needs no options. Of any other file `assigned` and `outcome` name columns; see
     `takeup.log.frames.log_of` for them and the others. In a CSV file fields are separated by whichever of comma,
@@ -71,7 +79,9 @@ def _frame(path: Path) -> Frame:
     try:
         if kind == "csv":
             return _csv(path, pl)
-        return pl.read_parquet(path) if kind == "parquet" else pl.read_ndjson(path, infer_schema_length=None)
+        if kind == "parquet":
+            return pl.read_parquet(path)
+        return (pl.read_json if kind == "json" else pl.read_ndjson)(path, infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as error:
         hint = "save it as UTF-8 where it is text" if "utf" in str(error).lower() else ""
         raise InputError("path", f"{path} ({error})", f"a {kind} file that can be read", hint) from None
