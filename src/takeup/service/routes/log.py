@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from takeup.errors import InputError, StoreError, TakeupError
 from takeup.live import Audit, Trial
 from takeup.live.export import Format
+from takeup.live.export_files import check
 from takeup.live.long_jobs import LongJob
 from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import TrialId
@@ -32,6 +33,8 @@ MEDIA: dict[Format, str] = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
     "jsonl": "application/jsonl",
+    "json": "application/json",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 LONG = 5_000
 """From this many events on, a long job gets a process of its own, whose start alone takes a second."""
@@ -183,6 +186,7 @@ async def export(
 
 async def exported(service: Service, trial: str, kind: Format, *, blinded: bool) -> Response:
     """All decisions as a temporary file; written by another process where there are many."""
+    check(kind)
     folder = tempfile.TemporaryDirectory(prefix="takeup-export-")
     file = Path(folder.name) / f"{trial}.{kind}"
     long_job = LongJob(
