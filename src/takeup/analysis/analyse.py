@@ -73,7 +73,7 @@ def analyse(
         tuple(sorted(tests, key=lambda each: each.kind != "planned")),
         tuple(bounds),
         tippings,
-        flow(log),
+        flow(log, finished=finished),
         tuple(worst),
         (*check_all(log, planned.control, seed), looks_check(planned, finished)),
         tuple(dict.fromkeys(readings.left_out)),

@@ -9,7 +9,7 @@ from takeup.analysis.effects import COMPLETE, LOGGED, SEPARATE
 from takeup.analysis.estimate import Estimate, Measure
 from takeup.analysis.overlap import Overlap
 from takeup.checks import FloatArray
-from takeup.errors import InputError
+from takeup.errors import InputError, UnsuitableError
 from takeup.log import Log
 from takeup.space import UNSEEN, Label
 
@@ -45,6 +45,9 @@ class Pair:
         if places[0] == places[1]:
             raise InputError("other", repr(other), f"another proposal than {log.space.proposals[places[0]]}")
         both = np.all(log.probability[:, list(places)] > 0, axis=-1)
+        if not both.any():
+            names = " and ".join(log.space.proposals[place] for place in places)
+            raise UnsuitableError(f"there is no decision in which both {names} could have been offered")
         shared = log if both.all() else log.only(both)
         return cls(shared, *places, checks.share("level", level), len(log) - len(shared))
 

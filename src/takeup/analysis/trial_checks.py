@@ -27,6 +27,7 @@ LEFT_TO_CHANCE = 5.0
 """Σ p (1 - p) below this is too little for a z-score."""
 SMALL = 0.05
 """Probabilities below this are called small."""
+IGNORABLE = "ignorable compliance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ def drift(log: Log) -> Check:
 
 def ignorability(evidence: Evidence, seed: int) -> Check:
     """Whether those who take something fare otherwise by what they were offered: `takeup.check_ignorable`."""
-    name, concerns = "ignorable compliance", "as-treated and per-protocol readings, and policies that learn from them"
+    name, concerns = IGNORABLE, "as-treated and per-protocol readings, and policies that learn from them"
     if (why := _unseen(evidence)) is not None:
         return Check(name, None, "Whether compliance is ignorable was not checked.", concerns, why)
     found = check_ignorable(evidence, level=LEVEL, seed=seed, draws=FEW_DRAWS)
