@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from takeup import checks
+from takeup.analysis.compliers import LARGE as LARGE
 from takeup.analysis.effects import COMPLETE, LOGGED, SEPARATE
 from takeup.analysis.estimate import Estimate, Measure
 from takeup.analysis.overlap import Overlap
@@ -14,7 +15,6 @@ from takeup.log import Log
 from takeup.space import UNSEEN, Label
 
 READING = "intention to treat"
-LARGE = "There are enough people for a normal limit."
 BOTH = "It is about those who came while both could be proposed; {} others are left out."
 
 
@@ -100,7 +100,8 @@ def compared(
         nothing: why there is no value or no error, should there be none.
     """
     ratio = measure != "difference"
-    middle, low, high = (float(np.exp(each) if ratio else each) for each in (value, *ends))
+    with np.errstate(over="ignore"):  # of few decisions an end may be beyond all numbers
+        middle, low, high = (float(np.exp(each) if ratio else each) for each in (value, *ends))
     reason = nothing if np.isnan(middle) else which.withheld() or (nothing if np.isnan(low) else "")
     n = int(which.known.sum())
     return Estimate(

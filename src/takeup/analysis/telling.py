@@ -7,6 +7,8 @@ from takeup.outcomes import Count, Levels, Outcome, Time
 from takeup.space import Space
 
 RATIOS: tuple[Measure, ...] = ("ratio", "odds ratio", "rate ratio", "hazard ratio")
+SMALL = 0.001
+"""p-values below this are told as such."""
 HUNDRED = 100
 """Of how many people a difference of shares is told."""
 
@@ -100,6 +102,16 @@ def amount(number: float, space: Space, *, signed: bool = True) -> str:
     if is_share(space):
         return f"{rounded(100 * number, 1, signed=signed)} points"
     return f"{rounded(number, space.outcome.shown.digits, signed=signed)}{unit(space)}"
+
+
+def mean_of(number: float, space: Space) -> str:
+    """A mean as it is told: of shares in per cent."""
+    return f"{100 * number:.1f} %" if is_share(space) else rounded(number, space.outcome.shown.digits, signed=False)
+
+
+def p_value(p: float) -> str:
+    """A p-value for people."""
+    return f"p < {SMALL:g}" if p < SMALL else f"p = {p:.3f}"
 
 
 def rounded(number: float, digits: int, *, signed: bool) -> str:

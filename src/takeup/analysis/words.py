@@ -6,12 +6,11 @@ from takeup.analysis.estimate import Estimate
 from takeup.analysis.results import Analysis, Entry, has_region
 from takeup.analysis.telling import RATIOS as RATIOS
 from takeup.analysis.telling import amount, direction, is_share, measured, of_people, rounded
+from takeup.analysis.telling import p_value as p_value
 from takeup.analysis.telling import quantity as quantity
 from takeup.analysis.trial_checks import IGNORABLE
 from takeup.space import Space
 
-SMALL = 0.001
-"""p-values below this are told as such."""
 ALWAYS = {"intention to treat": "By what was offered, whoever took it", "bounded reading": "Within the promise"}
 """What stands beside the answer where it is not the answer, and how it is introduced."""
 OFFERED = "Offering {one} rather than {other}"
@@ -87,11 +86,6 @@ def reasons(analysis: Analysis) -> list[tuple[str, str]]:
         if entry.estimate.withheld and entry.label not in found.setdefault(entry.estimate.withheld, []):
             found[entry.estimate.withheld].append(entry.label)
     return [(", ".join(labels), why) for why, labels in found.items()]
-
-
-def p_value(p: float) -> str:
-    """A p-value for people."""
-    return f"p < {SMALL:g}" if p < SMALL else f"p = {p:.3f}"
 
 
 def survives(estimate: Estimate, *, short: bool = False) -> str:
