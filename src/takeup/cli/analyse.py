@@ -141,7 +141,7 @@ def _database(source: str, trial: str | None, given: Mapping[str, object]) -> _S
     if "://" not in source and not Path(source).is_file():
         raise InputError("TRIAL", repr(_shown(source)), f"a database, or a file that ends in {', '.join(ENDINGS)}")
     with Trial.open(source, trial) as opened:
-        return _Source(opened.log(), opened.design, opened.design.spec.name, opened.state == "stopped")
+        return _Source(opened.log(), opened.design, opened.design.spec.name, opened.progress().over)
 
 
 def _probability(given: list[str]) -> "str | dict[str, str | float]":
