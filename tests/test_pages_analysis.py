@@ -8,11 +8,18 @@ from typing import Any
 import pytest
 
 import asgi
-from page_visitor import Visitor, harmless
+from page_visitor import Parsed, Visitor, harmless
 from takeup.analysis.job import AnalysisJob
 from takeup.live import Trial
+from takeup.live.findings import findings_of
+from takeup.live.log import log_of
+from takeup.log import Log
 from takeup.service.background import BackgroundJob
 from takeup.service.drafts import LiveAnalysis
+from takeup.service.pages.render import child
+from takeup.service.pages.render.planned import MOST_DECISIONS, SHORT, TOO_LONG, PlannedReading, PlannedReadings
+from takeup.service.pages.render.process import RenderTask
+from takeup.store import looking, reading
 
 PAGE = "/app/trials/clinic/analysis"
 SPEC = {
@@ -148,3 +155,50 @@ def test_what_cannot_be_analysed_says_why(tmp_path: Path) -> None:
         assert "in memory" in harmless(shown).text
         assert b"Analyse now" not in shown.body
         assert visitor.post(PAGE, {}).status == 503
+
+
+def test_the_trial_page_leads_with_the_planned_reading(clinic: tuple[asgi.Api, Trial]) -> None:
+    api, _ = clinic
+    task = RenderTask("clinic", api.store.clock(), True, api.store.url)
+
+    def told() -> str:
+        page = Parsed(child.render_trial(task).html).text
+        return page[: page.index("As of event")]
+
+    first = told()
+    assert "By intention to treat, as planned: Offering new drug rather than usual <b>care may change" in first
+    assert "This interval survives adaptation and drift, at any number of looks." in first
+    assert first.index("By intention to treat") < first.index("Believed so far, not corrected for adaptive allocation:")
+
+
+def test_the_log_of_a_long_trial_is_read_for_its_page_once_in_a_while(clinic: tuple[asgi.Api, Trial]) -> None:
+    api, trial = clinic
+    reads: list[int] = []
+    readings = PlannedReadings()
+
+    def look(more: int = 0) -> PlannedReading:
+        with looking(api.store.url) as connection:
+            book = reading.snapshot(connection, "clinic")
+            book.decisions += more
+
+            def read() -> Log:
+                reads.append(book.sequence)
+                return log_of(connection, "clinic")
+
+            return readings.of("here", book, findings_of(book, 0), read)
+
+    assert look() is look()
+    trial.decide("another")
+    assert look().decisions == 41
+    trial.pause()
+    long = look(SHORT)
+    trial.start()
+    assert look(SHORT) is long  # an event more is less than a fiftieth
+    assert len(reads) == 3
+    trial.stop()
+    trial.report(41, outcome=0)
+    assert "at one look" in look(SHORT).sentences[0]
+    assert len(reads) == 4
+    readings = PlannedReadings()
+    assert look(MOST_DECISIONS).sentences == (TOO_LONG,)
+    assert len(reads) == 4
