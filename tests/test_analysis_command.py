@@ -133,6 +133,23 @@ def test_a_live_trial_is_led_by_its_plan_and_gives_the_same_figures_again(tmp_pa
     assert again["primary"]["estimates"] == told["primary"]["estimates"]
 
 
+def test_no_report_says_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "drawn", lambda figure, folder: "drawn elsewhere, in seconds")
+    with Trial.create(tmp_path / "clinic.db", SPEC) as trial:
+        trial.start()
+        for number in range(30):
+            trial.report(trial.decide(f"patient {number}"), implemented=number % 2, outcome=number % 3 % 2)
+    opened = Trial.open
+    monkeypatch.setattr(Trial, "open", lambda *_: opened(tmp_path / "clinic.db"))
+    for url in ("postgresql://me:hunter2@host/trials", "postgresql://host/t.csv?user=me&password=hunter2"):
+        told = _analyse(url, "--trial", "clinic", "--replays", 5, "--out", tmp_path / "found", "--json")
+        assert told.exit_code == 0, told.output
+        assert "hunter2" not in told.output
+        written = {file.name: file.read_text() for file in (tmp_path / "found").iterdir()}
+        assert [name for name, content in written.items() if "hunter2" in content] == []
+        assert "***" in written["report.html"]  # the command by which it can be repeated
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -1,6 +1,6 @@
 """Everything that may be concluded from a log, in one call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from takeup import checks
@@ -25,6 +25,7 @@ def analyse(
     level: float | None = None,
     replays: int | None = None,
     seed: int = 0,
+    leave_out: Collection[str] = (),
     finished: bool = True,
     name: str = "",
     command: str = "",
@@ -41,6 +42,7 @@ def analyse(
         level: of intervals; that of the plan, or else 95 %.
         replays: how many trials re-randomisation replays; see there.
         seed: of all that is random.
+        leave_out: tests that are not made, as they take long.
         finished: whether nothing is pending any more; a trial that still runs is read by what any time allows.
         name: of the trial.
         command: by which it can be repeated.
@@ -63,7 +65,7 @@ def analyse(
     worst = [case for one in readings.others if (case := readings.worst_case(one)) is not None]
     bounds = [each for one in readings.others for each in readings.bounds(one)]
     say("testing")
-    tests = [each for one in readings.others for each in readings.tests(one, plan, replays, seed)]
+    tests = [each for one in readings.others for each in readings.tests(one, plan, replays, seed, leave_out)]
     say("checking what is assumed")
     return Analysis(
         name or ("" if plan is None else plan.spec.name),

@@ -80,7 +80,10 @@ def looks_check(planned: Planned, finished: bool) -> Check:
     """Whether intervals for one look are looked at once."""
     name, concerns = "one look", "intervals and tests for one look; those for any time hold all the same"
     if not finished:
-        alarm, said = True, "The trial still runs: what holds for one look does not hold for one of many."
+        alarm, said = (
+            True,
+            "More is to come: what holds for one look does not hold for one of many.",
+        )
     elif planned.looks > 1:
         alarm, said = True, f"The trial could have ended at {planned.looks} looks, by what was seen."
     else:

@@ -116,7 +116,7 @@ def analyse(
 
 
 def _is_file(source: str) -> bool:
-    return Path(source.removesuffix(".gz")).suffix.lower() in ENDINGS
+    return "://" not in source and Path(source.removesuffix(".gz")).suffix.lower() in ENDINGS
 
 
 def _file(source: str, given: Mapping[str, object], plan: Design | None) -> _Source:
@@ -139,9 +139,9 @@ def _database(source: str, trial: str | None, given: Mapping[str, object]) -> _S
     from takeup.live import Trial
 
     if "://" not in source and not Path(source).is_file():
-        raise InputError("TRIAL", repr(source), f"a database, or a file that ends in {', '.join(ENDINGS)}")
+        raise InputError("TRIAL", repr(_shown(source)), f"a database, or a file that ends in {', '.join(ENDINGS)}")
     with Trial.open(source, trial) as opened:
-        return _Source(opened.log(), opened.design, opened.design.spec.name, opened.state == "stopped")
+        return _Source(opened.log(), opened.design, opened.design.spec.name, opened.progress().over)
 
 
 def _probability(given: list[str]) -> "str | dict[str, str | float]":
@@ -163,13 +163,19 @@ def _number(text: str) -> str | float:
 
 
 def _again(source: str, trial: str | None, columns: Mapping[str, object], *rest: object) -> str:
-    """The command that gives the same figures."""
+    """The command that gives the same figures; a password of a database is not in it."""
     names = ("outcome-level", "control", "plan", "promise", "level", "replays", "seed")
     options: list[str] = []
     for name, value in ({"trial": trial, **columns} | dict(zip(names, rest, strict=True))).items():
         for each in value if isinstance(value, list) else [value]:
             options += [] if each is None or (name, each) == ("seed", 0) else [f"--{name}", str(each)]
-    return command("analyse", source, *options)
+    return command("analyse", source if _is_file(source) else _shown(source), *options)
+
+
+def _shown(database: str) -> str:
+    from takeup.store.opening import shown
+
+    return shown(database)
 
 
 def _tell(analysis: "Analysis", out: Path | None, as_json: bool) -> None:
