@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from takeup.analysis.results import Analysis
+from takeup.log.columns import number_of
 from takeup.log.labels import control_in
 from takeup.outcomes import Count, Levels, Number, Time
 from takeup.space import Space
@@ -15,9 +16,9 @@ ENDS = {Number: ("higher", "lower"), Count: ("more", "fewer"), Time: ("late", "s
 
 def headline(analysis: Analysis) -> str:
     """What the answer compares with, and what it calls better; it belongs beside the answer."""
-    space, inferred = analysis.log.space, bool(analysis.log.inferred)
-    option = "--outcome-level" if isinstance(space.outcome, Levels) else "--better"
-    hint = f" ({option} says otherwise)" if inferred else ""
+    space = analysis.log.space
+    words = isinstance(space.outcome, Levels) and any(number_of(name) is None for name in space.outcomes)
+    hint = f" ({'--outcome-level' if words else '--better'} says otherwise)" if analysis.log.inferred else ""
     return f"Compared with {_control(analysis)}; {good(space)}{hint}."
 
 

@@ -60,7 +60,7 @@ def log_of(
     """
     for name, given in (("levels", levels), ("better", better)):
         if space is not None and given is not None:
-            raise InputError(name, shown(given), "nothing beside a space, which says it")
+            raise InputError(name, shown(given), "nothing beside space=, which says it")
     _once(assigned=assigned, outcome=outcome, taken=taken, context=context, probability=probability, unit=unit)
     proposed = labels.required(column(frame, "assigned", assigned))
     if not proposed.codes.size:
