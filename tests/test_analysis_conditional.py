@@ -23,10 +23,14 @@ def size_of(n_0: int, s_0: int, n_1: int, s_1: int) -> float:
     return float(abs(r_1 - r_0) / np.sqrt(r_0 * (1 - r_0) / (n_0 + 1) + r_1 * (1 - r_1) / (n_1 + 1)))
 
 
+@pytest.mark.parametrize("at", [[2, 4, 6], [2, 4], [3]])
 @pytest.mark.parametrize("update", ["patient", "look"])
-def test_p_is_the_sum_over_all_histories_with_as_many_successes(update: str) -> None:
-    """Six decisions: all proposals and all outcomes with the same total, P(best) as a fraction of whole numbers."""
-    design = design_of(limits={"floor": 0.1}, burn_in=2, looks={"at": [2, 4, 6], "update": update})
+def test_p_is_the_sum_over_all_histories_with_as_many_successes(update: str, at: list[int]) -> None:
+    """Six decisions: all proposals and all outcomes with the same total, P(best) as a fraction of whole numbers.
+
+    Those who come after the last look are offered what was offered before it.
+    """
+    design = design_of(limits={"floor": 0.1}, burn_in=2, looks={"at": at, "update": update})
     for seed in (1, 3):
         log = lived(design, 6, seed, RATES)
         successes, weight, size = int(log.outcome.sum()), [], []
@@ -36,7 +40,7 @@ def test_p_is_the_sum_over_all_histories_with_as_many_successes(update: str) -> 
                     continue
                 chance, table, share = 1.0, np.zeros((2, 2), dtype=int), 0.5
                 for t in range(6):
-                    if t >= 2 and (update == "patient" or t in (2, 4)):
+                    if (update == "patient" and 2 <= t <= at[-1]) or (update == "look" and t in at[:-1]):
                         pairs = [(int(good) + 1, int(bad) + 1) for good, bad in table]
                         share = float(np.clip(float(naive.largest_exactly(pairs)[0]), 0.1, 0.9))
                     chance *= 1 - share if z[t] else share

@@ -19,6 +19,7 @@ from takeup.log import SOURCES, Log
 from takeup.policies import TS, Uniform
 from takeup.space import UNSEEN, Label
 from takeup.trial import Design
+from takeup.trial.looks import Looks
 from takeup.trial.success_tables import Best, many_more, one_more, prior_of, share_of
 
 MOST_TABLES = 16_000_000
@@ -93,17 +94,21 @@ def conditional_p(log: Log, design: Design, *, check: bool = True) -> FloatArray
 def tables_of(design: Design, units: int, most: int | None = None) -> FloatArray:
     """The probability of every table (n_0, s_0, s_1) of so many outcomes where both rates are one half.
 
-    `most` leaves out tables in which a proposal has more successes.
+    `most` leaves out tables in which a proposal has more successes. The last look changes no probabilities: whoever
+    comes after it is offered what was offered before.
     """
     best, here = Best.begin(prior_of(design), most), np.ones((1, 1, 1))
     looks = design.looks
     if looks is None or looks.update == "patient":
-        for t in range(units):
+        last = units if looks is None else min(units, int(looks.at[-1]))
+        for t in range(last):
             here = one_more(here, share_of(design, best.p, t, t), EVEN, most)
             best.step()
-        return here
+        if last == units:
+            return here
+        return many_more(here, share_of(design, best.p, last - 1, last), EVEN, units - last, most)
     before = 0
-    for look, after in enumerate([*looks.at[looks.at < units].tolist(), units]):
+    for look, after in enumerate([*_updates(looks, units), units]):
         even = np.full(here.shape, design.even[0])
         share = share_of(design, best.p, look - 1, before) if look else even
         here = many_more(here, share, EVEN, after - before, most)
@@ -111,6 +116,12 @@ def tables_of(design: Design, units: int, most: int | None = None) -> FloatArray
             best.step()
         before = after
     return here
+
+
+def _updates(looks: Looks, units: int) -> list[int]:
+    """After how many outcomes probabilities change, where they do so at looks."""
+    found: list[int] = looks.at[:-1][looks.at[:-1] < units].tolist()
+    return found
 
 
 def p_of(tables: FloatArray, successes: int) -> FloatArray:
@@ -152,7 +163,7 @@ def _check(log: Log, design: Design) -> None:
     if looks is not None and looks.update == "look":
         if design.spec.burn_in > looks.at[0]:
             raise UnsuitableError(f"the burn-in of {design.spec.burn_in} goes beyond the first look, at {looks.at[0]}")
-        places = np.append(looks.at[looks.at < n], n)
+        places = np.array([*_updates(looks, n), n])
         ends = places[np.searchsorted(places, ends)]
     if (log.outcome_by > ends).any() and not isinstance(design.policy, Uniform):
         raise UnsuitableError("some outcomes were known later than at once; re-randomisation takes them as they came")
