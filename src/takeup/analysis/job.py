@@ -6,7 +6,7 @@ from typing import Any
 from takeup.analysis.analyse import analyse
 from takeup.analysis.pictures import forest_pictures
 from takeup.analysis.results import Analysis
-from takeup.analysis.words import CONVENTION, answers, beside, figure, interval, p_value, survives
+from takeup.analysis.words import answers, beside, figure, interval, p_value, survives, unplanned
 from takeup.live.job_process import Say, attend
 from takeup.live.log import log_of
 from takeup.store import looking, reading
@@ -45,7 +45,7 @@ def shown(found: Analysis) -> dict[str, Any]:
     return {
         "decisions": len(found.log),
         "answers": answers(found),
-        "beside": [*beside(found), *([] if found.planned.named else [CONVENTION])],
+        "beside": [*beside(found), *unplanned(found)],
         "rows": [
             {
                 "label": f"{each.label}, {each.context}" if each.context else each.label,

@@ -157,3 +157,10 @@ def _direction(more: bool, space: Space) -> str:
         return f"makes {'more' if more else 'fewer'} of them {space.outcome.names[1]}"
     better = more == (space.outcome.shown.sign > 0)
     return f"makes outcomes {'better' if better else 'worse'}"
+
+
+def unplanned(analysis: Analysis) -> list[str]:
+    """What is to be said beside an answer that was not planned: nothing was, or something else."""
+    if analysis.planned.changed:
+        return ["This is not the analysis that was planned: all of it is explored.", *analysis.planned.changed]
+    return [] if analysis.planned.named else [CONVENTION]
