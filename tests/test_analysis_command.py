@@ -140,6 +140,7 @@ def test_a_live_trial_is_led_by_its_plan_and_gives_the_same_figures_again(tmp_pa
             taken = decision.proposal if rng.random() < 0.8 else "usual care"
             well = rng.random() < (0.8 if taken == "new drug" else 0.3)
             trial.report(decision, implemented=taken, outcome="well" if well else "relapsed")
+        trial.stop()
     results = [_analyse(database, "--replays", 200, "--seed", 5, "--json") for _ in range(2)]
     assert results[0].exit_code == 0, results[0].output
     assert results[0].stdout == results[1].stdout
