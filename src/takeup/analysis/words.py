@@ -160,3 +160,10 @@ def _part(low: float, high: float, estimate: Estimate, space: Space) -> str:
         return f"{figure(low, estimate, space)} or more"
     first, last = figure(low, estimate, space), figure(high, estimate, space)
     return f"{first.removesuffix(' points').removesuffix(' %')} to {last}"
+
+
+def unplanned(analysis: Analysis) -> list[str]:
+    """What is to be said beside an answer that was not planned: nothing was, or something else."""
+    if analysis.planned.changed:
+        return ["This is not the analysis that was planned: all of it is explored.", *analysis.planned.changed]
+    return [] if analysis.planned.named else [CONVENTION]
