@@ -8,7 +8,8 @@ from takeup.analysis.estimate import Measure
 from takeup.analysis.weights import Weights
 from takeup.errors import InputError
 from takeup.log import Log
-from takeup.space import Label
+from takeup.policies.bounded_reading import BoundedReading
+from takeup.space import Label, Space
 from takeup.trial.design import Design
 from takeup.trial.planned_analysis import problems
 from takeup.trial.rules import BoundedTable
@@ -38,6 +39,7 @@ class Planned:
         missing: whether others count for those whose outcome is missing.
         changed: in what it is another analysis than the plan's, a sentence each; it is then no planned one.
         refused: why what was planned gives no answer, a sentence each.
+        moved: the bounded reading with the weights that were fixed before the trial; None where they were not.
     """
 
     reading: Reading = "intention to treat"
@@ -55,6 +57,7 @@ class Planned:
     missing: Literal["complete", "weighted"] = "complete"
     changed: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    moved: BoundedReading | None = None
 
     @property
     def two_sided_level(self) -> float:
@@ -142,7 +145,17 @@ def planned_of(
         given.missing,
         tuple(changed),
         () if plan is None or table is None else tuple(f"{key}: {why}" for key, _, why in problems(plan, table)),
+        None if bound is None or changed or plan is None else _moved(plan, given, log.space, place),
     )
+
+
+def _moved(plan: Design, table: AnalysisTable, space: Space, control: int) -> BoundedReading | None:
+    """A bounded reading with its planned weights: those of `[analysis]`, or of a stopping rule with that promise."""
+    readings = [each for each in (table.reading, plan.spec.stopping.reading) if isinstance(each, BoundedTable)]
+    for reading in readings:
+        if reading.moved is not None and reading.bounded == readings[0].bounded:
+            return reading.read(space, control)
+    return None
 
 
 def _control(plan: Design | None) -> int:
