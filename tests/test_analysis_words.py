@@ -11,10 +11,10 @@ import pytest
 import adaptive_trials
 from takeup import Count, Log, Number, Space, Time
 from takeup.analysis import Estimate, analyse, effect, rate_effect, time_effect
+from takeup.analysis.compliance_checks import IGNORABLE
 from takeup.analysis.estimate import Measure
 from takeup.analysis.results import Entry
 from takeup.analysis.telling import direction, of_people, quantity
-from takeup.analysis.trial_checks import IGNORABLE
 from takeup.analysis.words import answer, beside
 from takeup.outcomes import Levels, Outcome
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from takeup import charts, folders
 from takeup.analysis.bounds import Bounds
+from takeup.analysis.check import Check
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.flow import Flow
 from takeup.analysis.missing import WorstCase
 from takeup.analysis.planned import Planned
 from takeup.analysis.tested import Tested
 from takeup.analysis.tipping import Tipping
-from takeup.analysis.trial_checks import Check
 from takeup.log import Log
 from takeup.trial.design import canonical
 from takeup.version import __version__

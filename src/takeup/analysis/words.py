@@ -2,13 +2,13 @@
 
 import math
 
+from takeup.analysis.compliance_checks import IGNORABLE
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.results import Analysis, Entry, has_region
 from takeup.analysis.telling import RATIOS as RATIOS
 from takeup.analysis.telling import amount, direction, is_share, measured, of_people, rounded
 from takeup.analysis.telling import p_value as p_value
 from takeup.analysis.telling import quantity as quantity
-from takeup.analysis.trial_checks import IGNORABLE
 from takeup.space import Space
 
 ALWAYS = {"intention to treat": "By what was offered, whoever took it", "bounded reading": "Within the promise"}
