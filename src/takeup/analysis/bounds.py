@@ -18,7 +18,7 @@ from takeup import checks
 from takeup.analysis import targets
 from takeup.analysis.compliers import EXCLUSION, LARGE, both_seen
 from takeup.analysis.response_types import MOST_UNKNOWNS, response_types, sharp_bounds
-from takeup.analysis.scores import mean_scores
+from takeup.analysis.scores import scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
 from takeup.errors import InputError
@@ -218,8 +218,8 @@ def _counted(log: Log) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
 
 def _means(log: Log, of: Target) -> tuple[FloatArray, FloatArray]:
     """The mean of a target under each proposal and its standard error, (.., Kz)."""
-    counted = _counted(log)[..., np.newaxis]
-    score = mean_scores(log, of).score
+    score = scores(log, of).score
+    counted = (_counted(log) & ~np.isnan(score).any(axis=-1))[..., np.newaxis]
     n = counted.sum(axis=-2)
     mean = np.where(counted, score, 0.0).sum(axis=-2) / n
     spread = (np.where(counted, score - mean[..., np.newaxis, :], 0.0) ** 2).sum(axis=-2)

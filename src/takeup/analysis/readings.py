@@ -1,7 +1,7 @@
 """Every reading of a log: each estimate, test and bound that can be had, and why the others cannot."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -37,7 +37,6 @@ Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
 BOUNDED: Final = "bounded reading"
 ITT: Final = "intention to treat"
 NO_MODEL = "a policy's own model has no interval that survives adaptation; `Trial.summary` shows what it believes"
-NEVER_CHANGED = "Randomisation never changed within a context: nobody wrote down its probabilities."
 NO_DESIGN = "it needs the trial's own design: give the plan"
 
 
@@ -225,14 +224,8 @@ class Readings:
         for label, kind, make in made:
             estimate = self._tried(f"{label}, {self.log.space.proposals[one]}", make)
             if estimate is not None:
-                found.append(Entry(label, one, kind, self._honest(estimate), context))
+                found.append(Entry(label, one, kind, estimate, context))
         return found
-
-    def _honest(self, estimate: Estimate) -> Estimate:
-        """Shares of what was proposed are no probabilities that adapted: nothing by them survives adaptation."""
-        if not self.log.estimated:
-            return estimate
-        return replace(estimate, survives_adaptation=False, assumes=(NEVER_CHANGED, *estimate.assumes))
 
     def _tried(self, what: str, make: Callable[[], Found]) -> Found | None:
         """What is found, or nothing and a line why not."""
