@@ -68,7 +68,15 @@ def test_the_order_of_rows_changes_nothing(shares: FloatArray) -> None:
     log = clinic(shares=shares)
     lost = np.where(np.arange(len(log)) % 17 == 0, UNSEEN, log.outcome)
     log = replace(log, outcome=lost)
-    mixed = log.only(stream(2, "mixed").permutation(len(log)))
+    by = stream(2, "mixed").permutation(len(log))
+    mixed = Log.of(
+        SPACE,
+        log.proposal[by],
+        log.probability[by],
+        context=log.context[by],
+        implemented=log.implemented[by],
+        outcome=log.outcome[by],
+    )
 
     def figures(of: Log) -> dict[tuple[str, int, str], list[float | None]]:
         rows = analyse(of, promise=0.05).plain()["estimates"]

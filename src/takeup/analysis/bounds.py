@@ -9,7 +9,7 @@ have to hold at once (Bonferroni).
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, ndtri
@@ -113,20 +113,20 @@ def is_small(space: Space) -> bool:
     return isinstance(space.outcome, Levels) and actions**proposals * actions * outcomes <= MOST_UNKNOWNS
 
 
-def cell_shares(log: Log) -> FloatArray:
+def cell_shares(log: Log, cells: "CellMoments | None" = None) -> FloatArray:
     """P(a, y given z), (.., Kz, Ka, Y), from scores; a row is moved to probabilities where they left these.
 
     They are plain shares of complete cases where the probabilities of proposals never changed.
     """
     _, proposals, actions, outcomes = log.space.shape
-    members = np.eye(actions * outcomes).reshape(-1, actions, outcomes)
-    found = np.stack([_means(log, _sum_of(member))[0] for member in members], axis=-1)
-    found = np.maximum(found, 0.0)
+    found = np.maximum((cells or cell_moments(log)).mean, 0.0)
     found /= found.sum(axis=-1, keepdims=True)
     return found.reshape(*log.batch, proposals, actions, outcomes)
 
 
-def share_limits(log: Log, sums: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+def share_limits(
+    log: Log, sums: FloatArray, level: float, cells: "CellMoments | None" = None
+) -> tuple[FloatArray, FloatArray]:
     """Limits that hold for all these sums of cells at once, (.., Kz, G) each; `sums` says which cells, (G, Ka, Y).
 
     With fixed probabilities they are exact (Clopper & Pearson 1934). After adaptive allocation they are the wider of
@@ -134,7 +134,11 @@ def share_limits(log: Log, sums: FloatArray, level: float) -> tuple[FloatArray, 
     which counts where few or none were seen.
     """
     doubt = (1 - level) / (2 * len(sums) * len(log.space.proposals))
-    found = [_limits(log, each, doubt) for each in sums]
+    if log.constant:
+        found = [_exact_limits(log, each, doubt) for each in sums]
+    else:
+        cells = cells or cell_moments(log)
+        found = [_limits(cells, each.reshape(-1), doubt) for each in sums]
     return np.stack([low for low, _ in found], axis=-1), np.stack([high for _, high in found], axis=-1)
 
 
@@ -146,20 +150,20 @@ def limited_sums(actions: int, outcomes: int) -> FloatArray:
     return np.concatenate([cells, taken[: 1 if actions == 2 else None], came[: 1 if outcomes == 2 else None]])
 
 
-def _limits(log: Log, member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
-    of, counted = _sum_of(member), _counted(log)[..., np.newaxis]
+def _exact_limits(log: Log, member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
+    counted = _counted(log)[..., np.newaxis]
     offered = counted & (log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals)))
-    if log.constant:
-        many = offered.sum(axis=-2)
-        hits = (offered & (of.values(log)[..., np.newaxis] == 1)).sum(axis=-2)
-        low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), many - hits + 1, doubt), 0.0)
-        high = np.where(hits < many, betaincinv(hits + 1, np.maximum(many - hits, 1), 1 - doubt), 1.0)
-        return low, high
-    mean, error = _means(log, of)
+    many = offered.sum(axis=-2)
+    hits = (offered & (_sum_of(member).values(log)[..., np.newaxis] == 1)).sum(axis=-2)
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), many - hits + 1, doubt), 0.0)
+    high = np.where(hits < many, betaincinv(hits + 1, np.maximum(many - hits, 1), 1 - doubt), 1.0)
+    return low, high
+
+
+def _limits(cells: "CellMoments", member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
+    mean, error = cells.mean @ member, np.sqrt(np.maximum(cells.covariance @ member @ member, 0.0))
     c = -ndtri(doubt)
-    with np.errstate(divide="ignore"):
-        each = np.where(counted, 1 / log.probability, 0.0).sum(axis=-2) / counted.sum(axis=-2) ** 2
-    share, spread = np.clip(mean, 0.0, 1.0), c * c * each
+    share, spread = np.clip(mean, 0.0, 1.0), c * c * cells.each
     centre = (share + spread / 2) / (1 + spread)
     half = np.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
     low, high = np.minimum(mean - c * error, centre - half), np.maximum(mean + c * error, centre + half)
@@ -170,9 +174,10 @@ def _sharp(log: Log, weight: FloatArray, level: float) -> tuple[float, float, fl
     """Lower and upper bound, what had to be moved, and the interval, by linear programs."""
     _, proposals, actions, outcomes = log.space.shape
     objective = np.outer(weight, log.space.outcome.shown.sign * log.space.reward)
-    low, high, moved = sharp_bounds(cell_shares(log), objective)
+    cells = cell_moments(log)
+    low, high, moved = sharp_bounds(cell_shares(log, cells), objective)
     sums = limited_sums(actions, outcomes)
-    limits = share_limits(log, sums, level)
+    limits = share_limits(log, sums, level, cells)
     ends = response_types(proposals, actions, outcomes).bounds(objective, sums.reshape(len(sums), -1), *limits)
     return low, high, moved, *((math.nan, math.nan) if ends is None else ends)
 
@@ -214,6 +219,38 @@ def _counted(log: Log) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
     """Decisions in which action and outcome are known and every proposal could have been made."""
     seen = (log.implemented >= 0) & (log.outcome >= 0)
     return np.asarray(seen & (log.probability > 0).all(axis=-1))
+
+
+class CellMoments(NamedTuple):
+    """What is known of P(a, y given z), with C for the cells.
+
+    Attributes:
+        mean: of their scores, (.., Kz, C).
+        covariance: of these means, (.., Kz, C, C).
+        each: Σ 1 / p over the square of how many count, (.., Kz): the variance of a mean of scores whose own is one.
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    each: FloatArray
+
+
+def cell_moments(log: Log) -> CellMoments:
+    """The means of the scores of all cells, and how sure they are."""
+    _, proposals, actions, outcomes = log.space.shape
+    counted, members = _counted(log), np.eye(actions * outcomes).reshape(-1, actions, outcomes)
+    cells = np.empty((*log.batch, proposals, len(members), len(log)))
+    for place, member in enumerate(members):
+        cells[..., place, :] = np.swapaxes(scores(log, _sum_of(member)).score, -1, -2)
+    counted &= ~np.isnan(cells[..., 0, :]).any(axis=-2)
+    cells *= np.where(counted, 1.0, 0.0)[..., np.newaxis, np.newaxis, :]
+    n = counted.sum(axis=-1)[..., np.newaxis]
+    mean = np.nan_to_num(cells, copy=False).sum(axis=-1) / n[..., np.newaxis]
+    square = mean[..., np.newaxis] * mean[..., np.newaxis, :]
+    products = cells @ np.swapaxes(cells, -1, -2) - n[..., np.newaxis, np.newaxis] * square
+    inverse = np.where(counted[..., np.newaxis], 1 / np.where(log.probability > 0, log.probability, 1.0), 0.0)
+    many = (n * np.maximum(n - 1.0, 1.0))[..., np.newaxis, np.newaxis]
+    return CellMoments(mean, products / many, inverse.sum(axis=-2) / n**2)
 
 
 def _means(log: Log, of: Target) -> tuple[FloatArray, FloatArray]:

@@ -85,6 +85,14 @@ class Moments:
 
 def moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | None = None) -> Moments:
     """The sums for one proposal, or for two; of one context, or of all."""
+    asked = (tuple(proposals), how, context)
+    if asked not in of.sums:
+        of.sums[asked] = _moments(of, proposals, how, context)
+    found: Moments = of.sums[asked]
+    return found
+
+
+def _moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | None) -> Moments:
     log, low, high = of.log, of.target.low, of.target.high
     used = of.counted(tuple(proposals), context)
     known = used & of.known

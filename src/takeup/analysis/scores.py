@@ -14,8 +14,11 @@ means nothing. The guess is then the mean of all of the same context and proposa
 the place of p: the mean of the scores is the mean of each context's plain means, by how many came in each.
 """
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,9 @@ from takeup.checks import FloatArray, IntArray
 from takeup.log import Log
 
 BoolArray: TypeAlias = NDArray[np.bool_]
+
+MOST_KEPT = 3
+"""How many scores of a log of a million decisions are kept: they are large."""
 
 HowMissing: TypeAlias = Literal["complete", "weighted"]
 """What becomes of decisions whose target is not known. complete: they are left out. weighted: those of the same context
@@ -45,6 +51,7 @@ class Scores:
             which no value is known in the decision's context.
         plain: whether guesses are plain means, as probabilities never changed.
         missing: what became of decisions whose value is not known.
+        sums: what was made of them, to be found again; see `takeup.analysis.moments`.
     """
 
     log: Log
@@ -55,6 +62,7 @@ class Scores:
     score: FloatArray
     plain: bool
     missing: HowMissing = "complete"
+    sums: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def known(self) -> BoolArray:
@@ -69,6 +77,9 @@ class Scores:
         return found if context is None else found & (self.log.context == context)
 
 
+_KEPT: ContextVar[list[Scores] | None] = ContextVar("kept scores", default=None)
+
+
 def scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
     """The scores of a log, of one target: from the past alone where probabilities changed, else whatever the order.
 
@@ -77,7 +88,30 @@ def scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
         of: what is asked about each.
         missing: what becomes of decisions of which that is not known.
     """
-    return _plain_scores(log, of, missing) if log.fixed else predictable_scores(log, of, missing)
+    make = _plain_scores if log.fixed else predictable_scores
+    kept = _KEPT.get()
+    if kept is None:
+        return make(log, of, missing)
+    same = [each for each in kept if each.log is log and each.missing == missing and _alike(each, of)]
+    found = replace(same[0], target=of) if same else make(log, of, missing)
+    kept[:] = [*(each for each in kept if each not in same), found][-MOST_KEPT:]
+    return found
+
+
+@contextmanager
+def keeping_scores() -> Iterator[None]:
+    """Scores that are asked for again, here or under another name, are not made again; the latest few of them."""
+    token = _KEPT.set([])
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def _alike(each: Scores, of: Target) -> bool:
+    """Whether a target has the same values and the same range as that of these scores."""
+    ranges = [(target.low, target.high, target.two_valued) for target in (each.target, of)]
+    return ranges[0] == ranges[1] and np.array_equal(each.value, of.values(each.log), equal_nan=True)
 
 
 def predictable_scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
