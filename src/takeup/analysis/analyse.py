@@ -8,6 +8,7 @@ from takeup.analysis.flow import flow
 from takeup.analysis.planned import planned_of
 from takeup.analysis.readings import BOUNDED, Readings
 from takeup.analysis.results import LEADING, Analysis, Entry, log_digest
+from takeup.analysis.scores import keeping_scores
 from takeup.analysis.tipping import Tipping
 from takeup.analysis.trial_checks import check_all, looks_check
 from takeup.errors import InputError
@@ -16,6 +17,7 @@ from takeup.space import Label
 from takeup.trial.design import Design
 
 
+@keeping_scores()
 def analyse(
     log: Log,
     *,

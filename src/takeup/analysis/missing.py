@@ -4,7 +4,8 @@ By default an analysis leaves out decisions whose target is not known. That is r
 do with what would have been seen. Two readings need less, or something else:
 
     worst case    whatever was missing lay at either end of its range: bounds, without any assumption
-    weights       within a context and a proposal, those who are missing are like those who are not
+    weights       within a context and a proposal, those who are missing are like those who are not; see
+                  `takeup.analysis.scores`, which makes them where `missing="weighted"` is asked for
 """
 
 from dataclasses import dataclass, replace
@@ -15,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup import checks
-from takeup.analysis.scores import Scores, scores
+from takeup.analysis.scores import scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.log import Log
 from takeup.space import UNSEEN
-
-AT_RANDOM = "Within a context and a proposal, those of whom it is missing are like those of whom it is known."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,8 +121,10 @@ def worst_case(log: Log, of: Target, proposal: int, against: int = 0, level: flo
     checks.share("level", level)
     least, most = worst_case_scores(log, of, proposal, against)
     away = NormalDist().inv_cdf((1 + level) / 2)
-    low, high = float(least.mean()), float(most.mean())
-    errors = [float(each.std(ddof=1)) / len(log) ** 0.5 if len(log) > 1 else float("inf") for each in (least, most)]
+    counted = ~np.isnan(least)
+    n = int(counted.sum())
+    low, high = (float(each[counted].mean()) if n else float("nan") for each in (least, most))
+    errors = [float(each[counted].std(ddof=1)) / n**0.5 if n > 1 else float("inf") for each in (least, most)]
     names = log.space.proposals
     return WorstCase(
         f"{names[proposal]} - {names[against]}",
@@ -138,40 +139,6 @@ def worst_case(log: Log, of: Target, proposal: int, against: int = 0, level: flo
             "There are many decisions, and none had a probability near 0.",
         ),
     )
-
-
-def followed_up(log: Log, of: Target) -> FloatArray:
-    """The share of those of whom the target is known among all of the same context and proposal, (.., n)."""
-    known = ~np.isnan(of.values(log))
-    share = _counted(log, known) / np.maximum(_counted(log, np.ones_like(known)), 1)
-    return np.asarray(share[_place(log)])
-
-
-def followed_up_weights(log: Log, of: Target) -> FloatArray:
-    """For how many each decision stands: one over that share, and 0 where the target is not known, (.., n).
-
-    Within a context and a proposal the weights sum to all who were allocated, unless of none of them it is known.
-    """
-    share = followed_up(log, of)
-    with np.errstate(divide="ignore"):
-        return np.where(np.isnan(of.values(log)), 0.0, 1.0 / share)
-
-
-def scores_at_random(log: Log, of: Target) -> Scores:
-    """Scores that take those of whom the target is missing to be like the others of their context and proposal.
-
-    The score of decision t and proposal z is m_t(z) + 1{z_t = z} w_t (v_t - m_t(z)) / p_t(z), with w_t the weight, 0
-    where v_t is missing. All decisions have one, and all count; `value` is the guess where it is missing. What takes
-    `scores(log, of)` takes these, too, and then assumes `AT_RANDOM`.
-    """
-    found = scores(log, of)
-    lost, z = np.isnan(found.value), log.proposal[..., np.newaxis]
-    guess = np.take_along_axis(found.guess, z, axis=-1)
-    own = np.take_along_axis(found.score, z, axis=-1)
-    weighted = guess + followed_up_weights(log, of)[..., np.newaxis] * (own - guess)
-    score = found.guess.copy()
-    np.put_along_axis(score, z, np.where(lost[..., np.newaxis], guess, weighted), axis=-1)
-    return replace(found, value=np.where(lost, guess[..., 0], found.value), score=score)
 
 
 def _filled(of: Target, end: float) -> Target:

@@ -37,7 +37,6 @@ Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
 
 BOUNDED: Final = "bounded reading"
 ITT: Final = "intention to treat"
-NEVER_CHANGED = "Randomisation never changed within a context: nobody wrote down its probabilities."
 STILL_RUNS = (
     "The trial still runs, and this is for one look at its end: looked at again and again it errs more often, and what"
     " is pending is left out as if it were missing."
@@ -247,15 +246,10 @@ class Readings:
         return found
 
     def _honest(self, estimate: Estimate) -> Estimate:
-        """With what it assumes of this trial: that it has ended, or that what was proposed never adapted.
-
-        Shares of what was proposed are no probabilities that adapted: nothing by them survives adaptation.
-        """
-        if not (self.finished or estimate.any_time):
-            estimate = replace(estimate, assumes=(STILL_RUNS, *estimate.assumes))
-        if not self.log.estimated:
+        """With what it assumes of this trial: that it has ended."""
+        if self.finished or estimate.any_time:
             return estimate
-        return replace(estimate, survives_adaptation=False, assumes=(NEVER_CHANGED, *estimate.assumes))
+        return replace(estimate, assumes=(STILL_RUNS, *estimate.assumes))
 
     def _tried(self, what: str, make: Callable[[], Found]) -> Found | None:
         """What is found, or nothing and a line why not."""
