@@ -144,6 +144,10 @@ def estimate(value: float, low: float, high: float, **more: Any) -> Estimate:
             "higher is better). It rests on 90 of 100: of 10 what it needs is not known.",
         ),
         (
+            estimate(0.1, -0.02, 0.18, missing=10, any_time=True),
+            "It rests on 90 of 100: the others wait for outcomes that are not known yet.",
+        ),
+        (
             estimate(1.5, 1.2, 1.9, measure="ratio"),
             "raises the share whose outcome is well; the ratio of the share whose outcome is well is 1.5",
         ),

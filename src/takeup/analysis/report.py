@@ -12,6 +12,7 @@ from takeup.analysis.pictures import (
 )
 from takeup.analysis.results import Analysis
 from takeup.analysis.taken import headline
+from takeup.analysis.telling import span
 from takeup.analysis.words import answers, beside, p_value, quantity, reasons, unplanned
 from takeup.charts.document import Judged, ReportTable, Section, drawn_all, page
 from takeup.version import __version__
@@ -107,7 +108,12 @@ def _compliance(analysis: Analysis) -> Section | None:
 def _flow(analysis: Analysis) -> Section:
     space = analysis.log.space
     rows = tuple(
-        (each.contrast, f"{each.missing:,} of {each.n:,}", f"{each.low:.3g} to {each.high:.3g}", _ends(each.interval))
+        (
+            each.contrast,
+            f"{each.missing:,} of {each.n:,}",
+            span(each.low, each.high),
+            each.withheld or span(*each.interval),
+        )
         for each in analysis.worst
     )
     columns = ("comparison", "without an outcome", "effect", "with sampling error")
@@ -182,8 +188,8 @@ def _bounds(analysis: Analysis) -> Section | None:
         (
             each.contrast,
             "sharp" if each.sharp else "natural",
-            f"{each.low:.4g} to {each.high:.4g}",
-            each.withheld or f"{each.least:.4g} to {each.most:.4g}",
+            span(each.low, each.high),
+            each.withheld or span(each.least, each.most),
         )
         for each in analysis.bounds
     )
@@ -213,10 +219,6 @@ def _repeat(analysis: Analysis) -> Section:
     )
     code = (analysis.digest, analysis.command) if analysis.command else (analysis.digest,)
     return Section(name="repeat", title="How to repeat it", text=(text,), code=code)
-
-
-def _ends(ends: tuple[float, float]) -> str:
-    return f"{ends[0]:.3g} to {ends[1]:.3g}"
 
 
 def _sentence(words: str) -> str:
