@@ -23,7 +23,8 @@ complies or why. The effect among compliers is that of what is taken, for those 
 protocol and as treated compare people who chose: they are shown as what they are, which is not what an offer or a
 treatment does."""
 TESTS = """A test asks whether what was offered made any difference. Those that say so hold after adaptive allocation,
-where the usual ones do not. Betting may be looked at as often as one likes; its p-value is 1 / e."""
+where the usual ones do not. Betting may be looked at as often as one likes; its p-value is 1 / e. The martingale score
+is for one look: person by person it holds what was offered against the chance that it had."""
 DRIFT = """People who come late may differ from those who come early. Where offers changed meanwhile, whatever compares
 plain means then compares early with late. Estimates that survive drift weight each outcome by the probability with
 which it was offered at that moment."""
