@@ -9,6 +9,7 @@ import pytest
 import naive
 from replayed_trials import design_of, lived
 from takeup import Log, UnsuitableError
+from takeup.analysis import replay
 from takeup.analysis.replay import check_log, re_randomise, replayed
 from takeup.analysis.replayable import Replayable, Statistic
 from takeup.errors import InputError
@@ -154,3 +155,27 @@ def test_trials_side_by_side_are_tested_one_by_one() -> None:
     np.testing.assert_array_equal(replayed(log, design, 1, 0, replays=99), right)
     with pytest.raises(UnsuitableError, match="not the design"):
         check_log(log, design_of(limits={"floor": 0.4}))
+
+
+def test_how_many_replays_there_are_depends_on_the_trial_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20 decisions of two proposals are 40 probabilities a replay; looks alone are 2 or 3 states."""
+    levels = {"proposals": 2, "outcomes": 3, "utility": [0, 1, 3]}
+    floor, ends = {"limits": {"floor": 0.1}}, {"looks": {"at": [8, 16, 20]}, "stopping": {"superiority": 0.999}}
+    monkeypatch.setattr(replay, "WORK", 4_000)
+    for tables, statistic, many in (
+        ({}, "difference", 10_000),
+        (floor, "score", 10_000),
+        ({"space": levels, **floor}, "difference", 100),
+        ({"space": levels}, "difference", 10_000),
+        ({"space": levels}, "score", 100),
+        ({"policy": "TSObs"}, "difference", 1_000),
+        ({**floor, **ends}, "difference", 4_000 // (2 * 4)),
+    ):
+        trial = Replayable.of(lived(design_of(**tables), 20, 1, RATES), design_of(**tables), (1, 0), stronger=True)
+        assert replay.usual(trial, statistic, 0) == many  # type: ignore[arg-type]  # names of statistics
+    with pytest.raises(UnsuitableError, match="replays=39 asks for them nevertheless"):
+        replay.usual(trial, "score", 20_000)
+    design = design_of(space=levels, **floor)
+    found = re_randomise(lived(design, 20, 1, RATES), design, 1, 0)
+    assert found.replays == 100
+    assert found.error == pytest.approx(np.sqrt(found.p * (1 - found.p) / 100))
