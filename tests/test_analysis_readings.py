@@ -1,7 +1,6 @@
 """All readings of a log in one call: what leads, what is said of it, and what cannot be had."""
 
 import json
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +9,12 @@ import pytest
 
 import adaptive_trials
 from takeup import Count, Log, Space, Time, stream
-from takeup.analysis import Estimate, analyse
+from takeup.analysis import analyse
 from takeup.analysis.effects import effect
 from takeup.analysis.planned import planned_of
 from takeup.analysis.readings import STILL_RUNS
-from takeup.analysis.results import Entry, log_digest
-from takeup.analysis.words import answer, unplanned
+from takeup.analysis.results import log_digest
+from takeup.analysis.words import unplanned
 from takeup.errors import InputError
 from takeup.trial.design import Design
 
@@ -163,44 +162,3 @@ def test_counts_and_times_have_ratios_of_their_own() -> None:
     labels = {each.label for each in found.entries}
     assert {"intention to treat", "intention to treat, hazard ratio"} <= labels
     assert not found.tippings
-
-
-def _estimate(value: float, low: float, high: float, **more: Any) -> Estimate:
-    given: dict[str, Any] = {"reading": "intention to treat", "measure": "difference", **more}
-    return Estimate(
-        contrast="new - usual",
-        value=value,
-        low=low,
-        high=high,
-        level=0.95,
-        assumes=(),
-        survives_adaptation=True,
-        survives_drift=True,
-        n=9,
-        missing=0,
-        **given,
-    )
-
-
-@pytest.mark.parametrize(
-    ("estimate", "words"),
-    [
-        (
-            _estimate(0.1, 0.02, 0.18),
-            "Offering new rather than usual makes more of them well: the difference in the share",
-        ),
-        (_estimate(-0.1, -0.18, -0.02), "makes fewer of them well"),
-        (_estimate(0.1, -0.02, 0.18), "may change outcomes in either direction, or not at all"),
-        (
-            _estimate(1.5, 1.2, 1.9, measure="ratio"),
-            "makes more of them well: the ratio in the share who are well is 1.5",
-        ),
-        (_estimate(0.1, math.nan, math.nan, withheld="there are too few"), "no conclusion, as there are too few"),
-        (
-            _estimate(0.3, -math.inf, math.inf, region=((-math.inf, -0.2), (0.1, math.inf)), withheld="two rays"),
-            "95 % region up to -20.0 points or from +10.0 points on",
-        ),
-    ],
-)
-def test_answers_say_what_intervals_say(estimate: Estimate, words: str) -> None:
-    assert words in answer(Entry("x", 1, "planned", estimate), adaptive_trials.SPACE, 0)

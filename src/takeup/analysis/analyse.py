@@ -1,6 +1,6 @@
 """Everything that may be concluded from a log, in one call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from takeup import checks
@@ -26,6 +26,7 @@ def analyse(
     level: float | None = None,
     replays: int | None = None,
     seed: int = 0,
+    leave_out: Collection[str] = (),
     finished: bool = True,
     name: str = "",
     command: str = "",
@@ -44,6 +45,7 @@ def analyse(
         level: of intervals; that of the plan, or else 95 %.
         replays: how many trials re-randomisation replays; see there.
         seed: of all that is random.
+        leave_out: tests that are not made, as they take long.
         finished: whether nothing is pending any more. Of a trial that still runs the interval that holds at any time
             leads where nothing else was planned, and what holds at one look alone says so.
         name: of the trial.
@@ -70,7 +72,7 @@ def analyse(
     worst = [case for one in readings.others if (case := readings.worst_case(one)) is not None]
     bounds = [each for one in readings.others for each in readings.bounds(one)]
     say("testing")
-    tests = [each for one in readings.others for each in readings.tests(one, design, replays, seed)]
+    tests = [each for one in readings.others for each in readings.tests(one, design, replays, seed, leave_out)]
     say("checking what is assumed")
     return Analysis(
         name or ("" if design is None else design.spec.name),
@@ -80,7 +82,7 @@ def analyse(
         tuple(sorted(tests, key=lambda each: each.kind != "planned")),
         tuple(bounds),
         tippings,
-        flow(log),
+        flow(log, finished=finished),
         tuple(worst),
         (*check_all(log, planned.control, seed), looks_check(planned, finished)),
         tuple(dict.fromkeys(readings.left_out)),

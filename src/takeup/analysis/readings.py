@@ -1,6 +1,6 @@
 """Every reading of a log: each estimate, test and bound that can be had, and why the others cannot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
@@ -113,13 +113,17 @@ class Readings:
             made.append(("compliance", "explored", partial(compliance, self.log, proposal, level=self._level)))
         return self._entries(proposal, made)
 
-    def tests(self, one: int, design: Design | None, replays: int | None, seed: int) -> list[TestEntry]:
-        """Every test of a proposal against the control."""
+    def tests(
+        self, one: int, design: Design | None, replays: int | None, seed: int, leave_out: Collection[str] = ()
+    ) -> list[TestEntry]:
+        """Every test of a proposal against the control, but those that are to be left out."""
         made = self._tests(one, design, replays, seed)
-        if self.planned.test and self.planned.test not in made:
+        if self.planned.test and self.planned.test not in made and self.planned.test not in leave_out:
             self.left_out.append(LeftOut(self.planned.test, NO_DESIGN))
         found = []
         for name, make in made.items():
+            if name in leave_out:
+                continue
             planned = self.planned.named and name == self.planned.test
             if (tested := self._tried(name, make)) is not None:
                 if not (self.finished or tested.any_time):
