@@ -142,8 +142,8 @@ def check_design(
 
 def _why(log: Log, i: int) -> str:
     """Why probabilities cannot be derived again: what they rested on was corrected, or it is another design."""
-    used = () if log.corrected is None else np.flatnonzero(log.corrected[:i])
-    if not len(used):
+    used = np.flatnonzero(np.zeros(0) if log.corrected is None else log.corrected[:i])
+    if not used.size:
         return "it is not the design of this trial"
     return (
         f"what was reported of decision {used[0] + 1} was corrected after it had been used, and is no longer in the log"
