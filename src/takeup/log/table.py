@@ -55,6 +55,8 @@ class Log:
         unit: whom it was for, (n,); None where nobody says.
         estimated: whether the probabilities are shares of what was proposed, as nobody wrote them down.
         inferred: what was taken to be so where nobody said, a sentence each.
+        corrected: whether something else was known of a decision before, which others may have used, (n,); None where
+            nobody says. What it was is not in a log.
     """
 
     space: Space
@@ -69,6 +71,7 @@ class Log:
     unit: NDArray[np.str_] | None = None
     estimated: bool = False
     inferred: tuple[str, ...] = ()
+    corrected: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
