@@ -145,3 +145,4 @@ def test_the_diagram_holds_every_count_and_no_markup_of_names() -> None:
     assert "<b>usual</b>" in texts
     assert "2 others: 1" in texts
     assert max(len(text) for text in texts if text) <= 30
+    assert "a new drug whose name is far too long for a box" in " ".join(map(str, texts))  # on two lines, and whole
