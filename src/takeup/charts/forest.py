@@ -86,7 +86,8 @@ def forest(estimates: Records, title: str, *, ratio: bool = False) -> Chart:
 def _kind(channel: str, kinds: list[str], looks: list[Any]) -> Any:
     """A colour or a shape for each kind, with one legend."""
     scale = {"domain": kinds, "range": looks}
-    return getattr(required("altair"), channel)("kind:N", scale=scale, sort=kinds, title=None)
+    legend = {"columnPadding": ROOM}
+    return getattr(required("altair"), channel)("kind:N", scale=scale, sort=kinds, title=None, legend=legend)
 
 
 def _range(records: list[dict[str, Any]], none: float, *, ratio: bool) -> tuple[float, float]:
