@@ -9,7 +9,7 @@ from takeup.analysis.headline import headline
 from takeup.analysis.pictures import forest_pictures
 from takeup.analysis.readings import Readings
 from takeup.analysis.results import Analysis, has_region
-from takeup.analysis.words import CONVENTION, answers, beside, figure, interval, p_value, reasons, survives
+from takeup.analysis.words import answers, beside, figure, interval, p_value, reasons, survives, unplanned
 from takeup.live.job_process import SayMore, attend
 from takeup.live.log import log_of
 from takeup.live.trial import progress_in
@@ -60,7 +60,7 @@ def shown(found: Analysis, *, finished: bool) -> dict[str, Any]:
     once = [] if finished or found.planned.any_time else [f"At one look: {each}" for each in answers(found)]
     return {
         "decisions": len(found.log),
-        "beside": [*once, *beside(found), *([] if found.planned.named else [CONVENTION])],
+        "beside": [*once, *beside(found), *unplanned(found)],
         "rows": [
             {
                 "label": f"{each.label}, {each.context}" if each.context else each.label,

@@ -53,9 +53,9 @@ def flow_diagram(flow: Mapping[str, Any], alternative: str = "") -> str:
 
 def sentence(flow: Mapping[str, Any]) -> str:
     """The flow in words."""
-    counts = ("allocated", "followed_up", "analysed")
+    counts = {"allocated": "allocated", "followed_up": "followed up", "awaited": "awaited", "lost": "lost"}
     arms = (
-        f"{arm['proposal']}: " + ", ".join(f"{arm[count]:,} {count.replace('_', ' ')}" for count in counts)
+        f"{arm['proposal']}: " + ", ".join(f"{arm[key]:,} {word}" for key, word in counts.items() if key in arm)
         for arm in flow["arms"]
     )
     return f"{flow['assessed']:,} were assessed and allocated. {'; '.join(arms)}."
@@ -68,9 +68,15 @@ def _boxes(arm: Mapping[str, Any]) -> list[list[str]]:
     return [
         [str(arm["proposal"]), f"allocated: {arm['allocated']:,}"],
         [*took, *silent] or ["took: nothing reported"],
-        [f"followed up: {arm['followed_up']:,}", f"no outcome: {arm['lost']:,}"],
+        [f"followed up: {arm['followed_up']:,}", *_without(arm)],
         [f"analysed: {arm['analysed']:,}", f"with action: {arm['analysed_by_action']:,}"],
     ]
+
+
+def _without(arm: Mapping[str, Any]) -> list[str]:
+    """Those without an outcome: awaited while a trial goes on, lost in the end."""
+    awaited = [f"outcome awaited: {arm['awaited']:,}"] if arm.get("awaited") else []
+    return awaited + ([f"lost: {arm['lost']:,}"] if arm["lost"] or not awaited else [])
 
 
 def _few(contexts: Mapping[str, int], most: int = 6) -> list[str]:
