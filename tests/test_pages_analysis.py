@@ -166,7 +166,7 @@ def test_the_trial_page_leads_with_the_planned_reading(clinic: tuple[asgi.Api, T
         return page[: page.index("As of event")]
 
     first = told()
-    assert "By intention to treat, as planned: Offering new drug rather than usual <b>care may change" in first
+    assert "By intention to treat, as planned: Offering new drug rather than usual <b>care may be better" in first
     assert "This interval survives adaptation and drift, at any number of looks." in first
     assert first.index("By intention to treat") < first.index("Believed so far, not corrected for adaptive allocation:")
 
