@@ -34,7 +34,7 @@ def trial(arms: int = 2, **analysis: Any) -> tuple[Log, Design]:
         (
             {"contrast": "ratio"},
             False,
-            "Planned is by intention to treat, the ratio, which has no interval that holds while the trial runs. By",
+            "Planned is the ratio by intention to treat, which has no interval that holds while the trial runs. By",
             "at any number of looks.",
         ),
         ({"reading": "compliers"}, True, "The complier effect, as planned: For those who take it", "at one look."),

@@ -58,7 +58,8 @@ def _lead(planned: Planned, now: Planned) -> str:
     if (planned.reading, planned.measure) == (now.reading, now.measure):
         return f"{_called(now)}, {'as planned' if planned.named else 'which leads by convention'}"
     lacks = "survives adaptation" if planned.reading == "policy" else "holds while the trial runs"
-    return f"Planned is {_called(planned).lower()}, which has no interval that {lacks}. {_called(now)}"
+    what = f"the {planned.measure} by {ITT}" if planned.reading == ITT else _called(planned).lower()
+    return f"Planned is {what}, which has no interval that {lacks}. {_called(now)}"
 
 
 def _called(planned: Planned) -> str:
