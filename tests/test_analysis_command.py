@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shlex
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,9 @@ def test_a_file_of_somebody_else_becomes_a_report_in_one_command(
 ) -> None:
     monkeypatch.setattr(document, "png", lambda chart: b"drawn elsewhere, in seconds")
     out = tmp_path / "found"
+    out.mkdir()
+    for name in ("report.html", "tipping-7.svg", "mine-tipping-7.svg", "notes.png"):
+        (out / name).write_text("of an earlier run, or somebody's own")
     result = _analyse(past, *columns("--out", out, "--json"))
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)["analysis"]
@@ -105,6 +109,13 @@ def test_a_file_of_somebody_else_becomes_a_report_in_one_command(
     for part in (*told["primary"]["answers"], "Who did what", "Checks", "Sensitivity to drift", told["log"]["digest"]):
         assert part in page
     assert "Probabilities were not given" in page  # what was taken to be so
+    names = {file.name for file in out.iterdir()}
+    assert {"tipping-1.svg", "forest.svg", "mine-tipping-7.svg", "notes.png"} <= names
+    assert "tipping-7.svg" not in names  # of an analysis that is no longer the one in the report
+    every = {words for kind in ("estimates", "tests") for each in told[kind] for words in each["assumes"]}
+    assert all(page.count(escape(words[1:])) == 1 for words in every), every  # once, and letters elsewhere
+    checks = page[page.index('<h2 id="checks">') : page.index('<h2 id="drift">')]
+    assert checks.index("<table>") < checks.index('<p class="quiet">')
     assert "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org/", "")
 
