@@ -293,13 +293,13 @@ def test_somebody_elses_adam_is_read_and_what_is_inferred_is_said() -> None:
         }
     )
     log = log_of_adam(adsl, outcome="RESP")
-    assert log.space.proposals == ("Active", "Placebo")
-    assert log.space.implemented == ("Active", "Placebo", "not treated")
-    assert log.proposal.tolist() == [0, 1, 0]
-    assert log.implemented.tolist() == [2, 1, 1]
+    assert log.space.proposals == ("Placebo", "Active")
+    assert log.space.implemented == ("Placebo", "Active", "not treated")
+    assert log.proposal.tolist() == [1, 0, 1]
+    assert log.implemented.tolist() == [2, 0, 0]
     assert log.outcome.tolist() == [0, 1, 1]
     assert log.estimated
-    np.testing.assert_allclose(log.probability, [[2 / 3, 1 / 3]] * 3)
+    np.testing.assert_allclose(log.probability, [[1 / 3, 2 / 3]] * 3)
     assert log.inferred[:2] == (
         "Within a day the order is that of the rows.",
         "2 subjects without TRT01P were never assigned, and are left out.",

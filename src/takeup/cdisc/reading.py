@@ -14,6 +14,7 @@ from takeup.errors import NOTHING, InputError
 from takeup.log import Log
 from takeup.log.columns import Frame, names_of, text_of, values_of
 from takeup.log.shares import Probability
+from takeup.outcomes import Better
 from takeup.space import Space
 
 OUTCOME = "outcome"
@@ -30,6 +31,7 @@ def log_of_adam(
     probability: Probability = None,
     space: Space | None = None,
     levels: Sequence[str] | None = None,
+    better: Better | None = None,
 ) -> Log:
     """The log of a study, in the order of RANDSEQ or else of RANDDT, as far as these are there.
 
@@ -47,6 +49,7 @@ def log_of_adam(
         probability: as `Log.from_frame` takes it; from RNDPR01 and so on where these are there, and else estimated.
         space: what labels there are; inferred where left out.
         levels: the outcome's labels from worst to best, where they are texts and no space is given.
+        better: "lower" where low numbers, or no of no and yes, are good.
 
     Raises:
         InputError: a file or a variable that is not there, or holds what it should not.
@@ -83,6 +86,7 @@ def log_of_adam(
         unit="USUBJID",
         space=space,
         levels=levels,
+        better=better,
     )
     return replace(log, inferred=(*said, *log.inferred))
 

@@ -56,9 +56,9 @@ def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, A
     design = Design.of_text(head.spec)
     disputes = reading.disputes(connection, trial) if head.disputes else {}
     purpose = purpose_of(design, seeded=reading.seeded(connection, trial))
-    told = told_of(connection, trial, head.decisions)
     parts = [np.array(each) for (each,) in reading.decisions_by_column(connection, trial, ("sequence",))]
     decided = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    told = told_of(connection, trial, decided)
     implemented_by, outcome_by = (known_by(decided, value.since) for value in (told.implemented, told.outcome))
     named = probability_columns(design.space.proposals)
     for record, body in reading.records(connection, trial):

@@ -44,7 +44,7 @@ def log_of(connection: Connection, trial: str) -> Log:
     rows = _decided(connection, trial)
     probability, drawn = _drawn(connection, trial, len(design.space.proposals))
     n = rows.sequence.size
-    told = told_of(connection, trial, n)
+    told = told_of(connection, trial, rows.sequence)
     first = np.arange(1, n + 1) <= design.spec.burn_in
     who = [SOURCES.index(name) for name in ("policy", "burn-in", "fallback")]
     return Log(
@@ -58,6 +58,7 @@ def log_of(connection: Connection, trial: str) -> Log:
         np.where(rows.outcome == UNSEEN, n, known_by(rows.sequence, told.outcome.since)),
         np.where(drawn, np.where(first, who[1], who[0]), who[2]),
         rows.unit,
+        corrected=told.replaced if told.replaced.any() else None,
     )
 
 

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from takeup.checks import IntArray
@@ -43,29 +44,39 @@ class Told(NamedTuple):
         implemented: of a.
         outcome: of y; one with a window counts since that was closed.
         corrected: how many reports corrected an earlier one.
+        replaced: whether something else was known before, while decisions were made; of each decision, in their order.
     """
 
     implemented: Value
     outcome: Value
     corrected: Numbers
+    replaced: NDArray[np.bool_]
 
 
-def told_of(connection: Connection, trial: str, decisions: int) -> Told:
-    """What the reports of a trial with so many decisions came to.
+def told_of(connection: Connection, trial: str, decided: IntArray) -> Told:
+    """What the reports of a trial came to.
 
     A value is known since the report that brought it; what is declared missing later keeps what it had.
+
+    Args:
+        connection: to its database.
+        trial: which trial.
+        decided: the number of the event of each decision, in their order.
     """
 
     def zeros() -> Numbers:
-        return array("q", bytes(8 * (decisions + 1)))
+        return array("q", bytes(8 * (decided.size + 1)))
 
-    found = Told(Value(zeros(), zeros()), Value(zeros(), zeros()), zeros())
+    found = Told(Value(zeros(), zeros()), Value(zeros(), zeros()), zeros(), np.zeros(decided.size, dtype=np.bool_))
     parts = reading.events_by_column(connection, trial, Reported.kind, ("sequence", "at", "decision", "body"))
     for sequence, at, decision, body in chain.from_iterable(zip(*part, strict=True) for part in parts):
         if _CORRECTS in body or _DISPUTES in body:
             said = json.loads(body)
             found.corrected[decision] += "before" in said
             changed = _changed(said, found)
+            for value in changed:
+                before, after = np.searchsorted(decided, (value.since[decision] or sequence, sequence))
+                found.replaced[decision - 1] |= before < after
         else:
             both = ((_ACTION, found.implemented), (_OUTCOME, found.outcome))
             changed = [value for mark, value in both if mark in body and not value.since[decision]]
