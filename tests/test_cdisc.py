@@ -333,8 +333,8 @@ def test_the_command_writes_files_and_folders(tmp_path: Path) -> None:
     for name in ("t.csv", "t.parquet", "t.jsonl", "t.json", "t.xlsx"):
         assert run(str(tmp_path / name)).exit_code == 0
         assert (tmp_path / name).stat().st_size > 0
-    assert run(str(tmp_path / "b.csv"), "--blinded", "--trial", "six").exit_code == 0
-    assert "surgery" not in (tmp_path / "b.csv").read_text()
+    assert run(str(tmp_path / "b.txt"), "--blinded", "--trial", "six", "--format", "csv").exit_code == 0
+    assert "surgery" not in (tmp_path / "b.txt").read_text()
     done = run("--cdisc", str(tmp_path / "out"), "--xpt", "--study", "ABC-1", "--untreated", "nothing")
     assert done.exit_code == 0, done.output
     assert json.loads((tmp_path / "out" / "dm.json").read_text())["rows"][0][:4] == ["ABC-1", "DM", "ABC-1-ann", "ann"]
@@ -343,6 +343,7 @@ def test_the_command_writes_files_and_folders(tmp_path: Path) -> None:
         ((), "FILE and --cdisc"),
         (("t.csv", "--cdisc", "x"), "FILE and --cdisc"),
         (("t.csv", "--xpt"), "--xpt"),
+        (("--cdisc", str(tmp_path / "x"), "--format", "csv"), "--format"),
         (("t.sas7bdat",), "a name that ends in"),
         (("--cdisc", str(tmp_path / "x"), "--blinded"), "tell arms and outcomes"),
         (("t.csv", "--trial", "ghost"), "this database holds six"),
@@ -353,5 +354,7 @@ def test_the_command_writes_files_and_folders(tmp_path: Path) -> None:
         trial.start()
         trial.decide("ann", 0)
     assert "say which trial: this database holds dry, six" in str(run(str(tmp_path / "t.csv")).exception)
-    assert run("--trial", "dry", "--cdisc", str(tmp_path / "dry")).exit_code == 0
-    assert json.loads((tmp_path / "dry" / "adsl.json").read_text())["label"].startswith("REHEARSAL: ")
+    assert run("--trial", "dry", "--cdisc", str(tmp_path / "dry"), "--xpt").exit_code == 0
+    label = json.loads((tmp_path / "dry" / "adsl.json").read_text())["label"]
+    assert label == "REHEARSAL Subject-Level Analysis Dataset"
+    assert len(label) == xpt.LONGEST_LABEL

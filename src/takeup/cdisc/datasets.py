@@ -32,7 +32,7 @@ def datasets_of(study: Study) -> tuple[Dataset, ...]:
     """DM, EX, ADSL and the outcomes, in this order; each has a row a subject, or fewer."""
     treated = Treated.of(study)
     made = (_dm(treated), _ex(treated), _adsl(treated), outcomes_of(treated))
-    return tuple(replace(each, label=f"REHEARSAL: {each.label}") for each in made) if study.rehearsal else made
+    return tuple(replace(each, label=f"REHEARSAL {each.label}") for each in made) if study.rehearsal else made
 
 
 def probability_variable(arm: int) -> str:

@@ -19,6 +19,9 @@ def export(
         Path | None, typer.Argument(help=f"Where to; its ending says which format: .{', .'.join(FORMATS)}.")
     ] = None,
     trial: Annotated[str | None, typer.Option(help="Which trial; the only one where left out.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--format", help=f"One of {', '.join(FORMATS)}, whatever the file's ending.")
+    ] = None,
     blinded: Annotated[
         bool, typer.Option("--blinded", help="Leave out arms, outcomes, probabilities, and when these were reported.")
     ] = False,
@@ -46,9 +49,10 @@ def export(
         raise InputError("FILE and --cdisc", "neither" if file is None else "both", "a file, or a folder with --cdisc")
     if cdisc is None:
         _refuse("with --cdisc", xpt=xpt, study=study, occasion=occasion, untreated=untreated, zone=zone != "UTC")
-        format_of(file)
+        format_of(file, kind)
     else:
         _refuse("with a file: datasets of CDISC tell arms and outcomes", blinded=blinded)
+        _refuse("with a file", format=kind)
         folders.check(cdisc)
     from takeup.live.export import export as write_rows
     from takeup.store import looking, now, reading
@@ -59,7 +63,7 @@ def export(
             raise NotFoundError(f"say which trial: this database holds {', '.join(known) or 'none'}")
         name = trial or known[0]
         if file is not None:
-            write_rows(connection, name, file, at=now(), blinded=blinded)
+            write_rows(connection, name, file, kind, at=now(), blinded=blinded)
             typer.echo(file)
             return
         from takeup.cdisc import write
