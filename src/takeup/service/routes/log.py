@@ -39,6 +39,12 @@ MEDIA: dict[Format, str] = {
 LONG = 5_000
 """From this many events on, a long job gets a process of its own, whose start alone takes a second."""
 
+
+def _schema(kind: Format) -> dict[str, Any]:
+    """What a file is to OpenAPI: a list of rows where it is JSON."""
+    return {"type": "array", "items": {"type": "object"}} if kind == "json" else {"type": "string"}
+
+
 _AUDIT = TypeAdapter(Audit)
 _READERS: dict[str, Any] = needs("read-blinded", "read-unblinded", problems=("not-found",))
 
@@ -170,7 +176,7 @@ async def events(
             **_READERS["responses"],
             200: {
                 "description": "A row a decision.",
-                "content": {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA.values()},
+                "content": {media.partition(";")[0]: {"schema": _schema(kind)} for kind, media in MEDIA.items()},
             },
         },
     },
