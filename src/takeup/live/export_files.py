@@ -68,20 +68,22 @@ def installed(kind: Format) -> bool:
 
 
 def _csv(file: IO[bytes], rows: Rows, columns: Columns) -> None:
+    ways: Mapping[type, Callable[[Any], str]] = {str: _harmless, datetime: _iso}
+    cells = [(name, ways.get(column.kind)) for name, column in columns.items()]
     with _text(file) as text:
         writer = csv.writer(text)
         writer.writerow(columns)
-        writer.writerows([_cell(row[name]) for name in columns] for row in rows)
+        writer.writerows(
+            [row[name] if way is None or row[name] is None else way(row[name]) for name, way in cells] for row in rows
+        )
 
 
-def _cell(value: object) -> object:
-    """A CSV cell; a text that a spreadsheet would take for a formula gets an apostrophe in front.
+def _harmless(text: str) -> str:
+    """A text that a spreadsheet would take for a formula gets an apostrophe in front.
 
-    So does a text that begins with one: who takes one off every text that begins so has what was there.
+    So does one that begins with an apostrophe: who takes one off every text that begins so has what was there.
     """
-    if isinstance(value, datetime):
-        return _iso(value)
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _json_lines(file: IO[bytes], rows: Rows, columns: Columns) -> None:
