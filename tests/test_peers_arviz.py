@@ -1,5 +1,7 @@
 """What a policy believes, read by ArviZ itself. `make peers` has it."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,3 +94,11 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 def test_rules_without_a_model_are_refused() -> None:
     with pytest.raises(UnsuitableError, match="no model"):
         inference_data(UCB1(), EVIDENCE)
+
+
+def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its other blocks are run with the package's tests."""
+    page = Path(__file__).parent.parent / "docs" / "adapters.md"
+    (code,) = re.findall(r"```py\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    exec(code, {})
+    assert "value[0, drug]" in capsys.readouterr().out

@@ -24,9 +24,8 @@ def test_its_estimator_gives_the_same() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_its_datasets_become_logs() -> None:
-    from obp.dataset import SyntheticBanditDataset
-
-    data = SyntheticBanditDataset(n_actions=3, dim_context=2, random_state=1).obtain_batch_bandit_feedback(500)
+    datasets: Any = pytest.importorskip("obp.dataset")
+    data = datasets.SyntheticBanditDataset(n_actions=3, dim_context=2, random_state=1).obtain_batch_bandit_feedback(500)
     log = log_of_feedback(data, context=(data["context"][:, 0] > 0).astype(int))
     assert np.allclose(log.probability_of_proposal, data["pscore"])
     assert (log.outcome == data["reward"]).all()
