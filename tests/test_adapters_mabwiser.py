@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from takeup import EXP3, TS, EpsilonGreedy, InputError, LabelError, Number, TSObs, UnsuitableError
+from takeup import (
+    EXP3,
+    TS,
+    EpsilonGreedy,
+    Evidence,
+    InputError,
+    LabelError,
+    Number,
+    Space,
+    TSObs,
+    UnsuitableError,
+    event,
+)
 from takeup.adapters.mabwiser import MAB, LearningPolicy, NeighborhoodPolicy
 
 ARMS = ["first", "second"]
@@ -104,10 +116,23 @@ def test_what_was_done_is_learnt_from() -> None:
 
 
 def test_an_action_need_not_be_an_arm_and_may_be_unknown() -> None:
-    mab = MAB(ARMS, TSObs(), seed=1)
+    """The evidence is that of the same events in takeup's own words, and stays so when arms go or begin alike."""
+    mab = MAB([*ARMS, "third"], TSObs(), seed=1)
     mab.fit(["first", "second", "first"], [1, 0, None], implemented=["elsewhere", None, float("nan")])
-    mab.partial_fit(["second"], [1], implemented=["second"])
-    assert set(expected(mab)) == set(ARMS)
+    mab.partial_fit(["second", "first"], [1, 1], implemented=["second", "third"])
+    space = Space([*ARMS, "third"], [*ARMS, "third", "elsewhere"], outcomes=mab.evidence.space.outcome)
+    told = [("first", "elsewhere", 1), ("second", None, 0), ("first", None, None), ("second", "second", 1)]
+    events = [event(space, *each) for each in [*told, ("first", "third", 1)]]
+    assert mab.evidence == Evidence.of(space, events)
+    mab.warm_start({"first": [0, 1], "second": [1, 0], "third": [1, 0.1]}, 1)
+    copied = [event(space, "third", None, 0), event(space, "third", "third", 1)]
+    assert mab.evidence == Evidence.of(space, events + copied)
+    mab.remove_arm("third")
+    fewer = Space(ARMS, [*ARMS, "elsewhere", "third"], outcomes=space.outcome)
+    left = mab.evidence
+    assert set(left.space.implemented) == set(fewer.implemented)
+    assert left.total == 5
+    assert left.decisions[0, 0, left.space.implemented.index("third")] == 1
 
 
 def test_a_policy_that_learns_from_actions_asks_for_them() -> None:

@@ -86,6 +86,12 @@ class MAB:
         """The arms that nothing is known of: never proposed, and not begun from another one."""
         return [arm for arm in self.arms if arm not in self._trained and arm not in self._warm]
 
+    @property
+    def evidence(self) -> Evidence:
+        """All that was learnt, whatever the context, as every policy of takeup takes it."""
+        _, space, places = self._model(self._past)
+        return self._past.evidence(space, places)
+
     def fit(
         self,
         decisions: Sequence[Arm],
