@@ -13,8 +13,8 @@ from takeup.analysis import analyse
 from takeup.analysis.effects import effect
 from takeup.analysis.planned import planned_of
 from takeup.analysis.readings import STILL_RUNS
-from takeup.analysis.results import Entry, log_digest
-from takeup.analysis.words import answer, unplanned
+from takeup.analysis.results import log_digest
+from takeup.analysis.words import unplanned
 from takeup.errors import InputError
 from takeup.trial.design import Design
 

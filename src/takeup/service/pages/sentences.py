@@ -61,9 +61,9 @@ def believed(found: Findings) -> str | None:
     progress = found.summary.progress
     if progress.outcomes_counted < FEW:
         return None
-    return f"{BELIEVED}, not corrected for adaptive allocation: {'; '.join([standing(found), *_more(found)])}." + (
-        f" {plural(progress.decisions, 'decision')}; {pending(progress)}."
-    )
+    said = "; ".join([standing(found), *_more(found)])
+    counted = f"{plural(progress.decisions, 'decision')}; {pending(progress)}"
+    return f"{BELIEVED}, not corrected for adaptive allocation: {said}. {counted}."
 
 
 def standing(found: Findings) -> str:

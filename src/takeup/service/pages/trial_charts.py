@@ -118,8 +118,8 @@ def _allocation(found: Findings) -> PageChart:
 
 
 NAIVE = (
-    "They are what is believed, not corrected for adaptive allocation: naive, and too short after it. Those that survive"
-    " it are under Analysis."
+    "They are what is believed, not corrected for adaptive allocation: naive, and too short after it. Those that"
+    " survive it are under Analysis."
 )
 """What is said of intervals of a model that does not know how its data were gathered."""
 
