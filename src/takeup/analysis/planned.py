@@ -120,7 +120,8 @@ def planned_of(
     usual = _control(plan)
     place = log.space.index("proposal", usual if control is None else control)
     bound = given.reading.bounded if isinstance(given.reading, BoundedTable) else None
-    if promise is not None and not 0 <= (promise := float(promise)) <= (most := _range(log)):
+    most = log.space.outcome.highest - log.space.outcome.lowest
+    if promise is not None and not 0 <= (promise := float(promise)) <= most:
         raise InputError("promise", f"{promise:g}", f"a difference from 0 to {most:g}, the range of outcomes")
     chosen = given.confidence if level is None else checks.share("level", level)
     changed = []
@@ -168,11 +169,6 @@ def _asked(log: Log, table: AnalysisTable, weights: Weights | None, missing: How
         if name in asked:
             raise InputError(name, repr(got), allowed)
     return found
-
-
-def _range(log: Log) -> float:
-    """By how much outcomes can differ."""
-    return log.space.outcome.highest - log.space.outcome.lowest
 
 
 def _control(plan: Design | None) -> int:
