@@ -268,9 +268,9 @@ def _check_known(name: str, by: IntArray, shape: tuple[int, ...]) -> None:
     if wrong.any():
         place = np.argwhere(wrong)[0]
         i = int(place[-1])
-        allowed = f"a later one, from {i + 1} to {n}, counted from 0"
-        hint = f"{n} says that it came after the last decision"
-        raise InputError(name, f"{by[tuple(place)]} of decision {i}", allowed, hint)
+        allowed = f"from {i + 1} to {n}: nothing is known before its decision"
+        hint = f"{n} says that it came after the last"
+        raise InputError(name, f"{by[tuple(place)]} at decision {i + 1}", allowed, hint)
 
 
 def _alike(probability: FloatArray, which: NDArray[np.bool_]) -> bool:
