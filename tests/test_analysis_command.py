@@ -4,8 +4,8 @@ import csv
 import json
 import re
 import shlex
-from html import escape
 from dataclasses import replace
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any

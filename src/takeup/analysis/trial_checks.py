@@ -132,8 +132,6 @@ def drift(log: Log) -> Check:
     )
 
 
-
-
 def _percent(share: float) -> str:
     """A share for people; small ones with the digits that tell them from none."""
     return f"{100 * share:.3g} %"
