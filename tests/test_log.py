@@ -84,5 +84,7 @@ def test_some_decisions_of_a_log_know_of_each_other_what_they_knew() -> None:
     few = log.only(np.array([True, False, True, True]))
     np.testing.assert_array_equal(few.outcome_by, [2, 3, 3])
     np.testing.assert_array_equal(few.outcome, [1, 0, 0])
+    with pytest.raises(InputError, match="in the order of the log"):
+        log.only(np.array([1, 0]))
     assert log.fixed
     assert not by_chance(20).fixed

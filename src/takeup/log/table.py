@@ -241,6 +241,8 @@ class Log:
         if self.batch:
             raise InputError("log", f"{len(self.batch)} leading axes", "a single trial")
         kept = np.arange(len(self))[rows]
+        if (np.diff(kept) <= 0).any():
+            raise InputError("rows", "another order", "rows in the order of the log, each once")
         by = {name: np.searchsorted(kept, getattr(self, name)) for name in ("implemented_by", "outcome_by")}
         taken: dict[str, Any] = {
             each.name: getattr(self, each.name)[kept]
