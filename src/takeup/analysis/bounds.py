@@ -8,17 +8,25 @@ have to hold at once (Bonferroni).
 """
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from takeup import checks
 from takeup.analysis import targets
-from takeup.analysis.compliers import EXCLUSION, LARGE, both_seen
+from takeup.analysis.cell_moments import (
+    CellMoments,
+    cell_moments,
+    counted_in,
+    mean_and_error,
+    offered_in,
+    sum_of,
+    variance_of_one,
+)
+from takeup.analysis.compliers import EXCLUSION, LARGE, LEAST, both_seen
 from takeup.analysis.response_types import MOST_UNKNOWNS, response_types, sharp_bounds
-from takeup.analysis.scores import scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
 from takeup.errors import InputError
@@ -97,14 +105,51 @@ def action_bounds(log: Log, one: Label, other: Label | None = None, *, level: fl
         weight[b] = -1.0
         contrast = f"{contrast} - had all taken {space.implemented[b]}"
     sharp = is_small(space)
-    low, high, moved, least, most = _sharp(log, weight, level) if sharp else _natural(log, weight, level)
-    known = _counted(log)
-    n, missing = int(known.sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
-    agrees = not math.isnan(least)
-    assumes = (EXCLUSION, *_as_others(missing, len(log) - n - missing), *(() if log.constant and sharp else (LARGE,)))
+    exact = sharp and log.constant
+    low, high, moved, least, most = (math.nan, math.nan, 0.0, math.nan, math.nan)
+    if offered_in(log).any(axis=0).all():
+        low, high, moved, least, most = _sharp(log, weight, level) if sharp else _natural(log, weight, level)
+    if withheld := _too_few(log, exact):
+        least, most = math.nan, math.nan
+    elif math.isnan(least):
+        withheld = ODDS
+    n, missing = int(counted_in(log).sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
+    assumes = (EXCLUSION, *_as_others(missing, len(log) - n - missing), *(() if exact else (LARGE,)))
     return Bounds(
-        contrast, low, high, least, most, level, sharp, moved, assumes, True, True, n, missing, "" if agrees else ODDS
+        contrast,
+        low,
+        high,
+        least,
+        most,
+        level,
+        sharp,
+        moved,
+        assumes,
+        survives_adaptation=not withheld and not log.estimated,
+        survives_drift=not withheld and not missing,
+        n=n,
+        missing=missing,
+        withheld=withheld,
     )
+
+
+def _too_few(log: Log, exact: bool) -> str:
+    """Why there is no interval; empty where there is.
+
+    One that rests on a normal limit needs `LEAST` people of each proposal, effectively: evenly weighted scores have the
+    variance of n² / Σ 1 / p people. Exact limits hold for any number.
+    """
+    offered, names = offered_in(log), log.space.proposals
+    seen = offered.sum(axis=0)
+    if not seen.all():
+        return f"of nobody who was offered {names[int(seen.argmin())]} is it known what they took and what came of it"
+    if exact:
+        return ""
+    many = seen if log.constant else 1 / variance_of_one(log)
+    if many.min() < LEAST:
+        few = int(many.argmin())
+        return f"{names[few]} was offered to too few: effectively to {many[few]:.1f}, and an interval needs {LEAST:.0f}"
+    return ""
 
 
 def is_small(space: Space) -> bool:
@@ -113,19 +158,20 @@ def is_small(space: Space) -> bool:
     return isinstance(space.outcome, Levels) and actions**proposals * actions * outcomes <= MOST_UNKNOWNS
 
 
-def cell_shares(log: Log, cells: "CellMoments | None" = None) -> FloatArray:
+def cell_shares(log: Log, cells: CellMoments | None = None) -> FloatArray:
     """P(a, y given z), (.., Kz, Ka, Y), from scores; a row is moved to probabilities where they left these.
 
     They are plain shares of complete cases where the probabilities of proposals never changed.
     """
     _, proposals, actions, outcomes = log.space.shape
     found = np.maximum((cells or cell_moments(log)).mean, 0.0)
-    found /= found.sum(axis=-1, keepdims=True)
+    total = found.sum(axis=-1, keepdims=True)
+    found = np.where(total > 0, found / np.where(total > 0, total, 1.0), 1 / (actions * outcomes))
     return found.reshape(*log.batch, proposals, actions, outcomes)
 
 
 def share_limits(
-    log: Log, sums: FloatArray, level: float, cells: "CellMoments | None" = None
+    log: Log, sums: FloatArray, level: float, cells: CellMoments | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Limits that hold for all these sums of cells at once, (.., Kz, G) each; `sums` says which cells, (G, Ka, Y).
 
@@ -151,16 +197,15 @@ def limited_sums(actions: int, outcomes: int) -> FloatArray:
 
 
 def _exact_limits(log: Log, member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
-    counted = _counted(log)[..., np.newaxis]
-    offered = counted & (log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals)))
+    offered = offered_in(log)
     many = offered.sum(axis=-2)
-    hits = (offered & (_sum_of(member).values(log)[..., np.newaxis] == 1)).sum(axis=-2)
+    hits = (offered & (sum_of(member).values(log)[..., np.newaxis] == 1)).sum(axis=-2)
     low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), many - hits + 1, doubt), 0.0)
     high = np.where(hits < many, betaincinv(hits + 1, np.maximum(many - hits, 1), 1 - doubt), 1.0)
     return low, high
 
 
-def _limits(cells: "CellMoments", member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
+def _limits(cells: CellMoments, member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
     mean, error = cells.mean @ member, np.sqrt(np.maximum(cells.covariance @ member @ member, 0.0))
     c = -ndtri(doubt)
     share, spread = np.clip(mean, 0.0, 1.0), c * c * cells.each
@@ -190,7 +235,7 @@ def _natural(log: Log, weight: FloatArray, level: float) -> tuple[float, float, 
     crossed = 0.0
     for a in np.flatnonzero(weight):
         below, above = (_filled(log.space, int(a), end) for end in (whole.low, whole.high))
-        (low, low_error), (high, high_error) = _means(log, below), _means(log, above)
+        (low, low_error), (high, high_error) = mean_and_error(log, below), mean_and_error(log, above)
         each = np.array([low.max(), high.min(), (low - c * low_error).max(), (high + c * high_error).min()])
         crossed = max(crossed, float(each[0] - each[1]))
         each[:2] = np.clip(each[:2] if each[0] <= each[1] else each[:2].mean(), whole.low, whole.high)
@@ -207,60 +252,7 @@ def _filled(space: Space, action: int, otherwise: float) -> Target:
         value = whole.values(log)
         return np.where(np.isnan(value) | (log.implemented == action), value, otherwise)
 
-    return Target(f"{whole.name} under {space.implemented[action]}", values, whole.low, whole.high)
-
-
-def _sum_of(member: FloatArray) -> Target:
-    """Whether a decision is in one of these cells (a, y)."""
-    return both_seen(Target("cells", lambda log: member[log.implemented, log.outcome]))
-
-
-def _counted(log: Log) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
-    """Decisions in which action and outcome are known and every proposal could have been made."""
-    seen = (log.implemented >= 0) & (log.outcome >= 0)
-    return np.asarray(seen & (log.probability > 0).all(axis=-1))
-
-
-class CellMoments(NamedTuple):
-    """What is known of P(a, y given z), with C for the cells.
-
-    Attributes:
-        mean: of their scores, (.., Kz, C).
-        covariance: of these means, (.., Kz, C, C).
-        each: Σ 1 / p over the square of how many count, (.., Kz): the variance of a mean of scores whose own is one.
-    """
-
-    mean: FloatArray
-    covariance: FloatArray
-    each: FloatArray
-
-
-def cell_moments(log: Log) -> CellMoments:
-    """The means of the scores of all cells, and how sure they are."""
-    _, proposals, actions, outcomes = log.space.shape
-    counted, members = _counted(log), np.eye(actions * outcomes).reshape(-1, actions, outcomes)
-    cells = np.empty((*log.batch, proposals, len(members), len(log)))
-    for place, member in enumerate(members):
-        cells[..., place, :] = np.swapaxes(scores(log, _sum_of(member)).score, -1, -2)
-    counted &= ~np.isnan(cells[..., 0, :]).any(axis=-2)
-    cells *= np.where(counted, 1.0, 0.0)[..., np.newaxis, np.newaxis, :]
-    n = counted.sum(axis=-1)[..., np.newaxis]
-    mean = np.nan_to_num(cells, copy=False).sum(axis=-1) / n[..., np.newaxis]
-    square = mean[..., np.newaxis] * mean[..., np.newaxis, :]
-    products = cells @ np.swapaxes(cells, -1, -2) - n[..., np.newaxis, np.newaxis] * square
-    inverse = np.where(counted[..., np.newaxis], 1 / np.where(log.probability > 0, log.probability, 1.0), 0.0)
-    many = (n * np.maximum(n - 1.0, 1.0))[..., np.newaxis, np.newaxis]
-    return CellMoments(mean, products / many, inverse.sum(axis=-2) / n**2)
-
-
-def _means(log: Log, of: Target) -> tuple[FloatArray, FloatArray]:
-    """The mean of a target under each proposal and its standard error, (.., Kz)."""
-    score = scores(log, of).score
-    counted = (_counted(log) & ~np.isnan(score).any(axis=-1))[..., np.newaxis]
-    n = counted.sum(axis=-2)
-    mean = np.where(counted, score, 0.0).sum(axis=-2) / n
-    spread = (np.where(counted, score - mean[..., np.newaxis, :], 0.0) ** 2).sum(axis=-2)
-    return mean, np.sqrt(spread / (n * np.maximum(n - 1.0, 1.0)))
+    return replace(whole, name=f"{whole.name} under {space.implemented[action]}", values=values)
 
 
 def _as_others(missing: int, impossible: int) -> tuple[str, ...]:

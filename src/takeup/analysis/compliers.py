@@ -40,7 +40,7 @@ ROUNDING = 1e-14
 
 PLAIN = "the plain method is too short after adaptive allocation: ask for method='score'"
 ALIKE = "all who were offered the same had the same outcome, so that it cannot be told how outcomes vary"
-LARGE = "There are enough decisions for a mean of scores to be nearly normal."
+LARGE = "There are enough people for means to vary as the normal distribution says."
 
 
 def complier_effect(
