@@ -133,3 +133,16 @@ def test_weights_and_their_scores_are_what_their_definition_says() -> None:
     assert found.counted((0, 1)).all()
     whole = replace(log, outcome=np.maximum(log.outcome, 0))
     np.testing.assert_allclose(scores(whole, of, "weighted").score, scores(whole, of).score, rtol=1e-12)
+
+
+def test_a_worst_case_of_few_has_no_interval() -> None:
+    """Ten people, of whom one in ten is offered the new one: effectively 10² / (5 / .1 + 5 / .5) = 1.7 of them."""
+    p = np.array([[0.9, 0.1], [0.5, 0.5]] * 5)
+    log = Log.of(Space(2), [0, 1] * 5, p, outcome=[0, 1, UNSEEN, 1, 0] * 2)
+    found = worst_case(log, targets.outcome(log.space), 1)
+    assert "1 was offered to too few: effectively to 1.7, and an interval needs 5" in found.withheld
+    assert np.isnan(found.interval).all()
+    assert found.low < found.high
+    dropped = Log.of(Space(2), [0, 1, 0], [[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]], outcome=[0, 1, UNSEEN])
+    assert worst_case(dropped, targets.outcome(log.space), 1).withheld.startswith("some could not have been offered 1")
+    assert not worst_case(some(), targets.outcome(SPACE), 1).withheld

@@ -12,18 +12,19 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+from scipy.special import ndtri
 
 from takeup import checks
 from takeup.analysis import targets
-from takeup.analysis.cell_moments import (
-    CellMoments,
+from takeup.analysis.cell_limits import (
     cell_moments,
-    counted_in,
-    mean_and_error,
-    offered_in,
-    sum_of,
-    variance_of_one,
+    cell_shares,
+    effective,
+    known,
+    limited_sums,
+    means,
+    offered_each,
+    share_limits,
 )
 from takeup.analysis.compliers import EXCLUSION, LARGE, LEAST, both_seen
 from takeup.analysis.response_types import MOST_UNKNOWNS, response_types, sharp_bounds
@@ -107,13 +108,13 @@ def action_bounds(log: Log, one: Label, other: Label | None = None, *, level: fl
     sharp = is_small(space)
     exact = sharp and log.constant
     low, high, moved, least, most = (math.nan, math.nan, 0.0, math.nan, math.nan)
-    if offered_in(log).any(axis=0).all():
+    if offered_each(log).any(axis=0).all():
         low, high, moved, least, most = _sharp(log, weight, level) if sharp else _natural(log, weight, level)
     if withheld := _too_few(log, exact):
         least, most = math.nan, math.nan
     elif math.isnan(least):
         withheld = ODDS
-    n, missing = int(counted_in(log).sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
+    n, missing = int(known(log).sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
     assumes = (EXCLUSION, *_as_others(missing, len(log) - n - missing), *(() if exact else (LARGE,)))
     return Bounds(
         contrast,
@@ -139,13 +140,13 @@ def _too_few(log: Log, exact: bool) -> str:
     One that rests on a normal limit needs `LEAST` people of each proposal, effectively: evenly weighted scores have the
     variance of n² / Σ 1 / p people. Exact limits hold for any number.
     """
-    offered, names = offered_in(log), log.space.proposals
+    offered, names = offered_each(log), log.space.proposals
     seen = offered.sum(axis=0)
     if not seen.all():
         return f"of nobody who was offered {names[int(seen.argmin())]} is it known what they took and what came of it"
     if exact:
         return ""
-    many = seen if log.constant else 1 / variance_of_one(log)
+    many = seen if log.constant else effective(log)
     if many.min() < LEAST:
         few = int(many.argmin())
         return f"{names[few]} was offered to too few: effectively to {many[few]:.1f}, and an interval needs {LEAST:.0f}"
@@ -156,63 +157,6 @@ def is_small(space: Space) -> bool:
     """Whether the sharp bounds of a space are computed: levels, and a program that is solved in less than seconds."""
     _, proposals, actions, outcomes = space.shape
     return isinstance(space.outcome, Levels) and actions**proposals * actions * outcomes <= MOST_UNKNOWNS
-
-
-def cell_shares(log: Log, cells: CellMoments | None = None) -> FloatArray:
-    """P(a, y given z), (.., Kz, Ka, Y), from scores; a row is moved to probabilities where they left these.
-
-    They are plain shares of complete cases where the probabilities of proposals never changed.
-    """
-    _, proposals, actions, outcomes = log.space.shape
-    found = np.maximum((cells or cell_moments(log)).mean, 0.0)
-    total = found.sum(axis=-1, keepdims=True)
-    found = np.where(total > 0, found / np.where(total > 0, total, 1.0), 1 / (actions * outcomes))
-    return found.reshape(*log.batch, proposals, actions, outcomes)
-
-
-def share_limits(
-    log: Log, sums: FloatArray, level: float, cells: CellMoments | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Limits that hold for all these sums of cells at once, (.., Kz, G) each; `sums` says which cells, (G, Ka, Y).
-
-    With fixed probabilities they are exact (Clopper & Pearson 1934). After adaptive allocation they are the wider of
-    two that rest on a normal limit: by the spread of the scores, and by what it is if the share is true (Wilson 1927),
-    which counts where few or none were seen.
-    """
-    doubt = (1 - level) / (2 * len(sums) * len(log.space.proposals))
-    if log.constant:
-        found = [_exact_limits(log, each, doubt) for each in sums]
-    else:
-        cells = cells or cell_moments(log)
-        found = [_limits(cells, each.reshape(-1), doubt) for each in sums]
-    return np.stack([low for low, _ in found], axis=-1), np.stack([high for _, high in found], axis=-1)
-
-
-def limited_sums(actions: int, outcomes: int) -> FloatArray:
-    """The sums of cells that get limits, (G, Ka, Y): each cell, action and outcome, none being another's rest."""
-    cells = np.eye(actions * outcomes).reshape(-1, actions, outcomes)
-    taken = np.repeat(np.eye(actions)[:, :, np.newaxis], outcomes, axis=2)
-    came = np.repeat(np.eye(outcomes)[:, np.newaxis], actions, axis=1)
-    return np.concatenate([cells, taken[: 1 if actions == 2 else None], came[: 1 if outcomes == 2 else None]])
-
-
-def _exact_limits(log: Log, member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
-    offered = offered_in(log)
-    many = offered.sum(axis=-2)
-    hits = (offered & (sum_of(member).values(log)[..., np.newaxis] == 1)).sum(axis=-2)
-    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), many - hits + 1, doubt), 0.0)
-    high = np.where(hits < many, betaincinv(hits + 1, np.maximum(many - hits, 1), 1 - doubt), 1.0)
-    return low, high
-
-
-def _limits(cells: CellMoments, member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
-    mean, error = cells.mean @ member, np.sqrt(np.maximum(cells.covariance @ member @ member, 0.0))
-    c = -ndtri(doubt)
-    share, spread = np.clip(mean, 0.0, 1.0), c * c * cells.each
-    centre = (share + spread / 2) / (1 + spread)
-    half = np.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
-    low, high = np.minimum(mean - c * error, centre - half), np.maximum(mean + c * error, centre + half)
-    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
 def _sharp(log: Log, weight: FloatArray, level: float) -> tuple[float, float, float, float, float]:
@@ -235,7 +179,7 @@ def _natural(log: Log, weight: FloatArray, level: float) -> tuple[float, float, 
     crossed = 0.0
     for a in np.flatnonzero(weight):
         below, above = (_filled(log.space, int(a), end) for end in (whole.low, whole.high))
-        (low, low_error), (high, high_error) = mean_and_error(log, below), mean_and_error(log, above)
+        (low, low_error), (high, high_error) = means(log, below), means(log, above)
         each = np.array([low.max(), high.min(), (low - c * low_error).max(), (high + c * high_error).min()])
         crossed = max(crossed, float(each[0] - each[1]))
         each[:2] = np.clip(each[:2] if each[0] <= each[1] else each[:2].mean(), whole.low, whole.high)

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup import checks
+from takeup.analysis.compliers import LARGE
+from takeup.analysis.mean_intervals import LEAST
 from takeup.analysis.scores import scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray, IntArray
@@ -68,6 +70,7 @@ class WorstCase:
         n: how many decisions there are.
         missing: of how many the target is missing.
         assumes: what has to be true, a sentence each.
+        withheld: why there is no interval; empty where there is.
     """
 
     contrast: str
@@ -78,6 +81,7 @@ class WorstCase:
     n: int
     missing: int
     assumes: tuple[str, ...]
+    withheld: str = ""
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -90,6 +94,7 @@ class WorstCase:
             "n": self.n,
             "missing": self.missing,
             "assumes": list(self.assumes),
+            "withheld": self.withheld or None,
         }
 
 
@@ -113,8 +118,8 @@ def worst_case_scores(log: Log, of: Target, proposal: int, against: int) -> tupl
 def worst_case(log: Log, of: Target, proposal: int, against: int = 0, level: float = 0.95) -> WorstCase:
     """Between which values the effect of one proposal against another lies, whatever was missing.
 
-    The interval adds the normal error of either end, each one-sided at half of what the level leaves over: it rests on
-    large numbers and, after adaptive allocation, on a floor.
+    The interval adds the normal error of either end, each one-sided at half of what the level leaves over. As that of
+    an effect it is withheld where a proposal was offered to fewer than five people, effectively, or could not be.
     """
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial", "or use worst_case_scores")
@@ -125,20 +130,33 @@ def worst_case(log: Log, of: Target, proposal: int, against: int = 0, level: flo
     n = int(counted.sum())
     low, high = (float(each[counted].mean()) if n else float("nan") for each in (least, most))
     errors = [float(each[counted].std(ddof=1)) / n**0.5 if n > 1 else float("inf") for each in (least, most)]
-    names = log.space.proposals
+    names, reason = log.space.proposals, _too_few(log, (proposal, against))
     return WorstCase(
         f"{names[proposal]} - {names[against]}",
         low,
         high,
-        (low - away * errors[0], high + away * errors[1]),
+        (np.nan, np.nan) if reason else (low - away * errors[0], high + away * errors[1]),
         level,
         len(log),
         int(np.isnan(of.values(log)).sum()),
         (
             f"What is missing lies between {of.low:g} and {of.high:g}, and nothing else is known of it.",
-            "There are many decisions, and none had a probability near 0.",
+            LARGE,
         ),
+        reason,
     )
+
+
+def _too_few(log: Log, proposals: tuple[int, ...]) -> str:
+    """Why an interval of evenly weighted scores is not to be relied upon; empty where it is."""
+    for z in proposals:
+        name, chance = log.space.proposals[z], log.probability[:, z]
+        if not (chance > 0).all():
+            return f"some could not have been offered {name}: a probability was 0"
+        many = float((log.proposal == z).sum() if log.fixed else len(log) ** 2 / (1 / chance).sum())
+        if many < LEAST:
+            return f"{name} was offered to too few: effectively to {many:.1f}, and an interval needs {LEAST:.0f}"
+    return ""
 
 
 def _filled(of: Target, end: float) -> Target:

@@ -206,7 +206,7 @@ class Readings:
             self.left_out.append(LeftOut("readings by what people took", "it was never reported"))
             return []
         made: list[Made] = [("complier effect", self._kind("compliers"), self._pair(complier_effect, one))]
-        if (promise := self.planned.promise) is not None:
+        if (promise := self.planned.moved or self.planned.promise) is not None:
             made.append((BOUNDED, self._kind("bounded"), self._pair(bounded_effect, one, promise)))
         protocol = self._kind("per protocol")
         made.append(("per protocol", "naive" if protocol == "explored" else protocol, self._pair(per_protocol, one)))

@@ -55,6 +55,8 @@ class Log:
         unit: whom it was for, (n,); None where nobody says.
         estimated: whether the probabilities are shares of what was proposed, as nobody wrote them down.
         inferred: what was taken to be so where nobody said, a sentence each.
+        corrected: whether something else was known of a decision before, which others may have used, (n,); None where
+            nobody says. What it was is not in a log.
     """
 
     space: Space
@@ -69,6 +71,7 @@ class Log:
     unit: NDArray[np.str_] | None = None
     estimated: bool = False
     inferred: tuple[str, ...] = ()
+    corrected: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
@@ -247,18 +250,6 @@ class Log:
         return replace(self, **(taken | {name: where[kept] for name, where in by.items()}))
 
 
-def _alike(probability: FloatArray, which: NDArray[np.bool_]) -> bool:
-    """Whether all of these decisions had the same probabilities, as far as files tell them."""
-    if not any(probability.strides[:-1]):  # one row that stands for all
-        return True
-    rows = np.flatnonzero(which)
-    table = probability.reshape(-1, probability.shape[-1])
-    for start in range(0, rows.size, ROWS):  # those that changed mostly did so early
-        if np.abs(table[rows[start : start + ROWS]] - table[rows[0]]).max() > TOLERANCE:
-            return False
-    return True
-
-
 def _whole(name: str, given: ArrayLike) -> IntArray:
     """Whole numbers; NaN, fractions and texts are none."""
     array = np.asarray(given)
@@ -277,9 +268,21 @@ def _check_known(name: str, by: IntArray, shape: tuple[int, ...]) -> None:
     if wrong.any():
         place = np.argwhere(wrong)[0]
         i = int(place[-1])
-        allowed = f"a later one, from {i + 1} to {n}, counted from 0"
-        hint = f"{n} says that it came after the last decision"
-        raise InputError(name, f"{by[tuple(place)]} of decision {i}", allowed, hint)
+        allowed = f"from {i + 1} to {n}: nothing is known before its decision"
+        hint = f"{n} says that it came after the last"
+        raise InputError(name, f"{by[tuple(place)]} at decision {i + 1}", allowed, hint)
+
+
+def _alike(probability: FloatArray, which: NDArray[np.bool_]) -> bool:
+    """Whether all of these decisions had the same probabilities, as far as files tell them."""
+    if not any(probability.strides[:-1]):  # one row that stands for all
+        return True
+    rows = np.flatnonzero(which)
+    table = probability.reshape(-1, probability.shape[-1])
+    for start in range(0, rows.size, ROWS):  # those that changed mostly did so early
+        if np.abs(table[rows[start : start + ROWS]] - table[rows[0]]).max() > TOLERANCE:
+            return False
+    return True
 
 
 def _worst(probability: FloatArray) -> str:
