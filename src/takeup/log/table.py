@@ -277,6 +277,8 @@ def _check_known(name: str, by: IntArray, shape: tuple[int, ...]) -> None:
 
 def _alike(probability: FloatArray, which: NDArray[np.bool_]) -> bool:
     """Whether all of these decisions had the same probabilities, as far as files tell them."""
+    if not any(probability.strides[:-1]):  # one row that stands for all
+        return True
     rows = np.flatnonzero(which)
     table = probability.reshape(-1, probability.shape[-1])
     for start in range(0, rows.size, ROWS):  # those that changed mostly did so early
