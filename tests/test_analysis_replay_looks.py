@@ -14,6 +14,8 @@ from takeup.analysis.replay import re_randomise
 from takeup.analysis.replay_reference import NONE
 from takeup.analysis.replayable import Replayable
 from takeup.analysis.tested import Alternative
+from takeup.design import Plan
+from takeup.design.reference import Trial as PlannedTrial
 
 LOOKS, ABOVE, FLOOR = (4, 7, 9), 0.8, 0.2
 RATES = np.array([[0.3, 0.7]])
@@ -128,3 +130,20 @@ def test_rules_that_read_compliance_cannot_be_held_again() -> None:
     log = lived(design, 20, 1, RATES)
     assert "the rules at looks read what was implemented" in re_randomise(log, design, 1, 0).refused
     assert not re_randomise(log, design, 1, 0, replays=30, stronger=True).refused
+
+
+@pytest.mark.long
+def test_the_error_is_its_level_where_looks_end_trials() -> None:
+    """400 trials of 80 with 39 replays, superiority at 40 ends them: above .083 at .05 once in 700 runs."""
+    looks, stopping = {"at": [40, 80]}, {"superiority": 0.975}
+    scenarios = {"null": {"success": [0.3, 0.3], "role": "null"}}
+    space, rest = {"proposals": ["usual", "new"], "outcomes": ["ill", "well"]}, {"policy": {"kind": "TS"}}
+    plan = Plan.of(
+        {"name": "Ends", "space": space, **rest, "looks": looks, "stopping": stopping, "scenarios": scenarios}
+    )
+    found = []
+    for number in range(400):
+        trial = PlannedTrial(plan, "intention to treat", plan.scenarios["null"].environment, 3, number)
+        trial.run()
+        found.append(re_randomise(trial.log(), plan.design, "new", "usual", replays=39, seed=number).p)
+    assert np.mean(np.array(found) <= 0.05) < 0.083

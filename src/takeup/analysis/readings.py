@@ -243,16 +243,17 @@ class Readings:
         for label, kind, make in made:
             estimate = self._tried(f"{label}, {self.log.space.proposals[one]}", make)
             if estimate is not None:
-                found.append(Entry(label, one, kind, self._honest(estimate), context))
+                found.append(Entry(label, one, kind, self._at_one_look(self._honest(estimate)), context))
         return found
 
-    def _honest(self, estimate: Estimate) -> Estimate:
-        """With what it assumes of this trial: that it has ended, or that what was proposed never adapted.
+    def _at_one_look(self, estimate: Estimate) -> Estimate:
+        """What is for one look says so while a trial runs."""
+        if self.finished or estimate.any_time:
+            return estimate
+        return replace(estimate, assumes=(STILL_RUNS, *estimate.assumes))
 
-        Shares of what was proposed are no probabilities that adapted: nothing by them survives adaptation.
-        """
-        if not (self.finished or estimate.any_time):
-            estimate = replace(estimate, assumes=(STILL_RUNS, *estimate.assumes))
+    def _honest(self, estimate: Estimate) -> Estimate:
+        """Shares of what was proposed are no probabilities that adapted: nothing by them survives adaptation."""
         if not self.log.estimated:
             return estimate
         return replace(estimate, survives_adaptation=False, assumes=(NEVER_CHANGED, *estimate.assumes))
