@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.analysis.bounded_family import BoundedInterval, Compared
-from takeup.analysis.estimate import Estimate
+from takeup.analysis.compliers import EXCLUSION, LARGE
+from takeup.analysis.effects import ALIKE
+from takeup.analysis.estimate import Estimate, honest
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
 from takeup.errors import InputError
@@ -69,23 +71,27 @@ def bounded_effect(
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial; `bounded_interval` takes many")
     compared, bound, found = _read(log, one, other, promise, level, control, of)
-    reason = compared.withheld(log.space)
+    cells = compared.cells
+    reason = compared.withheld(log.space) or ("" if cells.spread > 0 else ALIKE)
     low, high = (np.nan, np.nan) if reason else (float(found.low), float(found.high))
-    seen = compared.cells.counts[[compared.one, compared.other]].sum(axis=-1).all()
-    return Estimate(
-        "bounded",
-        compared.contrast(log.space),
-        "difference",
-        float(found.value) if seen else np.nan,
-        low,
-        high,
-        level,
-        assumes=tuple(_assumed(compared, bound, found.moved, log.space)),
-        survives_adaptation=not reason,
-        survives_drift=True,
-        n=int(compared.cells.n),
-        missing=int(compared.cells.missing),
-        withheld=reason,
+    seen = cells.counts[[compared.one, compared.other]].sum(axis=-1).all()
+    return honest(
+        log,
+        Estimate(
+            "bounded",
+            compared.contrast(log.space),
+            "difference",
+            float(found.value) if seen else np.nan,
+            low,
+            high,
+            level,
+            assumes=tuple(_assumed(compared, bound, found.moved, log.space)),
+            survives_adaptation=not reason,
+            survives_drift=not reason and not cells.missing,
+            n=int(cells.n),
+            missing=int(cells.missing),
+            withheld=reason,
+        ),
     )
 
 
@@ -126,7 +132,7 @@ def _assumed(compared: Compared, bound: FloatArray, moved: FloatArray, space: Sp
         limits = [f"{bound[a]:g} with {space.implemented[a]}" for a in np.flatnonzero(used.any(axis=0))]
         told = f"{bound[0]:g} with any one action" if np.ptp(bound) == 0 else " and ".join(limits)
         yield f"People who differ in what they take differ by at most {told}, in their mean outcome."
-        yield "What is offered changes the outcome through what is taken alone."
+        yield EXCLUSION
         if (used & (np.maximum(cells.share, cells.share[0]) < 1 - NEARLY)).any():
             yield "Nobody does the opposite of what he is told."
         yield "Where outcomes change over the trial, what people take does not."
@@ -137,4 +143,4 @@ def _assumed(compared: Compared, bound: FloatArray, moved: FloatArray, space: Sp
     if cells.impossible:
         yield f"It is the effect in decisions where all could be offered: {cells.impossible} others are left out."
     yield "The logged probabilities are those that proposals were drawn with."
-    yield "There are enough decisions for a mean of scores to be nearly normal."
+    yield LARGE

@@ -1,64 +1,26 @@
 """Whether the data contradict what analyses assume: each check is one sentence for people, and its figures."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from takeup.analysis import targets
+from takeup.analysis.check import Check, capital
+from takeup.analysis.compliance_checks import LEVEL, exclusion, ignorability, strength
 from takeup.analysis.planned import Planned
+from takeup.analysis.telling import amount, mean_of, p_value, quantity
 from takeup.checks import FloatArray
-from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
-from takeup.diagnostics.exclusion import MOST_INEQUALITIES, levels_of
-from takeup.diagnostics.ignorable import FEW_DRAWS
 from takeup.evidence import Evidence
 from takeup.log import Log
-from takeup.randomness import stream
 
-LEVEL = 0.05
-"""The rate of false alarms of checks of a model."""
 STRICT = 0.01
 """The rate of false alarms of the sample ratio and of drift, which nobody expects to fail."""
-WEAK = 10.0
-"""A first-stage F below this is called weak: Staiger & Stock (1997)."""
 LEFT_TO_CHANCE = 5.0
 """Σ p (1 - p) below this is too little for a z-score."""
 SMALL = 0.05
 """Probabilities below this are called small."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What the data say about one assumption.
-
-    Attributes:
-        check: its name.
-        alarm: whether they contradict it; None where it cannot be checked.
-        sentence: what was found, for people.
-        concerns: what a contradiction puts in doubt.
-        detail: figures in words, or why it was not checked.
-        p: the p-value behind it, where there is one.
-    """
-
-    check: str
-    alarm: bool | None
-    sentence: str
-    concerns: str
-    detail: str = ""
-    p: float | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            "check": self.check,
-            "alarm": self.alarm,
-            "sentence": self.sentence,
-            "concerns": self.concerns,
-            "detail": self.detail,
-            "p": self.p,
-        }
 
 
 def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
@@ -70,7 +32,7 @@ def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
         drift(log),
         ignorability(evidence, seed),
         exclusion(evidence),
-        strength(evidence, control, seed),
+        strength(evidence, control),
     )
 
 
@@ -78,11 +40,16 @@ def looks_check(planned: Planned, finished: bool) -> Check:
     """Whether intervals for one look are looked at once."""
     name, concerns = "one look", "intervals and tests for one look; those for any time hold all the same"
     if not finished:
-        alarm, said = True, "The trial still runs: what holds for one look does not hold for one of many."
+        alarm, said = (
+            True,
+            "More is to come: what holds for one look does not hold for one of many.",
+        )
     elif planned.looks > 1:
-        alarm, said = True, f"The trial could have ended at {planned.looks} looks, by what was seen."
+        alarm, said = True, f"The trial could have ended early at any of {planned.looks} looks, by what was seen."
     else:
-        return Check(name, False, "The trial has ended, and no looks were planned before.", concerns)
+        return Check(
+            name, False, "The trial has ended; no looks are known at which it could have ended before.", concerns
+        )
     return Check(name, alarm and not planned.any_time, said, concerns)
 
 
@@ -93,24 +60,24 @@ def sample_ratio(log: Log) -> Check:
     """
     made = log.proposal[:, np.newaxis] == np.arange(len(log.space.proposals))
     spread = np.sqrt((log.probability * (1 - log.probability)).sum(axis=0))
-    name, concerns = "sample ratio", "everything: decisions are lost, or were not drawn as the log says"
+    name, concerns = "sample ratio", "everything: decisions are lost, or offers were not drawn as the log says"
     if log.estimated:
-        why = "They are the shares of what was offered, as nobody wrote probabilities down."
+        why = "Probabilities are taken from how often each was offered, as nobody wrote them down."
         return Check(name, None, "Whether offers were as frequent as planned was not checked.", concerns, why)
     if spread.max() ** 2 < LEFT_TO_CHANCE:
-        return Check(name, None, "Too little was left to chance to check how often proposals were made.", concerns)
+        return Check(name, None, "Too little was left to chance to check how often each was offered.", concerns)
     errors = np.abs((made - log.probability).sum(axis=0)) / np.where(spread > 0, spread, np.inf)
     worst = int(errors.argmax())
     p = min(1.0, (len(log.space.proposals) - 1) * 2 * float(ndtr(-errors[worst])))
     counts = ", ".join(
-        f"{label} {n:,} ({expected:,.1f} expected)"
+        f"{label} {n:,} times ({expected:,.1f} expected)"
         for label, n, expected in zip(log.space.proposals, made.sum(axis=0), log.probability.sum(axis=0), strict=True)
     )
-    said = "do not fit" if p < STRICT else "fit"
+    said = "not as often as" if p < STRICT else "about as often as"
     return Check(
         name,
         p < STRICT,
-        f"The numbers of proposals {said} the probabilities that were logged (p = {p:.2g}).",
+        f"Each was offered {said} the logged probabilities say ({p_value(p)}).",
         concerns,
         f"{counts}; the furthest is {log.space.proposals[worst]}, by {errors[worst]:.2f} standard errors.",
         p,
@@ -124,15 +91,15 @@ def overlap(log: Log) -> Check:
     effective = [_effective(log, k) for k in range(len(log.space.proposals))]
     figures = ", ".join(f"{label} {n:,.0f}" for label, n in zip(log.space.proposals, effective, strict=True))
     smallest = float(least.min())
-    sentence = f"The smallest probability of a proposal was {smallest:.3g}"
+    sentence = f"The smallest chance that anything had to be offered was {_percent(smallest)}"
     if share:
-        sentence += f", and in {share:.0%} of decisions one was below {SMALL:g}"
+        sentence += f", and in {_percent(share)} of decisions one was below {_percent(SMALL)}"
     return Check(
         "chance for everybody",
         share > LEVEL,
         f"{sentence}.",
-        "intervals that weight by inverse probabilities, which few decisions then dominate",
-        f"Decisions that weighted means of each proposal are worth: {figures}.",
+        "intervals in which those who got an unlikely offer count for many: few of them may then decide",
+        f"As many equally likely decisions would tell as much of each: {figures}.",
     )
 
 
@@ -140,7 +107,9 @@ def drift(log: Log) -> Check:
     """Whether outcomes of the same proposal and context differ between the first and the second half of decisions."""
     name, concerns = "drift", "what assumes steady outcomes: naive intervals and the conditional exact test"
     if not log.space.outcome.valued:
-        why = f"A {log.space.outcome.kind} that may be censored has no value of its own to compare."
+        why = (
+            f"People were watched for different lengths of time, so that a {log.space.outcome.kind} is no value alone."
+        )
         return Check(name, None, "Whether outcomes changed over the trial was not checked.", concerns, why)
     value = targets.outcome(log.space).values(log)
     late = np.arange(len(log)) >= len(log) / 2
@@ -149,83 +118,23 @@ def drift(log: Log) -> Check:
         return Check(name, None, "There are too few outcomes to compare the halves of the trial.", concerns)
     errors = (late_mean - early_mean) / error
     p = 2 * float(ndtr(-abs(errors)))
-    digits = log.space.outcome.shown.digits
-    said = "changed" if p < STRICT else "did not change beyond chance"
+    early, after = (mean_of(each, log.space) for each in (early_mean, late_mean))
+    changed = "people with the same offer fared differently in the first half of the trial and in the second"
+    said = capital(changed) if p < STRICT else f"Nothing shows that {changed}"
+    differ = amount(late_mean - early_mean, log.space)
     return Check(
         name,
         p < STRICT,
-        f"Outcomes of the same proposal {said} from the first half of the trial ({early_mean:.{digits}f}) to the second"
-        f" ({late_mean:.{digits}f}; p = {p:.2g}).",
+        f"{said}: {quantity(log.space)} was {early}, then {after} ({p_value(p)}).",
         concerns,
-        f"The halves differ by {late_mean - early_mean:.{digits + 1}f}, which is {abs(errors):.2f} standard errors.",
+        f"The halves differ by {differ}, which is {abs(errors):.2f} standard errors.",
         p,
     )
 
 
-def ignorability(evidence: Evidence, seed: int) -> Check:
-    """Whether those who take something fare otherwise by what they were offered: `takeup.check_ignorable`."""
-    name, concerns = "ignorable compliance", "as-treated and per-protocol readings, and policies that learn from them"
-    if (why := _unseen(evidence)) is not None:
-        return Check(name, None, "Whether compliance is ignorable was not checked.", concerns, why)
-    found = check_ignorable(evidence, level=LEVEL, seed=seed, draws=FEW_DRAWS)
-    alarm = found.doubtful or found.doubtful_at_any_time
-    said = (
-        "Those who do as they are told differ from those who do not"
-        if alarm
-        else "Nothing shows that those who do as they are told differ from those who do not"
-    )
-    return Check(name, alarm, f"{said} (p = {found.p_value:.2g}).", concerns, found.summary(), found.p_value)
-
-
-def exclusion(evidence: Evidence) -> Check:
-    """Whether offers act past what is taken: `takeup.check_exclusion`."""
-    name, concerns = "exclusion", "the effect among compliers, and bounds on the effect of what is taken"
-    contexts, proposals, actions, _ = evidence.space.shape
-    why = _unseen(evidence)
-    if why is None and contexts * actions * proposals ** levels_of(evidence.space) > MOST_INEQUALITIES:
-        why = "There are too many inequalities to test; takeup.check_exclusion tests them."
-    unchecked = "Whether offers act past what is taken was not checked."
-    if why is not None:
-        return Check(name, None, unchecked, concerns, why)
-    found = check_exclusion(evidence, level=LEVEL)
-    if not found.inequalities:
-        return Check(name, None, unchecked, concerns, "There are no two proposals to compare.")
-    alarm = found.violated or found.violated_at_any_time
-    said = (
-        "Offers change outcomes past what is taken, or something is recorded differently after different offers"
-        if alarm
-        else "Nothing shows that offers act past what is taken"
-    )
-    return Check(name, alarm, f"{said} (p = {found.p_value:.2g}).", concerns, found.summary(), found.p_value)
-
-
-def strength(evidence: Evidence, control: int, seed: int) -> Check:
-    """Whether what is offered changes what is taken: a first-stage F by proposal, and `takeup.weak_instrument`."""
-    name, concerns = "instrument strength", "the effect among compliers, whose region may then be without end"
-    space = evidence.space
-    if (why := _unseen(evidence)) is None and space.intended is None:
-        why = "Nobody said what doing as told means: `intended` of the space."
-    if why is not None or space.intended is None:
-        return Check(name, None, "How much offers change what is taken was not checked.", concerns, why or "")
-    counts = evidence.compliance.sum(axis=0).astype(np.float64)  # z, a
-    told, weakest = [], math.inf
-    for k, label in enumerate(space.proposals):
-        if k == control:
-            continue
-        change, f = _first_stage(counts[[k, control], space.intended[k]], counts[[k, control]].sum(axis=1))
-        weakest, taken = min(weakest, f), space.implemented[space.intended[k]]
-        told.append(
-            f"Offering {label} rather than {space.proposals[control]} changes who takes {taken} by {100 * change:.0f}"
-            f" points (F = {f:,.0f})."
-        )
-    weak = not weakest >= WEAK
-    said = f"Too little for an effect among compliers: F is below {WEAK:g}." if weak else "That is enough to tell."
-    instrument = weak_instrument(evidence, stream(seed, "instrument"))
-    return Check(name, weak, " ".join([*told, said]), concerns, instrument.summary())
-
-
-def _unseen(evidence: Evidence) -> str | None:
-    return None if evidence.compliance.any() else "What people took was never reported."
+def _percent(share: float) -> str:
+    """A share for people; small ones with the digits that tell them from none."""
+    return f"{100 * share:.3g} %"
 
 
 def _effective(log: Log, proposal: int) -> float:
@@ -257,14 +166,3 @@ def _halves(log: Log, value: FloatArray, late: Any) -> tuple[float, float, float
     spread = (square - n * mean**2).sum() / freedom
     early, after = (weight @ mean) / weight.sum()
     return float(early), float(after), float(np.sqrt(max(spread, 0.0) / weight.sum()))
-
-
-def _first_stage(taken: FloatArray, offered: FloatArray) -> tuple[float, float]:
-    """How much an offer changes the share who take it, and the square of that by its standard error."""
-    if not offered.all():
-        return math.nan, math.nan
-    share = taken / offered
-    change = float(share[0] - share[1])
-    pooled = np.clip((taken + 0.5) / (offered + 1), 0, 1)
-    variance = float((pooled * (1 - pooled) / offered).sum())
-    return change, change**2 / variance
