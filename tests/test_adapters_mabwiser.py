@@ -19,6 +19,7 @@ from takeup import (
     TSObs,
     UnsuitableError,
     event,
+    stream,
 )
 from takeup.adapters.mabwiser import MAB, LearningPolicy, NeighborhoodPolicy
 
@@ -96,6 +97,26 @@ def test_parts_are_as_good_as_the_whole() -> None:
     mab.fit(DECISIONS[:1], REWARDS[:1])
     mab.partial_fit(DECISIONS[1:], REWARDS[1:])
     assert expected(mab) == pytest.approx(expected(fitted(LearningPolicy.UCB1())))
+
+
+def test_one_by_one_is_as_good_as_at_once_and_stays_small() -> None:
+    """2,000 decisions with contexts, actions and rewards that may be unseen: the same table, in a few rows."""
+    rng = stream(1)
+    arms = [ARMS[k] for k in rng.integers(2, size=2000)]
+    did = [[*ARMS, None][k] for k in rng.integers(3, size=2000)]
+    rewards = [[0, 1, None][k] for k in rng.integers(3, size=2000)]
+    where = [[["young", "old"][k]] for k in rng.integers(2, size=2000)]
+    whole, parts = (MAB(ARMS, TSObs(), seed=2) for _ in range(2))
+    whole.fit(arms, rewards, where, did)
+    for i in range(0, 2000, 50):
+        each = slice(i, i + 50)
+        parts.partial_fit(arms[each], rewards[each], where[each], did[each])
+    space = whole.evidence.space
+    assert whole.evidence == parts.evidence
+    assert whole.evidence == Evidence.of(space, [event(space, *each) for each in zip(arms, did, rewards, strict=True)])
+    assert len(whole._past) == 36
+    assert len(parts._past) < 2 * 36 + 256 + 50
+    assert whole.predict(where[:20]) == parts.predict(where[:20])
 
 
 def test_the_same_seed_gives_the_same_answers() -> None:

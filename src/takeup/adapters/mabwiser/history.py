@@ -19,7 +19,7 @@ MOST_REWARDS = 10_000
 
 @dataclass(frozen=True)
 class History:
-    """Decisions in columns.
+    """Decisions in columns; those that are the same in everything may be one row that counts for all.
 
     Attributes:
         proposal: which label each was, (n,).
@@ -27,6 +27,7 @@ class History:
         reward: NaN where it is not known yet.
         context: (n, d), as numbers or texts; (n, 0) where there are none.
         own: whether each was made of its arm, rather than copied from another one by a warm start.
+        count: how many decisions each row is.
     """
 
     proposal: IntArray
@@ -34,6 +35,7 @@ class History:
     reward: FloatArray
     context: NDArray[Any]
     own: NDArray[np.bool_]
+    count: IntArray
 
     def __len__(self) -> int:
         return len(self.proposal)
@@ -48,32 +50,33 @@ class History:
         parts = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _COLUMNS if len(self)}
         return replace(self, **parts) if parts else other
 
-    def only(self, rows: NDArray[np.bool_]) -> "History":
+    def only(self, rows: NDArray[np.bool_] | IntArray) -> "History":
         """Some of the decisions."""
         return replace(self, **{name: getattr(self, name)[rows] for name in _COLUMNS})
+
+    def collapsed(self) -> "History":
+        """The same decisions in as few rows as there are different ones, so that history costs nothing."""
+        _, reward = np.unique(self.reward, return_inverse=True)
+        context = np.zeros(len(self), dtype=np.int64)
+        for k, where in enumerate(grouped(self.context).values()):
+            context[where] = k
+        keys = [self.proposal, self.implemented + 1, reward, context, self.own.astype(np.int64)]
+        sizes = tuple(int(key.max(initial=0)) + 1 for key in keys)
+        _, first, which = np.unique(np.ravel_multi_index(keys, sizes), return_index=True, return_inverse=True)
+        many = np.bincount(which, weights=self.count).astype(np.int64)
+        order = np.argsort(first)
+        return replace(self.only(first[order]), count=many[order])
 
     def evidence(self, space: Space, places: IntArray) -> Evidence:
         """The table of these decisions, given what number each label has among proposals and actions."""
         did = np.append(places, UNSEEN)[self.implemented]
-        return Evidence.from_log(_Decisions(space, places[self.proposal], did, _codes(self.reward, space.outcome)))
+        counts = np.zeros(space.table, dtype=np.int64)
+        amounts = space.outcome.amounts(_codes(self.reward, space.outcome)) * self.count[:, np.newaxis]
+        np.add.at(counts[0], (places[self.proposal], did), amounts)
+        return Evidence(space, counts)
 
 
-_COLUMNS = ("proposal", "implemented", "reward", "context", "own")
-
-
-@dataclass(frozen=True)
-class _Decisions:
-    """Columns of one context, as evidence takes them."""
-
-    space: Space
-    proposal: IntArray
-    implemented: IntArray
-    outcome: IntArray
-    batch: tuple[int, ...] = ()
-
-    @property
-    def context(self) -> IntArray:
-        return np.zeros_like(self.proposal)
+_COLUMNS = ("proposal", "implemented", "reward", "context", "own", "count")
 
 
 def matrix(contexts: object, many: int | None = None) -> NDArray[Any]:
@@ -86,6 +89,16 @@ def matrix(contexts: object, many: int | None = None) -> NDArray[Any]:
         return np.asarray(given, dtype=np.float64)
     except ValueError:
         return given.astype(str).astype(object)
+
+
+def grouped(rows: NDArray[Any]) -> dict[tuple[Any, ...], list[int] | slice]:
+    """The different rows, and where each is."""
+    if not rows.shape[1]:
+        return {(): slice(None)}
+    found: dict[tuple[Any, ...], Any] = {}
+    for i, row in enumerate(map(tuple, rows.tolist())):
+        found.setdefault(row, []).append(i)
+    return found
 
 
 def numbers(rewards: Sequence[Any]) -> FloatArray:

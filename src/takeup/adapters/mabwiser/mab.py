@@ -1,14 +1,14 @@
 """A bandit with the methods of MABWiser's `MAB`, over any policy of takeup, which knows that people do not comply."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from takeup import checks
 from takeup.adapters.mabwiser import learning
-from takeup.adapters.mabwiser.history import History, matrix, numbers, outcome_for
+from takeup.adapters.mabwiser.history import History, grouped, matrix, numbers, outcome_for
 from takeup.adapters.mabwiser.neighbours import Same
 from takeup.adapters.mabwiser.warm_start import nearest
 from takeup.checks import FloatArray, IntArray, shown
@@ -22,6 +22,9 @@ from takeup.policies.beliefs import Exact, drawn, highest
 from takeup.policies.indices import IndexBandit
 from takeup.randomness import stream
 from takeup.space import Space
+
+FEW = 256
+"""From so many rows on it is worth to put decisions together that are the same."""
 
 Arm = Hashable
 Expectations = dict[Any, float]
@@ -73,6 +76,7 @@ class MAB:
         self._labels: dict[Any, int] = {arm: k for k, arm in enumerate(self.arms)}
         self._warm: set[Any] = set()
         self._past = self._rows([], [], None, None)
+        self._settled = 0
         self._asked = 0
         self._model(self._past)  # what does not fit together is told now
 
@@ -109,7 +113,8 @@ class MAB:
         """
         rows = self._rows(decisions, rewards, contexts, implemented)
         self._check(rows, implemented)
-        self._past, self._warm = rows, set()
+        self._past, self._warm = rows.collapsed() if self._groups else rows, set()
+        self._settled = len(self._past)
 
     def partial_fit(
         self,
@@ -122,6 +127,9 @@ class MAB:
         rows = self._past.plus(self._rows(decisions, rewards, contexts, implemented))
         self._check(rows, implemented)
         self._past = rows
+        if self._groups and len(rows) > 2 * self._settled + FEW:
+            self._past = rows.collapsed()
+            self._settled = len(self._past)
 
     def predict(self, contexts: object = None) -> Any:
         """What to propose: an arm, or a list of arms where there is more than one context.
@@ -174,9 +182,14 @@ class MAB:
             new, old = self._labels[cold], self._labels[warm]
             of = self._past.only((self._past.proposal == old) & self._past.own)
             did = np.where(of.implemented == old, new, of.implemented)
-            copied = History(np.full(len(of), new), did, of.reward, of.context, np.zeros(len(of), dtype=bool))
+            copied = replace(of, proposal=np.full(len(of), new), implemented=did, own=np.zeros(len(of), dtype=bool))
             self._past = self._past.plus(copied)
             self._warm.add(cold)
+
+    @property
+    def _groups(self) -> bool:
+        """Whether decisions of the same context are alike, so that they need not be kept one by one."""
+        return self.neighborhood_policy is None
 
     @property
     def _trained(self) -> set[Any]:
@@ -211,6 +224,7 @@ class MAB:
             numbers(rewards),
             np.zeros((many, 0)) if contexts is None else matrix(contexts, many),
             np.ones(many, dtype=bool),
+            np.ones(many, dtype=np.int64),
         )
 
     def _check(self, rows: History, implemented: object) -> None:
@@ -244,7 +258,8 @@ class MAB:
         rng = stream(self.seed, "MAB", self._asked)
         self._asked += 1
         found: list[Any] = [None] * len(asked)
-        for row, where in _grouped(asked).items():
+        for row, rows in grouped(asked).items():
+            where = range(len(asked))[rows] if isinstance(rows, slice) else rows
             near = (self.neighborhood_policy or Same()).near(past.context, np.array(row, dtype=asked.dtype))
             evidence = past.only(near).evidence(space, places)
             for i, each in zip(where, what(policy, evidence, len(where), rng), strict=True):
@@ -283,11 +298,3 @@ def _space(arms: Sequence[Any], others: Sequence[Any], outcome: Outcome | None) 
     if missing or len(set(names)) < len(names):
         raise InputError("arms", shown(list(arms)), "labels that all read differently, and none of them nothing")
     return Space(names, [*names, *map(str, others)], outcomes=2 if outcome is None else outcome)
-
-
-def _grouped(rows: NDArray[Any]) -> dict[tuple[Any, ...], list[int]]:
-    """The different rows, and where each is."""
-    found: dict[tuple[Any, ...], list[int]] = {}
-    for i, row in enumerate(map(tuple, rows.tolist())):
-        found.setdefault(row, []).append(i)
-    return found
