@@ -131,3 +131,38 @@ def test_defaults_are_the_same() -> None:
         mab.fit(ARMS, [1, 2, 3])
         assert mab.predict() in ARMS
     assert theirs.MAB(ARMS, theirs.LearningPolicy.Random()).seed == ours.MAB(ARMS, ours.LearningPolicy.Random()).seed
+
+
+LEARNING: list[tuple[str, tuple[Any, ...]]] = [
+    ("EpsilonGreedy", (0.25,)),
+    ("UCB1", (1.25,)),
+    ("ThompsonSampling", (lambda decision, reward: reward > 10,)),
+    ("Random", ()),
+]
+
+
+@pytest.mark.parametrize(("learning", "arguments"), LEARNING, ids=[name for name, _ in LEARNING])
+@pytest.mark.parametrize("near", [None, ("KNearest", 3), ("Radius", 5)], ids=str)
+def test_a_day_with_it_is_the_same_day(learning: str, arguments: tuple[Any, ...], near: Any) -> None:
+    """Every call that its pages show, in the order of a day: each gives what has the same type, length and labels."""
+    decisions, rewards = past(30)
+    where = stream(8, "contexts").normal(size=(30, 2)).tolist()
+    told = [[], []] if near is None else [[where], [[[1, 1]]]]
+    answers = []
+    for mab in both(ARMS, learning, *arguments, near=near):
+        mab.fit(decisions, rewards, *told[0])
+        found = [mab.predict(where[:1]), mab.predict(where[:7]), mab.predict_expectations(where[:7])]
+        mab.add_arm("new")
+        mab.partial_fit(["new"], [30], *told[1])
+        found += [mab.predict(where[:1]), dict(mab.predict_expectations(where[:1])), list(mab.arms)]
+        mab.remove_arm("arm 0")
+        found += [mab.predict(where), mab.arms, bool(mab.is_contextual), mab.seed]
+        answers.append(found)
+    for one, other in zip(*answers, strict=True):
+        assert type(one) is type(other)
+        if isinstance(one, list):
+            assert len(one) == len(other)
+            assert type(one[0]) is type(other[0]) if one else not other
+        if isinstance(one, dict):
+            assert list(one) == list(other)
+    assert answers[0][5:6] + answers[0][7:] == answers[1][5:6] + answers[1][7:]
