@@ -65,6 +65,7 @@ class TrialEnv(gymnasium.Env[Observation, np.int64]):
         most = np.iinfo(np.int64).max - 1
         table = spaces.Box(0, most, shape=space.table, dtype=np.int64) if counts else None
         self.observation_space = met if table is None else spaces.Dict({"context": met, "counts": table})
+        self._counts = counts
         self._step = self.horizon
         self._context = 0
         self._evidence = Evidence.empty(space)
@@ -91,7 +92,8 @@ class TrialEnv(gymnasium.Env[Observation, np.int64]):
         a, y = truth.respond(x, z, np.array(respond))
         seen = int(a) if report < self.reporting.compliance else UNSEEN
         decided = Event(x, z, seen, number=number)
-        self._evidence = self._evidence.record(decided)
+        if self._counts:
+            self._evidence = self._evidence.record(decided)
         self._pending.append((decided, Event(x, z, seen, int(y), number)))
         self._step += 1
         over = self._step == self.horizon
@@ -123,11 +125,11 @@ class TrialEnv(gymnasium.Env[Observation, np.int64]):
         kept = 0 if everything else self.reporting.delay
         known = self._pending[: max(len(self._pending) - kept, 0)]
         self._pending = self._pending[len(known) :]
-        for before, after in known:
+        for before, after in known if self._counts else ():
             self._evidence = self._evidence.move(before, after)
         return [(int(after.number or 0), int(np.asarray(after.outcome))) for _, after in known]
 
     def _observed(self) -> Observation:
-        if isinstance(self.observation_space, spaces.Dict):
+        if self._counts:
             return {"context": np.int64(self._context), "counts": self._evidence.counts.copy()}
         return np.int64(self._context)
