@@ -4,7 +4,9 @@ import csv
 import json
 import re
 import shlex
+from dataclasses import replace
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from typer.testing import CliRunner, Result
 from takeup import Log, specfile, stream
 from takeup.analysis.analyse import analyse
 from takeup.analysis.results import log_digest
-from takeup.analysis.trial_checks import one_each
+from takeup.analysis.units_check import one_each
 from takeup.charts import document
 from takeup.cli import app
 from takeup.cli.analyse import analyse as command
@@ -211,6 +213,10 @@ def test_no_report_says_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ([*columns(), "--probability", "=x"], "LABEL=COLUMN"),
         ([*columns(), "--better", "down"], "--better: got 'down', expected one of higher, lower"),
         ([*columns(), "--better", "lower"], "--better: got 'lower', .* --outcome-level says another order"),
+        ([*columns(), "--promise", "2"], "--promise: got 2, expected a difference from 0 to 1, the range of outcomes"),
+        ([*columns(), "--weights", "all"], "--weights: got 'all', expected one of uniform, stabilised, batch"),
+        ([*columns(), "--weights", "batch"], "--weights: got 'batch', .* batches of several contexts mix"),
+        ([*columns(), "--missing", "some"], "--missing: got 'some', expected one of complete, weighted"),
         ([*columns(), "--trial", "stroke"], "--trial: got 'stroke', expected nothing for a file"),
         ([*columns(), "--encoding", "utf-16"], "TRIAL: got bytes in line .* as in --encoding cp1252"),
     ],
@@ -267,8 +273,21 @@ def test_columns_are_refused_where_the_log_has_its_own_and_nothing_is_left_when_
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_plan_that_is_not_the_trials_own_is_said_to_be_another(trials: Path, tmp_path: Path) -> None:
+    other = {name: value for name, value in SPEC.items() if name != "seed"} | {"analysis": {"confidence": 0.8}}
+    (tmp_path / "other.toml").write_text(specfile.toml(other))
+    result = _analyse(trials / "trials.db", "--plan", tmp_path / "other.toml", "--control", "new drug", "--replays", 5)
+    assert result.exit_code == 0, result.output
+    for words in ("planned with confidence = 0.9, and what was given says 0.8", "The plan compares with usual care"):
+        assert words in result.stdout
+    assert "Compared with new drug, which was asked for (--control names another)" in result.stdout
+
+
 def test_examples_of_the_help_work_as_they_stand(trials: Path, past: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("takeup.analysis.results.Analysis.write", lambda *_: ["written elsewhere, in seconds"])
+    found = analyse(read_log(trials / "log.parquet"), name="Clinic")
+    module = import_module("takeup.analysis.analyse")
+    monkeypatch.setattr(module, "analyse", lambda log, **_: replace(found, log=log))
     monkeypatch.chdir(trials)
     (trials / "past.csv").write_text("\n".join(past.read_text().splitlines()[:101]))
     (epilog,) = [each.epilog for each in app.registered_commands if each.callback is command]

@@ -8,7 +8,7 @@ have to hold at once (Bonferroni).
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -196,7 +196,7 @@ def _filled(space: Space, action: int, otherwise: float) -> Target:
         value = whole.values(log)
         return np.where(np.isnan(value) | (log.implemented == action), value, otherwise)
 
-    return Target(f"{whole.name} under {space.implemented[action]}", values, whole.low, whole.high)
+    return replace(whole, name=f"{whole.name} under {space.implemented[action]}", values=values)
 
 
 def _as_others(missing: int, impossible: int) -> tuple[str, ...]:

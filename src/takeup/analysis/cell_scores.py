@@ -121,15 +121,18 @@ def cell_scores(log: Log, of: Target, rows: tuple[int, ...]) -> CellScores:
     counts = _cells(log, rows, known.astype(np.float64))
     rate, spread = _rates(log, rows, of, above, counts)
     ever &= (counts.sum(axis=-1) > 0)[..., np.newaxis, :]
-    guess = np.zeros((*known.shape, len(rows), 2 + 2 * actions))
-    guess[..., 0] = 1.0
+    guess = np.zeros((*log.batch, len(rows), 2 + 2 * actions, len(log)))
+    guess[..., 0, :] = known[..., np.newaxis, :]
 
     def scored(target: Target, place: int) -> FloatArray:
         """The mean of the scores, (.., z); what was guessed is kept."""
         found = whole if target is of else scores(log, target)
-        guess[..., place] = np.where(ever, found.guess[..., list(rows)], 0.0)
-        used = np.where(known[..., np.newaxis] & ever, found.score[..., list(rows)], 0.0)
-        return np.asarray(used.sum(axis=-2) / n[..., np.newaxis])
+        means = []
+        for row, z in enumerate(rows):
+            used = known & ever[..., row]
+            guess[..., row, place, :] = np.where(used, found.guess[..., z], 0.0)
+            means.append(found.score[..., z].sum(axis=-1, where=used) / n)
+        return np.stack(means, axis=-1)
 
     value = scored(of, 1)
     share, mean = np.zeros((2, *counts.shape))
@@ -139,13 +142,14 @@ def cell_scores(log: Log, of: Target, rows: tuple[int, ...]) -> CellScores:
         there = (counts[..., a] > 0) & (c > 0)
         mean[..., a] = np.where(there, got / np.where(there, c, 1.0), 0.0)
         share[..., a] = np.where(there, np.minimum(c, 1.0), 0.0)
-    guess = np.where(known[..., np.newaxis, np.newaxis], guess, 0.0)
     inverse = np.where(known[..., np.newaxis], 1 / np.where(chance > 0, chance, 1.0), 0.0)
-    flat = guess.reshape(*known.shape, -1)
-    cross = (np.swapaxes(flat, -1, -2) @ flat).reshape(*log.batch, *guess.shape[-2:], *guess.shape[-2:])
-    weighted = guess * inverse[..., np.newaxis]
+    flat, shape = guess.reshape(*log.batch, -1, len(log)), guess.shape[-3:-1]
+    cross = (flat @ np.swapaxes(flat, -1, -2)).reshape(*log.batch, *shape, *shape)
     error = 0.0 if whole.plain else 1.0
-    own = [np.swapaxes(guess[..., z, :], -1, -2) @ weighted[..., z, :] for z in range(len(rows))]
+    own = [
+        (guess[..., row, :, :] * inverse[..., np.newaxis, :, row]) @ np.swapaxes(guess[..., row, :, :], -1, -2)
+        for row in range(len(rows))
+    ]
     return CellScores(
         rows,
         n,

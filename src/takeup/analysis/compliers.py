@@ -187,7 +187,8 @@ def complier_test(log: Log, one: int, other: int, action: int) -> ComplierTest:
     if found[0].plain:
         even, stable, few = ratio_sums(*arrays, plain=True), None, np.zeros(log.batch, dtype=np.bool_)
     else:
-        even, stable = ratio_sums(*arrays), ratio_sums(*arrays, weights="stabilised")
+        even = ratio_sums(*arrays)
+        stable = ratio_sums(*arrays, weights="stabilised", like=even)
         few = np.where(each, chance, 1.0).min(axis=(-1, -2), initial=1.0) * counted.sum(axis=-1) < EVEN
     with np.errstate(divide="ignore"):
         effective = np.nan_to_num(1.0 / (stable or even).inverse.sum(axis=-2), nan=0.0, posinf=0.0)

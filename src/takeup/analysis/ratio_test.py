@@ -71,6 +71,7 @@ def ratio_sums(
     *,
     weights: Weights = "uniform",
     plain: bool = False,
+    like: RatioSums | None = None,
 ) -> RatioSums:
     """The sums of decisions in which both proposals were possible and everything is known.
 
@@ -83,6 +84,7 @@ def ratio_sums(
         begun: 1 where halfway is expected before anything is known, else 0.
         weights: every decision the same, or each so that it adds the same variance.
         plain: whether probabilities never changed: guesses are plain means, and do not add to the error.
+        like: sums of the same decisions with other weights, which need not be made again as far as these do not matter.
     """
     counts = chance.min(axis=-1) > 0
     p = np.where(counts[..., np.newaxis], chance, 1.0)
@@ -91,25 +93,29 @@ def ratio_sums(
         u = (w / w.sum(axis=-1, keepdims=True))[..., np.newaxis]
     score = guess + (offered / p)[..., np.newaxis] * (value[..., np.newaxis, :] - guess)
     inverse = u * u / p
-    without = 0.0 if plain else 1.0
-    with_one = without * np.concatenate([np.ones((*guess.shape[:-1], 1)), -guess], axis=-1)
+    rest = inverse - u * u
+    one = np.ones((*p.shape[:-1], 1))
+    ones = [np.concatenate([one, -guess[..., z, :]], axis=-1) * (not plain) for z in range(2)]
     over = "...nx,...nz"
     return RatioSums(
         np.einsum("...nz,...nzv->...zv", np.broadcast_to(u, p.shape), score),
-        **_rates(value, offered, context, begun),
+        **(_rates(value, offered, context, begun) if like is None else _rates_of(like)),
         share=np.einsum("...nx,...n->...x", context, u[..., 0]),
         inverse=np.einsum(f"{over}->...xz", context, inverse),
         cube=np.einsum(f"{over}->...xz", context, inverse * u / p),
-        error=np.einsum(f"{over},...nzi,...nzj->...xzij", context, inverse - u * u, with_one, with_one, optimize=True),
-        cross=np.einsum(
-            "...nx,...n,...ni,...nj->...xij",
-            context,
-            u[..., 0] ** 2,
-            with_one[..., 0, :],
-            with_one[..., 1, :],
-            optimize=True,
-        ),
+        error=np.stack([_products(context * rest[..., z, np.newaxis], ones[z], ones[z]) for z in range(2)], axis=-3),
+        cross=_products(context * u * u, *ones),
     )
+
+
+def _products(weight: FloatArray, one: FloatArray, other: FloatArray) -> FloatArray:
+    """Sums of the products of two things over decisions, by each of some weights of these, (.., X, I, J)."""
+    turned = np.swapaxes(one, -1, -2)
+    return np.stack([turned @ (other * weight[..., x, np.newaxis]) for x in range(weight.shape[-1])], axis=-3)
+
+
+def _rates_of(sums: RatioSums) -> dict[str, FloatArray]:
+    return {"rate": sums.rate, "seen": sums.seen, "squares": sums.squares}
 
 
 def accepted(sums: RatioSums, angle: FloatArray, level: float) -> BoolArray:
@@ -187,9 +193,9 @@ def _edge(kept: Callable[[FloatArray], BoolArray], inside: float, outside: float
 
 def _rates(value: FloatArray, offered: FloatArray, context: FloatArray, begun: FloatArray) -> dict[str, FloatArray]:
     """What is known of the means, how many that rests on, and how values spread around their own."""
-    seen = np.einsum("...nx,...nz->...xz", context, offered)
-    total = np.einsum("...nx,...nz,...nv->...xzv", context, offered, value, optimize=True)
-    products = np.einsum("...nz,...nv,...nw->...zvw", offered, value, value, optimize=True)
+    seen = np.swapaxes(context, -1, -2) @ offered
+    total = _products(context, offered, value)
+    products = _products(offered, value, value)
     all_ = seen.sum(axis=(-1, -2))[..., np.newaxis]
     overall = (total.sum(axis=(-2, -3)) + begun / 2) / np.maximum(all_ + begun, 1.0)
     rate = (total + overall[..., np.newaxis, np.newaxis, :]) / (seen + 1.0)[..., np.newaxis]

@@ -242,11 +242,11 @@ class Readings:
         for label, kind, make in made:
             estimate = self._tried(f"{label}, {self.log.space.proposals[one]}", make)
             if estimate is not None:
-                found.append(Entry(label, one, kind, self._honest(estimate), context))
+                found.append(Entry(label, one, kind, self._at_one_look(estimate), context))
         return found
 
-    def _honest(self, estimate: Estimate) -> Estimate:
-        """With what it assumes of this trial: that it has ended."""
+    def _at_one_look(self, estimate: Estimate) -> Estimate:
+        """What is for one look says so while a trial runs."""
         if self.finished or estimate.any_time:
             return estimate
         return replace(estimate, assumes=(STILL_RUNS, *estimate.assumes))

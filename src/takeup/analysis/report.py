@@ -12,7 +12,7 @@ from takeup.analysis.pictures import (
     tipping_pictures,
 )
 from takeup.analysis.results import Analysis
-from takeup.analysis.taken import headline
+from takeup.analysis.taken import compared_with
 from takeup.analysis.telling import span
 from takeup.analysis.words import answers, beside, p_value, quantity, reasons, unplanned
 from takeup.charts.document import Judged, ReportTable, Section, drawn_all, page
@@ -54,7 +54,7 @@ def report(analysis: Analysis, folder: Path | None = None) -> str:
         TEMPLATE,
         title=f"{analysis.name or 'A trial'}: analysis",
         answers=answers(analysis),
-        beside=[headline(analysis), *beside(analysis)],
+        beside=[compared_with(analysis), *beside(analysis)],
         alarms=[each.sentence for each in analysis.checks if each.alarm],
         sections=kept,
         images=drawn_all(kept, folder),

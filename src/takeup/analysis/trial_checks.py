@@ -1,7 +1,6 @@
 """Whether the data contradict what analyses assume: each check is one sentence for people, and its figures."""
 
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
         ignorability(evidence, seed),
         exclusion(evidence),
         strength(evidence, control),
-        one_each(log),
     )
 
 
@@ -131,28 +129,6 @@ def drift(log: Log) -> Check:
         concerns,
         f"The halves differ by {differ}, which is {abs(errors):.2f} standard errors.",
         p,
-    )
-
-
-def one_each(log: Log) -> Check:
-    """Whether anybody was decided for more than once: intervals take every decision for another person."""
-    name, concerns = "one decision each", "everything: decisions for one person are taken for several people"
-    if log.unit is None:
-        why = "Which decisions are of one person is not in the log: --unit names the column."
-        return Check(name, None, "Whether anybody was decided for more than once was not checked.", concerns, why)
-    times = Counter(log.unit.tolist())
-    again = {who: many for who, many in times.items() if many > 1 and who}
-    if not again:
-        return Check(name, False, "Nobody was decided for more than once.", concerns)
-    most = max(again, key=lambda who: again[who])
-    said = "1 person was" if len(again) == 1 else f"{len(again):,} people were"
-    return Check(
-        name,
-        True,
-        f"{said} decided for more than once, {sum(again.values()):,} times in all, and each time is taken for another"
-        " person: intervals may be too short.",
-        concerns,
-        f"Most often {most}, {again[most]:,} times.",
     )
 
 

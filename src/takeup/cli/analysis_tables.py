@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from takeup.analysis.results import LEADING, Analysis, Entry
-from takeup.analysis.taken import headline
+from takeup.analysis.taken import compared_with
 from takeup.analysis.telling import span
 from takeup.analysis.words import answers, beside, figure, interval, p_value, reasons, survives, unplanned
 from takeup.version import __version__
@@ -19,7 +19,7 @@ def show(analysis: Analysis) -> None:
     console = Console()
     for sentence in answers(analysis):
         console.print(f"[bold]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
-    for sentence in [headline(analysis), *beside(analysis), *unplanned(analysis)]:
+    for sentence in [compared_with(analysis), *beside(analysis), *unplanned(analysis)]:
         console.print(escape(sentence), highlight=False, soft_wrap=True)
     console.print()
     name = f"{analysis.name}: " if analysis.name else ""

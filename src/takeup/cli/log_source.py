@@ -19,7 +19,7 @@ OPTIONS = {
     "path": "TRIAL",
     "frame": "TRIAL",
     "file": "TRIAL",
-    **{name: f"--{name}" for name in (*_COLUMNS, "plan", "promise", "level", "replays")},
+    **{name: f"--{name}" for name in (*_COLUMNS, "plan", "promise", "level", "weights", "missing", "replays")},
 }
 """How somebody on the command line says what functions call so."""
 

@@ -241,6 +241,8 @@ class Log:
         if self.batch:
             raise InputError("log", f"{len(self.batch)} leading axes", "a single trial")
         kept = np.arange(len(self))[rows]
+        if (np.diff(kept) <= 0).any():
+            raise InputError("rows", "another order", "rows in the order of the log, each once")
         by = {name: np.searchsorted(kept, getattr(self, name)) for name in ("implemented_by", "outcome_by")}
         taken: dict[str, Any] = {
             each.name: getattr(self, each.name)[kept]
@@ -268,13 +270,15 @@ def _check_known(name: str, by: IntArray, shape: tuple[int, ...]) -> None:
     if wrong.any():
         place = np.argwhere(wrong)[0]
         i = int(place[-1])
-        allowed = f"a later one, from {i + 1} to {n}, counted from 0"
-        hint = f"{n} says that it came after the last decision"
-        raise InputError(name, f"{by[tuple(place)]} of decision {i}", allowed, hint)
+        allowed = f"from {i + 1} to {n}: nothing is known before its decision"
+        hint = f"{n} says that it came after the last"
+        raise InputError(name, f"{by[tuple(place)]} at decision {i + 1}", allowed, hint)
 
 
 def _alike(probability: FloatArray, which: NDArray[np.bool_]) -> bool:
     """Whether all of these decisions had the same probabilities, as far as files tell them."""
+    if not any(probability.strides[:-1]):  # one row that stands for all
+        return True
     rows = np.flatnonzero(which)
     table = probability.reshape(-1, probability.shape[-1])
     for start in range(0, rows.size, ROWS):  # those that changed mostly did so early
