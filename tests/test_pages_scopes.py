@@ -5,7 +5,7 @@ import pytest
 import asgi
 from page_visitor import TRY, Visitor, choose, harmless
 from takeup.service import pages
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 
 ALL: set[str] = set(SCOPES)
 READ: set[str] = {"read-blinded", "read-unblinded"}
@@ -16,6 +16,7 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
     ("GET", "/app/sign-in"): (NOBODY, {}),
     ("POST", "/app/sign-in"): (NOBODY, {"key": "takeup_"}),
     ("POST", "/app/sign-out"): (ALL, {}),
+    ("POST", "/app/sign-out-everywhere"): (ALL, {}),
     ("GET", "/app/static/{name}"): (NOBODY, {}),
     ("GET", "/app/{path:path}"): (NOBODY, {}),
     ("GET", "/app/new"): ({"design"}, {}),

@@ -11,7 +11,7 @@ from typer.core import TyperArgument, TyperGroup
 import asgi
 from takeup.cli import app
 from takeup.service.auth import SCOPES
-from takeup.service.keys import SCOPES as ALL
+from takeup.service.callers import SCOPES as ALL
 from takeup.service.models import MOST_KEY
 from takeup.service.routes import routes
 

@@ -6,7 +6,7 @@ import pytest
 
 import asgi
 from takeup.service.auth import SCOPES as DECLARED
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.routes import routes
 
 ALL: set[str] = set(SCOPES)

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from fuzzing import wire
 from serving import Served
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.sessions import form_token
 
 SPEC: dict[str, Any] = {

@@ -7,7 +7,7 @@ from fastapi import Response
 from sqlalchemy import Connection
 
 from takeup.live import Progress, progress_of_all
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.pages.page import HOME, READERS, Pages, Visit
 from takeup.service.pages.render.process import Brief
 from takeup.service.pages.templates import plural
