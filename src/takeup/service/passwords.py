@@ -111,10 +111,10 @@ def _repetitive(password: str) -> bool:
     """Few characters, a piece again and again, or neighbours in a row, as in 123456789012."""
     if len(set(password)) < FEW:
         return True
-    if any(password[:-period] == password[period:] for period in range(1, len(password) // 2 + 1)):
+    if any(password[:-period] == password[period:] for period in range(1, (len(password) + 1) // 2 + 1)):
         return True
     steps = [ord(after) - ord(before) for before, after in pairwise(password)]
-    return sum(step == steps[0] for step in steps) >= len(steps) - 2 and steps[0] in (-1, 0, 1)
+    return max(steps.count(step) for step in (-1, 0, 1)) >= len(steps) - 2
 
 
 def _without(password: str, about: Iterable[str]) -> str:

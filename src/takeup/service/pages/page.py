@@ -156,7 +156,8 @@ class Page(APIRoute):
                 if found.kind == "unauthenticated" and request.method == "GET":
                     return RedirectResponse(f"{SIGN_IN}?next={quote(request.url.path)}", 303)
                 title = TITLES.get(found.kind, found.problem.title)
-                answer = visit.page("problem", found.status_code, title=title, problem=found.problem)
+                said = {"title": title, "detail": sentence(found), "allowed": found.problem.allowed}
+                answer = visit.page("problem", found.status_code, **said)
                 answer.headers.update(found.headers or {})
                 return answer
 
