@@ -16,7 +16,17 @@ from takeup.service.models import MOST_KEY
 from takeup.service.routes import routes
 
 PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
-COMMANDS = ("serve", "keys create", "keys list", "keys revoke", "audit", "doctor")
+COMMANDS = (
+    "serve",
+    "keys create",
+    "keys list",
+    "keys revoke",
+    "people invite",
+    "people list",
+    "people deactivate",
+    "audit",
+    "doctor",
+)
 
 
 def rows(heading: str) -> list[list[str]]:

@@ -6,7 +6,7 @@ from takeup.errors import InputError
 from takeup.service import keys as stored
 from takeup.service.callers import SCOPES, WORDS
 from takeup.service.pages.page import Pages, Visit, sentence
-from takeup.service.pages.people import NARROW, trials_of
+from takeup.service.pages.people import NARROW, trials_of, trials_there
 from takeup.service.problem import ProblemError
 
 pages = Pages()
@@ -52,4 +52,5 @@ async def revoke(visit: Visit) -> Response:
 
 async def _list(visit: Visit, **wrong: str) -> Response:
     found = [key for key in await visit.service.keys.all() if visit.key.covers_all(key.trials)]
-    return visit.page("keys", 422 if wrong else 200, keys=found, words=WORDS, fields=visit.form, wrong=wrong)
+    shown = {"keys": found, "words": WORDS, "there": await trials_there(visit)}
+    return visit.page("keys", 422 if wrong else 200, fields=visit.form, wrong=wrong, **shown)

@@ -59,16 +59,17 @@ class Visit:
         request: the request.
         service: what it has come to.
         cookie: the text of the visitor's cookie: a session's, or one of somebody who has not signed in.
-        holder: who has signed in: a person, or somebody with an API key; None on the pages that are open to all.
-        caller: the same, as far as they may do things in the trial that the page is about.
+        caller: who has signed in, as far as they may do things in the trial that the page is about; None on the pages
+            that are open to all.
+        holder: the same, as far as they may do things anywhere: a person, or somebody with an API key.
         form: the fields that were sent.
     """
 
     request: Request
     service: Service
     cookie: str
-    holder: Caller | None = None
     caller: Caller | None = None
+    holder: Caller | None = None
     form: Mapping[str, str] = field(default_factory=dict)
 
     @property

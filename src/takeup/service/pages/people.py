@@ -13,6 +13,7 @@ from takeup.service import people as accounts
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.people import ROLE_WORDS, ROLES, Person, checked_roles, scopes_of
 from takeup.service.problem import ProblemError
+from takeup.store import reading
 
 pages = Pages()
 PLACES = ("name", "login", "roles", "trials", "site")
@@ -116,7 +117,8 @@ async def _known(visit: Visit) -> Person:
 async def _list(visit: Visit, **wrong: str) -> Response:
     found = [each for each in await visit.service.people.all() if visit.key.covers_all(each.trials)]
     awaited = await visit.service.people.look(partial(accounts.awaited, at=visit.service.store.clock()))
-    return visit.page("people", 422 if wrong else 200, people=found, awaited=awaited, **_form(visit.form, wrong))
+    form = await _form(visit, visit.form, wrong)
+    return visit.page("people", 422 if wrong else 200, people=found, awaited=awaited, **form)
 
 
 async def _one(visit: Visit, person: Person, **wrong: str) -> Response:
@@ -131,13 +133,21 @@ async def _one(visit: Visit, person: Person, **wrong: str) -> Response:
         person=person,
         history=history,
         awaited=awaited.get(person.id),
-        **_form(form, wrong),
+        **await _form(visit, form, wrong),
     )
 
 
-def _form(fields: Mapping[str, str], wrong: Mapping[str, str]) -> dict[str, Any]:
+async def trials_there(visit: Visit) -> str:
+    """What to write into a field for trials, in words."""
+    found = await visit.service.people.look(reading.identifiers)
+    named = [name for name in found if visit.key.covers(name)][:20]
+    examples = f": {', '.join(named)}" if named else ""
+    return f"Leave it empty for all trials, or name some, with commas between{examples}."
+
+
+async def _form(visit: Visit, fields: Mapping[str, str], wrong: Mapping[str, str]) -> dict[str, Any]:
     places = {place if place in PLACES else "": said for place, said in wrong.items()}
-    return {"fields": fields, "wrong": places, "roles": ROLE_WORDS}
+    return {"fields": fields, "wrong": places, "roles": ROLE_WORDS, "there": await trials_there(visit)}
 
 
 def _invited(visit: Visit, person: Person, token: str) -> Response:
