@@ -21,7 +21,7 @@ expect.set_options(timeout=240_000)
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 SPEC = {"name": "Clinic", "space": {"proposals": ["usual care", "new drug"]}, "policy": {"kind": "TSObs"}}
 PASSWORD = "correct horse battery staple"
-KEPT = ("people", "sign", "phone-invitation")
+KEPT = ("people", "sign")
 """The pages of which there are pictures."""
 
 
@@ -73,6 +73,7 @@ class Window:
         self.press("Sign in")
 
 
+@pytest.mark.long
 def test_a_clinic_from_the_first_invitation_to_a_signed_stop(chromium: Browser, tmp_path: Path) -> None:
     images = Path(os.environ.get("TAKEUP_IMAGES", tmp_path))
     with serving.served(tmp_path / "trials.db", tmp_path) as server:

@@ -126,7 +126,7 @@ def test_every_role_on_every_page(api: asgi.Api, shared_trial: str, role: Role) 
         connection.execute(update(sessions).where(sessions.c.key == over.id).values(expires_at=0))
     api.run(service.people.close(closed, "test"))
     for page in pages.routes():
-        (method,) = page.methods or ()
+        method = "".join(page.methods or ())
         allowed = any(scope in ROLES[role] for scope in page.scopes)
         fields, where = PAGES[method, page.path][1], place_of(page.path, shared_trial)
         status = partial(_status, visitors, method, where, {**fields, "unit": f"of a {role}"})

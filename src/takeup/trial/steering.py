@@ -49,7 +49,7 @@ class Signature:
     def of(cls, said: object) -> "Signature":
         """The signature in a log."""
         match said:
-            case {"name": str(name), "meaning": str(meaning)} if len(said) == 2:
+            case {"name": str(name), "meaning": str(meaning), **rest} if not rest:
                 return cls(name=name, meaning=meaning)
         raise InputError("signature", repr(said)[:100], "a name and a meaning")
 

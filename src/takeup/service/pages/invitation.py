@@ -33,10 +33,10 @@ async def accept(visit: Visit) -> Response:
     if password != visit.form.get("again", ""):
         return _form(visit, person, "The two are not the same. Type the password twice.")
     try:
-        person = await people.accept(_token(visit), password)
+        accepted = await people.accept(_token(visit), password)
     except InputError as error:
         return _form(visit, person, sentence(error))
-    return bare_page(visit, "invitation_over", 410) if person is None else visit.see(f"{SIGN_IN}?set")
+    return bare_page(visit, "invitation_over", 410) if accepted is None else visit.see(f"{SIGN_IN}?set")
 
 
 def _token(visit: Visit) -> str:

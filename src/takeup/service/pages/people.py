@@ -10,6 +10,7 @@ from fastapi import Response
 
 from takeup.errors import ConflictError, InputError
 from takeup.service import people as accounts
+from takeup.service.callers import checked
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.people import ROLE_WORDS, ROLES, Person, checked_roles, scopes_of
 from takeup.service.problem import ProblemError
@@ -85,7 +86,7 @@ async def _rights(visit: Visit, person: Person) -> Response:
     form = visit.form
     try:
         roles, site = checked_roles(_roles(form)), form.get("site") or None
-        where = accounts.checked(person.name, trials_of(form), site)
+        where = checked(person.name, trials_of(form), site)
     except InputError as error:
         return await _one(visit, person, **{error.argument: sentence(error)})
     if not visit.key.covers_all(where):
