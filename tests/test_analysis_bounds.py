@@ -225,3 +225,46 @@ def test_a_table_of_counts_becomes_a_log() -> None:
     assert 0 < late.mean() < 1
     with pytest.raises(InputError, match=r"counts: got shape \(2, 2, 2\), expected shape \(2, 2, 2, 3\)"):
         Log.from_counts(space, np.ones((2, 2, 2)), [0.5, 0.5])
+
+
+def test_nothing_is_said_of_a_proposal_of_which_nothing_is_known() -> None:
+    """The one was never offered, or nobody said what came of it: no bounds; of few after adaptation no interval."""
+    space = Space(["usual", "new"], outcomes=["ill", "well"])
+    never = Log.of(space, [0, 0, 0], [0.5, 0.5], implemented=[0, 0, 0], outcome=[0, 1, 1])
+    found = analysis.action_bounds(never, "new", "usual")
+    assert np.isnan([found.low, found.high, found.least, found.most]).all()
+    assert found.withheld.startswith("of nobody who was offered new is it known")
+    assert (found.survives_adaptation, found.survives_drift) == (False, False)
+    number = Space(["usual", "new"], outcomes=Number(0, 10))
+    unseen = Log.of(number, [0, 1, 1], [0.5, 0.5], implemented=[0, 1, 1], outcome=[4, UNSEEN, UNSEEN])
+    assert analysis.action_bounds(unseen, "new").withheld.startswith("of nobody who was offered new")
+    p = np.array([[0.5, 0.5], [0.2, 0.8]] * 5)
+    few = Log.of(space, [0, 1] * 5, p, implemented=[0, 1] * 5, outcome=[0, 1] * 5)
+    told = analysis.action_bounds(few, "new", "usual")
+    assert "usual was offered to too few: effectively to 2.9, and an interval needs 5" in told.withheld  # 100 / 35
+    assert np.isfinite([told.low, told.high]).all()
+    exact = analysis.action_bounds(few.only(slice(0, None, 2)), "new")
+    assert exact.withheld.startswith("of nobody")
+
+
+def test_what_bounds_survive_follows_from_what_they_assume() -> None:
+    """With outcomes missing they take the missing to be like the others, which drift undoes."""
+    people = adaptive_trials.refusing(400, (0.3, 0.6), 0.1, 0.6)
+    log = adaptive_trials.trials(people, 1, seed=1, floor=0.2)
+    whole = Log.of(
+        log.space, log.proposal[0], log.probability[0], implemented=log.implemented[0], outcome=log.outcome[0]
+    )
+    found = analysis.action_bounds(whole, "new", "usual")
+    assert (found.survives_adaptation, found.survives_drift, found.withheld) == (True, True, "")
+    outcome = np.array(whole.outcome)
+    outcome[7] = UNSEEN
+    one_less = Log.of(log.space, whole.proposal, whole.probability, implemented=whole.implemented, outcome=outcome)
+    lacking = analysis.action_bounds(one_less, "new", "usual")
+    assert (lacking.survives_adaptation, lacking.survives_drift, lacking.missing) == (True, False, 1)
+    theirs = {
+        "arm": [whole.space.proposals[z] for z in whole.proposal],
+        "got": [whole.space.implemented[a] for a in whole.implemented],
+        "well": whole.outcome.tolist(),
+    }
+    guessed = analysis.action_bounds(Log.from_frame(theirs, assigned="arm", taken="got", outcome="well"), "new")
+    assert not guessed.survives_adaptation

@@ -33,7 +33,7 @@ def test_a_ratio_that_is_not_the_logged_one_is_found() -> None:
     found = trial_checks.sample_ratio(log)
     assert found.alarm
     assert found.p == pytest.approx(2.54e-10, rel=0.01)
-    assert "0 600 (500.0 expected)" in found.detail
+    assert "0 600 times (500.0 expected)" in found.detail
     assert "6.32 standard errors" in found.detail
     certain = Log.of(Space(2), [0] * 9, [1.0, 0.0])
     assert trial_checks.sample_ratio(certain).alarm is None
@@ -54,7 +54,7 @@ def test_small_probabilities_are_told() -> None:
     log = Log.of(Space(2), [0, 1] * 50, [[0.98, 0.02], [0.5, 0.5]] * 50)
     found = trial_checks.overlap(log)
     assert found.alarm
-    assert "smallest probability of a proposal was 0.02, and in 50% of decisions" in found.sentence
+    assert "anything had to be offered was 2 %, and in 50 % of decisions one was below 5 %" in found.sentence
 
 
 def test_compliance_that_is_not_ignorable_is_told_and_the_rest_is_quiet() -> None:
@@ -64,7 +64,7 @@ def test_compliance_that_is_not_ignorable_is_told_and_the_rest_is_quiet() -> Non
     assert found["ignorable compliance"].alarm
     assert not found["exclusion"].alarm
     assert not found["instrument strength"].alarm
-    assert "changes who takes new by" in found["instrument strength"].sentence
+    assert "changes how many take new by +" in found["instrument strength"].sentence
     assert found == {each.check: each for each in trial_checks.check_all(log, 0, 1)}
     rng = stream(1, "nobody follows")
     anyway = replace(log, implemented=rng.integers(0, 2, len(log)))

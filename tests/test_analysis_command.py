@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,13 @@ from typer.testing import CliRunner, Result
 from takeup import Log, specfile, stream
 from takeup.analysis.analyse import analyse
 from takeup.analysis.results import log_digest
+from takeup.analysis.trial_checks import one_each
 from takeup.charts import document
 from takeup.cli import app
+from takeup.cli.analyse import analyse as command
 from takeup.errors import InputError, TakeupError
 from takeup.live import Trial
+from takeup.log import read_log
 from takeup.trial.design import Design
 
 ROWS = 800
@@ -50,6 +55,19 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
             result = ("ill", "well")[int(well)] if followed else ""
             writer.writerow([number, site, arm, received if known else "", result])
     return file
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small trial in a database, its export and its plan."""
+    folder = tmp_path_factory.mktemp("trials")
+    with Trial.create(folder / "trials.db", SPEC) as trial:
+        trial.start()
+        for number in range(30):
+            trial.report(trial.decide(f"patient {number}"), implemented=number % 2, outcome=number % 3 % 2)
+        trial.export(folder / "log.parquet")
+    (folder / "plan.toml").write_text(specfile.toml({name: value for name, value in SPEC.items() if name != "seed"}))
+    return folder
 
 
 def columns(*more: object) -> list[object]:
@@ -91,7 +109,7 @@ def test_a_file_of_somebody_else_becomes_a_report_in_one_command(
     assert "http://" not in page.replace("http://www.w3.org/", "")
 
 
-def test_it_prints_the_answer_first_and_what_was_assumed_last(past: Path) -> None:
+def test_it_prints_the_answer_first_and_then_what_was_taken_to_be_so(past: Path) -> None:
     result = _analyse(past, *columns())
     assert result.exit_code == 0, result.output
     first = result.stdout.splitlines()[0]
@@ -99,8 +117,18 @@ def test_it_prints_the_answer_first_and_what_was_assumed_last(past: Path) -> Non
         "Offering drug rather than usual makes more of them well: the difference in the share who are"
     )
     assert "not planned" not in first
-    for words in ("complier effect", "as treated", "sample ratio", "taken to be so", "by convention"):
+    for words in ("complier effect", "as treated", "sample ratio", "by convention", "one decision each"):
         assert words in result.stdout
+    before, _, table = result.stdout.partition("drug against usual")
+    assert "Compared with usual, the control by its name (--control names another); well is better than ill" in before
+    for words in (
+        "Proposals, usual first",
+        "Contexts: north, south.",
+        "ill counts as 0",
+        "Probabilities were not given",
+    ):
+        assert words in before
+        assert words not in table
 
 
 def test_a_live_trial_is_led_by_its_plan_and_gives_the_same_figures_again(tmp_path: Path) -> None:
@@ -112,6 +140,7 @@ def test_a_live_trial_is_led_by_its_plan_and_gives_the_same_figures_again(tmp_pa
             taken = decision.proposal if rng.random() < 0.8 else "usual care"
             well = rng.random() < (0.8 if taken == "new drug" else 0.3)
             trial.report(decision, implemented=taken, outcome="well" if well else "relapsed")
+        trial.stop()
     results = [_analyse(database, "--replays", 200, "--seed", 5, "--json") for _ in range(2)]
     assert results[0].exit_code == 0, results[0].output
     assert results[0].stdout == results[1].stdout
@@ -133,22 +162,113 @@ def test_a_live_trial_is_led_by_its_plan_and_gives_the_same_figures_again(tmp_pa
     assert again["primary"]["estimates"] == told["primary"]["estimates"]
 
 
+def test_no_report_says_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "drawn", lambda figure, folder: "drawn elsewhere, in seconds")
+    with Trial.create(tmp_path / "clinic.db", SPEC) as trial:
+        trial.start()
+        for number in range(30):
+            trial.report(trial.decide(f"patient {number}"), implemented=number % 2, outcome=number % 3 % 2)
+    opened = Trial.open
+    monkeypatch.setattr(Trial, "open", lambda *_: opened(tmp_path / "clinic.db"))
+    for url in ("postgresql://me:hunter2@host/trials", "postgresql://host/t.csv?user=me&password=hunter2"):
+        told = _analyse(url, "--trial", "clinic", "--replays", 5, "--out", tmp_path / "found", "--json")
+        assert told.exit_code == 0, told.output
+        assert "hunter2" not in told.output
+        written = {file.name: file.read_text() for file in (tmp_path / "found").iterdir()}
+        assert [name for name, content in written.items() if "hunter2" in content] == []
+        assert "***" in written["report.html"]  # the command by which it can be repeated
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["no.csv", "--assigned", "a", "--outcome", "y"], "no.csv"),
+        (["no.csv", "--assigned", "a", "--outcome", "y"], "TRIAL: got 'no.csv', expected a file that exists"),
         (["no.db"], "a database, or a file that ends in .csv"),
-        ([], "assigned is missing; expected one of the columns patient, site, arm, received, result"),
-        (["--assigned", "arms", "--outcome", "result"], "arms"),
-        ([*columns(), "--control", "usal"], "expected one of drug, drug and visits, usual"),
+        (["no.xlsx"], "save the sheet as CSV"),
+        (["."], "TRIAL: got the folder '.', expected a database, or a file that ends in .csv"),
+        ([__file__], "expected a database, or a file that ends in .csv"),
+        ([], "--assigned is missing; expected one of the columns patient, site, arm, received, result"),
+        (["--assigned", "arms", "--outcome", "result"], "--assigned: got 'arms', .* did you mean arm?"),
+        (
+            ["--assigned", "arm", "--outcome", "site"],
+            "--outcome: .* give --outcome-level, from worst to best, or --plan",
+        ),
+        (["--assigned", "arm", "--taken", "arm", "--outcome", "result"], "--taken: .* is named for --assigned"),
+        (
+            [*columns(), "--control", "usal"],
+            "--control: got 'usal', expected one of usual, drug, .* did you mean usual?",
+        ),
         ([*columns(), "--probability", "=x"], "LABEL=COLUMN"),
+        ([*columns(), "--better", "down"], "--better: got 'down', expected one of higher, lower"),
+        ([*columns(), "--better", "lower"], "--better: got 'lower', .* --outcome-level says another order"),
+        ([*columns(), "--trial", "stroke"], "--trial: got 'stroke', expected nothing for a file"),
+        ([*columns(), "--encoding", "utf-16"], "TRIAL: got bytes in line .* as in --encoding cp1252"),
     ],
 )
-def test_bad_input_is_named(past: Path, arguments: list[str], words: str) -> None:
-    given = arguments if arguments and arguments[0].startswith("no.") else [past, *arguments]
+def test_bad_input_is_named_in_the_words_of_the_command_line(past: Path, arguments: list[str], words: str) -> None:
+    given = arguments if arguments and not arguments[0].startswith("--") else [past, *arguments]
     result = _analyse(*given)
     assert isinstance(result.exception, TakeupError)
-    assert words in str(result.exception)
+    for part in words.split(".* "):
+        assert part in str(result.exception)
+
+
+def test_which_outcomes_are_good_can_be_said_and_is_said(past: Path, tmp_path: Path) -> None:
+    file = tmp_path / "deaths.csv"
+    file.write_text(past.read_text().replace(",ill", ",1").replace(",well", ",0"))
+    named = ("--assigned", "arm", "--outcome", "result", "--unit", "patient", "--json")
+    told = {better: _analyse(file, *named, "--better", better) for better in ("higher", "lower")}
+    found = {better: json.loads(each.stdout)["analysis"] for better, each in told.items()}
+    values = [[each["value"] for each in one["primary"]["estimates"]] for one in found.values()]
+    assert values[0] == pytest.approx([-value for value in values[1]])
+    assert found["lower"]["taken_to_be_so"]["worst_to_best"] == ["1", "0"]
+    assert "0 is better than 1 (--better says otherwise)" in told["lower"].stderr
+    assert "Compared with usual" in found["higher"]["taken_to_be_so"]["sentences"][0]
+    assert [each["alarm"] for each in found["lower"]["checks"] if each["check"] == "one decision each"] == [False]
+
+
+def test_people_who_are_in_it_twice_are_counted(past: Path, tmp_path: Path) -> None:
+    file = tmp_path / "twice.csv"
+    lines = past.read_text().splitlines()
+    file.write_text("\n".join([*lines, *lines[1:4], lines[1]]))
+    named = {"assigned": "arm", "outcome": "result"}
+    check = one_each(read_log(file, **named, unit="patient"))  # type: ignore[arg-type]  # names of columns
+    assert check.alarm
+    assert check.sentence.startswith("3 people were decided for more than once, 7 times in all")
+    assert check.detail == "Most often 1, 3 times."
+    assert one_each(read_log(past, **named, unit="patient")).alarm is False  # type: ignore[arg-type]  # likewise
+    assert one_each(read_log(past, **named)).alarm is None  # type: ignore[arg-type]  # likewise
+
+
+def test_columns_are_refused_where_the_log_has_its_own_and_nothing_is_left_when_stopped(
+    trials: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for source in (trials / "trials.db", trials / "log.parquet"):
+        result = _analyse(source, "--taken", "ACTARM")
+        assert "--taken: got" in str(result.exception)
+        assert "its own columns" in str(result.exception)
+
+    def stopped(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("takeup.analysis.results.Analysis.report", stopped)
+    result = _analyse(trials / "log.parquet", "--out", tmp_path / "found")
+    assert result.exit_code == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_examples_of_the_help_work_as_they_stand(trials: Path, past: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("takeup.analysis.results.Analysis.write", lambda *_: ["written elsewhere, in seconds"])
+    monkeypatch.chdir(trials)
+    (trials / "past.csv").write_text("\n".join(past.read_text().splitlines()[:101]))
+    (epilog,) = [each.epilog for each in app.registered_commands if each.callback is command]
+    examples = re.findall(r"\[bold\]takeup analyse (.*?)\[/\]", epilog or "")
+    assert len(examples) == 4
+    for example in examples:
+        result = _analyse(*shlex.split(example.partition(" > ")[0]))
+        assert result.exit_code == 0, result.output
+        if "--json" in example:
+            json.loads(result.stdout)
 
 
 def test_a_plan_of_other_proposals_is_refused() -> None:

@@ -12,21 +12,26 @@ import naive
 from replayed_trials import design_of, lived
 from takeup import Log, UnsuitableError
 from takeup.analysis.conditional import conditional_exact, conditional_p, p_of, tables_of
+from takeup.analysis.tested import Alternative
 from takeup.checks import FloatArray, IntArray
 
 RATES = np.array([[0.3, 0.7]])
 
 
 def size_of(n_0: int, s_0: int, n_1: int, s_1: int) -> float:
-    """|difference of rates| in units of its error, as the statistic's definition reads."""
+    """The difference of rates in units of its error, as the statistic's definition reads."""
     r_0, r_1 = (s_0 + 0.5) / (n_0 + 1), (s_1 + 0.5) / (n_1 + 1)
-    return float(abs(r_1 - r_0) / np.sqrt(r_0 * (1 - r_0) / (n_0 + 1) + r_1 * (1 - r_1) / (n_1 + 1)))
+    return float((r_1 - r_0) / np.sqrt(r_0 * (1 - r_0) / (n_0 + 1) + r_1 * (1 - r_1) / (n_1 + 1)))
 
 
+@pytest.mark.parametrize("at", [[2, 4, 6], [2, 4], [3]])
 @pytest.mark.parametrize("update", ["patient", "look"])
-def test_p_is_the_sum_over_all_histories_with_as_many_successes(update: str) -> None:
-    """Six decisions: all proposals and all outcomes with the same total, P(best) as a fraction of whole numbers."""
-    design = design_of(limits={"floor": 0.1}, burn_in=2, looks={"at": [2, 4, 6], "update": update})
+def test_p_is_the_sum_over_all_histories_with_as_many_successes(update: str, at: list[int]) -> None:
+    """Six decisions: all proposals and all outcomes with the same total, P(best) as a fraction of whole numbers.
+
+    Those who come after the last look are offered what was offered before it.
+    """
+    design = design_of(limits={"floor": 0.1}, burn_in=2, looks={"at": at, "update": update})
     for seed in (1, 3):
         log = lived(design, 6, seed, RATES)
         successes, weight, size = int(log.outcome.sum()), [], []
@@ -36,7 +41,7 @@ def test_p_is_the_sum_over_all_histories_with_as_many_successes(update: str) -> 
                     continue
                 chance, table, share = 1.0, np.zeros((2, 2), dtype=int), 0.5
                 for t in range(6):
-                    if t >= 2 and (update == "patient" or t in (2, 4)):
+                    if (update == "patient" and 2 <= t <= at[-1]) or (update == "look" and t in at[:-1]):
                         pairs = [(int(good) + 1, int(bad) + 1) for good, bad in table]
                         share = float(np.clip(float(naive.largest_exactly(pairs)[0]), 0.1, 0.9))
                     chance *= 1 - share if z[t] else share
@@ -44,9 +49,14 @@ def test_p_is_the_sum_over_all_histories_with_as_many_successes(update: str) -> 
                 weight.append(chance)
                 size.append(size_of(table[0].sum(), table[0, 0], table[1].sum(), table[1, 0]))
         own = [log.outcome[log.proposal == k] for k in (0, 1)]
-        least = size_of(own[0].size, own[0].sum(), own[1].size, own[1].sum()) - 1e-9
-        right = np.sum(weight, where=np.array(size) >= least) / np.sum(weight)
-        assert conditional_exact(log, design, "new", "usual").p == pytest.approx(right, rel=1e-10)
+        least = size_of(own[0].size, own[0].sum(), own[1].size, own[1].sum())
+        sides: dict[Alternative, Any] = {"two-sided": np.abs, "larger": np.positive, "smaller": np.negative}
+        for side, of in sides.items():
+            right = np.sum(weight, where=of(size) >= of(least) - 1e-9) / np.sum(weight)
+            assert conditional_exact(log, design, "new", "usual", alternative=side).p == pytest.approx(right, rel=1e-10)
+        turned = conditional_exact(log, design, "usual", "new", alternative="smaller")
+        assert turned.p == conditional_exact(log, design, "new", "usual", alternative="larger").p
+        assert not turned.two_sided
 
 
 def rejecting(design: Any, units: int, most: int, rates: list[tuple[float, float]]) -> list[float]:

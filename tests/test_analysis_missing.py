@@ -2,15 +2,13 @@
 
 import itertools
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import adaptive_trials
-from takeup import UNSEEN, InputError, Log, Space, stream
+from takeup import UNSEEN, Log, Space, stream
 from takeup.analysis import scores, targets
-from takeup.analysis.flow import flow
 from takeup.analysis.missing import (
     followed_up_weights,
     missing,
@@ -18,7 +16,6 @@ from takeup.analysis.missing import (
     worst_case,
     worst_case_scores,
 )
-from takeup.charts.flow import flow_diagram
 from takeup.checks import FloatArray
 
 SPACE = Space(["usual", "new"], ["usual", "new", "other"], contexts=["young", "old"], outcomes=["ill", "well"])
@@ -31,24 +28,6 @@ def some(n: int = 60, batch: tuple[int, ...] = (), seed: int = 3) -> Log:
     x, a = rng.integers(0, 2, (*batch, n)), rng.integers(UNSEEN, 3, (*batch, n))
     y, source = rng.integers(UNSEEN, 2, (*batch, n)), rng.integers(0, 3, (*batch, n))
     return Log.of(SPACE, z, p, context=x, implemented=a, outcome=y, source=source)
-
-
-def test_a_flow_counts_every_decision_once_in_each_line() -> None:
-    log = some()
-    found = flow(log)
-    assert found.assessed == 60 == sum(found.contexts.values()) == sum(found.sources.values())
-    assert found.analysed + found.missing == 60
-    rows = list(zip(log.proposal, log.implemented, log.outcome, strict=True))
-    for z, arm in enumerate(found.arms):
-        mine = [(a, y) for own, a, y in rows if own == z]
-        assert arm.allocated == len(mine) == sum(arm.took.values()) + arm.not_reported == arm.followed_up + arm.lost
-        assert arm.took == {name: sum(a == k for a, _ in mine) for k, name in enumerate(SPACE.implemented)}
-        assert arm.complied == sum(a == z for a, _ in mine)
-        assert arm.analysed == sum(y != UNSEEN for _, y in mine)
-        assert arm.analysed_by_action == sum(y != UNSEEN and a != UNSEEN for a, y in mine)
-    assert found.plain()["arms"][0]["proposal"] == "usual"
-    with pytest.raises(InputError, match="a single trial"):
-        flow(some(batch=(2,)))
 
 
 def test_missing_is_counted_by_context_and_proposal_of_each_trial() -> None:
@@ -127,21 +106,3 @@ def test_weights_and_their_scores_are_what_their_definition_says() -> None:
     assert found.known.all()
     whole = replace(log, outcome=np.maximum(log.outcome, 0))
     np.testing.assert_allclose(scores_at_random(whole, of).score, scores(whole, of).score, rtol=1e-12)
-
-
-def test_the_diagram_holds_every_count_and_no_markup_of_names() -> None:
-    names = Space(["<b>usual</b>", "a new drug whose name is far too long for a box"], contexts=8)
-    log = some()
-    drawn = flow_diagram(flow(log).plain())
-    root = ElementTree.fromstring(drawn)
-    texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
-    for arm in flow(log).arms:
-        for line in (f"allocated: {arm.allocated}", f"no outcome: {arm.lost}", f"analysed: {arm.analysed}"):
-            assert line in texts
-        assert {f"took {name}: {many}" for name, many in arm.took.items() if many} <= set(texts)
-    assert "60 were assessed and allocated." in root.attrib["aria-label"]
-    odd = Log.of(names, [0, 1], [0.5, 0.5], outcome=[0, UNSEEN], context=[0, 7])
-    texts = [each.text for each in ElementTree.fromstring(flow_diagram(flow(odd).plain())).iter() if each.text]
-    assert "<b>usual</b>" in texts
-    assert "2 others: 1" in texts
-    assert max(len(text) for text in texts if text) <= 30

@@ -1,7 +1,6 @@
 """All readings of a log in one call: what leads, what is said of it, and what cannot be had."""
 
 import json
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +9,12 @@ import pytest
 
 import adaptive_trials
 from takeup import Count, Log, Space, Time, stream
-from takeup.analysis import Estimate, analyse
+from takeup.analysis import analyse
 from takeup.analysis.effects import effect
 from takeup.analysis.planned import planned_of
-from takeup.analysis.results import Entry, log_digest
-from takeup.analysis.words import answer
+from takeup.analysis.readings import STILL_RUNS
+from takeup.analysis.results import log_digest
+from takeup.analysis.words import unplanned
 from takeup.errors import InputError
 from takeup.trial.design import Design
 
@@ -59,20 +59,72 @@ def test_every_reading_may_lead(log: Log) -> None:
         found = analyse(log, plan=Design.of({**SPEC, "analysis": table}), replays=20)
         assert [(each.label, each.kind) for each in found.primary] == [(label, "planned")]
         assert found.primary[0].estimate.level == pytest.approx(0.9 if "sided" in table else 0.95)
-    assert not analyse(log, plan=Design.of({**SPEC, "analysis": {"reading": "policy"}}), replays=20).primary
+    stored = Design.of({**SPEC, "analysis": {"reading": "policy"}}, new=False)
+    found = analyse(log, plan=stored, replays=20)
+    assert not found.primary
+    assert (
+        "a policy's own model has no interval" in {each.what: each.why for each in found.left_out}["what was planned"]
+    )
 
 
 def test_what_is_given_later_is_not_what_was_planned(log: Log) -> None:
-    plan = Design.of({**SPEC, "analysis": {"reading": {"bounded": 0.1}, "test": "conditional exact"}})
+    """All of it is explored then, and says in what it differs."""
+    table = {"reading": {"bounded": 0.1}, "test": "betting"}
+    plan = Design.of({**SPEC, "analysis": table})
     assert planned_of(log, plan).named
-    assert not planned_of(log, plan, level=0.9).named
-    assert not planned_of(log, plan, promise=0.2).named
-    assert not planned_of(log, None).named
+    assert planned_of(log, plan, control="usual", level=0.95, promise=0.1).leads == "planned"
+    for given, words in (
+        ({"level": 0.9}, "The plan's level is 0.95, and this is of 0.9."),
+        ({"promise": 0.2}, "The plan's promise is 0.1, and this is of 0.2."),
+        ({"control": "new"}, "The plan compares with usual, and this is compared with new."),
+    ):
+        changed = planned_of(log, plan, **given)
+        assert (changed.leads, changed.changed) == ("explored", (words,))
+    assert planned_of(log, None).leads == "by convention"
     with pytest.raises(InputError, match=r"promise: got -1\.0"):
         planned_of(log, None, promise=-1)
-    left = {each.what: each.why for each in analyse(log, plan=None).left_out}
-    assert left == {}
+    found = analyse(log, plan=plan, control="new", replays=20)
+    assert not found.primary
+    assert not found.primary_tests
+    assert {each.kind for each in found.entries} == {"explored", "naive"}
+    assert found.plain()["primary"]["changed"] == ["The plan compares with usual, and this is compared with new."]
+    assert unplanned(found)[1:] == list(found.planned.changed)
+    assert {each.what: each.why for each in analyse(log, plan=None).left_out} == {}
     assert "by convention" in {each.kind for each in analyse(log).entries}
+
+
+def test_another_plan_than_the_trials_own_is_held_against_it(log: Log) -> None:
+    own = Design.of({**SPEC, "analysis": {"confidence": 0.9}})
+    same = Design.of({**SPEC, "policy": {"kind": "Uniform"}, "analysis": {"confidence": 0.9}})
+    other = Design.of({**SPEC, "analysis": {"reading": "compliers", "any_time": False}})
+    looks = {"looks": {"at": [300]}, "stopping": {"control": "new"}}
+    against = Design.of({**SPEC, **looks, "analysis": {"confidence": 0.9}})
+    assert planned_of(log, None, own=own).leads == "planned"
+    assert planned_of(log, same, own=own).leads == "planned"
+    assert planned_of(log, other, own=own).changed == (
+        "The trial was planned with reading = intention to treat, and what was given says compliers.",
+        "The trial was planned with confidence = 0.9, and what was given says 0.95.",
+    )
+    assert planned_of(log, against, own=own).changed == (
+        "The trial was planned to compare with usual, and what was given compares with new.",
+    )
+    (words,) = planned_of(log, own, own=Design.of(SPEC)).changed
+    assert "began without a plan" in words
+    assert not analyse(log, plan=other, own=own, replays=20).primary
+
+
+def test_what_holds_at_one_look_says_so_while_a_trial_runs(log: Log) -> None:
+    """By convention what holds at any time leads then; what was planned for one look leads, and says so."""
+    found = analyse(log, finished=False)
+    assert [each.label for each in found.primary] == ["intention to treat, at any time"]
+    for each in found.entries:
+        assert (STILL_RUNS in each.estimate.assumes) == (not each.estimate.any_time)
+    tests = {each.tested.test: each.tested.assumes for each in found.tests}
+    assert {name for name, assumes in tests.items() if STILL_RUNS not in assumes} == {"betting"}
+    planned = analyse(log, plan=Design.of({**SPEC, "analysis": {}}), finished=False, replays=20)
+    assert [each.label for each in planned.primary] == ["intention to treat"]
+    assert planned.primary[0].estimate.assumes[0] == STILL_RUNS
+    assert not any(STILL_RUNS in each.estimate.assumes for each in analyse(log).entries)
 
 
 def test_a_promise_that_the_data_contradict_is_not_relied_upon(log: Log) -> None:
@@ -110,44 +162,3 @@ def test_counts_and_times_have_ratios_of_their_own() -> None:
     labels = {each.label for each in found.entries}
     assert {"intention to treat", "intention to treat, hazard ratio"} <= labels
     assert not found.tippings
-
-
-def _estimate(value: float, low: float, high: float, **more: Any) -> Estimate:
-    given: dict[str, Any] = {"reading": "intention to treat", "measure": "difference", **more}
-    return Estimate(
-        contrast="new - usual",
-        value=value,
-        low=low,
-        high=high,
-        level=0.95,
-        assumes=(),
-        survives_adaptation=True,
-        survives_drift=True,
-        n=9,
-        missing=0,
-        **given,
-    )
-
-
-@pytest.mark.parametrize(
-    ("estimate", "words"),
-    [
-        (
-            _estimate(0.1, 0.02, 0.18),
-            "Offering new rather than usual makes more of them well: the difference in the share",
-        ),
-        (_estimate(-0.1, -0.18, -0.02), "makes fewer of them well"),
-        (_estimate(0.1, -0.02, 0.18), "may change outcomes in either direction, or not at all"),
-        (
-            _estimate(1.5, 1.2, 1.9, measure="ratio"),
-            "makes more of them well: the ratio in the share who are well is 1.5",
-        ),
-        (_estimate(0.1, math.nan, math.nan, withheld="there are too few"), "no conclusion, as there are too few"),
-        (
-            _estimate(0.3, -math.inf, math.inf, region=((-math.inf, -0.2), (0.1, math.inf)), withheld="two rays"),
-            "95 % region up to -20.0 points or from +10.0 points on",
-        ),
-    ],
-)
-def test_answers_say_what_intervals_say(estimate: Estimate, words: str) -> None:
-    assert words in answer(Entry("x", 1, "planned", estimate), adaptive_trials.SPACE, 0)

@@ -76,7 +76,7 @@ def test_kernels_of_policies_replay_like_the_reference(tables: dict[str, Any]) -
     contexts, proposals = len(design.space.contexts), len(design.space.proposals)
     log: Log = lived(design, 24, 3, np.full((contexts, proposals), 0.4), delay=2, fallback=9)
     trial = Replayable.of(log, design, (1, 0), stronger=False)
-    assert alike(trial.replays("difference", 4_000, 1), trial.by_reference("difference", 4_000, 2)) > 1e-4
+    assert alike(trial.replays("difference", 4_000, 1), trial.by_reference("difference", 4_000, 2)[0]) > 1e-4
     assert trial.form("difference") == "draws"
     recorded = trial._recorded("draws", 1)
     plain = replay_cpu.replay_drawn(recorded, design.policy, design.space, 100, lanes=False)
@@ -91,7 +91,7 @@ def test_quadrature_replays_like_the_reference(statistic: Statistic) -> None:
     log = lived(design, 14, 3, np.full((2, 3), 0.4), delay=2, fallback=9)
     trial = Replayable.of(log, design, (2, 0), stronger=False)
     assert trial.form(statistic) == "quadrature"
-    assert alike(trial.replays(statistic, 20_000, 1), trial.by_reference(statistic, 1_000, 2)) > 1e-4
+    assert alike(trial.replays(statistic, 20_000, 1), trial.by_reference(statistic, 1_000, 2)[0]) > 1e-4
 
 
 def alike(one: FloatArray, other: FloatArray) -> float:

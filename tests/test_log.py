@@ -1,5 +1,7 @@
 """The log: what it refuses, and that evidence is what its decisions add up to."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,11 +51,32 @@ def test_trials_side_by_side_are_each_their_own() -> None:
         ({"probability": [[0.5, 0.5], [1.0, 0.0]]}, "0 of the proposal of decision 2"),
         ({"outcome": [0, 5]}, "outcome: got 0 to 5"),
         ({"source": [0, 9]}, "source"),
+        ({"outcome": [0.5, 1]}, "outcome: got 0.5, expected whole numbers"),
+        ({"outcome": [0, np.nan]}, "outcome: got nan at \\[1\\], expected finite numbers"),
+        ({"outcome_by": [1, np.nan]}, "outcome_by: got nan at \\[1\\]"),
+        ({"outcome_by": [1, 2, 2]}, r"outcome_by: got shape \(3,\), expected shape \(2,\)"),
+        ({"outcome_by": [1, 1]}, "outcome_by: got 1 of decision 1, expected a later one, from 2 to 2"),
+        ({"implemented_by": [3, 2]}, "implemented_by: got 3 of decision 0, expected a later one, from 1 to 2"),
+        ({"unit": np.array(["a"])}, r"unit: got shape \(1,\)"),
     ],
 )
 def test_what_a_log_refuses(wrong: dict[str, list[float]], says: str) -> None:
     with pytest.raises(InputError, match=says):
         Log.of(SPACE, **({"proposal": [0, 1], "probability": [0.5, 0.5]} | wrong))  # type: ignore[arg-type]  # on purpose
+
+
+def test_what_is_known_before_its_own_decision_is_refused_in_any_of_many_trials() -> None:
+    log = by_chance(5, (2, 3))
+    by = np.array(log.outcome_by)
+    by[1, 2, 3] = 3
+    with pytest.raises(InputError, match="outcome_by: got 3 of decision 3, expected a later one, from 4 to 5"):
+        replace(log, outcome_by=by)
+    with pytest.raises(InputError, match="outcome_by: got shape"):
+        replace(log, outcome_by=by[..., :4])
+    p = np.array(log.probability)
+    p[1, 0, 2] = np.nan
+    with pytest.raises(InputError, match="sum to one"):
+        replace(log, probability=p)
 
 
 def test_some_decisions_of_a_log_know_of_each_other_what_they_knew() -> None:

@@ -59,9 +59,9 @@ def test_a_frame_is_read_row_by_row(made: Any) -> None:
     log = Log.from_frame(
         made(ROWS), assigned="arm", taken="got", outcome="well", context="site", probability="p", unit="patient"
     )
-    assert log.space == Space(["new", "usual"], contexts=["Bonn", "Kiel"], outcomes=["0", "1"])
-    assert log.proposal.tolist() == [1, 0, 0, 1, 0, 1]
-    assert log.implemented.tolist() == [1, 1, 0, UNSEEN, 0, UNSEEN]
+    assert log.space == Space(["usual", "new"], contexts=["Bonn", "Kiel"], outcomes=["0", "1"])
+    assert log.proposal.tolist() == [0, 1, 1, 0, 1, 0]
+    assert log.implemented.tolist() == [0, 0, 1, UNSEEN, 1, UNSEEN]
     assert log.outcome.tolist() == [0, 1, 1, UNSEEN, 0, 1]
     assert log.context.tolist() == [0, 0, 1, 1, 1, 0]
     assert log.unit is not None
@@ -70,9 +70,9 @@ def test_a_frame_is_read_row_by_row(made: Any) -> None:
     np.testing.assert_array_equal(log.probability.sum(axis=1), 1.0)
     assert not log.estimated
     assert log.inferred == (
-        "Proposals, in the order of their labels: new, usual.",
+        "Proposals, usual first, which is the control by its name: usual, new.",
         "Contexts: Bonn, Kiel.",
-        "Outcomes are levels: 0 counts as 0, 1 counts as 1.",
+        "Outcomes are levels, from worst to best: 0 counts as 0, 1 counts as 1.",
     )
 
 
@@ -83,11 +83,12 @@ def test_probabilities_that_nobody_wrote_down_are_shares_and_said_to_be() -> Non
     np.testing.assert_allclose(log.probability, 0.5)
     assert "were not given" in log.inferred[-1]
     within = Log.from_frame(pl.DataFrame(ROWS), assigned="arm", outcome="well", context="site")
-    np.testing.assert_allclose(within.probability[:, 1], [2 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3, 2 / 3])
+    np.testing.assert_allclose(within.probability[:, 0], [2 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3, 2 / 3])
     assert "in each context" in within.inferred[-1]
     lacking = ROWS | {"site": ["Bonn", "Kiel", "Kiel", "Kiel", "Kiel", "Bonn"]}
     overall = Log.from_frame(pl.DataFrame(lacking), assigned="arm", outcome="well", context="site")
     np.testing.assert_allclose(overall.probability, 0.5)
+    assert "of all contexts together, as not each has every one" in overall.inferred[-1]
 
 
 @pytest.mark.parametrize(
@@ -155,11 +156,103 @@ def test_numbers_with_many_digits_are_kept_on_a_grid_of_at_most_a_million_steps(
 
 def test_levels_in_words_are_named_from_worst_to_best() -> None:
     frame = {"z": [0, 1, 0, 1], "y": ["poor", "fair", "good", None]}
-    with pytest.raises(InputError, match=r'levels=\["worst", "best"\]'):
+    with pytest.raises(InputError, match="give levels=, from worst to best"):
         Log.from_frame(frame, assigned="z", outcome="y")
     log = Log.from_frame(frame, assigned="z", outcome="y", levels=["poor", "fair", "good"])
     assert log.outcome.tolist() == [0, 1, 2, UNSEEN]
     assert log.space.utility == (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome"),
+    [
+        ([0, 1, 1, 0], Space(2, outcomes=["1", "0"]).outcome),
+        (["no", "yes", "yes", "no"], Space(2, outcomes=["yes", "no"]).outcome),
+        ([3, 0, 6, 3], Space(2, outcomes=["6", "3", "0"], utility=[-6, -3, 0]).outcome),
+        ([120.5, 118, 119.25, 118], Number(118, 120.5, 0.01, better="lower")),
+        (["12", "7+", None, "7"], Time(12, better="lower")),
+    ],
+)
+def test_lower_is_better_where_somebody_says_so(values: list[Any], outcome: Any) -> None:
+    log = Log.from_frame({"z": [0, 1, 0, 1], "y": values}, assigned="z", outcome="y", better="lower")
+    assert log.space.outcome == outcome
+    higher = Log.from_frame({"z": [0, 1, 0, 1], "y": values}, assigned="z", outcome="y", better="higher")
+    usual = Log.from_frame({"z": [0, 1, 0, 1], "y": values}, assigned="z", outcome="y")
+    assert higher.space == usual.space
+    if log.space.outcome.valued:  # what is worth more in one is worth less in the other
+        down, up = (each.space.reward[each.outcome[log.outcome >= 0]] for each in (log, usual))
+        np.testing.assert_allclose(np.diff(down), -np.diff(up))
+
+
+@pytest.mark.parametrize(
+    ("levels", "worth"),
+    [(["0", "1"], (0, 1)), (["1", "0"], (0, 1)), (["2", "1", "0"], (-2, -1, 0)), (["1", "2", "0"], (0, 1, 2))],
+)
+def test_the_order_of_levels_counts_when_they_are_numbers_too(levels: list[str], worth: tuple[float, ...]) -> None:
+    frame = {"z": [0, 1, 0, 1], "y": [0, 1, 1, 0]}
+    log = Log.from_frame(frame, assigned="z", outcome="y", levels=levels)
+    assert (log.space.outcomes, log.space.utility) == (tuple(levels), worth)
+    assert [log.space.outcomes[i] for i in log.outcome] == ["0", "1", "1", "0"]
+
+
+def test_words_that_say_what_is_good_have_no_better_end() -> None:
+    for frame, more in (
+        ({"z": [0, 1], "y": ["dead", "alive"]}, {}),
+        ({"z": [0, 1], "y": [0, 1]}, {"levels": ["0", "1"]}),
+    ):
+        with pytest.raises(
+            InputError, match=r"better: got 'lower', expected nothing beside levels in words; .* levels="
+        ):
+            Log.from_frame(frame, assigned="z", outcome="y", better="lower", **more)  # type: ignore[arg-type]  # mixed
+    with pytest.raises(InputError, match="better: got 'down', expected one of higher, lower"):
+        Log.from_frame({"z": [0, 1], "y": [0, 1]}, assigned="z", outcome="y", better="down")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(InputError, match="at least two different levels"):
+        Log.from_frame({"z": [0, 1], "y": [0, 1]}, assigned="z", outcome="y", levels=["1"])
+
+
+@pytest.mark.parametrize(
+    ("arms", "proposals"),
+    [
+        (["drug", "Usual care"], ("Usual care", "drug")),
+        (["active", "PLACEBO", "both"], ("PLACEBO", "active", "both")),
+        (["arm_control", "arm"], ("arm_control", "arm")),
+        (["drug", "usual", "usual and drug"], ("drug", "usual", "usual and drug")),
+        (["controlled release", "tablets"], ("controlled release", "tablets")),
+        (["b", "a"], ("a", "b")),
+    ],
+)
+def test_the_control_is_known_by_its_name_if_one_alone_has_it(arms: list[str], proposals: tuple[str, ...]) -> None:
+    log = Log.from_frame({"z": arms, "y": [0] + [1] * (len(arms) - 1)}, assigned="z", outcome="y")
+    assert log.space.proposals == proposals
+    assert ("control by its name" in log.inferred[0]) == (proposals != tuple(sorted(proposals, key=str.casefold)))
+
+
+def test_labels_that_differ_in_case_or_blanks_are_one_and_said_to_be() -> None:
+    frame = {
+        "z": ["Drug", "Drug", "drug ", "usual", "usual", "DRUG"],
+        "a": ["drug", "USUAL", "drug", "usual", None, "Drug"],
+        "x": ["Bonn", "bonn", "Bonn", "Kiel", "Kiel", "Bonn"],
+        "y": ["Well", "well", "ill", "ill", "well", "well"],
+    }
+    log = Log.from_frame(frame, assigned="z", taken="a", outcome="y", context="x")
+    assert log.space == Space(["usual", "Drug"], contexts=["Bonn", "Kiel"], outcomes=["ill", "well"])
+    assert log.proposal.tolist() == [1, 1, 1, 0, 0, 1]
+    assert log.implemented.tolist() == [1, 0, 1, 0, UNSEEN, 1]
+    assert "In the column z, 'drug ' (1) and 'DRUG' (1) is read as Drug." in log.inferred
+    assert "In the column a, 'drug' (2) is read as Drug." in log.inferred
+    space = Space(["USUAL", "drug"], contexts=["Kiel", "Bonn"], outcomes=["ILL", "WELL"])
+    known = Log.from_frame(frame, assigned="z", taken="a", outcome="y", context="x", space=space)
+    assert known.proposal.tolist() == [1, 1, 1, 0, 0, 1]
+    assert known.outcome.tolist() == [1, 1, 0, 0, 1, 1]
+    apart = Log.from_frame({"z": ["a", "A"], "y": [0, 1]}, assigned="z", outcome="y", space=Space(["A", "a"]))
+    assert apart.proposal.tolist() == [1, 0]
+
+
+def test_a_name_that_two_columns_have_is_refused() -> None:
+    twice = PandasLike({"z": [0, 1], "y": [0, 1]})
+    twice.columns = np.array(["z", "y", "y"], dtype=object)
+    with pytest.raises(InputError, match="outcome: got 'y', expected the name of one column; 2 are called so"):
+        Log.from_frame(twice, assigned="z", outcome="y")
 
 
 def test_several_columns_cross_to_contexts_and_those_not_recorded_are_one_of_their_own() -> None:
@@ -175,8 +268,8 @@ def test_actions_by_other_names_than_proposals_are_matched_by_what_most_did() ->
     frame = {"z": ["drug"] * 4 + ["usual"] * 4, "a": [1, 1, 1, 0, 0, 0, 0, 1], "y": [0, 1] * 4}
     log = Log.from_frame(frame, assigned="z", outcome="y", taken="a")
     assert log.space.implemented == ("0", "1")
-    assert log.space.intended == (1, 0)
-    assert "drug: 1, usual: 0" in log.inferred[2]
+    assert (log.space.proposals, log.space.intended) == (("usual", "drug"), (0, 1))
+    assert "usual: 0, drug: 1" in log.inferred[2]
     police = {"z": ["arrest", "advise"], "a": ["arrest", "separate"], "y": [0, 1]}
     other = Log.from_frame(police, assigned="z", outcome="y", taken="a")
     assert other.space.implemented == ("advise", "arrest", "separate")
@@ -185,7 +278,12 @@ def test_actions_by_other_names_than_proposals_are_matched_by_what_most_did() ->
 @pytest.mark.parametrize(
     ("changed", "options", "error", "says"),
     [
-        ({}, {"outcome": "wel"}, InputError, "outcome: got 'wel', expected one of the columns patient, arm"),
+        (
+            {},
+            {"outcome": "wel"},
+            InputError,
+            "outcome: got 'wel', expected one of the columns patient, arm.*did you mean well",
+        ),
         ({"arm": ["usual", None] * 3}, {}, InputError, "assigned: row 2, column 'arm' is missing"),
         ({"arm": ["usual", "nwe"] * 3}, {}, LabelError, "row 2, column 'arm': got 'nwe'.*one of usual, new.*mean new"),
         ({"got": ["usual", "none"] * 3}, {}, LabelError, "taken: row 2, column 'got': got 'none'"),
@@ -194,7 +292,10 @@ def test_actions_by_other_names_than_proposals_are_matched_by_what_most_did() ->
         ({"p": [0.5, 1.5] * 3}, {}, InputError, "probability: row 2, column 'p': got 1.5"),
         ({"p": [0.5, None] * 3}, {}, InputError, "probability: row 2, column 'p' is missing"),
         ({"p": [0.5, 0.0] * 3}, {}, InputError, "0 of the proposal of decision 2"),
-        ({}, {"levels": ["0", "1"]}, InputError, "nothing beside a space"),
+        ({}, {"levels": ["0", "1"]}, InputError, "nothing beside space="),
+        ({}, {"better": "lower"}, InputError, "better: got 'lower', expected nothing beside space="),
+        ({}, {"taken": "arm"}, InputError, "taken: got 'arm', expected a column of its own; .* for assigned="),
+        ({}, {"context": ["site", "site"]}, InputError, "context: got 'site', expected a column of its own"),
         ({}, {"probability": {"usual": 0.5, "new": 0.6}}, InputError, "sum to 1"),
         ({}, {"probability": {"usual": 0.5}}, InputError, "each of usual, new"),
         ({}, {"probability": ["p"]}, InputError, "a column for each of usual, new"),

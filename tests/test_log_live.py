@@ -194,52 +194,5 @@ def test_files_of_versions_that_wrote_no_space_are_read_and_blinded_ones_are_not
     trial.export(tmp_path / "blinded.csv", blinded=True)
     with pytest.raises(InputError, match="a blinded export"):
         read_log(tmp_path / "blinded.csv")
-    np.testing.assert_array_equal(
-        read_log(
-            tmp_path / "all.parquet", assigned="ARM", taken="ACTARM", outcome="outcome", levels=["ill", "well"]
-        ).outcome,
-        log.outcome,
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("past.csv", "arm,got,well\nnew,new,1\nusual,NA,0\nnew,,NaN\nusual,usual,1\n"),
-        ("past.tsv", "arm\tgot\twell\nnew\tnew\t1\nusual\t\t0\nnew\t\t\nusual\tusual\t1\n"),
-        ("past.csv", '\ufeff"arm";"got";"well"\n"new";"new";"1"\n"usual";"";"0"\n"new";NA;""\n"usual";"usual";"1"\n'),
-        (
-            "past.jsonl",
-            "".join(
-                f'{{"arm": {a}, "got": {g}, "well": {y}}}\n'
-                for a, g, y in (
-                    ('"new"', '"new"', 1),
-                    ('"usual"', "null", 0),
-                    ('"new"', '""', "null"),
-                    ('"usual"', '"usual"', 1),
-                )
-            ),
-        ),
-    ],
-)
-def test_anybodys_file_is_read_by_the_names_of_its_columns(tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_text(content)
-    log = read_log(tmp_path / name, assigned="arm", taken="got", outcome="well")
-    assert log.space.proposals == ("new", "usual")
-    assert [log.proposal.tolist(), log.implemented.tolist(), log.outcome.tolist()] == [
-        [0, 1, 0, 1],
-        [0, UNSEEN, UNSEEN, 1],
-        [1, 0, UNSEEN, 1],
-    ]
-    with pytest.raises(InputError, match="assigned is missing; expected one of the columns arm, got, well"):
-        read_log(tmp_path / name)
-
-
-def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
-    (tmp_path / "text.csv").write_bytes("arm,y\nMünchen,1\n".encode("latin-1"))
-    with pytest.raises(InputError, match="save it as UTF-8"):
-        read_log(tmp_path / "text.csv", assigned="arm", outcome="y")
-    with pytest.raises(InputError, match="No such file"):
-        read_log(tmp_path / "nowhere.parquet", assigned="arm", outcome="y")
-    with pytest.raises(InputError, match=r"ends in \.csv"):
-        read_log(tmp_path / "past.xlsx", assigned="arm", outcome="y")
+    with pytest.raises(InputError, match="assigned: got 'ARM', expected nothing for an export of takeup"):
+        read_log(tmp_path / "all.parquet", assigned="ARM", outcome="outcome", levels=["ill", "well"])

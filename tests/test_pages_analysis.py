@@ -1,20 +1,35 @@
 """The analysis of a trial on its page: for unblinded readers alone, made elsewhere, and as old as it says."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import asgi
-from page_visitor import Visitor, harmless
+from page_visitor import Parsed, Visitor, harmless
+from takeup.analysis.job import AnalysisJob
 from takeup.live import Trial
+from takeup.live.findings import findings_of
+from takeup.live.log import log_of
+from takeup.log import Log
+from takeup.service.background import BackgroundJob
+from takeup.service.drafts import LiveAnalysis
+from takeup.service.pages.render import child
+from takeup.service.pages.render.planned import MOST_DECISIONS, SHORT, TOO_LONG, PlannedReading, PlannedReadings
+from takeup.service.pages.render.process import RenderTask
+from takeup.store import looking, reading
 
+PAGE = "/app/trials/clinic/analysis"
 SPEC = {
     "name": "Clinic",
     "space": {"proposals": ["usual <b>care", "new drug"], "outcomes": ["ill", "well"]},
     "policy": {"kind": "TS"},
     "limits": {"floor": 0.2},
     "analysis": {"reading": "intention to treat", "test": "betting"},
+    "rehearsal": True,
+    "seed": 7,
 }
 
 
@@ -29,42 +44,99 @@ def clinic(tmp_path: Path) -> Iterator[tuple[asgi.Api, Trial]]:
         yield running, trial
 
 
-def wait(api: asgi.Api) -> None:
-    """Until the analysis is over."""
-    job = api.app.state.service.drafts.analyses.get("clinic")
+def wait(api: asgi.Api) -> Mapping[str, Any] | None:
+    """Until the analysis is over; what it found."""
+    last: LiveAnalysis = api.app.state.service.drafts.analyses.get("clinic")
+    assert last.job.task is not None
+    task = last.job.task
 
     async def over() -> None:
-        await job.task
+        await task
 
     api.run(over())
+    return last.job.result
 
 
 def test_an_analysis_is_made_when_asked_for(clinic: tuple[asgi.Api, Trial]) -> None:
     api, trial = clinic
-    visitor, page = Visitor(api, "read-unblinded"), "/app/trials/clinic/analysis"
-    assert page in visitor.get("/app/trials/clinic").body.decode()
-    assert "Nothing has been analysed here" in harmless(visitor.get(page)).text
-    assert visitor.post(page, {}).status == 303
-    first = api.app.state.service.drafts.analyses.get("clinic")
-    assert visitor.post(page, {}).status == 303  # a double click starts nothing
-    assert api.app.state.service.drafts.analyses.get("clinic") is first
-    assert b'data-poll="analysis"' in visitor.get(page).body
-    wait(api)
-    shown = harmless(visitor.get(page)).text
+    visitor, analyses = Visitor(api, "read-unblinded"), api.app.state.service.drafts.analyses
+    assert PAGE in visitor.get("/app/trials/clinic").body.decode()
+    assert "Nothing has been analysed here" in harmless(visitor.get(PAGE)).text
+    turn = api.app.state.service.drafts.background._turn
+    api.run(turn.acquire())  # so that nothing is over before it is looked at
+    assert visitor.post(PAGE, {}).status == 303
+    first = analyses.get("clinic")
+    assert visitor.post(PAGE, {}).status == 303  # a double click starts nothing
+    assert analyses.get("clinic") is first
+    waiting = visitor.get(PAGE)
+    assert b'data-poll="analysis"' in waiting.body
+    assert "Waiting for another computation" in harmless(waiting).text
+    turn.release()
+    found = wait(api)
+    assert found is not None
+    shown = harmless(visitor.get(PAGE)).text
     assert "Offering new drug rather than usual <b>care" in shown
-    assert "From 40 decisions." in shown
+    assert re.search(r"From 40 decisions, 20\S+ \S+ UTC; nothing has happened since then\.", shown)
     for words in ("intention to treat", "complier effect", "per protocol", "betting", "planned", "at one look"):
         assert words in shown
+    assert {each["test"] for each in found["tests"]} >= {"betting", "martingale score", "re-randomisation"}
     trial.decide("another")
-    assert "1 event since then" in harmless(visitor.get(page)).text
+    assert "1 event since then" in harmless(visitor.get(PAGE)).text
+    _keeps_the_last(api, visitor, found)
+
+
+def _keeps_the_last(api: asgi.Api, visitor: Visitor, found: Mapping[str, Any]) -> None:
+    """What was found stays while it is made again, and where that fails; what comes first is shown first."""
+    answer = found["answers"][0]
+    for job, words in (
+        (BackgroundJob("running"), "Analysing"),
+        (BackgroundJob("failed", problem="it broke off"), "The last analysis failed: it broke off. What follows was"),
+    ):
+        api.app.state.service.drafts.analyses.put("clinic", LiveAnalysis(job, found))
+        shown = harmless(visitor.get(PAGE)).text
+        assert (words in shown, answer in shown, "From 40 decisions" in shown) == (True, True, True)
+    part = {**found, "to_come": ["re-randomisation"]}
+    for job, words in (
+        (BackgroundJob("running", result=part), "Still computed: re-randomisation."),
+        (
+            BackgroundJob("failed", result=part, problem="it took too long"),
+            "Not done here: re-randomisation, as it took too long. On the service's machine takeup analyse DATABASE",
+        ),
+    ):
+        api.app.state.service.drafts.analyses.put("clinic", LiveAnalysis(job, None))
+        shown = harmless(visitor.get(PAGE)).text
+        assert (words in shown, answer in shown, "failed" in shown) == (True, True, False)
+
+
+def test_a_running_trial_is_read_by_what_holds_at_any_time(clinic: tuple[asgi.Api, Trial]) -> None:
+    api, trial = clinic
+    database = api.store.url
+    trial.decide("pending")
+    running = AnalysisJob(database=database, trial="clinic").run(lambda *_: None)
+    assert not running["finished"]
+    assert running["answers"][0].startswith("By intention to treat, as planned: Offering new drug")
+    assert running["answers"][0].endswith("survives adaptation and drift, at any number of looks.")
+    assert any(each.startswith("At one look: ") for each in running["beside"])
+    assert any("More is to come" in each["sentence"] and each["alarm"] for each in running["checks"])
+    naive = [each for each in running["rows"] if each["kind"] == "naive"]
+    assert naive
+    api.app.state.service.drafts.analyses.put("clinic", LiveAnalysis(BackgroundJob("done", result=running)))
+    shown = harmless(Visitor(api, "read-unblinded").get(PAGE)).text
+    assert all(each["shown"] and each["interval"] in shown for each in naive)  # whatever is said against them
+    trial.stop()
+    assert not trial.progress().over  # an outcome is pending
+    trial.report(41, outcome=1)
+    stopped = AnalysisJob(database=database, trial="clinic").run(lambda *_: None)
+    assert stopped["finished"]
+    assert stopped["answers"][0].endswith("at one look.")
 
 
 def test_it_is_for_those_who_may_know(clinic: tuple[asgi.Api, Trial]) -> None:
     api, _ = clinic
     for scope in ("read-blinded", "decide", "report", "design"):
         visitor = Visitor(api, scope)
-        assert visitor.get("/app/trials/clinic/analysis").status == 403
-        assert visitor.post("/app/trials/clinic/analysis", {}).status == 403
+        assert visitor.get(PAGE).status == 403
+        assert visitor.post(PAGE, {}).status == 403
         assert "/analysis" not in visitor.get("/app/trials/clinic").body.decode()
     assert Visitor(api, "read-unblinded").get("/app/trials/none/analysis").status == 404
 
@@ -72,10 +144,61 @@ def test_it_is_for_those_who_may_know(clinic: tuple[asgi.Api, Trial]) -> None:
 def test_what_cannot_be_analysed_says_why(tmp_path: Path) -> None:
     with asgi.api(str(tmp_path / "trials.db")) as api:
         Trial.create(api.store, SPEC, trial="clinic").start()
-        visitor, page = Visitor(api, "read-unblinded"), "/app/trials/clinic/analysis"
-        visitor.post(page, {})
+        visitor = Visitor(api, "read-unblinded")
+        visitor.post(PAGE, {})
         wait(api)
-        assert "There is no analysis: log: got no decisions" in harmless(visitor.get(page)).text
+        assert "There is no analysis: log: got no decisions" in harmless(visitor.get(PAGE)).text
     with asgi.api() as api:
         Trial.create(api.store, SPEC, trial="clinic")
-        assert Visitor(api, "read-unblinded").post("/app/trials/clinic/analysis", {}).status == 503
+        visitor = Visitor(api, "read-unblinded")
+        shown = visitor.get(PAGE)
+        assert "in memory" in harmless(shown).text
+        assert b"Analyse now" not in shown.body
+        assert visitor.post(PAGE, {}).status == 503
+
+
+def test_the_trial_page_leads_with_the_planned_reading(clinic: tuple[asgi.Api, Trial]) -> None:
+    api, _ = clinic
+    task = RenderTask("clinic", api.store.clock(), True, api.store.url)
+
+    def told() -> str:
+        page = Parsed(child.render_trial(task).html).text
+        return page[: page.index("As of event")]
+
+    first = told()
+    assert "By intention to treat, as planned: Offering new drug rather than usual <b>care may change" in first
+    assert "This interval survives adaptation and drift, at any number of looks." in first
+    assert first.index("By intention to treat") < first.index("Believed so far, not corrected for adaptive allocation:")
+
+
+def test_the_log_of_a_long_trial_is_read_for_its_page_once_in_a_while(clinic: tuple[asgi.Api, Trial]) -> None:
+    api, trial = clinic
+    reads: list[int] = []
+    readings = PlannedReadings()
+
+    def look(more: int = 0) -> PlannedReading:
+        with looking(api.store.url) as connection:
+            book = reading.snapshot(connection, "clinic")
+            book.decisions += more
+
+            def read() -> Log:
+                reads.append(book.sequence)
+                return log_of(connection, "clinic")
+
+            return readings.of("here", book, findings_of(book, 0), read)
+
+    assert look() is look()
+    trial.decide("another")
+    assert look().decisions == 41
+    trial.pause()
+    long = look(SHORT)
+    trial.start()
+    assert look(SHORT) is long  # an event more is less than a fiftieth
+    assert len(reads) == 3
+    trial.stop()
+    trial.report(41, outcome=0)
+    assert "at one look" in look(SHORT).sentences[0]
+    assert len(reads) == 4
+    readings = PlannedReadings()
+    assert look(MOST_DECISIONS).sentences == (TOO_LONG,)
+    assert len(reads) == 4

@@ -409,7 +409,7 @@ def test_the_page_follows_the_trial_in_a_browser(tmp_path: Path) -> None:
         assert page.evaluate("window.same")
         assert page.evaluate("document.querySelector('#table-values').open")
         assert page.evaluate("document.activeElement === document.querySelector('#table-values summary')")
-        assert "took it; no outcome pending" in page.inner_text("#headline")
+        assert "25 decisions; no outcome pending" in page.inner_text("#believed")
         assert page.inner_text("#age").startswith("live")
         page.locator('#figure-compliance [role="graphics-symbol"]').first.hover()
         expect(page.locator(".tip")).to_contain_text("zebra was proposed, zebra was done")

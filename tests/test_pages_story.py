@@ -139,7 +139,8 @@ def watch(page: Page, camera: Camera, server: serving.Served, key: str) -> None:
     )
     assert page.evaluate("window.stayed")
     expect(page.locator("figure svg").first).to_be_visible()
-    expect(page.locator("#headline")).to_contain_text("is best with probability")
+    expect(page.locator("#headline")).to_contain_text("at any number of looks")
+    expect(page.locator("#believed")).to_contain_text("is best with probability")
     camera.see(page, "trial")
     page.goto(f"{server.url}/app")
     expect(page.get_by_text("is best with probability")).to_be_visible()
@@ -237,6 +238,6 @@ def test_pages_can_be_read_without_scripts(chromium: Browser, tmp_path: Path) ->
         patients(server, key, 1, 60)
         page = visit(chromium, server, key, java_script_enabled=False)
         page.goto(f"{server.url}/app/trials/clinic")
-        expect(page.locator("#headline")).to_contain_text("is best with probability")
+        expect(page.locator("#headline")).to_contain_text("By intention to treat, which leads by convention")
         assert page.locator("figure svg").count() >= 3
         assert all(each.get_attribute("aria-label") for each in page.locator('figure svg[role="img"]').all())

@@ -38,9 +38,11 @@ def unsound() -> Findings:
 
 def test_the_headline_says_it_in_words(sound: Findings) -> None:
     """140 were offered the yak, and 98 took it, which is 70 %."""
-    said = sentences.headline(replace_pending(sound, pending=12))
+    said = sentences.believed(replace_pending(sound, pending=12)) or ""
     assert re.fullmatch(
-        r"yak is best with probability \S.*; 70\u00a0% of those offered yak took it; 12 outcomes pending\.", said
+        r"Believed so far, not corrected for adaptive allocation: yak is best with probability \S.*;"
+        r" 70\u00a0% of those offered yak took it\. \d+ decisions; 12 outcomes pending\.",
+        said,
     ), said
 
 
@@ -52,8 +54,12 @@ def replace_pending(found: Findings, pending: int) -> Findings:
 
 def test_the_headline_takes_sides_with_intention_to_treat(unsound: Findings) -> None:
     """Proposing the zebra wins 5 in 8, proposing the yak 1 in 2; TS-Obs believes otherwise, and is wrong."""
-    assert sentences.headline(unsound).startswith("By intention to treat zebra is best with probability >\u00a00.99;")
-    assert "the policy's own model says yak" in sentences.headline(unsound)
+    believed = sentences.believed(unsound) or ""
+    assert (
+        ": By intention to treat zebra is best with probability >\u00a00.99; the policy's own model says yak"
+        in believed
+    )
+    assert sentences.brief(unsound).startswith("Believed so far: By intention to treat zebra")
 
 
 def test_readings_that_disagree_are_told_apart(sound: Findings, unsound: Findings) -> None:

@@ -16,7 +16,7 @@ from takeup.live import job_process
 from takeup.live.long_jobs import LongJob
 from takeup.pipes import attend
 from takeup.service import background
-from takeup.service.background import Background
+from takeup.service.background import Background, BackgroundJob
 from takeup.service.child_process import ChildError, ChildProcess
 
 SILENT = (sys.executable, "-c", "input()")
@@ -66,7 +66,7 @@ async def simulate() -> None:
     job = Background().start("takeup.version", {})
     assert job.task is not None
     await job.task
-    assert job.problem == "the simulation broke off"
+    assert job.problem == "it broke off"
 
 
 async def audit() -> None:
@@ -161,4 +161,19 @@ def test_who_computes_for_too_long_is_told_so(monkeypatch: pytest.MonkeyPatch) -
 
     end = "import os, signal; os.kill(os.getpid(), signal.SIGXCPU)"
     monkeypatch.setattr(background, "running", lambda _: (sys.executable, "-c", end))
-    assert asyncio.run(main()) == "the simulation took more than 120 seconds of every processor and was ended"
+    assert asyncio.run(main()) == "it took more than 120 seconds of every processor and was ended"
+
+
+def test_what_was_found_before_a_job_broke_off_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(code: str) -> BackgroundJob:
+        monkeypatch.setattr(background, "running", lambda _: (sys.executable, "-c", code))
+        job = Background().start("anything", {})
+        assert job.task is not None
+        await job.task
+        return job
+
+    part = 'print(\'{"progress": 0.5, "result": {"n": 1}}\\n{"progress": 0.6}\', flush=True);'
+    broken = asyncio.run(main(f"{part} raise SystemExit(3)"))
+    assert (broken.state, broken.problem, broken.result) == ("failed", "it broke off", {"n": 1})
+    whole = asyncio.run(main(part + 'print(\'{"result": {"n": 2}}\')'))
+    assert (whole.state, whole.problem, whole.result) == ("done", None, {"n": 2})

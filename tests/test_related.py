@@ -112,6 +112,7 @@ def test_the_spread_of_what_units_lose() -> None:
     np.testing.assert_allclose(instruments.variances(two, "proposals")[:4], [0.0024, 0, 0, 0], atol=1e-9)
 
 
+@pytest.mark.long
 def test_everything_runs_and_is_told_to_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """With short horizons; progress counts every decision."""
     shorten_related(monkeypatch)

@@ -27,13 +27,13 @@ LIVE = {"/app/trials/{trial}/stream"}
 
 def test_a_service_bears_what_chance_sends(tmp_path: Path) -> None:
     """How long anybody waited is not looked at: that depends on what else the machine does."""
-    plan = Plan(folder=tmp_path, seed=13, cases=240, connections=8, control=0.5, patience=300, lost=300)
+    plan = Plan(folder=tmp_path, seed=13, cases=120, connections=8, control=0.5, patience=300, lost=300)
     result = asyncio.run(fuzz(plan))
     assert [each for each in result.failures if each.family != WAITS] == []
-    assert result.cases == 240
-    assert result.tallies["specs"].lived > 5  # of 30; the rest is refused
-    assert result.tallies["bodies"].accepted > 10
-    assert result.audited > 10
+    assert result.cases == 120
+    assert result.tallies["specs"].lived > 2  # of 15; the rest is refused
+    assert result.tallies["bodies"].accepted > 5
+    assert result.audited > 5
 
 
 def test_every_operation_and_every_page_is_fuzzed() -> None:

@@ -116,6 +116,7 @@ def test_best_is_what_uniform_misses() -> None:
             assert truth.value()[0, truth.space.proposals.index(row.proposal)] == truth.value().max()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short")
 def test_progress_and_latent() -> None:
     """All decisions are reported; TS-Lat meets the same patients as the others, in fewer replications."""

@@ -1,6 +1,6 @@
 """Everything that may be concluded from a log, in one call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from takeup import checks
@@ -20,11 +20,13 @@ def analyse(
     log: Log,
     *,
     plan: Design | None = None,
+    own: Design | None = None,
     control: Label | None = None,
     promise: float | None = None,
     level: float | None = None,
     replays: int | None = None,
     seed: int = 0,
+    leave_out: Collection[str] = (),
     finished: bool = True,
     name: str = "",
     command: str = "",
@@ -34,14 +36,18 @@ def analyse(
 
     Args:
         log: the trial.
-        plan: its design, whose `[analysis]` names what leads; intention to treat does where there is none. With it the
+        plan: a design whose `[analysis]` names what leads; intention to treat does where there is none. With it the
             trial can be replayed, too.
+        own: the trial's own design, which was written down before it, where it is known. It is what is replayed, and
+            what another plan is held against: an analysis that it does not name is explored, and says why.
         control: the proposal that all others are compared with; that of the plan, or else the first.
         promise: by how much takers and refusers may differ, for a bounded reading beside the primary one.
         level: of intervals; that of the plan, or else 95 %.
         replays: how many trials re-randomisation replays; see there.
         seed: of all that is random.
-        finished: whether nothing is pending any more; a trial that still runs is read by what any time allows.
+        leave_out: tests that are not made, as they take long.
+        finished: whether nothing is pending any more. Of a trial that still runs the interval that holds at any time
+            leads where nothing else was planned, and what holds at one look alone says so.
         name: of the trial.
         command: by which it can be repeated.
         stage: is told what is computed.
@@ -51,7 +57,10 @@ def analyse(
     if not len(log):
         raise InputError("log", "no decisions", "at least one")
     seed, say = checks.whole("seed", seed, least=0), stage or (lambda _: None)
-    planned = planned_of(log, plan, control=control, promise=promise, level=level)
+    planned = planned_of(log, plan, own=own, control=control, promise=promise, level=level)
+    if not finished and planned.leads == "by convention" and log.space.outcome.valued:
+        planned = replace(planned, any_time=True)
+    design = plan if own is None else own
     readings = Readings(log, planned, finished)
     say("reading what was offered and taken")
     entries = [each for one in readings.others for each in readings.estimates(one)]
@@ -63,17 +72,17 @@ def analyse(
     worst = [case for one in readings.others if (case := readings.worst_case(one)) is not None]
     bounds = [each for one in readings.others for each in readings.bounds(one)]
     say("testing")
-    tests = [each for one in readings.others for each in readings.tests(one, plan, replays, seed)]
+    tests = [each for one in readings.others for each in readings.tests(one, design, replays, seed, leave_out)]
     say("checking what is assumed")
     return Analysis(
-        name or ("" if plan is None else plan.spec.name),
+        name or ("" if design is None else design.spec.name),
         log,
         planned,
         tuple(sorted(entries, key=lambda each: each.kind not in LEADING)),
         tuple(sorted(tests, key=lambda each: each.kind != "planned")),
         tuple(bounds),
         tippings,
-        flow(log),
+        flow(log, finished=finished),
         tuple(worst),
         (*check_all(log, planned.control, seed), looks_check(planned, finished)),
         tuple(dict.fromkeys(readings.left_out)),

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.analysis.bounded_family import BoundedInterval, Compared
+from takeup.analysis.compliers import EXCLUSION, LARGE
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
@@ -126,7 +127,7 @@ def _assumed(compared: Compared, bound: FloatArray, moved: FloatArray, space: Sp
         limits = [f"{bound[a]:g} with {space.implemented[a]}" for a in np.flatnonzero(used.any(axis=0))]
         told = f"{bound[0]:g} with any one action" if np.ptp(bound) == 0 else " and ".join(limits)
         yield f"People who differ in what they take differ by at most {told}, in their mean outcome."
-        yield "What is offered changes the outcome through what is taken alone."
+        yield EXCLUSION
         if (used & (np.maximum(cells.share, cells.share[0]) < 1 - NEARLY)).any():
             yield "Nobody does the opposite of what he is told."
         yield "Where outcomes change over the trial, what people take does not."
@@ -137,4 +138,4 @@ def _assumed(compared: Compared, bound: FloatArray, moved: FloatArray, space: Sp
     if cells.impossible:
         yield f"It is the effect in decisions where all could be offered: {cells.impossible} others are left out."
     yield "The logged probabilities are those that proposals were drawn with."
-    yield "There are enough decisions for a mean of scores to be nearly normal."
+    yield LARGE

@@ -16,7 +16,7 @@ from scipy.special import betaincinv, ndtri
 
 from takeup import checks
 from takeup.analysis import targets
-from takeup.analysis.compliers import EXCLUSION, LARGE, both_seen
+from takeup.analysis.compliers import EXCLUSION, LARGE, LEAST, both_seen
 from takeup.analysis.response_types import MOST_UNKNOWNS, response_types, sharp_bounds
 from takeup.analysis.scores import mean_scores
 from takeup.analysis.targets import Target
@@ -97,14 +97,51 @@ def action_bounds(log: Log, one: Label, other: Label | None = None, *, level: fl
         weight[b] = -1.0
         contrast = f"{contrast} - had all taken {space.implemented[b]}"
     sharp = is_small(space)
-    low, high, moved, least, most = _sharp(log, weight, level) if sharp else _natural(log, weight, level)
-    known = _counted(log)
-    n, missing = int(known.sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
-    agrees = not math.isnan(least)
-    assumes = (EXCLUSION, *_as_others(missing, len(log) - n - missing), *(() if log.constant and sharp else (LARGE,)))
+    exact = sharp and log.constant
+    low, high, moved, least, most = (math.nan, math.nan, 0.0, math.nan, math.nan)
+    if _offered(log).any(axis=0).all():
+        low, high, moved, least, most = _sharp(log, weight, level) if sharp else _natural(log, weight, level)
+    if withheld := _too_few(log, exact):
+        least, most = math.nan, math.nan
+    elif math.isnan(least):
+        withheld = ODDS
+    n, missing = int(_counted(log).sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
+    assumes = (EXCLUSION, *_as_others(missing, len(log) - n - missing), *(() if exact else (LARGE,)))
     return Bounds(
-        contrast, low, high, least, most, level, sharp, moved, assumes, True, True, n, missing, "" if agrees else ODDS
+        contrast,
+        low,
+        high,
+        least,
+        most,
+        level,
+        sharp,
+        moved,
+        assumes,
+        survives_adaptation=not withheld and not log.estimated,
+        survives_drift=not withheld and not missing,
+        n=n,
+        missing=missing,
+        withheld=withheld,
     )
+
+
+def _too_few(log: Log, exact: bool) -> str:
+    """Why there is no interval; empty where there is.
+
+    One that rests on a normal limit needs `LEAST` people of each proposal, effectively: evenly weighted scores have the
+    variance of n² / Σ 1 / p people. Exact limits hold for any number.
+    """
+    offered, names = _offered(log), log.space.proposals
+    seen = offered.sum(axis=0)
+    if not seen.all():
+        return f"of nobody who was offered {names[int(seen.argmin())]} is it known what they took and what came of it"
+    if exact:
+        return ""
+    many = seen if log.constant else 1 / _each(log)
+    if many.min() < LEAST:
+        few = int(many.argmin())
+        return f"{names[few]} was offered to too few: effectively to {many[few]:.1f}, and an interval needs {LEAST:.0f}"
+    return ""
 
 
 def is_small(space: Space) -> bool:
@@ -122,7 +159,8 @@ def cell_shares(log: Log) -> FloatArray:
     members = np.eye(actions * outcomes).reshape(-1, actions, outcomes)
     found = np.stack([_means(log, _sum_of(member))[0] for member in members], axis=-1)
     found = np.maximum(found, 0.0)
-    found /= found.sum(axis=-1, keepdims=True)
+    total = found.sum(axis=-1, keepdims=True)
+    found = np.where(total > 0, found / np.where(total > 0, total, 1.0), 1 / len(members))
     return found.reshape(*log.batch, proposals, actions, outcomes)
 
 
@@ -147,8 +185,7 @@ def limited_sums(actions: int, outcomes: int) -> FloatArray:
 
 
 def _limits(log: Log, member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
-    of, counted = _sum_of(member), _counted(log)[..., np.newaxis]
-    offered = counted & (log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals)))
+    of, offered = _sum_of(member), _offered(log)
     if log.constant:
         many = offered.sum(axis=-2)
         hits = (offered & (of.values(log)[..., np.newaxis] == 1)).sum(axis=-2)
@@ -157,9 +194,7 @@ def _limits(log: Log, member: FloatArray, doubt: float) -> tuple[FloatArray, Flo
         return low, high
     mean, error = _means(log, of)
     c = -ndtri(doubt)
-    with np.errstate(divide="ignore"):
-        each = np.where(counted, 1 / log.probability, 0.0).sum(axis=-2) / counted.sum(axis=-2) ** 2
-    share, spread = np.clip(mean, 0.0, 1.0), c * c * each
+    share, spread = np.clip(mean, 0.0, 1.0), c * c * _each(log)
     centre = (share + spread / 2) / (1 + spread)
     half = np.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
     low, high = np.minimum(mean - c * error, centre - half), np.maximum(mean + c * error, centre + half)
@@ -214,6 +249,20 @@ def _counted(log: Log) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
     """Decisions in which action and outcome are known and every proposal could have been made."""
     seen = (log.implemented >= 0) & (log.outcome >= 0)
     return np.asarray(seen & (log.probability > 0).all(axis=-1))
+
+
+def _offered(log: Log) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
+    """Which of these were offered each proposal, (.., n, Kz)."""
+    return np.asarray(
+        _counted(log)[..., np.newaxis] & (log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals)))
+    )
+
+
+def _each(log: Log) -> FloatArray:
+    """Σ 1 / p over the square of how many count, (.., Kz): the variance of a mean of scores, of outcomes with one."""
+    counted = _counted(log)[..., np.newaxis]
+    inverse = np.where(counted, 1 / np.where(counted, log.probability, 1.0), 0.0)
+    return np.asarray(inverse.sum(axis=-2) / np.maximum(counted.sum(axis=-2), 1) ** 2)
 
 
 def _means(log: Log, of: Target) -> tuple[FloatArray, FloatArray]:

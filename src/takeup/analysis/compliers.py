@@ -36,7 +36,7 @@ Method: TypeAlias = Literal["score", "normal"]
 """How a region is found."""
 
 PLAIN = "the plain method is too short after adaptive allocation: ask for method='score'"
-LARGE = "There are enough decisions for a mean of scores to be nearly normal."
+LARGE = "There are enough people for means to vary as the normal distribution says."
 
 
 def complier_effect(

@@ -107,7 +107,8 @@ def difference_of_positives(one: Figure, other: Figure, level: float) -> tuple[F
 
     Zou & Donner (2008): as asymmetric as they are, which a plain interval of a skewed figure is not.
     """
-    (low, high), (lower, higher) = ([np.exp(end) for end in each.log().interval(level)] for each in (one, other))
+    with np.errstate(over="ignore"):  # of few decisions an end may be beyond all numbers
+        (low, high), (lower, higher) = ([np.exp(end) for end in each.log().interval(level)] for each in (one, other))
     value = one.value - other.value
     down, up = np.hypot(one.value - low, higher - other.value), np.hypot(high - one.value, other.value - lower)
     return value - down, value + up

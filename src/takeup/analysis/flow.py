@@ -21,7 +21,8 @@ class ArmFlow:
         not_reported: of how many nobody said what they took.
         complied: how many took what was proposed; None where nobody says what complying means.
         followed_up: of how many the outcome is known.
-        lost: of how many it is not.
+        awaited: of how many it is not, and may still come, as the trial goes on.
+        lost: of how many it is not, and will not come any more.
         analysed: how many an analysis by intention to treat rests on; those who were followed up.
         analysed_by_action: how many an analysis that needs the action too rests on.
     """
@@ -32,6 +33,7 @@ class ArmFlow:
     not_reported: int
     complied: int | None
     followed_up: int
+    awaited: int
     lost: int
     analysed: int
     analysed_by_action: int
@@ -64,7 +66,7 @@ class Flow:
 
     @property
     def missing(self) -> int:
-        """How many have none."""
+        """How many have none, awaited or lost."""
         return self.assessed - self.analysed
 
     def plain(self) -> dict[str, Any]:
@@ -79,8 +81,8 @@ class Flow:
         }
 
 
-def flow(log: Log) -> Flow:
-    """The flow of a single trial."""
+def flow(log: Log, *, finished: bool = True) -> Flow:
+    """The flow of a single trial; of one that is not finished, outcomes that are not known are awaited."""
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial")
     space = log.space
@@ -88,11 +90,11 @@ def flow(log: Log) -> Flow:
         len(log),
         _named(space.contexts, log.context),
         {name: many for name, many in _named(SOURCES, log.source).items() if many},
-        tuple(_arm(log, z) for z in range(len(space.proposals))),
+        tuple(_arm(log, z, finished) for z in range(len(space.proposals))),
     )
 
 
-def _arm(log: Log, z: int) -> ArmFlow:
+def _arm(log: Log, z: int, finished: bool) -> ArmFlow:
     space, here = log.space, log.proposal == z
     a, seen = log.implemented[here], log.outcome[here] != UNSEEN
     allocated, known = int(here.sum()), int(seen.sum())
@@ -103,7 +105,8 @@ def _arm(log: Log, z: int) -> ArmFlow:
         int((a == UNSEEN).sum()),
         None if space.intended is None else int((a == space.intended[z]).sum()),
         known,
-        allocated - known,
+        0 if finished else allocated - known,
+        allocated - known if finished else 0,
         known,
         int((seen & (a != UNSEEN)).sum()),
     )

@@ -1,19 +1,24 @@
 """The analysis of a live trial in a process of its own, as its page shows it."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
 
 from takeup.analysis.analyse import analyse
+from takeup.analysis.assumed import Assumed
+from takeup.analysis.headline import headline
 from takeup.analysis.pictures import forest_pictures
-from takeup.analysis.results import Analysis
-from takeup.analysis.words import CONVENTION, answers, beside, figure, interval, p_value, survives
-from takeup.live.job_process import Say, attend
+from takeup.analysis.readings import Readings
+from takeup.analysis.results import Analysis, has_region
+from takeup.analysis.words import answers, beside, figure, interval, p_value, reasons, survives, unplanned
+from takeup.live.job_process import SayMore, attend
 from takeup.live.log import log_of
-from takeup.store import looking, reading
+from takeup.live.trial import progress_in
+from takeup.store import looking, now, reading
 from takeup.trial.design import Design
 
-REPLAYS = 2_000
-"""How many trials re-randomisation replays for a page; `takeup analyse` replays more."""
+QUICK: Final = ("betting", "martingale score")
+SLOW: Final = ("re-randomisation", "conditional exact")
+"""Tests that are made first, and those that may take long: all else is shown before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,24 +33,34 @@ class AnalysisJob:
     database: str = field(repr=False)
     trial: str
 
-    def run(self, say: Say) -> dict[str, Any]:
-        """Everything that the page shows."""
+    def run(self, say: SayMore) -> dict[str, Any]:
+        """Everything that the page shows; what does not take long is said before the rest is computed."""
+        at = now()
         with looking(self.database) as connection:
             head = reading.head(connection, self.trial)
             log = log_of(connection, self.trial)
+            finished = progress_in(connection, self.trial, at).over
         say(0.2)
-        found = analyse(log, plan=Design.of_text(head.spec), replays=REPLAYS)
-        say(0.9)
-        return {"sequence": head.sequence, "state": head.state, **shown(found)}
+        design = Design.of_text(head.spec)
+        found = analyse(log, plan=design, finished=finished, leave_out=SLOW)
+        told = {"sequence": head.sequence, "state": head.state, "at": at, "finished": finished}
+        told["answers"] = headline(log, design, finished=finished)
+        told |= {"to_come": list(SLOW), **shown(found, finished=finished)}
+        say(0.5, told)
+        readings = Readings(log, found.planned, finished)
+        more = [each for one in readings.others for each in readings.tests(one, design, None, found.seed, QUICK)]
+        tests = sorted((*found.tests, *more), key=lambda each: each.kind != "planned")
+        whole = replace(found, tests=tuple(tests), left_out=(*found.left_out, *readings.left_out))
+        return told | {"to_come": [], **tested(whole)}
 
 
-def shown(found: Analysis) -> dict[str, Any]:
+def shown(found: Analysis, *, finished: bool) -> dict[str, Any]:
     """An analysis in words and tables."""
-    space = found.log.space
+    space, assumed = found.log.space, Assumed.by(found)
+    once = [] if finished or found.planned.any_time else [f"At one look: {each}" for each in answers(found)]
     return {
         "decisions": len(found.log),
-        "answers": answers(found),
-        "beside": [*beside(found), *([] if found.planned.named else [CONVENTION])],
+        "beside": [*once, *beside(found), *unplanned(found)],
         "rows": [
             {
                 "label": f"{each.label}, {each.context}" if each.context else each.label,
@@ -55,12 +70,23 @@ def shown(found: Analysis) -> dict[str, Any]:
                 "level": each.estimate.level,
                 "kind": each.kind,
                 "survives": survives(each.estimate),
+                "shown": has_region(each.estimate),
                 "any_time": each.estimate.any_time,
-                "assumes": list(each.estimate.assumes),
-                "withheld": each.estimate.withheld,
+                "assumes": assumed.letters(each.estimate.assumes),
             }
             for each in found.entries
         ],
+        "checks": [{"check": each.check, "alarm": each.alarm, "sentence": each.sentence} for each in found.checks],
+        "reasons": reasons(found),
+        "assumed": assumed.sentences,
+        "chart": _chart(found),
+        **tested(found),
+    }
+
+
+def tested(found: Analysis) -> dict[str, Any]:
+    """Its tests, and what could not be computed."""
+    return {
         "tests": [
             {
                 "test": each.tested.test,
@@ -73,9 +99,7 @@ def shown(found: Analysis) -> dict[str, Any]:
             }
             for each in found.tests
         ],
-        "checks": [{"check": each.check, "alarm": each.alarm, "sentence": each.sentence} for each in found.checks],
         "left_out": [asdict(each) for each in found.left_out],
-        "chart": _chart(found),
     }
 
 

@@ -181,7 +181,8 @@ def _compared(
     half = ndtri((1 + checks.share("level", level)) / 2) * error
     known = ~np.isnan(values)
     n, missing = int(((chosen[0] | chosen[1]) & known).sum()), int((among & ~known).sum())
-    mixed = "probabilities differ between contexts, and plain means mix these" if log.fixed and not log.constant else ""
+    what = "the shares of what was offered, for want of probabilities," if log.estimated else "probabilities"
+    mixed = f"{what} differ between contexts, and plain means mix these" if log.fixed and not log.constant else ""
     return _naive(
         reading,
         contrast,

@@ -157,11 +157,12 @@ def flow_picture(flow: Flow) -> Picture:
             "" if arm.complied is None else f"{arm.complied:,}",
             f"{arm.not_reported:,}",
             f"{arm.followed_up:,}",
-            f"{arm.lost:,}",
+            f"{arm.awaited + arm.lost:,}",
         )
         for arm in flow.arms
     )
-    columns = ("offered", "allocated", "did as offered", "not known what was done", "followed up", "lost")
+    without = "outcome awaited" if any(arm.awaited for arm in flow.arms) else "lost"
+    columns = ("offered", "allocated", "did as offered", "not known what was done", "followed up", without)
     figure = ReportFigure(
         "flow", "Who was allocated, took what, and was followed up.", sentence(plain), partial(flow_diagram, plain)
     )

@@ -5,10 +5,12 @@ from typing import Any, Literal, TypeAlias
 
 from takeup import checks
 from takeup.analysis.estimate import Measure
+from takeup.analysis.weights import Weights
 from takeup.errors import InputError
 from takeup.log import Log
 from takeup.space import Label
 from takeup.trial.design import Design
+from takeup.trial.planned_analysis import problems
 from takeup.trial.rules import BoundedTable
 from takeup.trial.spec import AnalysisTable
 
@@ -29,9 +31,13 @@ class Planned:
         any_time: whether intervals hold at any number of looks.
         promise: by how much takers and refusers may differ, of the bounded reading.
         control: the proposal that others are compared with.
-        named: whether a plan said so before the trial; else it is a convention.
+        named: whether a plan said so before the trial.
         looks: at how many looks the trial could have ended.
         size: for how many decisions the trial was planned; None where nobody says.
+        weights: how decisions count in intention to treat.
+        missing: whether others count for those whose outcome is missing.
+        changed: in what it is another analysis than the plan's, a sentence each; it is then no planned one.
+        refused: why what was planned gives no answer, a sentence each.
     """
 
     reading: Reading = "intention to treat"
@@ -45,16 +51,26 @@ class Planned:
     named: bool = False
     looks: int = 1
     size: int | None = None
+    weights: Weights = "uniform"
+    missing: Literal["complete", "weighted"] = "complete"
+    changed: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
     @property
     def two_sided_level(self) -> float:
         """The level of an interval with two ends each of which has the level that was asked for."""
         return self.level if self.sided == 2 else 2 * self.level - 1
 
+    @property
+    def leads(self) -> Literal["planned", "by convention", "explored"]:
+        """What kind of answer it gives: what was changed after the plan is explored."""
+        return "planned" if self.named else "explored" if self.changed else "by convention"
+
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
             "planned": self.named,
+            "changed": list(self.changed),
             "reading": self.reading,
             "measure": self.measure,
             "level": self.level,
@@ -62,6 +78,8 @@ class Planned:
             "test": self.test or None,
             "any_time": self.any_time,
             "promise": self.promise,
+            "weights": self.weights,
+            "missing": self.missing,
         }
 
 
@@ -69,6 +87,7 @@ def planned_of(
     log: Log,
     plan: Design | None,
     *,
+    own: Design | None = None,
     control: Label | None = None,
     promise: float | None = None,
     level: float | None = None,
@@ -77,36 +96,82 @@ def planned_of(
 
     Args:
         log: whose proposals it is about.
-        plan: the trial's design.
+        plan: what is to be reported; that of the trial's own design where left out.
+        own: the trial's own design, where there is one: a plan that says another analysis was not made before it.
         control: what the others are compared with; that of the plan, or else the first proposal.
         promise: of a bounded reading beside the primary one.
         level: of intervals.
     """
+    plan = own if plan is None else plan
+    for each in (plan, own):
+        if each is not None and each.space.proposals != log.space.proposals:
+            there, here = (", ".join(some.space.proposals) for some in (each, log))
+            raise InputError("plan", f"proposals {there}", f"those of the log, {here}")
     table = None if plan is None else plan.spec.analysis
-    if plan is not None and plan.space.proposals != log.space.proposals:
-        there, here = (", ".join(each.space.proposals) for each in (plan, log))
-        raise InputError("plan", f"proposals {there}", f"those of the log, {here}")
-    named = None if plan is None else plan.spec.stopping.control
-    place = log.space.index("proposal", control if control is not None else named or 0)
     given = AnalysisTable() if table is None else table
-    bounded = isinstance(given.reading, BoundedTable)
-    own = given.reading.bounded if isinstance(given.reading, BoundedTable) else None
+    usual = _control(plan)
+    place = log.space.index("proposal", usual if control is None else control)
+    bound = given.reading.bounded if isinstance(given.reading, BoundedTable) else None
     if promise is not None and (promise := float(promise)) < 0:
         raise InputError("promise", promise, "a difference of at least 0")
-    changed = (level not in (None, given.confidence)) or (own is not None and promise not in (None, own))
+    chosen = given.confidence if level is None else checks.share("level", level)
+    changed = []
+    if plan is not None and own is not None and plan is not own:
+        changed += _differences(plan, own)
+    if table is not None:
+        names = log.space.proposals
+        if place != usual:
+            changed.append(f"The plan compares with {names[usual]}, and this is compared with {names[place]}.")
+        if chosen != given.confidence:
+            changed.append(f"The plan's level is {given.confidence:g}, and this is of {chosen:g}.")
+        if bound is not None and promise not in (None, bound):
+            changed.append(f"The plan's promise is {bound:g}, and this is of {promise:g}.")
     return Planned(
-        "bounded" if bounded else given.reading,  # type: ignore[arg-type]  # a name where it is no table
+        "bounded" if bound is not None else given.reading,  # type: ignore[arg-type]  # a name where it is no table
         given.contrast,
-        given.confidence if level is None else checks.share("level", level),
+        chosen,
         given.sided,
         given.test or "",
         given.any_time,
-        own if promise is None else promise,
+        bound if promise is None else promise,
         place,
         table is not None and not changed,
         1 if plan is None or plan.looks is None else int(plan.looks.at.size),
         _size(plan),
+        given.weights,
+        given.missing,
+        tuple(changed),
+        () if plan is None or table is None else tuple(f"{key}: {why}" for key, _, why in problems(plan, table)),
     )
+
+
+def _control(plan: Design | None) -> int:
+    """The proposal that a plan compares others with: the first where it names none."""
+    named = None if plan is None else plan.spec.stopping.control
+    return 0 if plan is None or named is None else plan.space.index("proposal", named)
+
+
+def _differences(plan: Design, own: Design) -> list[str]:
+    """In what a plan says another analysis than the trial's own design did before the trial, a sentence each."""
+    if own.spec.analysis is None:
+        return ["The trial began without a plan of its analysis: what was given was written down later, or elsewhere."]
+    given, stored = ((each.spec.analysis or AnalysisTable()).model_dump() for each in (plan, own))
+    found = [
+        f"The trial was planned with {key} = {_told(stored[key])}, and what was given says {_told(given[key])}."
+        for key in given
+        if given[key] != stored[key]
+    ]
+    if _control(plan) != _control(own):
+        names = own.space.proposals
+        ours, theirs = names[_control(own)], names[_control(plan)]
+        found.append(f"The trial was planned to compare with {ours}, and what was given compares with {theirs}.")
+    return found
+
+
+def _told(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{{ bounded = {value['bounded']:g} }}"
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _size(plan: Design | None) -> int | None:

@@ -1,6 +1,6 @@
 """Every reading of a log: each estimate, test and bound that can be had, and why the others cannot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
@@ -21,14 +21,15 @@ from takeup.analysis.replay import re_randomise
 from takeup.analysis.results import LEADING, Entry, Kind, LeftOut, TestEntry
 from takeup.analysis.score_test import martingale_score
 from takeup.analysis.sequences import any_time_effect
-from takeup.analysis.tested import Tested
+from takeup.analysis.tested import Alternative, Tested
 from takeup.analysis.times import time_effect
 from takeup.analysis.tipping import Tipping, tipping
 from takeup.errors import InputError, UnsuitableError
 from takeup.log import Log
-from takeup.outcomes import Count, Levels, Time
+from takeup.outcomes import Count, Outcome, Time
 from takeup.space import UNSEEN
 from takeup.trial.design import Design
+from takeup.trial.planned_analysis import larger_is_better, measures
 
 Found = TypeVar("Found")
 Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
@@ -36,8 +37,11 @@ Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
 
 BOUNDED: Final = "bounded reading"
 ITT: Final = "intention to treat"
-NO_MODEL = "a policy's own model has no interval that survives adaptation; `Trial.summary` shows what it believes"
 NEVER_CHANGED = "Randomisation never changed within a context: nobody wrote down its probabilities."
+STILL_RUNS = (
+    "The trial still runs, and this is for one look at its end: looked at again and again it errs more often, and what"
+    " is pending is left out as if it were missing."
+)
 NO_DESIGN = "it needs the trial's own design: give the plan"
 
 
@@ -81,12 +85,12 @@ class Readings:
             (ITT if measure == "difference" else f"{ITT}, {measure}", self._kind(ITT, measure), make)
             for measure, make in self._by_proposal(one).items()
         ]
+        made += self._otherwise_weighted(one)
         if self.log.space.outcome.valued:
             made.append((f"{ITT}, at any time", self._kind(ITT, any_time=True), self._at_any_time(one)))
             made += self._by_taking(one)
             made.append(("naive difference", "naive", self._pair(naive_difference, one)))
-        if self.planned.reading == "policy":
-            self.left_out.append(LeftOut("policy", NO_MODEL))
+        self.left_out += [LeftOut("what was planned", why) for why in self.planned.refused]
         return made
 
     def by_context(self, one: int) -> list[Entry]:
@@ -109,15 +113,21 @@ class Readings:
             made.append(("compliance", "explored", partial(compliance, self.log, proposal, level=self._level)))
         return self._entries(proposal, made)
 
-    def tests(self, one: int, design: Design | None, replays: int | None, seed: int) -> list[TestEntry]:
-        """Every test of a proposal against the control."""
+    def tests(
+        self, one: int, design: Design | None, replays: int | None, seed: int, leave_out: Collection[str] = ()
+    ) -> list[TestEntry]:
+        """Every test of a proposal against the control, but those that are to be left out."""
         made = self._tests(one, design, replays, seed)
-        if self.planned.test and self.planned.test not in made:
+        if self.planned.test and self.planned.test not in made and self.planned.test not in leave_out:
             self.left_out.append(LeftOut(self.planned.test, NO_DESIGN))
         found = []
         for name, make in made.items():
+            if name in leave_out:
+                continue
             planned = self.planned.named and name == self.planned.test
             if (tested := self._tried(name, make)) is not None:
+                if not (self.finished or tested.any_time):
+                    tested = replace(tested, assumes=(STILL_RUNS, *tested.assumes))
                 found.append(TestEntry(one, "planned" if planned else "explored", tested))
         return found
 
@@ -130,14 +140,17 @@ class Readings:
         self, one: int, design: Design | None, replays: int | None, seed: int
     ) -> dict[str, Callable[[], Tested]]:
         """What makes each test."""
-        other = self.planned.control
-        made: dict[str, Callable[[], Tested]] = {}
-        if self.log.space.outcome.valued:
-            made["betting"] = partial(betting, self.log, one, other, finished=self.finished)
-            made["martingale score"] = partial(martingale_score, self.log, one, other)
+        pair = (one, self.planned.control)
+        made: dict[str, Callable[..., Tested]] = {
+            "betting": partial(betting, self.log, *pair, finished=self.finished),
+            "martingale score": partial(martingale_score, self.log, *pair),
+        }
         if design is not None:
-            made["re-randomisation"] = partial(re_randomise, self.log, design, one, other, replays=replays, seed=seed)
-            made["conditional exact"] = partial(conditional_exact, self.log, design, one, other)
+            made["re-randomisation"] = partial(re_randomise, self.log, design, *pair, replays=replays, seed=seed)
+            made["conditional exact"] = partial(conditional_exact, self.log, design, *pair)
+        if self.planned.sided == 1 and self.planned.test in made and self.planned.test != "betting":
+            better: Alternative = "larger" if larger_is_better(self.log.space, "difference") else "smaller"
+            made[self.planned.test] = partial(made[self.planned.test], alternative=better)
         return made
 
     def bounds(self, one: int) -> list[Bounds]:
@@ -169,22 +182,24 @@ class Readings:
     def _by_proposal(self, one: int) -> dict[Measure, Callable[[], Estimate]]:
         """Intention to treat, by each measure that the outcome has."""
         outcome = self.log.space.outcome
-        made: dict[Measure, Callable[[], Estimate]] = {}
-        if outcome.valued:
-            made["difference"] = self._pair(effect, one)
-        if isinstance(outcome, Levels) and outcome.size == 2:
-            made["ratio"] = self._pair(effect, one, measure="ratio")
-            made["odds ratio"] = self._pair(effect, one, measure="odds ratio")
-        if isinstance(outcome, Time):
-            made["difference"] = self._pair(time_effect, one)
-            made["hazard ratio"] = self._pair(time_effect, one, measure="hazard ratio")
-        if isinstance(outcome, Count):
-            made["rate ratio"] = self._pair(rate_effect, one)
-            made.setdefault("difference", self._pair(rate_effect, one, measure="difference"))
-        if self.planned.measure not in made:
-            why = f"the outcome is a {outcome.kind}, of which there is {', '.join(made)}"
-            self.left_out.append(LeftOut(f"{self.planned.measure}, planned", why))
-        return made
+        by_kind: dict[type[Outcome], Callable[..., Estimate]] = {Time: time_effect, Count: rate_effect}
+        own = by_kind.get(type(outcome), effect)
+        return {
+            measure: self._pair(effect if outcome.valued and measure == "difference" else own, one, measure=measure)
+            for measure in measures(outcome)
+        }
+
+    def _otherwise_weighted(self, one: int) -> list[Made]:
+        """Intention to treat as a plan wants it, where not every decision is to count the same."""
+        planned = self.planned
+        given: dict[str, Any] = {} if planned.weights == "uniform" else {"weights": planned.weights}
+        given |= {} if planned.missing == "complete" else {"missing": planned.missing}
+        if not given or planned.refused:
+            return []
+        told = {"weights": f"{planned.weights} weights", "missing": "weights for what is missing"}
+        names = (*(() if planned.measure == "difference" else (planned.measure,)), *(told[each] for each in given))
+        kind = self._kind(ITT, planned.measure, weighted=True)
+        return [(", ".join((ITT, *names)), kind, self._pair(effect, one, measure=planned.measure, **given))]
 
     def _by_taking(self, one: int) -> list[Made]:
         """What needs to know who took what."""
@@ -215,10 +230,13 @@ class Readings:
         """A comparison with the control."""
         return partial(make, self.log, one, self.planned.control, *more, level=self._level, **options)
 
-    def _kind(self, reading: Reading, measure: Measure = "difference", *, any_time: bool = False) -> Kind:
-        wanted = (self.planned.reading, self.planned.measure, self.planned.any_time)
-        leads = wanted == (reading, measure, any_time)
-        return "explored" if not leads else "planned" if self.planned.named else "by convention"
+    def _kind(
+        self, reading: Reading, measure: Measure = "difference", *, any_time: bool = False, weighted: bool = False
+    ) -> Kind:
+        planned = self.planned
+        other = (planned.weights, planned.missing) != ("uniform", "complete")
+        leads = (planned.reading, planned.measure, planned.any_time, other) == (reading, measure, any_time, weighted)
+        return planned.leads if leads else "explored"
 
     def _entries(self, one: int, made: list[Made], context: str = "") -> list[Entry]:
         found = []
@@ -229,7 +247,12 @@ class Readings:
         return found
 
     def _honest(self, estimate: Estimate) -> Estimate:
-        """Shares of what was proposed are no probabilities that adapted: nothing by them survives adaptation."""
+        """With what it assumes of this trial: that it has ended, or that what was proposed never adapted.
+
+        Shares of what was proposed are no probabilities that adapted: nothing by them survives adaptation.
+        """
+        if not (self.finished or estimate.any_time):
+            estimate = replace(estimate, assumes=(STILL_RUNS, *estimate.assumes))
         if not self.log.estimated:
             return estimate
         return replace(estimate, survives_adaptation=False, assumes=(NEVER_CHANGED, *estimate.assumes))

@@ -13,6 +13,7 @@ from takeup.policies import Uniform
 from takeup.policies.limits import shared
 from takeup.space import UNSEEN
 from takeup.trial import Design
+from takeup.trial.planned_analysis import may_end
 
 INSTEAD = "betting and the martingale score need the logged probabilities alone"
 """What can be had where a trial cannot be replayed."""
@@ -34,6 +35,9 @@ class Schedule:
         power: to which its probabilities are taken, (n,).
         asked: whether the policy was asked; else a proposal was drawn with the probabilities in the log, (n,).
         even: whether it was drawn evenly, before the policy was asked, (n,).
+        look_at: before which decision each look was held that may have ended the trial or dropped proposals, (m,); the
+            last of all is none of them, as nothing comes after it.
+        look_known: how many reports each of them knew, (m,).
     """
 
     decision: IntArray
@@ -43,6 +47,13 @@ class Schedule:
     power: FloatArray
     asked: NDArray[np.bool_]
     even: NDArray[np.bool_]
+    look_at: IntArray
+    look_known: IntArray
+
+    @property
+    def asks(self) -> int:
+        """How many different states of what is known the policy is asked about, and looks are held in."""
+        return int(np.unique(self.known[self.asked]).size) + self.look_at.size
 
 
 def schedule_of(log: Log, design: Design, *, compliance: bool = False) -> Schedule:
@@ -56,6 +67,10 @@ def schedule_of(log: Log, design: Design, *, compliance: bool = False) -> Schedu
     outcomes = np.concatenate([[0], np.cumsum(new)])[known]
     power, looked = np.ones(n), np.ones(n, dtype=bool)
     looks, soften = design.looks, design.soften
+    look_at = look_known = np.zeros(0, dtype=np.int64)
+    if looks is not None and may_end(design):
+        look_known = (np.flatnonzero(new)[looks.at[looks.at <= new.sum()] - 1] + 1)[: looks.at.size - 1]
+        look_at = np.searchsorted(known, look_known)
     if looks is not None and soften is not None:
         places = np.flatnonzero(new)[looks.at[looks.at <= new.sum()] - 1] + 1
         if looks.update == "patient":
@@ -69,7 +84,7 @@ def schedule_of(log: Log, design: Design, *, compliance: bool = False) -> Schedu
     asked = ~even & (log.source == SOURCES.index("policy"))
     if isinstance(design.policy, Uniform):
         even, asked, known = even | asked, np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
-    return Schedule(decision, a, y, known, np.where(asked, power, 1.0), asked, even)
+    return Schedule(decision, a, y, known, np.where(asked, power, 1.0), asked, even, look_at, look_known)
 
 
 def _reports(log: Log, compliance: bool) -> tuple[IntArray, ...]:
@@ -102,7 +117,9 @@ def even_of(design: Design) -> FloatArray:
     return shared(even, range(even.size), design.limits, 1.0, rules.control, design.control_share)
 
 
-def check_design(log: Log, design: Design, schedule: Schedule, derived: FloatArray, draws: int = 0) -> None:
+def check_design(
+    log: Log, design: Design, schedule: Schedule, derived: FloatArray, draws: int = 0, upto: int | None = None
+) -> None:
     """An UnsuitableError that names a decision whose logged probabilities are not those of the design.
 
     Args:
@@ -111,32 +128,22 @@ def check_design(log: Log, design: Design, schedule: Schedule, derived: FloatArr
         schedule: who knew what when.
         derived: the probabilities by the design of those decisions for which the policy was asked, (n, Kz).
         draws: how many they rest on, in the trial as here; 0 where they are exact.
+        upto: how many decisions came before a look ended the trial; all where none did.
     """
-    p = log.probability
-    right = np.where(schedule.even[:, np.newaxis], even_of(design), np.where(schedule.asked[:, np.newaxis], derived, p))
+    p, ours = log.probability, schedule.asked | (schedule.even & (schedule.look_at.size > 0))
+    right = np.where(ours[:, np.newaxis], derived, np.where(schedule.even[:, np.newaxis], even_of(design), p))
     room = np.full(p.shape, TOLERANCE)
     if draws:
         counted = DEVIATIONS * np.sqrt(2 * np.maximum(p * (1 - p), right * (1 - right)) / draws) + 10 / draws
         room = np.where(schedule.asked[:, np.newaxis], counted ** schedule.power[:, np.newaxis], room)
-    wrong = (np.abs(p - right) > room).any(axis=1)
-    late = (log.source == SOURCES.index("burn-in")) & ~schedule.even
+    counts = np.arange(len(log)) < (len(log) if upto is None else upto)
+    wrong = (np.abs(p - right) > room).any(axis=1) & counts
+    late = (log.source == SOURCES.index("burn-in")) & ~schedule.even & counts
     if wrong.any() or late.any():
         i = int((wrong | late).argmax())
         told = "was made in a burn-in" if late[i] else f"was made with the probabilities {_shown(p[i])}"
         own = "which the design does not have there" if late[i] else f"and by the design they are {_shown(right[i])}"
         raise UnsuitableError(f"decision {i + 1} {told}, {own}: it is not the design of this trial; {INSTEAD}")
-
-
-def check_replayable(design: Design) -> None:
-    """An UnsuitableError where a trial of this design cannot be replayed whatever its policy."""
-    rules = design.rules
-    if design.refused:
-        raise UnsuitableError(f"{design.refused}; {INSTEAD}")
-    if any(each is not None for each in (rules.superiority, rules.inferiority, rules.equivalence, rules.futility)):
-        raise UnsuitableError(
-            "looks may end this trial or drop proposals, and nobody knows what would have come after its end;"
-            " betting holds at any time, wherever a trial ends"
-        )
 
 
 def _shown(row: FloatArray) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from takeup.analysis import replay_reference as reference
 from takeup.analysis import targets
-from takeup.analysis.replay_schedule import INSTEAD, Schedule, check_design, check_replayable, even_of, schedule_of
+from takeup.analysis.replay_schedule import INSTEAD, Schedule, check_design, even_of, schedule_of
 from takeup.analysis.scores import guesses
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError, UnsuitableError
@@ -20,6 +20,7 @@ from takeup.simulation.kernels.comparing import RESOLVED
 from takeup.simulation.kernels.replay import ASKED, Pair, Recorded
 from takeup.simulation.kernels.streams import key_of
 from takeup.trial import Design
+from takeup.trial.planned_analysis import not_replayable
 from takeup.trial.success_tables import limits_of
 
 Statistic: TypeAlias = Literal["difference", "score"]
@@ -32,6 +33,23 @@ Form: TypeAlias = Literal["recurrence", "draws", "quadrature", "reference"]
 every decision, or in numpy."""
 LEAST_SHAPE = 0.5
 """The least parameter of a prior for quadrature."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """A trial as it was.
+
+    Attributes:
+        statistics: the difference and the score.
+        ended: the look at which it ended before the last, counted from 0; NONE where it went on.
+        chosen: the proposal that was called superior then; NONE where none was.
+        draws: how many its probabilities rest on; 0 where they are exact.
+    """
+
+    statistics: FloatArray
+    ended: int = reference.NONE
+    chosen: int = reference.NONE
+    draws: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,13 +79,10 @@ class Replayable:
         """Lay it out; an UnsuitableError where it cannot be replayed."""
         if log.space != design.space:
             raise InputError("design", f"of {design.space}", f"that of the log, {log.space}")
-        check_replayable(design)
-        reads = design.policy.compliance != "not used"
-        if reads and not stronger:
-            raise UnsuitableError(
-                f"{design.policy.name} reads what was implemented, and what would have been after another proposal is"
-                f" not known; {INSTEAD}, and stronger=True tests that neither outcomes nor compliance change"
-            )
+        if why := not_replayable(design, stronger=stronger):
+            rest = "" if stronger else ", and stronger=True tests that neither outcomes nor compliance change"
+            raise UnsuitableError(f"{why}; {INSTEAD}{rest}")
+        reads = design.policy.compliance != "not used" or bool(not_replayable(design))
         of, contexts = targets.outcome(log.space), len(log.space.contexts)
         value = of.values(log)
         expected = guesses(log.context, np.zeros_like(log.context), value, contexts, 1, of.middle)[..., 0]
@@ -76,19 +91,21 @@ class Replayable:
         residual = np.where(seen, value - expected, 0.0)
         return cls(log, design, schedule_of(log, design, compliance=reads), pair, value, residual, weight)
 
-    def statistics(self, *, check: bool, score: bool = True) -> FloatArray:
-        """The difference and the score of the trial as it was; not the latter where neither needs the probabilities."""
+    def observed(self, *, check: bool, score: bool = True) -> "Seen":
+        """The trial as it was; without the score where neither it nor a check needs the probabilities."""
         if self.form("score") == "recurrence":
             found, share = self.followed()
             if check:
                 check_design(self.log, self.design, self.schedule, share)
-            return found
-        if not (check or score):
-            return np.array([self._difference(self.log.proposal[np.newaxis])[0], np.nan])
+            return Seen(found)
+        if not (check or score or self.schedule.look_at.size):
+            return Seen(np.array([self._difference(self.log.proposal[np.newaxis])[0], np.nan]))
         found, trial = self.followed_by_reference()
+        end, chosen = int(trial.ended[0]), int(trial.chosen[0])
         if check:
-            check_design(self.log, self.design, self.schedule, trial.probability, trial.draws)
-        return found
+            upto = None if end == reference.NONE else int(self.schedule.look_at[end])
+            check_design(self.log, self.design, self.schedule, trial.probability, trial.draws, upto)
+        return Seen(found, end, chosen, trial.draws)
 
     def followed(self) -> tuple[FloatArray, FloatArray]:
         """Both statistics of the trial as it was by the recurrence, and the probabilities of its decisions."""
@@ -96,13 +113,13 @@ class Replayable:
         return found, np.stack([share, 1 - share], axis=1)
 
     def followed_by_reference(self) -> tuple[FloatArray, reference.Replays]:
-        """The same by the reference."""
+        """The same by the reference, up to the look that ended the trial."""
         trial = reference.follow(self.log, self.design, self.schedule, self.residual, self.pair)
-        return np.array([self._difference(self.log.proposal[np.newaxis])[0], _standard(trial)[0]]), trial
+        return np.array([self._difference(trial.proposal)[0], _standard(trial)[0]]), trial
 
     def form(self, statistic: Statistic) -> Form:
         """What replays it: the fastest that can."""
-        if find_spec("numba") is None or self.design.control_share is not None:
+        if find_spec("numba") is None or self.design.control_share is not None or self.schedule.look_at.size:
             return "reference"
         if self._recurrence:
             return "recurrence"
@@ -111,10 +128,10 @@ class Replayable:
         return "quadrature" if self._quadrature else "reference"
 
     def replays(self, statistic: Statistic, many: int, seed: int) -> FloatArray:
-        """The statistic of each replay."""
+        """The statistic of each replay of a trial that no look can end."""
         form, column = self.form(statistic), list(STATISTICS).index(statistic)
         if form == "reference":
-            return self.by_reference(statistic, many, seed)
+            return self.by_reference(statistic, many, seed)[0]
         recorded = self._recorded(form, seed)
         if form == "recurrence":
             return replay_cpu.replay_pair(recorded, self._allocated(), many)[:, column]
@@ -123,12 +140,22 @@ class Replayable:
         limited = replay_cpu.limited_by(self._prior(), self.design.limits, len(self.log))
         return replay_cpu.replay_limited(recorded, limited, many)[:, column]
 
-    def by_reference(self, statistic: Statistic, many: int, seed: int) -> FloatArray:
-        """The same by the reference, whatever the policy."""
+    def by_reference(
+        self, statistic: Statistic, many: int, seed: int, looks: int | None = None
+    ) -> tuple[FloatArray, reference.Replays]:
+        """The same by the reference, whatever the policy, with the first so many looks; and the replays."""
         found = reference.replay(
-            self.log, self.design, self.schedule, self.residual, self.pair, many, seed, score=statistic == "score"
+            self.log,
+            self.design,
+            self.schedule,
+            self.residual,
+            self.pair,
+            many,
+            seed,
+            score=statistic == "score",
+            looks=looks,
         )
-        return _standard(found) if statistic == "score" else self._difference(found.proposal)
+        return _standard(found) if statistic == "score" else self._difference(found.proposal), found
 
     def _difference(self, proposal: IntArray) -> FloatArray:
         """As the kernel has it, of replays side by side, (R, n) -> (R,)."""

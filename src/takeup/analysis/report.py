@@ -11,7 +11,8 @@ from takeup.analysis.pictures import (
     tipping_pictures,
 )
 from takeup.analysis.results import Analysis
-from takeup.analysis.words import CONVENTION, answers, beside, p_value, quantity, reasons
+from takeup.analysis.taken import headline
+from takeup.analysis.words import answers, beside, p_value, quantity, reasons, unplanned
 from takeup.charts.document import Judged, ReportTable, Section, drawn_all, page
 from takeup.version import __version__
 
@@ -49,7 +50,7 @@ def report(analysis: Analysis, folder: Path | None = None) -> str:
         TEMPLATE,
         title=f"{analysis.name or 'A trial'}: analysis",
         answers=answers(analysis),
-        beside=beside(analysis),
+        beside=[headline(analysis), *beside(analysis)],
         alarms=[each.sentence for each in analysis.checks if each.alarm],
         sections=kept,
         images=drawn_all(kept, folder),
@@ -66,8 +67,7 @@ def _planned(analysis: Analysis) -> Section:
             f"Planned before the trial: the {planned.measure} by the reading {planned.reading}, with intervals of"
             f" {100 * planned.level:g} %, {'one' if planned.sided == 1 else 'two'}-sided{test}."
         )
-    else:
-        text.append(CONVENTION)
+    text += unplanned(analysis)
     if planned.sided == 1:
         text.append(f"Each end of an interval by itself holds in {100 * planned.level:g} % of trials.")
     if others > 1:
@@ -75,11 +75,10 @@ def _planned(analysis: Analysis) -> Section:
             f"There are {others} comparisons with {space.proposals[planned.control]}, each with a level of its own: one"
             f" of them misses in up to {100 * min(1.0, others * (1 - planned.level)):.3g} % of trials."
         )
-    table = estimates_table(
-        "What was planned" if planned.named else "What leads by convention", analysis.primary, analysis
-    )
+    caption = "What was planned" if planned.named else "What leads by convention"
+    tables = (estimates_table(caption, analysis.primary, analysis),) if analysis.primary else ()
     return Section(
-        name="answer", title="The answer", text=tuple(text), tables=(table,), pictures=tipping_pictures(analysis)
+        name="answer", title="The answer", text=tuple(text), tables=tables, pictures=tipping_pictures(analysis)
     )
 
 

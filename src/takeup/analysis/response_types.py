@@ -25,6 +25,9 @@ MOST_UNKNOWNS = 20_000
 TOLERANCE = 1e-8
 """What counts as no probability at all, to a solver."""
 
+SLACKS = (TOLERANCE, 10 * TOLERANCE, 100 * TOLERANCE)
+"""By how much cells may be missed where nothing agrees with them to the last digit; a solver is no better than that."""
+
 Ends: TypeAlias = tuple[float, float]
 
 
@@ -109,11 +112,11 @@ def sharp_bounds(cells: FloatArray, objective: FloatArray) -> tuple[float, float
     types = response_types(*cells.shape)
     near, moved = types.nearest(cells)
     exact = (near if moved > TOLERANCE else cells).reshape(cells.shape[0], -1)
-    slack = TOLERANCE if moved > TOLERANCE else 0.0
-    found = types.bounds(objective, np.eye(exact.shape[1]), exact - slack, exact + slack)
-    if found is None:
-        raise TakeupError("response types that agree with cells were lost; this is a defect of takeup")
-    return *found, moved if moved > TOLERANCE else 0.0
+    for slack in (0.0, *SLACKS):  # whether cells agree with any types is a matter of rounding at the edge
+        found = types.bounds(objective, np.eye(exact.shape[1]), exact - slack, exact + slack)
+        if found is not None:
+            return *found, moved if moved > TOLERANCE else 0.0
+    raise TakeupError("response types that agree with cells were lost; this is a defect of takeup")
 
 
 def _solved(cost: FloatArray, above: Any, limits: Any, left: Any, right: FloatArray) -> tuple[float, FloatArray] | None:

@@ -150,12 +150,15 @@ class Analysis:
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it: the value of "analysis"."""
+        from takeup.analysis import taken
+
         plain: dict[str, Any] = _finite(
             {
                 "trial": self.name or None,
                 "version": __version__,
                 "seed": self.seed,
                 "log": {"decisions": len(self.log), "digest": self.digest},
+                "taken_to_be_so": taken.plain(self),
                 "primary": {
                     **self.planned.plain(),
                     "control": self.log.space.proposals[self.planned.control],

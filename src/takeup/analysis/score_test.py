@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from takeup.analysis import targets
 from takeup.analysis.prefix import pair_of, single
 from takeup.analysis.scores import before
-from takeup.analysis.tested import Tested
+from takeup.analysis.tested import Alternative, Tested, directed
 from takeup.checks import FloatArray
 from takeup.log import Log
 from takeup.space import UNSEEN, Label
@@ -28,8 +28,10 @@ STABLE_FLOOR = 0.05
 """The least floor that was measured of the stabilised score; its error was below .05 there."""
 
 
-def martingale_score(log: Log, one: Label, other: Label, *, stabilised: bool = False) -> Tested:
-    """Whether it matters which of two proposals is made, at one look; two-sided, from the probabilities in the log.
+def martingale_score(
+    log: Log, one: Label, other: Label, *, stabilised: bool = False, alternative: Alternative = "two-sided"
+) -> Tested:
+    """Whether it matters which of two proposals is made, at one look, from the probabilities in the log.
 
     Where either was less probable than `FLOOR` in an adaptive trial its error may be above its level, and it says so.
     Stabilised it keeps its level with less, `STABLE_FLOOR`, and has less power.
@@ -37,6 +39,7 @@ def martingale_score(log: Log, one: Label, other: Label, *, stabilised: bool = F
     single(log)
     i, j = pair_of(log.space, one, other)
     score = float(standard_score(log, one, other, stabilised=stabilised))
+    both = alternative == "two-sided"
     limit = STABLE_FLOOR if stabilised else FLOOR
     p = log.probability[_counts(log, i, j)][:, [i, j]]
     share = p.min(axis=-1) / p.sum(axis=-1)
@@ -57,8 +60,8 @@ def martingale_score(log: Log, one: Label, other: Label, *, stabilised: bool = F
         test="martingale score",
         contrast=f"{log.space.proposals[i]} - {log.space.proposals[j]}",
         statistic=f"standardised score {score:.4g}{', stabilised' if stabilised else ''}",
-        p=float(2 * ndtr(-abs(score))),
-        two_sided=True,
+        p=float((2 if both else 1) * ndtr(-directed(score, alternative))),
+        two_sided=both,
         null="for nobody does it matter to the outcome which of the two is proposed",
         assumes=tuple(assumes),
         survives_adaptation=not adaptive and not log.estimated,

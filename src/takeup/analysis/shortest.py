@@ -86,7 +86,7 @@ class Moves:
         for _ in range(STEPS if length > 0 else 0):
             before, moved = length, self.least_ratio(length)
             length = self.length(moved)
-            if length >= before * (1 - checks.TOLERANCE):
+            if length == 0 or length >= before * (1 - checks.TOLERANCE):
                 break
         return moved
 

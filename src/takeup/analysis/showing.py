@@ -5,16 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from takeup import checks
+from takeup.analysis.compliers import LARGE as LARGE
 from takeup.analysis.effects import COMPLETE, LOGGED, SEPARATE
 from takeup.analysis.estimate import Estimate, Measure
 from takeup.analysis.overlap import Overlap
 from takeup.checks import FloatArray
-from takeup.errors import InputError
+from takeup.errors import InputError, UnsuitableError
 from takeup.log import Log
 from takeup.space import UNSEEN, Label
 
 READING = "intention to treat"
-LARGE = "There are enough people for a normal limit."
 BOTH = "It is about those who came while both could be proposed; {} others are left out."
 
 
@@ -45,6 +45,9 @@ class Pair:
         if places[0] == places[1]:
             raise InputError("other", repr(other), f"another proposal than {log.space.proposals[places[0]]}")
         both = np.all(log.probability[:, list(places)] > 0, axis=-1)
+        if not both.any():
+            names = " and ".join(log.space.proposals[place] for place in places)
+            raise UnsuitableError(f"there is no decision in which both {names} could have been offered")
         shared = log if both.all() else log.only(both)
         return cls(shared, *places, checks.share("level", level), len(log) - len(shared))
 
@@ -97,7 +100,8 @@ def compared(
         nothing: why there is no value or no error, should there be none.
     """
     ratio = measure != "difference"
-    middle, low, high = (float(np.exp(each) if ratio else each) for each in (value, *ends))
+    with np.errstate(over="ignore"):  # of few decisions an end may be beyond all numbers
+        middle, low, high = (float(np.exp(each) if ratio else each) for each in (value, *ends))
     reason = nothing if np.isnan(middle) else which.withheld() or (nothing if np.isnan(low) else "")
     n = int(which.known.sum())
     return Estimate(

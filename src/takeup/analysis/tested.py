@@ -1,7 +1,23 @@
 """What a test of "no effect" says, and what it assumes."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from takeup import checks
+from takeup.checks import FloatArray
+
+Alternative: TypeAlias = Literal["two-sided", "larger", "smaller"]
+"""What speaks against no effect: either direction, or that outcomes of the first proposal are larger, or smaller."""
+
+
+def directed(statistic: ArrayLike, alternative: Alternative) -> FloatArray:
+    """How much a statistic speaks against no effect: its size, or itself in the direction that is looked for."""
+    checks.one_of("alternative", alternative, get_args(Alternative))
+    found = np.asarray(statistic, dtype=np.float64)
+    return np.abs(found) if alternative == "two-sided" else found if alternative == "larger" else -found
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +33,7 @@ class Tested:
         e: the e-value as it is now, where there is one.
         two_sided: whether both directions count.
         replays: how many trials were replayed; 0 where none had to be.
+        error: the Monte Carlo error of p; 0 where it does not rest on replays.
         null: the hypothesis, in a sentence.
         assumes: what has to be true, a sentence each.
         survives_adaptation: whether it keeps its error after adaptive allocation.
@@ -36,6 +53,7 @@ class Tested:
     survives_drift: bool
     e: float | None = None
     replays: int = 0
+    error: float = 0.0
     any_time: bool = False
     refused: str = ""
 
@@ -49,6 +67,7 @@ class Tested:
             "e": self.e,
             "two_sided": self.two_sided,
             "replays": self.replays,
+            "p_error": None if self.refused else self.error,
             "null": self.null,
             "assumes": list(self.assumes),
             "survives_adaptation": self.survives_adaptation,

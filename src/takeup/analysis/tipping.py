@@ -1,10 +1,11 @@
 """The tipping point: how far takers and refusers may differ before a conclusion falls, and what the data say of that.
 
-For each promise Δ there is the shortest interval that it allows, from Δ = 0, which reads compliance and outcomes apart,
-to intention to treat. The data do not say which is right, but they say something: the groups that do a under two
-proposals differ by no more than the part of the larger one that is not in the smaller, times Δ. With a control that all
-take, (Z - R) / c estimates by how much takers and refusers differ without the treatment. A Δ below what they show at
-the interval's level is contradicted.
+Everything here is about the effect of *offering* one thing and not another, as intention to treat is; a promise about
+those who refuse makes it surer. For each promise Δ there is the shortest interval that it allows, from Δ = 0, which
+reads compliance and outcomes apart, to intention to treat. The data do not say which is right, but they say something:
+the groups that do a under two proposals differ by no more than the part of the larger one that is not in the smaller,
+times Δ. With a control that all take, (Z - R) / c estimates by how much takers and refusers differ without the
+treatment. A Δ below what they show at the interval's level is contradicted.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,7 +55,7 @@ class TippingPoint:
 
     @property
     def conclusion(self) -> int:
-        """1 where the one is better for sure, -1 where the other is, else 0."""
+        """1 where the one has the higher mean for sure, -1 where the other has, else 0."""
         return int(self.low > 0) - int(self.high < 0)
 
 
@@ -89,21 +90,37 @@ class Tipping:
     """Estimate and interval over what may be promised.
 
     Attributes:
-        contrast: of which proposals, in words.
+        space: what was offered, and what came of it.
+        one: which proposal is compared.
+        other: with which one.
         level: of each interval; together those of `differences` have it, too.
         points: by promise, from the least; none where intervals are withheld.
         falls_at: the least promise at which the conclusion of Δ = 0 does not hold; None where it holds at every one,
             0 where there is none to begin with.
         differences: what the data say of Δ, for each two groups that can be compared.
         withheld: why there are no intervals; empty where there are.
+        alike: what is concluded if takers and refusers are alike: 1 where the one has the higher mean for sure, -1
+            where the other has, else 0.
+        unpromised: the same by intention to treat, of the same decisions.
+        missing: of how many what was taken, or what came of it, is not known.
     """
 
-    contrast: str
+    space: Space
+    one: int
+    other: int
     level: float
     points: tuple[TippingPoint, ...]
     falls_at: float | None
     differences: tuple[Difference, ...]
     withheld: str = ""
+    alike: int = 0
+    unpromised: int = 0
+    missing: int = 0
+
+    @property
+    def contrast(self) -> str:
+        """Of which proposals, in words."""
+        return f"{self.space.proposals[self.one]} - {self.space.proposals[self.other]}"
 
     @property
     def least_promise(self) -> float:
@@ -112,9 +129,15 @@ class Tipping:
 
     def sentences(self) -> tuple[str, ...]:
         """What it says, for people."""
-        if self.withheld:
-            return (f"No tipping point: {self.withheld}.",)
-        return (_fate(self), *map(_shown, self.differences), *_refuted(self))
+        from takeup.analysis.tipping_words import sentences
+
+        return sentences(self)
+
+    def leading(self) -> tuple[str, ...]:
+        """The same in short, to stand beside the answer."""
+        from takeup.analysis.tipping_words import leading
+
+        return leading(self)
 
     def records(self) -> list[dict[str, Any]]:
         """The points, for a chart."""
@@ -158,9 +181,10 @@ def tipping(
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial")
     compared, space = Compared.of(log, one, other, control, of), log.space
-    contrast = compared.contrast(space)
+    pair = compared.cells.rows[compared.one], compared.cells.rows[compared.other]
+    missing = int(compared.cells.missing)
     if reason := compared.withheld(space):
-        return Tipping(contrast, level, (), None, (), reason)
+        return Tipping(space, *pair, level, (), None, (), reason, missing=missing)
     shown = _differences(compared, level, space)
     least = max((each.least for each in shown), default=0.0)
 
@@ -183,7 +207,10 @@ def tipping(
         given = np.unique(checks.real("promises", promises))
     points = tuple(point(promise) for promise in given)
     start = points[0] if given[0] == 0 else point(0.0)
-    return Tipping(contrast, level, points, _falls_at((start, *points), point), shown)
+    plain = compared.within(bound_of(space, 0.0), level, np.zeros(compared.apart.shape))
+    unpromised = int(plain.low > 0) - int(plain.high < 0)
+    falls_at = _falls_at((start, *points), point)
+    return Tipping(space, *pair, level, points, falls_at, shown, "", start.conclusion, unpromised, missing)
 
 
 def _falls_at(points: Sequence[TippingPoint], point: Callable[[float], TippingPoint]) -> float | None:
@@ -224,29 +251,3 @@ def _differences(compared: Compared, level: float, space: Space) -> tuple[Differ
         value, low, high = (float(each) for each in (told.value, told.low, told.high))
         found.append(Difference(space.implemented[a], only, whatever, value, low, high))
     return tuple(found)
-
-
-def _fate(found: Tipping) -> str:
-    if found.falls_at is None:
-        last = found.points[-1].promise
-        return f"It is better or worse whatever takers and refusers would differ by without it, as far as {last:.3g}."
-    if found.falls_at == 0:
-        return "Nothing is concluded even if takers and refusers are taken to be alike without it."
-    return (
-        f"That it is better or worse follows only if takers and refusers would differ by less than {found.falls_at:.3g}"
-        " without it: that is its tipping point."
-    )
-
-
-def _shown(each: Difference) -> str:
-    return (
-        f"With {each.action}, those who take it only if offered {each.only} have a mean that is {abs(each.value):.3g}"
-        f" {'higher' if each.value >= 0 else 'lower'} than that of those who take it also if offered {each.whatever}"
-        f" (difference {each.low:.3g} to {each.high:.3g})."
-    )
-
-
-def _refuted(found: Tipping) -> tuple[str, ...]:
-    if found.least_promise <= 0:
-        return ()
-    return (f"The data contradict a promise below {found.least_promise:.3g}: groups differ by more than that.",)

@@ -1,6 +1,7 @@
 """Whether the data contradict what analyses assume: each check is one sentence for people, and its figures."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,13 @@ from scipy.special import ndtr
 
 from takeup.analysis import targets
 from takeup.analysis.planned import Planned
+from takeup.analysis.telling import amount, mean_of, p_value, quantity
 from takeup.checks import FloatArray
-from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
+from takeup.diagnostics import check_exclusion, check_ignorable
 from takeup.diagnostics.exclusion import MOST_INEQUALITIES, levels_of
 from takeup.diagnostics.ignorable import FEW_DRAWS
 from takeup.evidence import Evidence
 from takeup.log import Log
-from takeup.randomness import stream
 
 LEVEL = 0.05
 """The rate of false alarms of checks of a model."""
@@ -27,6 +28,7 @@ LEFT_TO_CHANCE = 5.0
 """Σ p (1 - p) below this is too little for a z-score."""
 SMALL = 0.05
 """Probabilities below this are called small."""
+IGNORABLE = "ignorable compliance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
         drift(log),
         ignorability(evidence, seed),
         exclusion(evidence),
-        strength(evidence, control, seed),
+        strength(evidence, control),
+        one_each(log),
     )
 
 
@@ -78,11 +81,16 @@ def looks_check(planned: Planned, finished: bool) -> Check:
     """Whether intervals for one look are looked at once."""
     name, concerns = "one look", "intervals and tests for one look; those for any time hold all the same"
     if not finished:
-        alarm, said = True, "The trial still runs: what holds for one look does not hold for one of many."
+        alarm, said = (
+            True,
+            "More is to come: what holds for one look does not hold for one of many.",
+        )
     elif planned.looks > 1:
-        alarm, said = True, f"The trial could have ended at {planned.looks} looks, by what was seen."
+        alarm, said = True, f"The trial could have ended early at any of {planned.looks} looks, by what was seen."
     else:
-        return Check(name, False, "The trial has ended, and no looks were planned before.", concerns)
+        return Check(
+            name, False, "The trial has ended; no looks are known at which it could have ended before.", concerns
+        )
     return Check(name, alarm and not planned.any_time, said, concerns)
 
 
@@ -93,24 +101,24 @@ def sample_ratio(log: Log) -> Check:
     """
     made = log.proposal[:, np.newaxis] == np.arange(len(log.space.proposals))
     spread = np.sqrt((log.probability * (1 - log.probability)).sum(axis=0))
-    name, concerns = "sample ratio", "everything: decisions are lost, or were not drawn as the log says"
+    name, concerns = "sample ratio", "everything: decisions are lost, or offers were not drawn as the log says"
     if log.estimated:
-        why = "They are the shares of what was offered, as nobody wrote probabilities down."
+        why = "Probabilities are taken from how often each was offered, as nobody wrote them down."
         return Check(name, None, "Whether offers were as frequent as planned was not checked.", concerns, why)
     if spread.max() ** 2 < LEFT_TO_CHANCE:
-        return Check(name, None, "Too little was left to chance to check how often proposals were made.", concerns)
+        return Check(name, None, "Too little was left to chance to check how often each was offered.", concerns)
     errors = np.abs((made - log.probability).sum(axis=0)) / np.where(spread > 0, spread, np.inf)
     worst = int(errors.argmax())
     p = min(1.0, (len(log.space.proposals) - 1) * 2 * float(ndtr(-errors[worst])))
     counts = ", ".join(
-        f"{label} {n:,} ({expected:,.1f} expected)"
+        f"{label} {n:,} times ({expected:,.1f} expected)"
         for label, n, expected in zip(log.space.proposals, made.sum(axis=0), log.probability.sum(axis=0), strict=True)
     )
-    said = "do not fit" if p < STRICT else "fit"
+    said = "not as often as" if p < STRICT else "about as often as"
     return Check(
         name,
         p < STRICT,
-        f"The numbers of proposals {said} the probabilities that were logged (p = {p:.2g}).",
+        f"Each was offered {said} the logged probabilities say ({p_value(p)}).",
         concerns,
         f"{counts}; the furthest is {log.space.proposals[worst]}, by {errors[worst]:.2f} standard errors.",
         p,
@@ -124,15 +132,15 @@ def overlap(log: Log) -> Check:
     effective = [_effective(log, k) for k in range(len(log.space.proposals))]
     figures = ", ".join(f"{label} {n:,.0f}" for label, n in zip(log.space.proposals, effective, strict=True))
     smallest = float(least.min())
-    sentence = f"The smallest probability of a proposal was {smallest:.3g}"
+    sentence = f"The smallest chance that anything had to be offered was {_percent(smallest)}"
     if share:
-        sentence += f", and in {share:.0%} of decisions one was below {SMALL:g}"
+        sentence += f", and in {_percent(share)} of decisions one was below {_percent(SMALL)}"
     return Check(
         "chance for everybody",
         share > LEVEL,
         f"{sentence}.",
-        "intervals that weight by inverse probabilities, which few decisions then dominate",
-        f"Decisions that weighted means of each proposal are worth: {figures}.",
+        "intervals in which those who got an unlikely offer count for many: few of them may then decide",
+        f"As many equally likely decisions would tell as much of each: {figures}.",
     )
 
 
@@ -140,7 +148,9 @@ def drift(log: Log) -> Check:
     """Whether outcomes of the same proposal and context differ between the first and the second half of decisions."""
     name, concerns = "drift", "what assumes steady outcomes: naive intervals and the conditional exact test"
     if not log.space.outcome.valued:
-        why = f"A {log.space.outcome.kind} that may be censored has no value of its own to compare."
+        why = (
+            f"People were watched for different lengths of time, so that a {log.space.outcome.kind} is no value alone."
+        )
         return Check(name, None, "Whether outcomes changed over the trial was not checked.", concerns, why)
     value = targets.outcome(log.space).values(log)
     late = np.arange(len(log)) >= len(log) / 2
@@ -149,32 +159,30 @@ def drift(log: Log) -> Check:
         return Check(name, None, "There are too few outcomes to compare the halves of the trial.", concerns)
     errors = (late_mean - early_mean) / error
     p = 2 * float(ndtr(-abs(errors)))
-    digits = log.space.outcome.shown.digits
-    said = "changed" if p < STRICT else "did not change beyond chance"
+    early, after = (mean_of(each, log.space) for each in (early_mean, late_mean))
+    changed = "people with the same offer fared differently in the first half of the trial and in the second"
+    said = _capital(changed) if p < STRICT else f"Nothing shows that {changed}"
+    differ = amount(late_mean - early_mean, log.space)
     return Check(
         name,
         p < STRICT,
-        f"Outcomes of the same proposal {said} from the first half of the trial ({early_mean:.{digits}f}) to the second"
-        f" ({late_mean:.{digits}f}; p = {p:.2g}).",
+        f"{said}: {quantity(log.space)} was {early}, then {after} ({p_value(p)}).",
         concerns,
-        f"The halves differ by {late_mean - early_mean:.{digits + 1}f}, which is {abs(errors):.2f} standard errors.",
+        f"The halves differ by {differ}, which is {abs(errors):.2f} standard errors.",
         p,
     )
 
 
 def ignorability(evidence: Evidence, seed: int) -> Check:
     """Whether those who take something fare otherwise by what they were offered: `takeup.check_ignorable`."""
-    name, concerns = "ignorable compliance", "as-treated and per-protocol readings, and policies that learn from them"
+    name, concerns = IGNORABLE, "as-treated and per-protocol readings, and policies that learn from them"
     if (why := _unseen(evidence)) is not None:
-        return Check(name, None, "Whether compliance is ignorable was not checked.", concerns, why)
+        return Check(name, None, "Whether takers and refusers are alike was not checked.", concerns, why)
     found = check_ignorable(evidence, level=LEVEL, seed=seed, draws=FEW_DRAWS)
     alarm = found.doubtful or found.doubtful_at_any_time
-    said = (
-        "Those who do as they are told differ from those who do not"
-        if alarm
-        else "Nothing shows that those who do as they are told differ from those who do not"
-    )
-    return Check(name, alarm, f"{said} (p = {found.p_value:.2g}).", concerns, found.summary(), found.p_value)
+    differ = "with the same treatment, those who took what they were offered fared otherwise than those who did not"
+    said = _capital(differ) if alarm else f"Nothing shows that, {differ}"
+    return Check(name, alarm, f"{said} ({p_value(found.p_value)}).", concerns, found.summary(), found.p_value)
 
 
 def exclusion(evidence: Evidence) -> Check:
@@ -183,28 +191,28 @@ def exclusion(evidence: Evidence) -> Check:
     contexts, proposals, actions, _ = evidence.space.shape
     why = _unseen(evidence)
     if why is None and contexts * actions * proposals ** levels_of(evidence.space) > MOST_INEQUALITIES:
-        why = "There are too many inequalities to test; takeup.check_exclusion tests them."
-    unchecked = "Whether offers act past what is taken was not checked."
+        why = "There are too many groups to compare here; takeup.check_exclusion compares them."
+    unchecked = "Whether an offer changes outcomes other than by what is taken was not checked."
     if why is not None:
         return Check(name, None, unchecked, concerns, why)
     found = check_exclusion(evidence, level=LEVEL)
     if not found.inequalities:
-        return Check(name, None, unchecked, concerns, "There are no two proposals to compare.")
+        return Check(name, None, unchecked, concerns, "There are no two offers to compare.")
     alarm = found.violated or found.violated_at_any_time
     said = (
-        "Offers change outcomes past what is taken, or something is recorded differently after different offers"
+        "An offer changes outcomes other than by what is taken, or something is recorded differently after it"
         if alarm
-        else "Nothing shows that offers act past what is taken"
+        else "Nothing shows that an offer changes outcomes other than by what is taken"
     )
-    return Check(name, alarm, f"{said} (p = {found.p_value:.2g}).", concerns, found.summary(), found.p_value)
+    return Check(name, alarm, f"{said} ({p_value(found.p_value)}).", concerns, found.summary(), found.p_value)
 
 
-def strength(evidence: Evidence, control: int, seed: int) -> Check:
-    """Whether what is offered changes what is taken: a first-stage F by proposal, and `takeup.weak_instrument`."""
-    name, concerns = "instrument strength", "the effect among compliers, whose region may then be without end"
+def strength(evidence: Evidence, control: int) -> Check:
+    """Whether what is offered changes what is taken: a first-stage F by proposal; see `weak_instrument`, too."""
+    name, concerns = "instrument strength", "the effect among compliers, whose interval may then have no end"
     space = evidence.space
     if (why := _unseen(evidence)) is None and space.intended is None:
-        why = "Nobody said what doing as told means: `intended` of the space."
+        why = "Nobody said which treatment each offer means (`intended` of the space)."
     if why is not None or space.intended is None:
         return Check(name, None, "How much offers change what is taken was not checked.", concerns, why or "")
     counts = evidence.compliance.sum(axis=0).astype(np.float64)  # z, a
@@ -213,15 +221,51 @@ def strength(evidence: Evidence, control: int, seed: int) -> Check:
         if k == control:
             continue
         change, f = _first_stage(counts[[k, control], space.intended[k]], counts[[k, control]].sum(axis=1))
-        weakest, taken = min(weakest, f), space.implemented[space.intended[k]]
+        weakest, taken = (f if math.isnan(f) else min(weakest, f)), space.implemented[space.intended[k]]
+        other = space.proposals[control]
+        if math.isnan(f):
+            told.append(f"Of {label} or of {other} it is not known of anybody what they took.")
+            continue
         told.append(
-            f"Offering {label} rather than {space.proposals[control]} changes who takes {taken} by {100 * change:.0f}"
-            f" points (F = {f:,.0f})."
+            f"Offering {label} rather than {other} changes how many take {taken} by {100 * change:+.0f} points"
+            f" (F = {f:,.0f})."
         )
     weak = not weakest >= WEAK
-    said = f"Too little for an effect among compliers: F is below {WEAK:g}." if weak else "That is enough to tell."
-    instrument = weak_instrument(evidence, stream(seed, "instrument"))
-    return Check(name, weak, " ".join([*told, said]), concerns, instrument.summary())
+    said = "too little" if weak else "enough"
+    judged = f"That is {said} to tell an effect among compliers: F should be {WEAK:g} or more."
+    detail = "F is the square of that change in units of its standard error, as of first-stage regressions."
+    return Check(name, weak, " ".join([*told, judged]), concerns, detail)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _percent(share: float) -> str:
+    """A share for people; small ones with the digits that tell them from none."""
+    return f"{100 * share:.3g} %"
+
+
+def one_each(log: Log) -> Check:
+    """Whether anybody was decided for more than once: intervals take every decision for another person."""
+    name, concerns = "one decision each", "everything: decisions for one person are taken for several people"
+    if log.unit is None:
+        why = "Which decisions are of one person is not in the log: --unit names the column."
+        return Check(name, None, "Whether anybody was decided for more than once was not checked.", concerns, why)
+    times = Counter(log.unit.tolist())
+    again = {who: many for who, many in times.items() if many > 1 and who}
+    if not again:
+        return Check(name, False, "Nobody was decided for more than once.", concerns)
+    most = max(again, key=lambda who: again[who])
+    said = "1 person was" if len(again) == 1 else f"{len(again):,} people were"
+    return Check(
+        name,
+        True,
+        f"{said} decided for more than once, {sum(again.values()):,} times in all, and each time is taken for another"
+        " person: intervals may be too short.",
+        concerns,
+        f"Most often {most}, {again[most]:,} times.",
+    )
 
 
 def _unseen(evidence: Evidence) -> str | None:

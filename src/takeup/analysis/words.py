@@ -2,29 +2,36 @@
 
 import math
 
-from takeup.analysis.estimate import Estimate, Measure
+from takeup.analysis.estimate import Estimate
 from takeup.analysis.results import Analysis, Entry, has_region
-from takeup.outcomes import Levels
+from takeup.analysis.telling import RATIOS as RATIOS
+from takeup.analysis.telling import amount, direction, is_share, measured, of_people, rounded
+from takeup.analysis.telling import p_value as p_value
+from takeup.analysis.telling import quantity as quantity
+from takeup.analysis.trial_checks import IGNORABLE
 from takeup.space import Space
 
-SMALL = 0.001
-"""p-values below this are told as such."""
-RATIOS: tuple[Measure, ...] = ("ratio", "odds ratio", "rate ratio", "hazard ratio")
-ALWAYS = ("intention to treat", "bounded reading")
-"""What stands beside the answer where it is not the answer."""
+ALWAYS = {"intention to treat": "By what was offered, whoever took it", "bounded reading": "Within the promise"}
+"""What stands beside the answer where it is not the answer, and how it is introduced."""
+OFFERED = "Offering {one} rather than {other}"
 SUBJECTS = {
     "complier effect": "For those who take it because it is offered, {one} rather than {other}",
-    "per protocol": "Comparing people who chose to do as they were told, which nobody drew, {one} rather than {other}",
+    "per protocol": "Among people who chose to do as they were told, which nobody drew, {one} rather than {other}",
 }
 """Who is told of, where it is not everybody who was offered something."""
 CONVENTION = (
     "No plan was given, so nothing here was planned: intention to treat leads by convention, and everything else is "
     "under what was explored."
 )
+APART = (
+    "Two looks at the same question differ: {check}, while the interval above {interval}. The check takes all groups"
+    " together and outcomes as they came; the interval is of one group at a time and weighs outcomes by the probability"
+    " of what was offered. Do not promise that takers and refusers are alike on the strength of either."
+)
 
 
 def answers(analysis: Analysis) -> list[str]:
-    """The answer of each planned comparison, a sentence each."""
+    """The answer of each planned comparison, a sentence or two each."""
     return [answer(entry, analysis.log.space, analysis.planned.control) for entry in analysis.primary]
 
 
@@ -34,73 +41,34 @@ def beside(analysis: Analysis) -> list[str]:
     said = []
     for entry in analysis.entries:
         if entry.label in ALWAYS and entry.kind == "explored" and not entry.context:
-            said.append(f"By {entry.label}: {answer(entry, space, control)}")
+            said.append(f"{ALWAYS[entry.label]}: {answer(entry, space, control)}")
     for found in analysis.tippings.values():
-        sentences = found.sentences()
-        told = sentences[0] if found.least_promise <= 0 else f"{sentences[0]} {sentences[-1]}"
-        said.append(f"{found.contrast}: {told}")
-    return said
+        said.append(f"{found.contrast}: {' '.join(found.leading())}")
+    return [*said, *_apart(analysis)]
 
 
 def answer(entry: Entry, space: Space, control: int) -> str:
-    """What one comparison says, in a sentence."""
-    estimate = entry.estimate
-    one, other = space.proposals[entry.one], space.proposals[control]
-    offer = SUBJECTS.get(estimate.reading, "Offering {one} rather than {other}").format(one=one, other=other)
-    if estimate.withheld and not estimate.region:
-        value = (
-            ""
-            if math.isnan(estimate.value)
-            else f" (the estimate by itself is {figure(estimate.value, estimate, space)})"
-        )
-        return f"{offer}: no conclusion, as {estimate.withheld}{value}."
-    if estimate.region and len(estimate.region) != 1:
-        return f"{offer}: {ranged(estimate, space)}."
-    none = 1.0 if estimate.measure in RATIOS else 0.0
-    value, ends = figure(estimate.value, estimate, space), ranged(estimate, space)
-    what = measured(space, estimate.measure)
-    if estimate.low > none or estimate.high < none:
-        return f"{offer} {_direction(estimate.low > none, space)}: {what} is {value} ({ends})."
-    return f"{offer} may change outcomes in either direction, or not at all: {what} is {value} ({ends})."
-
-
-def measured(space: Space, measure: Measure) -> str:
-    """What is compared, and how."""
-    return {"mean": "the mean", "difference": "the difference"}.get(
-        measure, f"the {measure}"
-    ) + f" in {quantity(space)}"
-
-
-def quantity(space: Space) -> str:
-    """What an outcome is told as: the share of the better of two levels, or a mean in units."""
-    outcome = space.outcome
-    if is_share(space):
-        assert isinstance(outcome, Levels)
-        return f"the share who are {outcome.names[1]}"
-    return outcome.shown.title
-
-
-def is_share(space: Space) -> bool:
-    """Whether outcomes are told as shares: two levels, worth 0 and 1."""
-    return isinstance(space.outcome, Levels) and space.outcome.utility == (0.0, 1.0)
+    """What one comparison says, which way is better, and how many it leaves out."""
+    return f"{_said(entry, space, control)}{_left_out(entry.estimate)}"
 
 
 def figure(number: float, estimate: Estimate, space: Space) -> str:
-    """A figure as it is told: differences of shares in points of per cent."""
+    """A figure as tables have it: differences of shares in points of per cent."""
     if not math.isfinite(number):
         return "without end" if math.isinf(number) else "none"
     if estimate.measure in RATIOS:
         return f"{number:.3g}"
     if is_share(space) or estimate.reading.startswith("compliance"):
-        return f"{100 * number:.1f} %" if estimate.measure == "mean" else f"{100 * number:+.1f} points"
-    digits = space.outcome.shown.digits
-    return f"{number:.{digits}f}" if estimate.measure == "mean" else f"{number:+.{digits}f}"
+        return (
+            f"{100 * number:.1f} %" if estimate.measure == "mean" else f"{rounded(100 * number, 1, signed=True)} points"
+        )
+    return rounded(number, space.outcome.shown.digits, signed=estimate.measure != "mean")
 
 
 def ranged(estimate: Estimate, space: Space) -> str:
-    """The interval with its level."""
-    what = "region" if estimate.region else "interval"
-    return f"{100 * estimate.level:g} % {what} {interval(estimate, space)}"
+    """The interval with its level; of a region that is none, what it allows."""
+    level = f"{100 * estimate.level:g} %"
+    return f"{level} interval {interval(estimate, space)}"
 
 
 def interval(estimate: Estimate, space: Space) -> str:
@@ -120,11 +88,6 @@ def reasons(analysis: Analysis) -> list[tuple[str, str]]:
     return [(", ".join(labels), why) for why, labels in found.items()]
 
 
-def p_value(p: float) -> str:
-    """A p-value for people."""
-    return f"p < {SMALL:g}" if p < SMALL else f"p = {p:.3f}"
-
-
 def survives(estimate: Estimate, *, short: bool = False) -> str:
     """What an interval survives, in a few words; or after what it holds, in fewer."""
     if not has_region(estimate):
@@ -139,21 +102,68 @@ def survives(estimate: Estimate, *, short: bool = False) -> str:
     return f"survives adaptation {'and drift' if estimate.survives_drift else 'but not drift'}{looks}"
 
 
+def _said(entry: Entry, space: Space, control: int) -> str:
+    estimate, measure = entry.estimate, entry.estimate.measure
+    one, other = space.proposals[entry.one], space.proposals[control]
+    offer = SUBJECTS.get(estimate.reading, OFFERED).format(one=one, other=other)
+    way, what = direction(space, measure), measured(space, measure)
+    value = "" if math.isnan(estimate.value) else figure(estimate.value, estimate, space)
+    if estimate.withheld and not estimate.region:
+        alone = f" The estimate by itself is {value}; {way.good}." if value else ""
+        return f"{offer}: no conclusion, as {estimate.withheld}.{alone}"
+    if len(estimate.region) > 1:
+        left, right = (_part(low, high, estimate, space) for low, high in estimate.region)
+        level = f"{100 * estimate.level:g} %"
+        return f"{offer}: at a level of {level} {what} is {left} or {right}, and nothing in between; {way.good}."
+    none = 1.0 if measure in RATIOS else 0.0
+    ends = f"{ranged(estimate, space)}; {way.good}"
+    above = estimate.low > none
+    if not above and not estimate.high < none:
+        told = f"{what} is {value} ({ends})" if value else f"{what} is not to be had ({ends})"
+        return f"{offer} may be better, worse or neither: {told}."
+    if measure in RATIOS or not value:
+        told = f"; {what} is {value}" if value else ""
+        return f"{offer} {way.verdict(above)}{told} ({ends})."
+    people = f", {of_people(estimate.value)}" if is_share(space) else ""
+    size = amount(abs(estimate.value), space, signed=False)
+    return f"{offer} {way.verdict(above)} by {size}{people} ({ends})."
+
+
+def _left_out(estimate: Estimate) -> str:
+    """How many an estimate leaves out, as a sentence of its own."""
+    if not estimate.missing or not estimate.n:
+        return ""
+    total = estimate.n + estimate.missing
+    return f" It rests on {estimate.n:,} of {total:,}: of {estimate.missing:,} what it needs is not known."
+
+
+def _apart(analysis: Analysis) -> list[str]:
+    """How it can be that the check of ignorable compliance and what intervals say of the promise disagree."""
+    alarm = next((each.alarm for each in analysis.checks if each.check == IGNORABLE), None)
+    told = [each for each in analysis.tippings.values() if not each.withheld and each.differences]
+    shown = any(each.least_promise > 0 for each in told)
+    if alarm is None or not told or alarm == shown:
+        return []
+    if alarm:
+        check, ends = "the check says that those who comply differ from those who do not", "does not show it"
+    else:
+        check, ends = "the check finds no difference between those who comply and those who do not", "shows one"
+    return [APART.format(check=check, interval=ends)]
+
+
 def _part(low: float, high: float, estimate: Estimate, space: Space) -> str:
     if math.isinf(low) and math.isinf(high):
-        return "the whole line, so that the data say nothing of it"
+        return "anything at all"
     if math.isinf(low):
-        return f"up to {figure(high, estimate, space)}"
+        return f"{figure(high, estimate, space)} or less"
     if math.isinf(high):
-        return f"from {figure(low, estimate, space)} on"
+        return f"{figure(low, estimate, space)} or more"
     first, last = figure(low, estimate, space), figure(high, estimate, space)
     return f"{first.removesuffix(' points').removesuffix(' %')} to {last}"
 
 
-def _direction(more: bool, space: Space) -> str:
-    """Whether outcomes are better or worse, and what that is."""
-    if is_share(space):
-        assert isinstance(space.outcome, Levels)
-        return f"makes {'more' if more else 'fewer'} of them {space.outcome.names[1]}"
-    better = more == (space.outcome.shown.sign > 0)
-    return f"makes outcomes {'better' if better else 'worse'}"
+def unplanned(analysis: Analysis) -> list[str]:
+    """What is to be said beside an answer that was not planned: nothing was, or something else."""
+    if analysis.planned.changed:
+        return ["This is not the analysis that was planned: all of it is explored.", *analysis.planned.changed]
+    return [] if analysis.planned.named else [CONVENTION]

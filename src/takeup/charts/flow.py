@@ -1,5 +1,6 @@
 """The flow of a trial as CONSORT draws it: boxes from those who were assessed to those who are analysed."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -24,8 +25,8 @@ def flow_diagram(flow: Mapping[str, Any], alternative: str = "") -> str:
     arms = list(flow["arms"])
     if not arms:
         raise InputError("flow", "no arms", "at least one")
-    top = ["Assessed and allocated", f"{flow['assessed']:,}", *_few(flow["contexts"])]
-    columns = [_boxes(arm) for arm in arms]
+    top = _wrapped(["Assessed and allocated", f"{flow['assessed']:,}", *_few(flow["contexts"])])
+    columns = [[_wrapped(box) for box in _boxes(arm)] for arm in arms]
     heights = [max(len(column[row]) for column in columns) * LINE + 2 * PAD for row in range(len(columns[0]))]
     wide = len(arms) * WIDTH + (len(arms) - 1) * GAP
     first = len(top) * LINE + 2 * PAD
@@ -52,9 +53,9 @@ def flow_diagram(flow: Mapping[str, Any], alternative: str = "") -> str:
 
 def sentence(flow: Mapping[str, Any]) -> str:
     """The flow in words."""
-    counts = ("allocated", "followed_up", "analysed")
+    counts = {"allocated": "allocated", "followed_up": "followed up", "awaited": "awaited", "lost": "lost"}
     arms = (
-        f"{arm['proposal']}: " + ", ".join(f"{arm[count]:,} {count.replace('_', ' ')}" for count in counts)
+        f"{arm['proposal']}: " + ", ".join(f"{arm[key]:,} {word}" for key, word in counts.items() if key in arm)
         for arm in flow["arms"]
     )
     return f"{flow['assessed']:,} were assessed and allocated. {'; '.join(arms)}."
@@ -67,9 +68,15 @@ def _boxes(arm: Mapping[str, Any]) -> list[list[str]]:
     return [
         [str(arm["proposal"]), f"allocated: {arm['allocated']:,}"],
         [*took, *silent] or ["took: nothing reported"],
-        [f"followed up: {arm['followed_up']:,}", f"no outcome: {arm['lost']:,}"],
+        [f"followed up: {arm['followed_up']:,}", *_without(arm)],
         [f"analysed: {arm['analysed']:,}", f"with action: {arm['analysed_by_action']:,}"],
     ]
+
+
+def _without(arm: Mapping[str, Any]) -> list[str]:
+    """Those without an outcome: awaited while a trial goes on, lost in the end."""
+    awaited = [f"outcome awaited: {arm['awaited']:,}"] if arm.get("awaited") else []
+    return awaited + ([f"lost: {arm['lost']:,}"] if arm["lost"] or not awaited else [])
 
 
 def _few(contexts: Mapping[str, int], most: int = 6) -> list[str]:
@@ -84,19 +91,16 @@ def _few(contexts: Mapping[str, int], most: int = 6) -> list[str]:
 def _box(x: float, y: float, height: float, lines: Sequence[str]) -> str:
     texts = "".join(
         f'<text x="{x + WIDTH / 2:g}" y="{y + PAD + (i + 0.75) * LINE:g}" text-anchor="middle"'
-        f"{' font-weight=' + chr(34) + 'bold' + chr(34) if i == 0 else ''}>{escape(_short(line))}</text>"
+        f"{' font-weight=' + chr(34) + 'bold' + chr(34) if i == 0 else ''}>{escape(line)}</text>"
         for i, line in enumerate(lines)
     )
     frame = f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{height:g}" rx="3" fill="none" stroke="{INK}"'
     return f'{frame} stroke-opacity="0.5"/>{texts}'
 
 
-def _short(line: str) -> str:
-    """A line that fits; of a long name the beginning, so that the count stays."""
-    if len(line) <= MOST_LETTERS:
-        return line
-    name, colon, many = line.rpartition(": ") if ": " in line else (line, "", "")
-    return f"{name[: MOST_LETTERS - len(colon + many) - 2]}..{colon}{many}"
+def _wrapped(lines: Sequence[str]) -> list[str]:
+    """The same in lines that fit; a long word is divided, and nothing is left out."""
+    return [part for line in lines for part in textwrap.wrap(line, MOST_LETTERS) or [""]]
 
 
 def _line(x: float, y: float, to_x: float, to_y: float) -> str:

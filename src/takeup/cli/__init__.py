@@ -44,9 +44,10 @@ app.command(
     "[bold]takeup paper all --replications 100000 --engine gpu --out report[/]"
 )(paper)
 app.command(
-    epilog="Examples:\n\n[bold]takeup analyse trials.db --out found[/]\n\n"
+    epilog="Examples:\n\n[bold]takeup analyse past.csv --assigned arm --outcome result[/]\n\n"
     "[bold]takeup analyse past.csv --assigned arm --taken received --outcome result --context site --out found[/]\n\n"
-    "[bold]takeup analyse log.parquet --plan plan.toml --replays 100000 --json > analysis.json[/]"
+    "[bold]takeup analyse trials.db --out found[/]\n\n"
+    "[bold]takeup analyse log.parquet --plan plan.toml --replays 2000 --json > analysis.json[/]"
 )(analyse)
 app.command(
     epilog="Examples:\n\n[bold]takeup audit trials.db[/]\n\n"

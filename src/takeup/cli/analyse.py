@@ -3,16 +3,17 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from takeup import charts, folders
 from takeup.cli.command import command
+from takeup.cli.log_source import in_options, read, shown
 from takeup.cli.progress import watched
 from takeup.errors import InputError
-from takeup.log import Log
-from takeup.log.files import ENDINGS, read_log
+from takeup.log.columns import meant
+from takeup.outcomes import Better
 from takeup.trial.design import Design
 from takeup.trial.spec import load
 
@@ -20,16 +21,8 @@ if TYPE_CHECKING:
     from takeup.analysis.results import Analysis
 
 STAGES = 4
-COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit")
-
-
-class _Source(NamedTuple):
-    """A log, the design that it is of, and its name."""
-
-    log: Log
-    design: Design | None
-    name: str
-    finished: bool = True
+COLUMNS = "A file of somebody else"
+"""What options are about that name columns."""
 
 
 def analyse(
@@ -40,27 +33,52 @@ def analyse(
         ),
     ],
     trial: Annotated[str | None, typer.Option(help="Of a database: which trial; the only one where left out.")] = None,
-    assigned: Annotated[str | None, typer.Option(help="The column of what was offered.")] = None,
-    taken: Annotated[str | None, typer.Option(help="The column of what was taken.")] = None,
-    outcome: Annotated[str | None, typer.Option(help="The column of what came of it.")] = None,
+    assigned: Annotated[
+        str | None, typer.Option(help="The column of what was offered.", rich_help_panel=COLUMNS)
+    ] = None,
+    taken: Annotated[str | None, typer.Option(help="The column of what was taken.", rich_help_panel=COLUMNS)] = None,
+    outcome: Annotated[str | None, typer.Option(help="The column of what came of it.", rich_help_panel=COLUMNS)] = None,
+    better: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[higher|lower]",
+            help="Which outcomes are good where they are numbers, or no and yes; higher where left out.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    level_of: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--outcome-level",
+            help="A level of the outcome, from worst to best; repeatable.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
     context: Annotated[
         list[str] | None,
-        typer.Option(help="A column by which people were told apart before, such as the site; repeatable."),
+        typer.Option(
+            help="A column by which people were told apart before, such as the site; repeatable.",
+            rich_help_panel=COLUMNS,
+        ),
     ] = None,
     probability: Annotated[
         list[str] | None,
         typer.Option(
             help="The column of the probability of what was offered, or LABEL=COLUMN or LABEL=SHARE for each label;"
-            " estimated where left out, as of randomisation that never changed."
+            " estimated where left out, as of randomisation that never changed.",
+            rich_help_panel=COLUMNS,
         ),
     ] = None,
-    unit: Annotated[str | None, typer.Option(help="The column of whom each row is about.")] = None,
-    level_of: Annotated[
-        list[str] | None,
-        typer.Option("--outcome-level", help="A level of the outcome, from worst to best; repeatable."),
+    unit: Annotated[
+        str | None, typer.Option(help="The column of whom each row is about.", rich_help_panel=COLUMNS)
+    ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Of a CSV file that is not UTF-8, such as cp1252.", rich_help_panel=COLUMNS),
     ] = None,
     control: Annotated[
-        str | None, typer.Option(help="What the others are compared with; that of the plan, or else the first.")
+        str | None,
+        typer.Option(help="What the others are compared with; that of the plan, or else the first."),
     ] = None,
     plan: Annotated[
         Path | None, typer.Option(help="A TOML file whose \\[analysis] leads; a trial of a database has its own.")
@@ -88,12 +106,27 @@ def analyse(
 
     if out is not None:
         folders.check(out)
-    columns = dict(zip(COLUMNS, (assigned, taken, outcome, context, probability, unit), strict=True))
-    given = {name: value for name, value in columns.items() if value} | ({"levels": level_of} if level_of else {})
+    if better not in (None, *get_args(Better)):
+        raise InputError("--better", repr(better), f"one of {', '.join(get_args(Better))}")
+    columns = {
+        "assigned": assigned,
+        "taken": taken,
+        "outcome": outcome,
+        "better": better,
+        "levels": level_of,
+        "context": context,
+        "probability": probability,
+        "unit": unit,
+        "encoding": encoding,
+    }
+    given = {name: value for name, value in columns.items() if value}
+    asked = {"control": control, "promise": promise, "level": level, "replays": replays}
     told = None if plan is None else Design.of(load(plan), plan.name, new=False)
-    with watched("reading the log", STAGES + 1) as (report, say):
+    with watched("reading the log", STAGES + 1) as (report, say), in_options():
         say("reading the log")
-        found = _file(source, given, told) if _is_file(source) else _database(source, trial, given)
+        found = read(source, trial, given, told)
+        if control is not None and control not in (names := found.log.space.proposals):
+            raise InputError("--control", repr(control), f"one of {', '.join(names)}", meant(control, names))
 
         def stage(words: str) -> None:
             report(1)
@@ -102,74 +135,23 @@ def analyse(
         analysis = run(
             found.log,
             plan=told or found.design,
-            control=control,
-            promise=promise,
-            level=level,
-            replays=replays,
+            **asked,  # type: ignore[arg-type]  # each of its own kind
             seed=seed,
             finished=found.finished,
             name=found.name,
-            command=_again(source, trial, columns, level_of, control, plan, promise, level, replays, seed),
+            command=_again(source, {"trial": trial, **columns, **asked, "plan": plan, "seed": seed or None}),
             stage=stage,
         )
     _tell(analysis, out, as_json)
 
 
-def _is_file(source: str) -> bool:
-    return Path(source.removesuffix(".gz")).suffix.lower() in ENDINGS
-
-
-def _file(source: str, given: Mapping[str, object], plan: Design | None) -> _Source:
-    """A log of columns; with a plan, of its space."""
-    options: dict[str, object] = dict(given)
-    if "probability" in options:
-        options["probability"] = _probability(options["probability"])  # type: ignore[arg-type]  # a list of texts
-    contexts = options.get("context")
-    if isinstance(contexts, list) and len(contexts) == 1:
-        options["context"] = contexts[0]
-    if plan is not None and "levels" not in options:
-        options["space"] = plan.space
-    name = Path(source).stem if plan is None else plan.spec.name
-    return _Source(read_log(source, **options), plan, name)  # type: ignore[arg-type]  # read_log checks them
-
-
-def _database(source: str, trial: str | None, given: Mapping[str, object]) -> _Source:
-    if given:
-        raise InputError(f"--{next(iter(given))}", "a database", "columns of a file; a trial's log has its own")
-    from takeup.live import Trial
-
-    if "://" not in source and not Path(source).is_file():
-        raise InputError("TRIAL", repr(source), f"a database, or a file that ends in {', '.join(ENDINGS)}")
-    with Trial.open(source, trial) as opened:
-        return _Source(opened.log(), opened.design, opened.design.spec.name, opened.state == "stopped")
-
-
-def _probability(given: list[str]) -> "str | dict[str, str | float]":
-    """A column, or a column or a share for each label."""
-    if len(given) == 1 and "=" not in given[0]:
-        return given[0]
-    parts = [each.rpartition("=") for each in given]
-    for each, (label, _, _) in zip(given, parts, strict=True):
-        if not label:
-            raise InputError("--probability", repr(each), "one column, or LABEL=COLUMN or LABEL=SHARE for each label")
-    return {label: _number(column) for label, _, column in parts}
-
-
-def _number(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _again(source: str, trial: str | None, columns: Mapping[str, object], *rest: object) -> str:
-    """The command that gives the same figures."""
-    names = ("outcome-level", "control", "plan", "promise", "level", "replays", "seed")
+def _again(source: str, given: Mapping[str, Any]) -> str:
+    """The command that gives the same figures; a password of a database is not in it."""
     options: list[str] = []
-    for name, value in ({"trial": trial, **columns} | dict(zip(names, rest, strict=True))).items():
-        for each in value if isinstance(value, list) else [value]:
-            options += [] if each is None or (name, each) == ("seed", 0) else [f"--{name}", str(each)]
-    return command("analyse", source, *options)
+    for name, value in given.items():
+        for each in value if isinstance(value, list) else [] if value is None else [value]:
+            options += ["--outcome-level" if name == "levels" else f"--{name}", str(each)]
+    return command("analyse", shown(source), *options)
 
 
 def _tell(analysis: "Analysis", out: Path | None, as_json: bool) -> None:
@@ -179,6 +161,10 @@ def _tell(analysis: "Analysis", out: Path | None, as_json: bool) -> None:
         if not charts.available():
             typer.echo("note: the report needs pip install 'takeup[report]'", err=True)
     if as_json:
+        from takeup.analysis.taken import headline
+
+        for sentence in (headline(analysis), *analysis.log.inferred):
+            typer.echo(sentence, err=True)
         typer.echo(json.dumps({"analysis": analysis.plain()}))
     else:
         from takeup.cli.analysis_tables import show

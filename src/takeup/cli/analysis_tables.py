@@ -8,7 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from takeup.analysis.results import LEADING, Analysis, Entry
-from takeup.analysis.words import CONVENTION, answers, beside, figure, interval, p_value, reasons, survives
+from takeup.analysis.taken import headline
+from takeup.analysis.words import answers, beside, figure, interval, p_value, reasons, survives, unplanned
 from takeup.version import __version__
 
 
@@ -17,12 +18,15 @@ def show(analysis: Analysis) -> None:
     console = Console()
     for sentence in answers(analysis):
         console.print(f"[bold]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
-    for sentence in [*beside(analysis), *([] if analysis.planned.named else [CONVENTION])]:
+    for sentence in [headline(analysis), *beside(analysis), *unplanned(analysis)]:
         console.print(escape(sentence), highlight=False, soft_wrap=True)
     console.print()
     name = f"{analysis.name}: " if analysis.name else ""
     title = f"{name}{len(analysis.log):,} decisions, seed {analysis.seed}, takeup {__version__}"
     console.print(escape(title), highlight=False)
+    if analysis.log.inferred:
+        taken = f"Taken to be so: {' '.join(analysis.log.inferred)}"
+        console.print(f"[dim]{escape(taken)}[/]", highlight=False, soft_wrap=True)
     space = analysis.log.space
     control = space.proposals[analysis.planned.control]
     for one, label in enumerate(space.proposals):
@@ -45,8 +49,6 @@ def show(analysis: Analysis) -> None:
         )
     for left in analysis.left_out:
         console.print(f"[dim]not computed: {escape(left.what)}: {escape(left.why)}[/]", highlight=False, soft_wrap=True)
-    for sentence in analysis.log.inferred:
-        console.print(f"[dim]taken to be so: {escape(sentence)}[/]", highlight=False, soft_wrap=True)
 
 
 def _estimates(analysis: Analysis, entries: Sequence[Entry], title: str) -> Table:

@@ -5,17 +5,19 @@ a log, and the log is analysed by what `takeup analyse` would say of it: the pow
 in its report, and its intervals have a coverage before anybody is asked.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from takeup import checks
-from takeup.analysis.estimate import Estimate
+from takeup.analysis import regions
 from takeup.analysis.planned import Planned, planned_of
 from takeup.analysis.readings import Readings
+from takeup.analysis.survival import Watched, hazard_ratio, restricted_mean
 from takeup.checks import FloatArray
 from takeup.design import reference
 from takeup.design.bounded import reading_of
@@ -24,11 +26,15 @@ from takeup.design.plan import Plan
 from takeup.environment import Environment
 from takeup.errors import LabelError
 from takeup.log import Log
+from takeup.outcomes import Count, Time
+from takeup.randomness import bits
 from takeup.simulation.engine import Progress, silent
+from takeup.trial.planned_analysis import larger_is_better
 from takeup.trial.rules import BoundedTable
 
-NEUTRAL = {"difference": 0.0}
-"""What no effect is; 1 for ratios."""
+SEED_BITS = 63
+ROUNDING = 1e-12
+"""By how much a p-value may exceed the level that it is equal to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,10 +46,11 @@ class Analysed:
         proposal: the proposal.
         control: what it is compared with.
         planned: what was analysed.
+        better: 1 where what is measured is larger the better outcomes are, -1 where it is smaller.
         value: the estimate of each trial, (R,); NaN where there was none.
-        low: the lower end of its interval; NaN where it was withheld.
-        high: the upper end.
-        p: of the planned test; NaN where there is none.
+        region: the confidence region of each, (R, 2 parts, from and to); NaN where it was withheld, and where a region
+            has no second part.
+        p: of the planned test, on one side where the plan looks on one; NaN where there is none.
         truth: what the estimate is of, in each trial; NaN where nothing is, as with naive readings.
     """
 
@@ -51,25 +58,39 @@ class Analysed:
     proposal: str
     control: str
     planned: Planned
+    better: int
     value: FloatArray
-    low: FloatArray
-    high: FloatArray
+    region: FloatArray
     p: FloatArray
     truth: FloatArray
 
     @property
+    def low(self) -> FloatArray:
+        """The lower end of each interval, or of the least interval around its region; NaN where it was withheld."""
+        return np.asarray(self.region[:, 0, 0])
+
+    @property
+    def high(self) -> FloatArray:
+        """The upper end."""
+        return np.asarray(np.where(np.isnan(self.region[:, 1, 1]), self.region[:, 0, 1], self.region[:, 1, 1]))
+
+    @property
     def shown(self) -> NDArray[np.bool_]:
-        """Whether there was an interval to be relied upon."""
-        return np.isfinite(self.low) | np.isfinite(self.high)
+        """Whether there was an interval or a region to be relied upon, be it without an end."""
+        return ~np.isnan(self.low)
 
     @property
     def concludes(self) -> NDArray[np.bool_]:
-        """Whether the trial would report a difference: by its test where one is planned, else by its interval."""
+        """Whether the trial would report a difference: by its test where one is planned, else by its interval.
+
+        A plan that looks on one side concludes where the proposal is better.
+        """
         if self.planned.test:
-            return np.asarray(self.p <= 1 - self.planned.level)
-        neutral = NEUTRAL.get(self.planned.measure, 1.0)
-        above = self.low > neutral
-        return np.asarray(above | (self.high < neutral)) if self.planned.sided == 2 else above
+            return np.asarray(self.p <= 1 - self.planned.level + ROUNDING)
+        none = 0.0 if self.planned.measure == "difference" else 1.0
+        if self.planned.sided == 2:
+            return self.shown & ~regions.holds(self.region, none)
+        return np.asarray(self.low > none if self.better > 0 else self.high < none)
 
     def plain(self) -> dict[str, Any]:
         """Figures with their Monte Carlo errors, for machines.
@@ -77,9 +98,8 @@ class Analysed:
         Bias and RMSE are of trials with an estimate, and coverage of those whose interval was shown.
         """
         off = (self.value - self.truth)[np.isfinite(self.value - self.truth)]
-        held = ((self.low <= self.truth) & (self.truth <= self.high))[self.shown & np.isfinite(self.truth)]
-        width = (self.high - self.low)[self.shown]
-        width = width[np.isfinite(width)]
+        held = regions.holds(self.region, self.truth)[self.shown & np.isfinite(self.truth)]
+        width = (self.high - self.low)[np.isfinite(self.low) & np.isfinite(self.high)]
         return {
             "scenario": self.scenario,
             "proposal": self.proposal,
@@ -121,51 +141,92 @@ def analysed(
     found: list[Analysed] = []
     for name in names:
         environment = plan.scenarios[name].environment
-        rows: dict[int, list[tuple[float, ...]]] = {}
+        rows: dict[int, list[_Row]] = {}
         for number in range(trials):
             trial = reference.Trial(plan, reading, environment, seed, number)
             trial.run()
             log = trial.log()
             planned = planned_of(log, plan.design)
-            readings = Readings(log, planned)
+            readings, own = Readings(log, planned), replay_seed(seed, number)
             for one in readings.others:
                 truth = true_effect(environment, planned, one, log)
-                rows.setdefault(one, []).append((*_figures(readings, one, plan, seed), truth))
+                rows.setdefault(one, []).append(_row(readings, one, plan, own, truth))
             progress(1)
-        labels = plan.design.space.proposals
+        space = plan.design.space
+        better = 1 if larger_is_better(space, planned.measure) else -1
         for one, each in rows.items():
-            found.append(Analysed(name, labels[one], labels[planned.control], planned, *np.array(each).T))
+            names_of = space.proposals[one], space.proposals[planned.control]
+            found.append(Analysed(name, *names_of, planned, better, *map(np.array, zip(*each, strict=True))))
     return found
 
 
-def _figures(readings: Readings, one: int, plan: Plan, seed: int) -> tuple[float, float, float, float]:
-    """Estimate, interval and p-value of one trial."""
+class _Row(NamedTuple):
+    """One trial, as `Analysed` has it."""
+
+    value: float
+    region: FloatArray
+    p: float
+    truth: float
+
+
+def replay_seed(seed: int, number: int) -> int:
+    """The seed of what is random in the analysis of one trial: another for each."""
+    return bits(SEED_BITS, seed, "analysis", number)
+
+
+def _row(readings: Readings, one: int, plan: Plan, seed: int, truth: float) -> _Row:
+    """Estimate, region and p-value of one trial."""
     entry = readings.primary(one)
-    estimate: Estimate | None = None if entry is None else entry.estimate
     tested = readings.planned_test(one, plan.design, None, seed)
-    p = float("nan") if tested is None or tested.refused else tested.p
-    if estimate is None:
-        return float("nan"), float("nan"), float("nan"), p
-    if estimate.withheld:
-        return estimate.value, float("nan"), float("nan"), p
-    return estimate.value, estimate.low, estimate.high, p
+    p = math.nan if tested is None or tested.refused else tested.p
+    region = np.full((2, 2), np.nan)
+    if entry is None:
+        return _Row(math.nan, region, p, truth)
+    estimate = entry.estimate
+    parts = estimate.region or (() if estimate.withheld else ((estimate.low, estimate.high),))
+    region[: len(parts)] = parts if parts else region[:0]
+    return _Row(estimate.value, region, p, truth)
 
 
 def true_effect(environment: Environment, planned: Planned, one: int, log: Log) -> float:
     """What the planned estimate is of, over those who came; NaN where it is of nothing."""
     cells, space = over_units(environment, len(log)), log.space
-    values = cells.sum(axis=1) @ (space.outcome.shown.sign * space.reward)
-    other = planned.control
-    if planned.measure == "difference" and planned.reading in ("intention to treat", "bounded"):
-        return float(values[one] - values[other])
-    if planned.measure == "difference" and planned.reading == "compliers" and space.intended is not None:
-        taken = cells.sum(axis=2)[:, space.intended[one]]
-        return float((values[one] - values[other]) / (taken[one] - taken[other]))
+    by_outcome, other = cells.sum(axis=1)[[one, planned.control]], planned.control
+    if planned.reading == "per protocol":
+        return math.nan
+    if isinstance(space.outcome, Time):
+        return _of_times(by_outcome, space.outcome, planned.measure)
+    if isinstance(space.outcome, Count) and (planned.measure == "rate ratio" or not space.outcome.valued):
+        ours, theirs = _rates(by_outcome, space.outcome)
+        return ours / theirs if planned.measure == "rate ratio" else ours - theirs
+    ours, theirs = by_outcome @ (space.outcome.shown.sign * space.reward)
+    if planned.reading == "compliers":
+        taken = cells.sum(axis=2)[:, space.complying("the complier effect")[one]]
+        return float((ours - theirs) / (taken[one] - taken[other]))
     if planned.measure == "ratio":
-        return float(values[one] / values[other])
+        return float(ours / theirs)
     if planned.measure == "odds ratio":
-        return float(values[one] / (1 - values[one]) / (values[other] / (1 - values[other])))
-    return float("nan")
+        return float(ours / (1 - ours) / (theirs / (1 - theirs)))
+    return float(ours - theirs)
+
+
+def _rates(share: FloatArray, outcome: Count) -> list[float]:
+    """Events by exposure where outcomes have these shares, (2, Y)."""
+    events, steps = outcome.parts_of(np.arange(outcome.size))[1].T
+    found: list[float] = (share @ events / (share @ (steps * outcome.step))).tolist()
+    return found
+
+
+def _of_times(share: FloatArray, outcome: Time, measure: str) -> float:
+    """The difference of mean times, or the hazard ratio, where all are offered the one or the other, (2, Y)."""
+    steps, censored = np.divmod(np.arange(outcome.size), 2)
+    time, event = outcome.step * steps, 1.0 - censored
+    if measure == "hazard ratio":
+        both, none = Watched.of(np.tile(time, 2), np.tile(event, 2)), np.zeros(outcome.size)
+        ours, theirs = np.concatenate([share[0], none]), np.concatenate([none, share[1]])
+        return math.exp(float(hazard_ratio(both, ours, theirs)[0]))
+    ours, theirs = (restricted_mean(Watched.of(time, event), each, outcome.longest)[0] for each in share)
+    return float(ours - theirs)
 
 
 def over_units(environment: Environment, units: int) -> FloatArray:

@@ -62,6 +62,11 @@ class Progress:
     rehearsal: bool
 
     @property
+    def over(self) -> bool:
+        """Whether nothing more is to come: it has stopped, and waits for no outcome but those that are late."""
+        return self.state == "stopped" and not self.outcomes_waiting and self.outcomes_pending == self.outcomes_late
+
+    @property
     def blinded(self) -> "Progress":
         """The same for blinded readers: without what would tell them whether a report agreed with an earlier one."""
         return replace(self, hash=WITHHELD, version=None, corrections=None, disputes=None)

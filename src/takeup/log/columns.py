@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -15,6 +16,9 @@ from takeup.space import UNSEEN
 
 Frame: TypeAlias = Any
 """A polars or a pandas data frame, or a mapping from the names of columns to their values."""
+
+MOST_NAMED = 20
+"""So many names are listed by an error."""
 
 _NOTHING = ("NAType", "NaTType")
 """What pandas calls the types of its missing values."""
@@ -86,13 +90,28 @@ def values_of(frame: Frame, argument: str, name: str) -> Sequence[Any]:
     """The values of a column as they are."""
     known = names_of(frame)
     if not isinstance(name, str) or name not in known:
-        raise InputError(argument, shown(name), f"one of the columns {', '.join(known)}")
+        raise InputError(argument, shown(name), f"one of the columns {named(known)}", meant(name, known))
+    if known.count(name) > 1:
+        raise InputError(argument, shown(name), "the name of one column", f"{known.count(name)} are called so")
     found = frame[name]
     for how in ("to_list", "tolist"):
         if hasattr(found, how):
             listed: list[Any] = getattr(found, how)()
             return listed
     return list(found)
+
+
+def named(names: Sequence[str]) -> str:
+    """Names of columns, as errors list them."""
+    few = [name or "(one without a name)" for name in names[:MOST_NAMED]]
+    return ", ".join(few) + (f", and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+
+
+def meant(name: object, names: Sequence[str]) -> str:
+    """The question whether a name like this one was meant; empty where there is none."""
+    folded = {each.strip().casefold(): each for each in reversed(names)}
+    close = get_close_matches(str(name).strip().casefold(), folded, n=1)
+    return f"did you mean {folded[close[0]]}?" if close else ""
 
 
 def text_of(value: object) -> str:

@@ -1,6 +1,6 @@
 """Logs from data frames of somebody else's trial: polars or pandas, a row a decision."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -9,7 +9,9 @@ from takeup.errors import NOTHING, InputError
 from takeup.log import labels, measured
 from takeup.log.columns import Column, Frame, column, text_of
 from takeup.log.shares import Probability, probabilities
+from takeup.log.spelling import alike
 from takeup.log.table import Log
+from takeup.outcomes import Better, Levels
 from takeup.space import UNSEEN, Space
 
 NOT_RECORDED = "not recorded"
@@ -27,13 +29,15 @@ def log_of(
     unit: str | None = None,
     space: Space | None = None,
     levels: Sequence[str] | None = None,
+    better: Better | None = None,
 ) -> Log:
     """The log of a frame, a row a decision, in the order of the rows.
 
     Missing values (null, NaN, None and blank texts) of what was taken and of the outcome are UNSEEN. What is inferred
     where `space` is left out is in the log's `inferred`, a sentence each: labels are in the order of numbers, or of the
     alphabet; an outcome of at most ten whole numbers is one of levels, each worth itself, of more a `Number` over the
-    range that was seen, of texts such as "90+" a `Time`. What is taken is known by the next decision.
+    range that was seen, of texts such as "90+" a `Time`. Labels that differ in case or blanks alone are one. What is
+    taken is known by the next decision.
 
     Args:
         frame: a polars or pandas frame, or a mapping from the names of columns to lists.
@@ -47,23 +51,29 @@ def log_of(
             the log is then `estimated`.
         unit: the column of whom each row is about.
         space: what labels there are; inferred where left out.
-        levels: the labels of the outcome from worst to best, where they are texts and no space is given.
+        levels: the labels of the outcome from worst to best, where no space is given.
+        better: "lower" where low numbers are good, or no of no and yes; "higher" where left out.
 
     Raises:
         LabelError: a label that is not known; names row, column and what is.
         InputError: a column that is not there, or holds what it should not.
     """
-    if space is not None and levels is not None:
-        raise InputError("levels", shown(levels), "nothing beside a space, which has them")
+    for name, given in (("levels", levels), ("better", better)):
+        if space is not None and given is not None:
+            raise InputError(name, shown(given), "nothing beside space=, which says it")
+    _once(assigned=assigned, outcome=outcome, taken=taken, context=context, probability=probability, unit=unit)
     proposed = labels.required(column(frame, "assigned", assigned))
     if not proposed.codes.size:
         raise InputError("frame", "no rows", "a row for each decision")
-    came = column(frame, "outcome", outcome)
-    did = None if taken is None else column(frame, "taken", taken)
-    met = _crossed(frame, context)
-    said: list[str] = []
+    offers = [proposed] if taken is None else [proposed, column(frame, "taken", taken)]
+    offers, said = alike(offers, () if space is None else (*space.proposals, *space.implemented))
+    (proposed, did) = (offers[0], None) if taken is None else offers
+    (came,), more = alike([column(frame, "outcome", outcome)], _levels_of(space, levels))
+    met, others = _crossed(frame, context, space)
+    said += [*more, *others]
     if space is None:
-        space, said = _space(proposed, did, came, met, probability, levels)
+        space, found = _space(proposed, did, came, met, probability, levels, better)
+        said = [*found, *said]
     x = np.zeros(proposed.codes.size, dtype=np.int64) if met is None else _contexts(met, space)
     z = labels.indices(proposed, space.proposals)
     p, estimated, how = probabilities(frame, probability, space.proposals, z, x)
@@ -87,13 +97,10 @@ def _space(
     met: Column | None,
     probability: Probability,
     levels: Sequence[str] | None,
+    better: Better | None,
 ) -> tuple[Space, list[str]]:
     """What there is, as far as the columns tell, and what was taken to be so."""
-    if isinstance(probability, str | Sequence) or probability is None:
-        proposals = labels.several(labels.ordered(proposed.values), proposed)
-        said = [f"Proposals, in the order of their labels: {', '.join(proposals)}."]
-    else:
-        proposals, said = [text_of(label) for label in probability], []
+    proposals, said = _proposals(proposed, probability)
     implemented, intended = proposals, None
     if did is not None:
         implemented = labels.actions(did, proposals)
@@ -102,7 +109,7 @@ def _space(
         if implemented != proposals:
             said.append(f"Actions: {', '.join(implemented)}.")
         said += [how] if how else []
-    kind, sentence = measured.outcome_from(came, levels)
+    kind, sentence = measured.outcome_from(came, levels, better)
     contexts: list[str] | int = 1
     if met is not None:
         known = labels.ordered(met.values)
@@ -113,23 +120,65 @@ def _space(
     return space, [*said, sentence]
 
 
-def _crossed(frame: Frame, context: str | Sequence[str] | None) -> Column | None:
-    """The column of the context; several are one, whose labels name the columns, and none where one of them is none."""
-    if context is None or isinstance(context, str):
-        return None if context is None else column(frame, "context", context)
-    parts = [column(frame, "context", name) for name in context]
-    if not parts:
+def _proposals(proposed: Column, probability: Probability) -> tuple[list[str], list[str]]:
+    """What was proposed, the control first where one name says that it is, and what was taken to be so."""
+    if isinstance(probability, Mapping):
+        names, order = [text_of(label) for label in probability], "in the order of their probabilities"
+    else:
+        names, order = labels.several(labels.ordered(proposed.values), proposed), "in the order of their labels"
+    control = labels.control_in(names)
+    in_columns = probability is not None and not isinstance(probability, str | Mapping)
+    if control is not None and not in_columns:  # columns are in the order of labels
+        names.insert(0, names.pop(control))
+        return names, [f"Proposals, {names[0]} first, which is the control by its name: {', '.join(names)}."]
+    return names, [f"Proposals, {order}: {', '.join(names)}."]
+
+
+def _once(**columns: object) -> None:
+    """No column is named for two things."""
+    roles: dict[str, str] = {}
+    for role, given in columns.items():
+        names = [given] if isinstance(given, str) else given if isinstance(given, list | tuple) else []
+        for name in names:
+            if (first := roles.setdefault(name, role)) != role or names.count(name) > 1:
+                raise InputError(role, shown(name), "a column of its own", f"the same column is named for {first}=")
+
+
+def _levels_of(space: Space | None, levels: Sequence[str] | None) -> Sequence[str]:
+    """The levels of an outcome, as far as somebody said."""
+    if space is not None:
+        return space.outcomes if isinstance(space.outcome, Levels) else ()
+    return levels or ()
+
+
+def _crossed(frame: Frame, context: str | Sequence[str] | None, space: Space | None) -> tuple[Column | None, list[str]]:
+    """The column of the context; several are one, whose labels name the columns, and none where one of them is none.
+
+    With a sentence for each label that was spelled in several ways.
+    """
+    if context is None:
+        return None, []
+    names = [context] if isinstance(context, str) else list(context)
+    if not names:
         raise InputError("context", "no columns", "at least one")
+    parts, said = [], []
+    for name in names:
+        known = () if space is None or name != context else space.contexts
+        (part,), more = alike([column(frame, "context", name)], known)
+        parts.append(part)
+        said += more
+    if isinstance(context, str):
+        return parts[0], said
     together: IntArray = np.stack([part.codes for part in parts])
     found, codes = np.unique(together, axis=1, return_inverse=True)
-    names = [
+    labelled = [
         ", ".join(f"{part.name} {text_of(part.values[k])}" for part, k in zip(parts, each, strict=True))
         for each in found.T
         if UNSEEN not in each
     ]
     place = np.full(found.shape[1], UNSEEN)
-    place[(found != UNSEEN).all(axis=0)] = np.arange(len(names))
-    return Column("context", " x ".join(context), tuple(names), place[codes.reshape(-1)])
+    place[(found != UNSEEN).all(axis=0)] = np.arange(len(labelled))
+    return Column("context", " x ".join(context), tuple(labelled), place[codes.reshape(-1)]), said
 
 
 def _contexts(met: Column, space: Space) -> IntArray:

@@ -1,18 +1,23 @@
 """Labels of somebody else's trial: which there are where nobody says, and the index of each row's."""
 
+import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from itertools import permutations
 
 import numpy as np
 
 from takeup.checks import IntArray, shown
 from takeup.errors import NOTHING, InputError, LabelError
-from takeup.log.columns import Column, number_of, text_of
+from takeup.log.columns import Column, meant, number_of, text_of
 from takeup.space import UNSEEN
+
+CONTROLS = {"control", "placebo", "usual", "standard", "sham", "untreated"}
+"""Words in the name of what others are compared with."""
 
 MOST_MATCHED = 7
 """Up to so many actions are matched with proposals that go by other names."""
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 def ordered(labels: Iterable[object]) -> list[str]:
@@ -22,6 +27,12 @@ def ordered(labels: Iterable[object]) -> list[str]:
     if all(number is not None for number in numbers.values()):
         return sorted(texts, key=lambda text: (numbers[text], text))
     return sorted(texts, key=lambda text: (text.casefold(), text))
+
+
+def control_in(names: Sequence[str]) -> int | None:
+    """The one name that says that it is the control, such as "usual care"; None where there is none, or several."""
+    found = [i for i, name in enumerate(names) if CONTROLS.intersection(_WORD.findall(name.casefold()))]
+    return found[0] if len(found) == 1 else None
 
 
 def indices(column: Column, names: Sequence[str]) -> IntArray:
@@ -41,8 +52,7 @@ def indices(column: Column, names: Sequence[str]) -> IntArray:
         number = None if isinstance(value, str) and not known else number_of(value)
         if number is not None and number in numbers:
             return numbers[number]
-        close = get_close_matches(text, names, n=1)
-        raise LabelError(column.name, shown(value), _one_of(names), f"did you mean {close[0]}?" if close else "")
+        raise LabelError(column.name, shown(value), _one_of(names), meant(text, names))
 
     return column.each(index)
 

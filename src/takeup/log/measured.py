@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import get_args
 
 import numpy as np
 
+from takeup import checks
 from takeup.checks import FloatArray, IntArray, shown
 from takeup.errors import InputError
 from takeup.log.columns import Column, number_of, numbers_of, text_of
 from takeup.log.labels import indices, ordered
-from takeup.outcomes import Levels, Number, Outcome, Time
+from takeup.outcomes import Better, Levels, Number, Outcome, Time
 from takeup.space import UNSEEN
 
 FEW = 10
@@ -19,11 +21,10 @@ MOST_STEPS = 1_000_000
 MOST_DECIMALS = 6
 _HALF_WAY = 1e-6
 
+NO_YES = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"))
+"""Pairs of words for 0 and 1, in any case of letters; which one is good depends on what was asked."""
+
 WORST_BEST = (
-    ("no", "yes"),
-    ("n", "y"),
-    ("false", "true"),
-    ("f", "t"),
     ("failure", "success"),
     ("failed", "succeeded"),
     ("dead", "alive"),
@@ -31,36 +32,44 @@ WORST_BEST = (
     ("died", "lived"),
     ("ill", "well"),
 )
-"""Pairs of words of which everybody knows which one is good, or counts as one; in any case of letters."""
+"""Pairs of words of which everybody knows which one is good; in any case of letters."""
 
 
-def outcome_from(column: Column, levels: Sequence[str] | None) -> tuple[Outcome, str]:
-    """What kind of outcome a column holds, and the sentence that says so."""
+def outcome_from(column: Column, levels: Sequence[str] | None, better: Better | None = None) -> tuple[Outcome, str]:
+    """What kind of outcome a column holds, and the sentence that says so.
+
+    Args:
+        column: of outcomes.
+        levels: their names from worst to best, where somebody said.
+        better: which end of numbers is the good one, and of no and yes, which are 0 and 1; higher where left out.
+    """
     if not column.values:
         raise InputError(column.argument, f"nothing in the column {column.name!r}", "at least two different outcomes")
+    if better is not None:
+        checks.one_of("better", better, get_args(Better))
     if levels is not None:
-        return _levels(list(levels))
-    numbers = np.unique(numbers_of(column.values))
-    if numbers.size > FEW and not np.isnan(numbers).any():
-        return _number(numbers)
+        return _named(levels, better)
     texts = ordered(column.values)
-    lower = {text.casefold(): text for text in texts}
-    for pair in WORST_BEST:
-        if set(lower) <= set(pair) and len(lower) == len(texts):
-            return _levels([lower.get(word, word) for word in pair])
+    if (names := _pair(texts, WORST_BEST)) is not None:
+        return _named(names, better)
+    end = better or "higher"
+    if (names := _pair(texts, NO_YES)) is not None:
+        return _levels(names if end == "higher" else names[::-1])
     if any(text.endswith("+") for text in texts):
-        return _times(column, texts)
+        return _times(column, texts, end)
+    numbers = np.unique(numbers_of(column.values))
     if np.isnan(numbers).any():
         few = ", ".join(texts[:5]) + (", .." if len(texts) > 5 else "")
-        hint = 'name them from worst to best, as in levels=["worst", "best"], or give space='
+        comma = next((text for text in texts if number_of(text.replace(",", ".")) is not None and "," in text), None)
+        hint = "give levels=, from worst to best, or space=" if comma is None else f"write {comma.replace(',', '.')}"
         raise InputError(column.argument, f"{few} in the column {column.name!r}", "numbers, or yes and no", hint)
-    if set(numbers) <= {0.0, 1.0}:
-        return _levels(["0", "1"])
-    if numbers.size < 2:
+    if numbers.size < 2 and not set(numbers) <= {0.0, 1.0}:
         raise InputError(column.argument, f"{texts[0]} alone in the column {column.name!r}", "different outcomes")
-    if numbers.size == 2 or (numbers.size <= FEW and np.all(numbers == np.floor(numbers))):
-        return _levels([text_of(float(number)) for number in numbers])
-    return _number(numbers)
+    few_whole = numbers.size <= FEW and bool(np.all(numbers == np.floor(numbers)))
+    if numbers.size > 2 and not few_whole:
+        return _number(numbers, end)
+    rising = [0.0, 1.0] if set(numbers) <= {0.0, 1.0} else numbers.tolist()
+    return _levels([text_of(each) for each in (rising if end == "higher" else rising[::-1])])
 
 
 def codes_of(column: Column, outcome: Outcome) -> IntArray:
@@ -77,32 +86,58 @@ def codes_of(column: Column, outcome: Outcome) -> IntArray:
     return column.each(lambda value: outcome.code(value) if points[value] == UNSEEN else points[value])
 
 
+def _pair(texts: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[str] | None:
+    """The pair of words that these are, as they are written; None where they are none."""
+    lower = {text.casefold(): text for text in texts}
+    for pair in pairs:
+        if set(lower) <= set(pair) and len(lower) == len(texts):
+            return [lower.get(word, word) for word in pair]
+    return None
+
+
+def _named(names: Sequence[str], better: Better | None) -> tuple[Outcome, str]:
+    """Levels whose order says which is good."""
+    if better is not None:
+        hint = f"the levels are {', '.join(names)}, from worst to best; levels= says another order"
+        raise InputError("better", repr(better), "nothing beside levels in words", hint)
+    if isinstance(names, str) or len(names) < 2 or len(set(names)) < len(names):
+        raise InputError("levels", shown(names), "at least two different levels, from worst to best")
+    return _levels(list(names))
+
+
 def _levels(names: list[str]) -> tuple[Outcome, str]:
-    numbers = [number_of(name) for name in names]
-    known = [number for number in numbers if number is not None]
-    worth = known if len(known) == len(names) else [float(i) for i in range(len(names))]
+    """Levels from worst to best: numbers are worth themselves, or their negatives where lower is better."""
+    numbers = [number for name in names if (number := number_of(name)) is not None]
+    worth = [float(i) for i in range(len(names))]
+    if len(numbers) == len(names) and set(numbers) != {0.0, 1.0}:
+        rising, negative = sorted(numbers), [-number for number in numbers]
+        worth = numbers if numbers == rising else negative if numbers == rising[::-1] else worth
     pairs = ", ".join(f"{name} counts as {value:g}" for name, value in zip(names, worth, strict=True))
-    return Levels(tuple(names), tuple(worth)), f"Outcomes are levels: {pairs}."
+    return Levels(tuple(names), tuple(worth)), f"Outcomes are levels, from worst to best: {pairs}."
 
 
-def _number(numbers: FloatArray) -> tuple[Outcome, str]:
+def _number(numbers: FloatArray, better: Better) -> tuple[Outcome, str]:
     low, high, step = _grid(numbers)
-    found = Number(low, high, step)
+    found = Number(low, high, step, better=better)
     return found, (
-        f"Outcomes are numbers from {low:g} to {high:g}, in steps of {step:g}; that range is what was seen, and what"
-        " needs one that was known before the trial is only as good as it."
+        f"Outcomes are numbers from {low:g} to {high:g}, in steps of {step:g}, and {better} is better; that range is"
+        " what was seen, and what needs one that was known before the trial is only as good as it."
     )
 
 
-def _times(column: Column, texts: Sequence[str]) -> tuple[Outcome, str]:
+def _times(column: Column, texts: Sequence[str], better: Better) -> tuple[Outcome, str]:
     numbers = [number_of(text.removesuffix("+")) for text in texts]
     for value in column.values:
         if number_of(text_of(value).removesuffix("+")) is None:
             where = column.place(column.values.index(value))
             raise InputError(where, shown(value), "a time, with a plus where it is censored")
     _, high, step = _grid(np.array([0.0, *(number for number in numbers if number is not None)]))
-    found = Time(high, step=step)
-    return found, f"Outcomes are times to an event, censored where they end in a plus, watched for {high:g} at most."
+    found = Time(high, step=step, better=better)
+    good = "late" if better == "higher" else "soon"
+    return found, (
+        f"Outcomes are times to an event, censored where they end in a plus, watched for {high:g} at most, and {good}"
+        " is better."
+    )
 
 
 def _grid(numbers: FloatArray) -> tuple[float, float, float]:

@@ -63,7 +63,7 @@ def _own(frame: Frame, name: str, proposals: Sequence[str], proposal: IntArray, 
             if not same.size or np.ptp(same) > TOLERANCE:
                 why = f"{proposals[z]} has {'none' if not same.size else f'{same.min():g} to {same.max():g}'}"
                 allowed = "two proposals, or the same probability of a proposal throughout its context"
-                hint = f"{why}; give a column for each: probability={{label: column}}"
+                hint = f"{why}; give a column for each label with probability="
                 raise InputError("probability", f"one column, {name!r}, for {len(proposals)} proposals", allowed, hint)
             found[here, z] = same[0]
     return found, False, f"{name} is the probability of what was assigned, the same throughout a context."
@@ -78,10 +78,11 @@ def _estimated(proposals: Sequence[str], proposal: IntArray, context: IntArray) 
     within = counts if inside else np.broadcast_to(counts.sum(axis=0), counts.shape)
     if np.any(within[used] == 0):
         never = ", ".join(z for z, many in zip(proposals, counts.sum(axis=0), strict=True) if not many)
-        hint = "give probability={label: share}, or leave it out of the space"
-        raise InputError("probability", f"nothing, and {never} was never assigned", "shares", hint)
+        allowed = f"a share of each label, as {never} was never assigned"
+        raise InputError("probability", NOTHING, allowed, "or leave it out of the space")
     shares = within / np.maximum(within.sum(axis=1, keepdims=True), 1)
-    where = " in each context" if inside and used.sum() > 1 else ""
+    overall = " of all contexts together, as not each has every one of them"
+    where = "" if used.sum() == 1 else " in each context" if inside else overall
     how = f"Probabilities were not given: they are the shares of what was assigned{where}"
     return shares[context], True, f"{how}, as of randomisation that never changed. If it did, nothing here holds."
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
+from takeup.outcomes import Better
 from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
 
@@ -88,24 +89,28 @@ class Log:
         What is left out is UNSEEN, or the first context, or drawn by the policy, or known by the next decision. A
         `probability` of one row, (Kz,), is that of every decision: fixed randomisation.
         """
-        z = np.asarray(proposal, dtype=np.int64)
+        z = _whole("proposal", proposal)
         n = z.shape[-1]
         unseen, at_once = np.full(z.shape, UNSEEN), np.broadcast_to(np.arange(1, n + 1), z.shape)
         rows = np.broadcast_to(checks.real("probability", probability), (*z.shape, len(space.proposals)))
 
-        def whole(given: Codes, else_: ArrayLike) -> IntArray:
-            return np.broadcast_to(np.asarray(else_ if given is None else given, dtype=np.int64), z.shape)
+        def whole(name: str, given: Codes, else_: ArrayLike) -> IntArray:
+            found = _whole(name, else_ if given is None else given)
+            try:
+                return np.broadcast_to(found, z.shape)
+            except ValueError:
+                raise InputError(name, f"shape {found.shape}", f"shape {z.shape}, one a decision") from None
 
         return cls(
             space,
-            whole(context, 0),
+            whole("context", context, 0),
             z,
             rows,
-            whole(implemented, unseen),
-            whole(outcome, unseen),
-            whole(implemented_by, at_once),
-            whole(outcome_by, at_once),
-            whole(source, 0),
+            whole("implemented", implemented, unseen),
+            whole("outcome", outcome, unseen),
+            whole("implemented_by", implemented_by, at_once),
+            whole("outcome_by", outcome_by, at_once),
+            whole("source", source, 0),
             unit,
             estimated,
             tuple(inferred),
@@ -150,13 +155,17 @@ class Log:
                 raise InputError(name, f"{codes.min()} to {codes.max()}", f"indices from {least} to {most - 1}")
         checks.shaped("probability", self.probability, (*shape, proposals), "decision, proposal")
         total = self.probability.sum(axis=-1)
-        if np.any(self.probability < 0) or np.any(np.abs(total - 1) > TOLERANCE):
+        if np.any(self.probability < 0) or not np.all(np.abs(total - 1) <= TOLERANCE):
             raise InputError("probability", _worst(self.probability), "rows of probabilities that sum to one")
         own = self.probability_of_proposal
         if np.any(own <= 0):
             i = int(np.argmin(own.reshape(-1)))
             allowed = "a positive probability of what was proposed"
             raise InputError("probability", f"0 of the proposal of decision {i + 1}", allowed)
+        for name in ("implemented_by", "outcome_by"):
+            _check_known(name, getattr(self, name), shape)
+        if self.unit is not None:
+            checks.shaped("unit", self.unit, shape[-1:], "one a decision")
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, np.ndarray):
@@ -177,6 +186,7 @@ class Log:
         unit: str | None = None,
         space: Space | None = None,
         levels: Sequence[str] | None = None,
+        better: Better | None = None,
     ) -> "Log":
         """The log of somebody else's trial: a polars or pandas frame, a row a decision, in their order.
 
@@ -194,6 +204,7 @@ class Log:
             unit=unit,
             space=space,
             levels=levels,
+            better=better,
         )
 
     def __len__(self) -> int:
@@ -237,6 +248,29 @@ class Log:
             if isinstance(getattr(self, each.name), np.ndarray)
         }
         return replace(self, **(taken | {name: where[kept] for name, where in by.items()}))
+
+
+def _whole(name: str, given: ArrayLike) -> IntArray:
+    """Whole numbers; NaN, fractions and texts are none."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "iu":
+        array = checks.real(name, given)
+        if (off := array != np.floor(array)).any():
+            raise InputError(name, f"{array[off][0]:g}", "whole numbers")
+    return array.astype(np.int64, copy=False)
+
+
+def _check_known(name: str, by: IntArray, shape: tuple[int, ...]) -> None:
+    """Something is known by a later decision than its own, and by their number at the latest."""
+    checks.shaped(name, by, shape, "one a decision")
+    n = shape[-1]
+    wrong = (by <= np.arange(n)) | (by > n)
+    if wrong.any():
+        place = np.argwhere(wrong)[0]
+        i = int(place[-1])
+        allowed = f"a later one, from {i + 1} to {n}, counted from 0"
+        hint = f"{n} says that it came after the last decision"
+        raise InputError(name, f"{by[tuple(place)]} of decision {i}", allowed, hint)
 
 
 def _worst(probability: FloatArray) -> str:

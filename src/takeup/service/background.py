@@ -23,7 +23,7 @@ MOST_BYTES = 16_000_000
 
 XCPU = getattr(signal, "SIGXCPU", 0)
 """The signal that ends a process which has computed for too long, where there is one."""
-TOO_LONG = f"the simulation took more than {CPU_SECONDS} seconds of every processor and was ended"
+TOO_LONG = f"it took more than {CPU_SECONDS} seconds of every processor and was ended"
 
 State = Literal["waiting", "running", "done", "failed"]
 
@@ -35,7 +35,7 @@ class BackgroundJob:
     Attributes:
         state: how far it is.
         progress: the share that is done.
-        result: what it found.
+        result: what it found; part of it, where there is some before it is over.
         problem: why it failed.
         task: what waits for it.
     """
@@ -84,7 +84,7 @@ class Background:
         """Drop a job that is over; one that was cancelled before its turn has failed."""
         self._jobs.discard(job)
         if not job.over:
-            job.state, job.problem = "failed", "the simulation was ended"
+            job.state, job.problem = "failed", "it was ended"
 
     async def close(self) -> None:
         """End them all."""
@@ -98,12 +98,12 @@ class Background:
             async with self._turn, asyncio.timeout(SECONDS):
                 job.state = "running"
                 ended = await attend(partial(_listen, job, content), running(module), stderr=subprocess.DEVNULL)
-            if job.result is None and job.problem is None:
-                job.problem = TOO_LONG if XCPU and ended == -XCPU else "the simulation broke off"
+            if job.problem is None and (ended or job.result is None):
+                job.problem = TOO_LONG if XCPU and ended == -XCPU else "it broke off"
         except TimeoutError:
-            job.problem = f"the simulation took more than {SECONDS:.0f} seconds and was ended"
+            job.problem = f"it took more than {SECONDS:.0f} seconds and was ended"
         except asyncio.CancelledError:
-            job.problem = "the simulation was ended"
+            job.problem = "it was ended"
             raise
         except (StoreError, OSError, ValueError) as error:
             job.problem = str(error)
@@ -121,5 +121,5 @@ def _listen(job: BackgroundJob, content: Mapping[str, Any], process: "subprocess
     while line := process.stdout.readline(MOST_BYTES):
         said = json.loads(line)
         job.progress = min(1.0, said.get("progress", job.progress))
-        job.result, job.problem = said.get("result"), said.get("problem")
+        job.result, job.problem = said.get("result", job.result), said.get("problem")
     return process.wait()

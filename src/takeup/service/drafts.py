@@ -105,6 +105,28 @@ class Sandbox:
         self.folder.cleanup()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LiveAnalysis:
+    """The analysis of a trial.
+
+    Attributes:
+        job: the last that was asked for.
+        before: what the one before found.
+    """
+
+    job: BackgroundJob
+    before: Mapping[str, Any] | None = None
+
+    @property
+    def found(self) -> Mapping[str, Any] | None:
+        """The latest that there is to show: what was found before stays until there is something new."""
+        return self.before if self.job.result is None else self.job.result
+
+    def discard(self) -> None:
+        """End it."""
+        self.job.cancel()
+
+
 class Drafts:
     """The sketches, sandboxes and analyses of one process of the service, and the processes that compute for them.
 
@@ -119,7 +141,7 @@ class Drafts:
         self._passed: LruCache[bool] = LruCache(MOST_PASSED, 12 * HOUR)
         self.background = Background()
         self.sketches: LruCache[Sketch] = LruCache(MOST_SKETCHES, 12 * HOUR, Sketch.discard)
-        self.analyses: LruCache[BackgroundJob] = LruCache(MOST_ANALYSES, 12 * HOUR, BackgroundJob.cancel)
+        self.analyses: LruCache[LiveAnalysis] = LruCache(MOST_ANALYSES, 12 * HOUR, LiveAnalysis.discard)
         self.sandboxes: LruCache[Sandbox] = LruCache(MOST_SANDBOXES, 2 * HOUR, Sandbox.discard)
 
     async def tried(self, spec: Mapping[str, Any], source: str = "spec") -> TriedSpec:
@@ -150,6 +172,13 @@ class Drafts:
     def preview(self, content: Mapping[str, Any], target: float | None = None) -> BackgroundJob:
         """Start to look at what the rules of a spec do; with a target, look for the threshold that keeps it."""
         return self.background.start("takeup.design.preview", {**content, "target": target})
+
+    def analyse(self, database: str, trial: str) -> None:
+        """Start to analyse a trial, unless that is under way."""
+        last = self.analyses.get(trial)
+        if last is None or last.job.over:
+            job = self.background.start("takeup.analysis.job", {"database": database, "trial": trial})
+            self.analyses.put(trial, LiveAnalysis(job, None if last is None else last.found))
 
     async def close(self) -> None:
         """End everything, and leave nothing behind."""

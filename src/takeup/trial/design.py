@@ -25,6 +25,7 @@ from takeup.space import Axis, Space
 from takeup.specfile import SpecError, at
 from takeup.trial.bounds import check_decisions, check_size, check_utility
 from takeup.trial.looks import Looks, LooksTable
+from takeup.trial.planned_analysis import check_analysis
 from takeup.trial.refused_policy import RefusedPolicy
 from takeup.trial.rules import BoundedTable, check_control_share, check_counted, check_dropping
 from takeup.trial.spec import TrialSpec, parse
@@ -119,7 +120,7 @@ class Design:
         window = None if spec.window is None else spec.window * MICROSECONDS
         if new:
             check_told_error(full, looks, source)
-        return cls(
+        design = cls(
             full,
             text,
             space,
@@ -132,6 +133,10 @@ class Design:
             tuple(fallback.tolist()),
             window,
         )
+        if new:
+            with at(source, "analysis"):
+                check_analysis(design)
+        return design
 
     def digest(self, scenario: str) -> str:
         """Of what decides how often it errs in a scenario: see `rule_digest`."""

@@ -8,7 +8,17 @@ import numpy as np
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.evidence import Evidence
-from takeup.policies.judging import EQUIVALENT, FUTILE, GOING_ON, INFERIOR, MAXIMUM, Comparison, Verdict, judge
+from takeup.policies.judging import (
+    EQUIVALENT,
+    FUTILE,
+    GOING_ON,
+    INFERIOR,
+    MAXIMUM,
+    Comparison,
+    Standing,
+    Verdict,
+    judge,
+)
 from takeup.policies.readings import Reading, comparison
 from takeup.randomness import stream
 from takeup.trial.allotment import Allotment, allotment, allotment_after, standing_of
@@ -107,10 +117,8 @@ def conclude(
     """
     looks = design.looks
     assert looks is not None  # a look is due
-    evidence = Evidence(design.space, informative(counts[0])[np.newaxis])
     rng = stream(secret.number, "look", look)
-    compared = _Told(comparison(_reading(design), evidence, design.policy, rng, design.spec.draws))
-    verdict = judge(compared, design.rules, look, standing_of(design, last))
+    verdict = judged(design, counts, look, standing_of(design, last), rng)
     if verdict.status == GOING_ON and look == looks.at.size - 1:
         verdict = replace(verdict, status=MAXIMUM)
     if verdict.status != GOING_ON:
@@ -118,6 +126,13 @@ def conclude(
     if looks.update == "patient":
         return verdict, None
     return verdict, allotment_after(design, secret, counts, verdict.standing, look)
+
+
+def judged(design: Design, counts: IntArray, look: int, standing: Standing, rng: np.random.Generator) -> Verdict:
+    """What the rules say of the counts n[x, z, a, y] at a look, counted from 0, in the digits that are written down."""
+    evidence = Evidence(design.space, informative(counts[0])[np.newaxis])
+    compared = _Told(comparison(_reading(design), evidence, design.policy, rng, design.spec.draws))
+    return judge(compared, design.rules, look, standing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

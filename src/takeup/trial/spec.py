@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
@@ -79,6 +79,10 @@ class LimitsTable(GrownTable):
     soften: Share | list[Share] | Literal["i/2n"] = 1.0
 
 
+Contrast: TypeAlias = Literal["difference", "ratio", "odds ratio", "rate ratio", "hazard ratio"]
+"""How proposals are compared."""
+
+
 class AnalysisTable(GrownTable):
     """`[analysis]`: what will be reported in the end, and leads what `takeup analyse` says.
 
@@ -90,16 +94,22 @@ class AnalysisTable(GrownTable):
         sided: whether an effect is looked for on one side or on both.
         test: of no effect, see docs/analysis.md; none where left out.
         any_time: whether intervals hold at any number of looks, or at one.
+        weights: how decisions count in intention to treat: the same, or by how likely proposals were.
+        missing: whether those whose outcome is missing are left out, or others like them count for them, too.
+
+    Which of them go together depends on the trial: see `takeup.trial.planned_analysis`.
     """
 
-    newer = ("test", "any_time")
+    newer = ("test", "any_time", "weights", "missing")
 
     reading: Reading | Literal["per protocol"] = "intention to treat"
-    contrast: Literal["difference", "ratio", "odds ratio", "rate ratio", "hazard ratio"] = "difference"
+    contrast: Contrast = "difference"
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
     sided: Literal[1, 2] = 2
     test: Literal["re-randomisation", "conditional exact", "betting", "martingale score"] | None = None
     any_time: Annotated[bool, Field(strict=True)] = False
+    weights: Literal["uniform", "stabilised", "batch"] = "uniform"
+    missing: Literal["complete", "weighted"] = "complete"
 
     @field_validator("contrast")
     @classmethod

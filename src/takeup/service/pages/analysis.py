@@ -16,14 +16,15 @@ async def look(visit: Visit) -> Response:
     """What was found the last time, and how much has happened since."""
     store = visit.service.store
     head = await visit.read(lambda: store.read(lambda connection: reading.head(connection, visit.trial)))
-    job = visit.service.drafts.analyses.get(visit.trial)
-    found = None if job is None else job.result
+    last = visit.service.drafts.analyses.get(visit.trial)
+    found = None if last is None else last.found
     return visit.page(
         "analysis",
         trial=visit.trial,
         name=Design.of_text(head.spec).spec.name,
         state=head.state,
-        job=job,
+        possible=shared(store.url),
+        job=None if last is None else last.job,
         found=found,
         chart=None if found is None or found["chart"] is None else Markup(found["chart"]),  # our own charts made it
         since=0 if found is None else head.sequence - found["sequence"],
@@ -33,12 +34,9 @@ async def look(visit: Visit) -> Response:
 @pages.post("/app/trials/{trial}/analysis", "read-unblinded")
 async def analyse(visit: Visit) -> Response:
     """Start an analysis, unless one is under way."""
-    store, drafts = visit.service.store, visit.service.drafts
+    store = visit.service.store
     await visit.read(lambda: store.read(lambda connection: reading.head(connection, visit.trial)))
     if not shared(store.url):
         raise ProblemError("unavailable", "this database cannot be read by the process that analyses")
-    job = drafts.analyses.get(visit.trial)
-    if job is None or job.over:
-        content = {"database": store.url, "trial": visit.trial}
-        drafts.analyses.put(visit.trial, drafts.background.start("takeup.analysis.job", content))
+    visit.service.drafts.analyse(store.url, visit.trial)
     return visit.see(f"/app/trials/{visit.trial}/analysis")

@@ -14,6 +14,9 @@ from takeup.trial.stopping import FEW
 FAR = 0.1
 """The headline adds the probability by intention to treat where the policy's model is further away from it."""
 
+BELIEVED = "Believed so far"
+"""Of what a model says that does not know how its data were gathered."""
+
 State = Literal["fine", "sounds", "unknown"]
 
 
@@ -37,13 +40,30 @@ class Check:
 
 
 def headline(found: Findings) -> str:
-    """How the trial stands, in a sentence."""
+    """How far the trial is, in a sentence; what the planned reading says leads once there is enough for it."""
     progress = found.summary.progress
     if not progress.decisions:
         return "No decision has been made yet."
     if not progress.outcomes_counted:
         return f"{plural(progress.decisions, 'decision')}; no outcome is known yet; {pending(progress)}."
-    return "; ".join([standing(found), *_more(found), pending(progress)]) + "."
+    if progress.outcomes_counted < FEW:
+        return f"{standing(found)}; {pending(progress)}."
+    return blinded_headline(progress)
+
+
+def brief(found: Findings) -> str:
+    """How the trial stands, for a list."""
+    return standing(found) if found.summary.progress.outcomes_counted < FEW else f"{BELIEVED}: {standing(found)}"
+
+
+def believed(found: Findings) -> str | None:
+    """What models make of the data, called what it is, and what is still to come; None where it is too early."""
+    progress = found.summary.progress
+    if progress.outcomes_counted < FEW:
+        return None
+    said = "; ".join([standing(found), *_more(found)])
+    counted = f"{plural(progress.decisions, 'decision')}; {pending(progress)}"
+    return f"{BELIEVED}, not corrected for adaptive allocation: {said}. {counted}."
 
 
 def standing(found: Findings) -> str:
@@ -88,8 +108,6 @@ def chance(probability: float) -> str:
 def _more(found: Findings) -> Iterator[str]:
     """What the policy's model says where that is something else, and how many complied."""
     leader, split = found.leader(found.summary.overall), found.split
-    if found.summary.progress.outcomes_counted < FEW:
-        return
     if split is not None:
         yield f"the policy's own model says {split.other} ({chance(split.other_probability)})"
     intended, z = found.space.intended, found.space.proposals.index(leader.label)

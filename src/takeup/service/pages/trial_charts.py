@@ -117,7 +117,10 @@ def _allocation(found: Findings) -> PageChart:
     )
 
 
-NAIVE = "They are naive: too short after adaptive allocation. Those that survive it are under Analysis."
+NAIVE = (
+    "They are what is believed, not corrected for adaptive allocation: naive, and too short after it. Those that"
+    " survive it are under Analysis."
+)
 """What is said of intervals of a model that does not know how its data were gathered."""
 
 
@@ -187,7 +190,7 @@ def _compliance(found: Findings) -> PageChart:
     return PageChart(
         "compliance",
         "Compliance",
-        "What was done after each proposal, with 95 % credible intervals. Frames mark what was proposed.",
+        f"What was done after each proposal, with 95 % credible intervals. Frames mark what was proposed. {NAIVE}",
         drawn(charts.compliance_matrix(records), "compliance", f"A table of shares. {told}."),
         ("proposed", "done", "count", "of", "share"),
         rows,
@@ -216,7 +219,7 @@ def _outcomes(found: Findings) -> PageChart:
     return PageChart(
         "outcomes",
         "Outcomes by what was done",
-        "With 95 % credible intervals. They say what an action does only where compliance is ignorable.",
+        f"With 95 % credible intervals. They say what an action does only where compliance is ignorable. {NAIVE}",
         drawn(charts.intervals(records, title, share=True), "outcomes", f"{told}."),
         ("done", "outcomes", *space.outcomes),
         [

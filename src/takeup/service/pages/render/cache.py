@@ -7,9 +7,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from sqlalchemy import Connection
+
 from takeup.errors import NotFoundError
 from takeup.live import progress_in
+from takeup.live.log import log_of
 from takeup.service.pages import sentences
+from takeup.service.pages.render.planned import SHORT
 from takeup.service.pages.render.process import Brief, Rendered, RenderError, RenderProcess, RenderTask
 from takeup.service.pages.templates import render
 from takeup.service.routes.log import AuditShown
@@ -143,11 +147,7 @@ class RenderCache:
         at = store.clock()
         task = RenderTask(trial, at, kind == "full", store.url)
         if not shared(store.url):
-            book, late = await self.service.read(
-                lambda: store.read(lambda c: (reading.snapshot(c, trial), reading.late(c, trial, at)))
-            )
-            book.secret = Secret("", "")  # no page needs it
-            task = replace(task, book=(book, late))
+            task = await self.service.read(lambda: store.read(lambda connection: _carrying(connection, task)))
         return await self.process.ask(task)
 
     async def _blinded(self, trial: str) -> Rendered:
@@ -157,3 +157,11 @@ class RenderCache:
         headline = sentences.blinded_headline(progress)
         html = render("blinded", progress=progress, at=at, headline=headline)
         return Rendered.of(html, sequence=progress.sequence, at=at, lasts=False, state=progress.state)
+
+
+def _carrying(connection: Connection, task: RenderTask) -> RenderTask:
+    """A task with the trial itself, for a process that cannot open the database."""
+    book, late = reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
+    book.secret = Secret("", "")  # no page needs it
+    log = log_of(connection, task.trial) if task.full and book.decisions <= SHORT else None
+    return replace(task, book=(book, late), log=log)

@@ -2,15 +2,19 @@
 
 import signal
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from takeup.live.estimates import Estimate
 from takeup.live.findings import Findings, findings_of
+from takeup.live.log import log_of
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import GroupSummary
+from takeup.log import Log
 from takeup.outcomes.base import Shown
 from takeup.pipes import lower_priority, packed, standard, unpacked
 from takeup.service.pages import sentences
+from takeup.service.pages.render.planned import PlannedReading, PlannedReadings
 from takeup.service.pages.render.process import Brief, Rendered, RenderTask
 from takeup.service.pages.templates import count, render
 from takeup.service.pages.trial_charts import page_charts, readings, unread
@@ -18,6 +22,7 @@ from takeup.store import looking, reading
 from takeup.trial.book import Book
 from takeup.trial.stopping import FEW
 
+PLANNED = PlannedReadings()
 MOST_CONTEXTS = 24
 """How many contexts have a table of their own."""
 
@@ -25,21 +30,22 @@ MOST_CONTEXTS = 24
 def render_trial(task: RenderTask) -> Rendered:
     """What pages show of a trial."""
     began = time.process_time()
-    book, late = task.book or _read(task)
-    found = findings_of(book, late)
+    with _opened(task) as (book, late, read):
+        found = findings_of(book, late)
+        planned = PLANNED.of(task.database, book, found, read) if task.full else PlannedReading()
     return Rendered.of(
-        dashboard(found, task.at) if task.full else "",
+        dashboard(found, task.at, planned) if task.full else "",
         sequence=book.sequence,
         at=task.at,
         lasts=not found.window,
-        brief=Brief(sentences.standing(found), tuple(sentences.warnings(found))),
+        brief=Brief(sentences.brief(found), tuple(sentences.warnings(found))),
         seconds=time.process_time() - began,
         state=book.state,
     )
 
 
-def dashboard(found: Findings, at: int) -> str:
-    """The dashboard as HTML."""
+def dashboard(found: Findings, at: int, planned: PlannedReading = PlannedReading()) -> str:
+    """The dashboard as HTML, led by what the planned reading says."""
     summary = found.summary
     contexts = summary.contexts if len(summary.contexts) > 1 else ()
     return render(
@@ -47,7 +53,10 @@ def dashboard(found: Findings, at: int) -> str:
         found=found,
         progress=summary.progress,
         at=at,
-        headline=sentences.headline(found),
+        headlines=planned.sentences or (sentences.headline(found),),
+        behind=bool(planned.sentences) and planned.sequence < summary.progress.sequence,
+        planned=planned,
+        believed=sentences.believed(found),
         checks=sentences.checks(found),
         notes=[(each.kind, sentences.disagreement(each)) for each in found.disagreements],
         charts=page_charts(found),
@@ -80,9 +89,15 @@ def _sum(how: Shown, estimate: Estimate) -> str:
     return f"{mean} ({low} to {high}) {how.unit}".rstrip()
 
 
-def _read(task: RenderTask) -> tuple[Book, int]:
+@contextmanager
+def _opened(task: RenderTask) -> Iterator[tuple[Book, int, Callable[[], Log | None]]]:
+    """A trial, how many outcomes are late, and what reads its log."""
+    if task.book is not None:
+        yield *task.book, lambda: task.log
+        return
     with looking(task.database) as connection:
-        return reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
+        book, late = reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
+        yield book, late, lambda: log_of(connection, task.trial)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from takeup.errors import TakeupError
+from takeup.log import Log
 from takeup.pipes import running
 from takeup.service.child_process import ChildError, ChildProcess
 from takeup.trial.book import Book
@@ -23,7 +24,8 @@ class RenderTask:
         at: what time it is.
         full: the whole dashboard, or its brief alone.
         database: where the trial is.
-        book: the trial itself, with its late outcomes, where no other process can open the database.
+        book: the trial itself, with its late outcomes, where no other process can open the database,
+        log: and what it was read from, where it is not too long to be sent.
     """
 
     trial: str
@@ -31,6 +33,7 @@ class RenderTask:
     full: bool
     database: str
     book: tuple[Book, int] | None = None
+    log: Log | None = None
 
 
 @dataclass(frozen=True, slots=True)
