@@ -63,7 +63,12 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
 }
 """Who may see each page, and what a form of it may send. A new page has its line here."""
 
-DONE_ELSEWHERE = {("POST", "/app/trials/{trial}/analysis"), ("GET", "/app/trials/{trial}"), ("POST", "/app/try")}
+DONE_ELSEWHERE = {
+    ("POST", "/app/trials/{trial}/analysis"),
+    ("GET", "/app/trials/{trial}"),
+    ("GET", "/app/trials/{trial}/dashboard"),
+    ("POST", "/app/try"),
+}
 """Those that take long; the scopes above have been there."""
 
 STREAM = "/app/trials/{trial}/stream"

@@ -1,8 +1,8 @@
 """A few hundred cases of `make fuzz`, and that it would notice."""
 
 import asyncio
-import re
 import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 

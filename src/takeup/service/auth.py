@@ -109,7 +109,8 @@ def admit(request: Request, caller: Caller, scopes: Sequence[Scope], *, page: bo
     wait = service_of(request).limiter.wait(caller.id)
     if wait:
         seconds = str(math.ceil(wait))
-        raise ProblemError("too-many", "the key asks more often than it may", headers={"Retry-After": seconds})
+        said = "you ask more often than you may" if page else "the key asks more often than it may"
+        raise ProblemError("too-many", said, headers={"Retry-After": seconds})
     if not caller.allows(scopes):
         needed = f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(caller.scopes)}"
         raise ProblemError("forbidden", refusal(scopes) if page else needed)

@@ -56,10 +56,12 @@ class RowCache(Generic[Row]):
 
     async def get(self, id_: str) -> Row | None:
         """The one with this identifier, as long as it works."""
-        if self._clock() - self._read_at > self._seconds:
-            await self._fresh()
-        row = self._rows.get(id_)
+        row = (await self._recent()).get(id_)
         return row if row is not None and row.active else None
+
+    async def some(self) -> bool:
+        """Whether there is any."""
+        return bool(await self._recent())
 
     async def all(self) -> list[Row]:
         """All of them, those that work no longer too, in the order in which they were made."""
@@ -70,6 +72,11 @@ class RowCache(Generic[Row]):
         """What this process has made or changed."""
         self._made[row.id] = row
         self._rows = {**self._rows, row.id: row}
+
+    async def _recent(self) -> Mapping[str, Row]:
+        if self._clock() - self._read_at > self._seconds:
+            await self._fresh()
+        return self._rows
 
     async def _fresh(self) -> None:
         """Read them; whoever asks meanwhile waits for the same reading."""

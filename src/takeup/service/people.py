@@ -218,7 +218,8 @@ def accept(token: str, password: str, at: int, connection: Connection) -> Person
     person = invited(connection, token, at)
     if person is None:
         return None
-    connection.execute(delete(invitations).where(invitations.c.person == person.id))
+    if connection.execute(delete(invitations).where(invitations.c.hash == digest(token))).rowcount != 1:
+        return None  # of two at once, PostgreSQL lets one delete it
     values = {"password": password}
     return change(person.id, values, "set a password by invitation", at, person.shown, True, connection)
 

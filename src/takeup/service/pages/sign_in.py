@@ -111,7 +111,7 @@ async def _form(visit: Visit, wanted: str, wrong: str | None = None, status: int
         wrong=wrong,
         done=done,
         by_key=visit.service.settings.key_sign_in,
-        first=not await visit.service.people.all(),
+        first=not await visit.service.people.some(),
     )
 
 
