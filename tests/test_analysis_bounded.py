@@ -11,12 +11,16 @@ from takeup import UNSEEN, Log, Space, stream
 from takeup.analysis import bounded_effect, bounded_interval, scores, targets
 from takeup.analysis.cell_scores import CellScores, cell_scores
 from takeup.analysis.cell_sums import summed
+from takeup.analysis.planned import planned_of
+from takeup.analysis.readings import Readings
 from takeup.analysis.shortest import Moves
 from takeup.checks import FloatArray
 from takeup.design import Cells, bounded
 from takeup.errors import InputError
 from takeup.outcomes import Number
 from takeup.policies.bounded_reading import BoundedReading
+from takeup.trial.design import Design
+from takeup.trial.rules import BoundedTable
 
 
 def single(log: Log, trial: int = 0) -> Log:
@@ -225,6 +229,28 @@ def test_planned_weights_are_kept_but_not_beyond_what_cells_bear() -> None:
         back = bounded_interval(log, "usual", "new", reading)
         np.testing.assert_allclose(back.value, -found.value, atol=1e-12)
         np.testing.assert_allclose(back.low, -found.high, atol=1e-6)
+
+
+def test_an_analysis_reads_by_the_weights_of_its_plan() -> None:
+    """Those of `[analysis]`, or of stopping rules with the same promise; with another promise they are chosen anew."""
+    log = single(trials(differing(400, 0.6, 0.0, 0.2), 1, seed=13, even=True))
+    moved = [{"one": "new", "other": "usual", "proposed": "new", "implemented": "usual", "weight": -0.2}]
+    fixed = {"bounded": 0.02, "moved": moved}
+    rules = {"control": "usual", "reading": fixed, "superiority": 0.98}
+    space = {"proposals": ["usual", "new"], "outcomes": ["ill", "well"]}
+    spec = {"name": "t", "space": space, "policy": {"kind": "TS"}, "looks": {"at": [400]}}
+    expected = bounded_effect(log, 1, 0, BoundedTable.model_validate(fixed).read(log.space, 0))
+    chosen = bounded_effect(log, 1, 0, 0.02)
+    assert abs(expected.low - chosen.low) > 1e-3
+    for tables, found in (
+        ({"analysis": {"reading": fixed}}, expected),
+        ({"analysis": {"reading": {"bounded": 0.02}}, "stopping": rules}, expected),
+        ({"analysis": {"reading": {"bounded": 0.02}}}, chosen),
+    ):
+        entry = Readings(log, planned_of(log, Design.of({**spec, **tables}))).primary(1)
+        assert entry is not None
+        assert (entry.estimate.value, entry.estimate.low) == (found.value, found.low)
+    assert planned_of(log, Design.of({**spec, "analysis": {"reading": fixed}}), promise=0.05).moved is None
 
 
 def test_wrong_arguments_are_named() -> None:

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 import adaptive_trials
 from takeup import UNSEEN, InputError, Log, Number, Space, analysis, stream
-from takeup.analysis import bounds, naive
+from takeup.analysis import cell_limits, naive
 from takeup.analysis.response_types import response_types, sharp_bounds
 from takeup.checks import FloatArray
 
@@ -83,7 +83,7 @@ def test_vitamin_a() -> None:
     complier = analysis.complier_effect(log, "offered", "not offered")
     assert complier.value == pytest.approx(0.0032280, abs=5e-8)
     assert 0.0025824 / complier.value == pytest.approx(0.7999835, abs=2e-5)
-    assert bounds.cell_shares(log)[1, 1].sum() == pytest.approx(0.7999835, abs=5e-8)
+    assert cell_limits.cell_shares(log)[1, 1].sum() == pytest.approx(0.7999835, abs=5e-8)
     effect = analysis.action_bounds(log, "vitamin A", "none")
     assert (effect.low, effect.high) == pytest.approx((-0.1946228, 0.0053937), abs=5e-8)
     mean = analysis.action_bounds(log, "vitamin A")
@@ -114,7 +114,7 @@ def test_minneapolis() -> None:
     counts = np.stack([coddled - repeated, repeated], axis=-1)
     space = Space(["arrest", "coddle"], outcomes=["none", "repeated"])
     log = Log.from_counts(space, counts, [1 / 3, 2 / 3])
-    shares = bounds.cell_shares(log)
+    shares = cell_limits.cell_shares(log)
     assert shares[1, 1].sum() - shares[0, 1].sum() == pytest.approx(0.786, abs=5e-4)
     assert naive.naive_difference(log, "coddle", "arrest").value == pytest.approx(0.114, abs=5e-4)
     assert np.floor(1000 * shares[..., 1].sum(axis=1)).tolist() == [97, 211]
@@ -180,24 +180,24 @@ def test_intervals_hold_the_bounds_after_thompson_sampling() -> None:
     people = adaptive_trials.refusing(300, (0.3, 0.6), 0.1, 0.6, drift=0.2)
     truth = closed_form(people.cells.mean(axis=0))
     many = adaptive_trials.trials(people, 60, 9, floor=0.1)
-    limits = bounds.share_limits(many, bounds.limited_sums(2, 2), 0.95)
+    limits = cell_limits.share_limits(many, cell_limits.limited_sums(2, 2), 0.95)
     types = response_types(2, 2, 2)
     held = 0
     for low, high in zip(*limits, strict=True):
-        found = types.bounds(DIFFERENCE, bounds.limited_sums(2, 2).reshape(-1, 4), low, high)
+        found = types.bounds(DIFFERENCE, cell_limits.limited_sums(2, 2).reshape(-1, 4), low, high)
         held += found is not None and found[0] <= truth[0] and truth[1] <= found[1]
     assert held >= 53
-    shares = bounds.cell_shares(many).mean(axis=0)
+    shares = cell_limits.cell_shares(many).mean(axis=0)
     np.testing.assert_allclose(shares, people.cells.mean(axis=0), atol=0.02)
 
 
 def test_a_cell_that_was_never_seen_is_not_taken_for_impossible() -> None:
     """Wilson's limit: of k people, effectively, the share may be up to c^2 / (k + c^2), c being that of two limits."""
     log = adaptive_trials.trials(adaptive_trials.compliant(120, 0.3, 0.5), 1, 4, floor=0.1)
-    _, high = bounds.share_limits(log, bounds.limited_sums(2, 2)[:1], 0.95)
+    _, high = cell_limits.share_limits(log, cell_limits.limited_sums(2, 2)[:1], 0.95)
     effectively = 120 / (1 / log.probability).mean(axis=1)[0]
     c = -stats.norm.ppf(0.05 / 2 / 2)
-    _, never = bounds.share_limits(log, np.eye(4).reshape(4, 2, 2)[2:3], 0.95)
+    _, never = cell_limits.share_limits(log, np.eye(4).reshape(4, 2, 2)[2:3], 0.95)
     assert never[0, 0, 0] >= c * c / (effectively[0] + c * c) * (1 - 1e-9)
     assert never[0, 0, 0] < high[0, 0, 0]
 

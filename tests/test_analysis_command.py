@@ -4,6 +4,9 @@ import csv
 import json
 import re
 import shlex
+from dataclasses import replace
+from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from typer.testing import CliRunner, Result
 from takeup import Log, specfile, stream
 from takeup.analysis.analyse import analyse
 from takeup.analysis.results import log_digest
-from takeup.analysis.trial_checks import one_each
+from takeup.analysis.units_check import one_each
 from takeup.charts import document
 from takeup.cli import app
 from takeup.cli.analyse import analyse as command
@@ -81,6 +84,9 @@ def test_a_file_of_somebody_else_becomes_a_report_in_one_command(
 ) -> None:
     monkeypatch.setattr(document, "png", lambda chart: b"drawn elsewhere, in seconds")
     out = tmp_path / "found"
+    out.mkdir()
+    for name in ("report.html", "tipping-7.svg", "mine-tipping-7.svg", "notes.png"):
+        (out / name).write_text("of an earlier run, or somebody's own")
     result = _analyse(past, *columns("--out", out, "--json"))
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)["analysis"]
@@ -105,6 +111,13 @@ def test_a_file_of_somebody_else_becomes_a_report_in_one_command(
     for part in (*told["primary"]["answers"], "Who did what", "Checks", "Sensitivity to drift", told["log"]["digest"]):
         assert part in page
     assert "Probabilities were not given" in page  # what was taken to be so
+    names = {file.name for file in out.iterdir()}
+    assert {"tipping-1.svg", "forest.svg", "mine-tipping-7.svg", "notes.png"} <= names
+    assert "tipping-7.svg" not in names  # of an analysis that is no longer the one in the report
+    every = {words for kind in ("estimates", "tests") for each in told[kind] for words in each["assumes"]}
+    assert all(page.count(escape(words[1:])) == 1 for words in every), every  # once, and letters elsewhere
+    checks = page[page.index('<h2 id="checks">') : page.index('<h2 id="drift">')]
+    assert checks.index("<table>") < checks.index('<p class="quiet">')
     assert "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org/", "")
 
@@ -113,9 +126,8 @@ def test_it_prints_the_answer_first_and_then_what_was_taken_to_be_so(past: Path)
     result = _analyse(past, *columns())
     assert result.exit_code == 0, result.output
     first = result.stdout.splitlines()[0]
-    assert first.startswith(
-        "Offering drug rather than usual makes more of them well: the difference in the share who are"
-    )
+    assert first.startswith("Offering drug rather than usual is better: it raises the share whose outcome is well by")
+    assert "It rests on 749 of 800: of 51 what it needs is not known." in first
     assert "not planned" not in first
     for words in ("complier effect", "as treated", "sample ratio", "by convention", "one decision each"):
         assert words in result.stdout
@@ -201,6 +213,10 @@ def test_no_report_says_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ([*columns(), "--probability", "=x"], "LABEL=COLUMN"),
         ([*columns(), "--better", "down"], "--better: got 'down', expected one of higher, lower"),
         ([*columns(), "--better", "lower"], "--better: got 'lower', .* --outcome-level says another order"),
+        ([*columns(), "--promise", "2"], "--promise: got 2, expected a difference from 0 to 1, the range of outcomes"),
+        ([*columns(), "--weights", "all"], "--weights: got 'all', expected one of uniform, stabilised, batch"),
+        ([*columns(), "--weights", "batch"], "--weights: got 'batch', .* batches of several contexts mix"),
+        ([*columns(), "--missing", "some"], "--missing: got 'some', expected one of complete, weighted"),
         ([*columns(), "--trial", "stroke"], "--trial: got 'stroke', expected nothing for a file"),
         ([*columns(), "--encoding", "utf-16"], "TRIAL: got bytes in line .* as in --encoding cp1252"),
     ],
@@ -257,8 +273,21 @@ def test_columns_are_refused_where_the_log_has_its_own_and_nothing_is_left_when_
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_plan_that_is_not_the_trials_own_is_said_to_be_another(trials: Path, tmp_path: Path) -> None:
+    other = {name: value for name, value in SPEC.items() if name != "seed"} | {"analysis": {"confidence": 0.8}}
+    (tmp_path / "other.toml").write_text(specfile.toml(other))
+    result = _analyse(trials / "trials.db", "--plan", tmp_path / "other.toml", "--control", "new drug", "--replays", 5)
+    assert result.exit_code == 0, result.output
+    for words in ("planned with confidence = 0.9, and what was given says 0.8", "The plan compares with usual care"):
+        assert words in result.stdout
+    assert "Compared with new drug, which was asked for (--control names another)" in result.stdout
+
+
 def test_examples_of_the_help_work_as_they_stand(trials: Path, past: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("takeup.analysis.results.Analysis.write", lambda *_: ["written elsewhere, in seconds"])
+    found = analyse(read_log(trials / "log.parquet"), name="Clinic")
+    module = import_module("takeup.analysis.analyse")
+    monkeypatch.setattr(module, "analyse", lambda log, **_: replace(found, log=log))
     monkeypatch.chdir(trials)
     (trials / "past.csv").write_text("\n".join(past.read_text().splitlines()[:101]))
     (epilog,) = [each.epilog for each in app.registered_commands if each.callback is command]

@@ -9,8 +9,8 @@ import adaptive_trials
 from adaptive_trials import People
 from takeup import Log
 from takeup.analysis import scores, targets
-from takeup.analysis.effects import Intervals, intervals
 from takeup.analysis.intervals import Comparison, normal_interval
+from takeup.analysis.mean_intervals import Intervals, intervals
 from takeup.analysis.moments import moments
 from takeup.analysis.weights import Weights
 

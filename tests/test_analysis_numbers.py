@@ -6,7 +6,8 @@ import pytest
 import adaptive_kinds
 from takeup import Log
 from takeup.analysis import targets
-from takeup.analysis.effects import effect, intervals, value
+from takeup.analysis.effects import effect, value
+from takeup.analysis.mean_intervals import intervals
 from takeup.analysis.scores import scores
 
 

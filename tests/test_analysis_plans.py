@@ -47,11 +47,13 @@ def test_what_may_be_planned_gives_an_answer_and_nothing_else_may(kind: str) -> 
     """All combinations: the primary estimate is there exactly where nothing is wrong, and its interval is shown."""
     design = design_of(kind)
     log, allowed = ordinary(design), 0
-    given = product(READINGS, get_args(Contrast), (False, True), ("uniform", "stabilised", "batch"))
-    for reading, contrast, any_time, weights in given:
+    counted = product(("uniform", "stabilised", "batch"), ("complete", "weighted"))
+    for reading, contrast, any_time, (weights, missing) in product(
+        READINGS, get_args(Contrast), (False, True), list(counted)
+    ):
         if contrast != "difference" and reading != "intention to treat":
             continue  # refused whatever the outcome is
-        table = {"reading": reading, "contrast": contrast, "any_time": any_time, "weights": weights}
+        table = {"reading": reading, "contrast": contrast, "any_time": any_time, "weights": weights, "missing": missing}
         wrong = list(problems(design, AnalysisTable(**table)))
         assert all(key in table and len(words) > 20 for key, _, words in wrong)
         if wrong:
@@ -62,7 +64,7 @@ def test_what_may_be_planned_gives_an_answer_and_nothing_else_may(kind: str) -> 
         assert not np.isnan(entry.estimate.low), (table, entry.estimate.withheld)
         assert entry.estimate.any_time == any_time
         allowed += 1
-    assert allowed == {"two levels": 13, "three levels": 7, "number": 7, "count": 8, "rate": 2, "time": 2}[kind]
+    assert allowed == {"two levels": 19, "three levels": 9, "number": 9, "count": 10, "rate": 2, "time": 2}[kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,6 +1,7 @@
 """Re-randomisation: against the sum over all proposals, against live decisions, and what it refuses."""
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 import naive
 from replayed_trials import design_of, lived
 from takeup import Log, UnsuitableError
+from takeup.analysis import replay
 from takeup.analysis.replay import check_log, re_randomise, replayed
 from takeup.analysis.replayable import Replayable, Statistic
 from takeup.errors import InputError
+from takeup.live import Trial
 from takeup.simulation.kernels import replay_cpu
 
 RATES = np.array([[0.3, 0.7]])
@@ -124,11 +127,8 @@ def test_what_cannot_be_replayed_is_refused() -> None:
         found = re_randomise(log, design, "new", "usual")
         assert "betting and the martingale score" in found.refused
         assert "stronger=True" in found.refused
-    early = Log.of(design_of().space, [0, 1], [0.5, 0.5], outcome=[0, 1], outcome_by=[1, 1])
-    with pytest.raises(InputError, match="outcome_by: got 1 at decision 2"):
-        re_randomise(early, design_of(), 1, 0)
     with pytest.raises(InputError, match="another proposal"):
-        re_randomise(early, design_of(), 1, 1)
+        re_randomise(log, design, 1, 1)
 
 
 def test_the_same_log_gives_the_same_p_in_any_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,3 +154,43 @@ def test_trials_side_by_side_are_tested_one_by_one() -> None:
     np.testing.assert_array_equal(replayed(log, design, 1, 0, replays=99), right)
     with pytest.raises(UnsuitableError, match="not the design"):
         check_log(log, design_of(limits={"floor": 0.4}))
+
+
+def test_how_many_replays_there_are_depends_on_the_trial_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20 decisions of two proposals are 40 probabilities a replay; looks alone are 2 or 3 states."""
+    levels = {"proposals": 2, "outcomes": 3, "utility": [0, 1, 3]}
+    floor, ends = {"limits": {"floor": 0.1}}, {"looks": {"at": [8, 16, 20]}, "stopping": {"superiority": 0.999}}
+    monkeypatch.setattr(replay, "WORK", 4_000)
+    for tables, statistic, many in (
+        ({}, "difference", 10_000),
+        (floor, "score", 10_000),
+        ({"space": levels, **floor}, "difference", 100),
+        ({"space": levels}, "difference", 10_000),
+        ({"space": levels}, "score", 100),
+        ({"policy": "TSObs"}, "difference", 1_000),
+        ({**floor, **ends}, "difference", 4_000 // (2 * 4)),
+    ):
+        trial = Replayable.of(lived(design_of(**tables), 20, 1, RATES), design_of(**tables), (1, 0), stronger=True)
+        assert replay.usual(trial, statistic, 0) == many  # type: ignore[arg-type]  # names of statistics
+    with pytest.raises(UnsuitableError, match="replays=39 asks for them nevertheless"):
+        replay.usual(trial, "score", 20_000)
+    design = design_of(space=levels, **floor)
+    found = re_randomise(lived(design, 20, 1, RATES), design, 1, 0)
+    assert found.replays == 100
+    assert found.error == pytest.approx(np.sqrt(found.p * (1 - found.p) / 100))
+
+
+def test_an_outcome_that_was_corrected_after_it_was_used_is_the_reason(tmp_path: Path) -> None:
+    """At once nobody had used it, and the trial is replayed as ever; after five decisions the reason is named."""
+    spec = {"name": "Corrected", "space": {"proposals": 2}, "policy": {"kind": "TS"}, "rehearsal": True, "seed": 3}
+    for late, refused in ((0, ""), (5, "what was reported of decision 3 was corrected after it had been used")):
+        with Trial.create(tmp_path / f"{late}.db", spec) as trial:
+            trial.start()
+            for number in range(12):
+                outcome = "1" if number % 3 else "0"
+                trial.report(trial.decide(f"unit {number}"), outcome=outcome)
+                if number == 2 + late:
+                    trial.report(3, outcome="0", reason="typing error")
+            found = re_randomise(trial.log(), trial.design, 1, 0, replays=20)
+        assert refused in found.refused
+        assert bool(found.refused) == bool(refused)

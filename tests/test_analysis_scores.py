@@ -12,7 +12,9 @@ def by_hand(log: Log, of: targets.Target) -> list[list[float]]:
     value, found = of.values(log), []
     for t in range(len(log)):
         past = [i for i in range(t) if not np.isnan(value[i])]
-        overall = (sum(value[i] for i in past) + of.middle) / (len(past) + 1)
+        begun = [value[i] for i in range(len(log)) if not np.isnan(value[i])]
+        start = of.middle if of.two_valued else begun[0]
+        overall = (sum(value[i] for i in past) + start) / (len(past) + 1)
         row = []
         for z in range(len(log.space.proposals)):
             same = [i for i in past if log.proposal[i] == z and log.context[i] == log.context[t]]
@@ -32,8 +34,10 @@ def test_scores_are_what_their_definition_says() -> None:
     log = Log.of(space, z, p, context=x, implemented=a, outcome=y)
     for of in (targets.outcome(space), targets.took(space, 1), targets.outcome_of_takers(space, 0)):
         found = scores(log, of)
-        np.testing.assert_allclose(found.score, by_hand(log, of), rtol=1e-12)
-        np.testing.assert_array_equal(np.isnan(found.score).any(axis=-1), ~found.known)
+        first = 0 if of.two_valued else int(np.argmax(found.known)) + 1
+        np.testing.assert_allclose(found.score[first:], by_hand(log, of)[first:], rtol=1e-12)
+        np.testing.assert_array_equal(np.isnan(found.score[first:]).any(axis=-1), ~found.known[first:])
+        assert np.isnan(found.score[:first]).all()
 
 
 def test_scores_are_unbiased_after_thompson_sampling_and_with_drift() -> None:

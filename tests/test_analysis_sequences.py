@@ -71,7 +71,7 @@ def by_hand(log: Log, level: float, planned: int) -> tuple[list[float], list[flo
         p = log.probability[t]
         guess = []
         for z in range(3):
-            overall = (value[:t].sum() + 0.5) / (t + 1)
+            overall = (value[:t].sum() + value[0]) / (t + 1) if t else 0.5
             same = [value[i] for i in range(t) if log.proposal[i] == z and log.context[i] == log.context[t]]
             guess.append((sum(same) + overall) / (len(same) + 1))
         if p[0] > 0 and p[2] > 0:

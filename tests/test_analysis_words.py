@@ -1,6 +1,7 @@
 """What estimates say in words: the right way round for every kind of outcome, and how many they leave out."""
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any, cast
 
@@ -9,11 +10,12 @@ import pytest
 
 import adaptive_trials
 from takeup import Count, Log, Number, Space, Time
-from takeup.analysis import Estimate, effect, rate_effect, time_effect
+from takeup.analysis import Estimate, analyse, effect, rate_effect, time_effect
+from takeup.analysis.compliance_checks import IGNORABLE
 from takeup.analysis.estimate import Measure
 from takeup.analysis.results import Entry
 from takeup.analysis.telling import direction, of_people, quantity
-from takeup.analysis.words import answer
+from takeup.analysis.words import answer, beside
 from takeup.outcomes import Levels, Outcome
 
 KINDS: dict[str, tuple[Outcome, tuple[Measure, ...], str]] = {
@@ -142,6 +144,10 @@ def estimate(value: float, low: float, high: float, **more: Any) -> Estimate:
             "higher is better). It rests on 90 of 100: of 10 what it needs is not known.",
         ),
         (
+            estimate(0.1, -0.02, 0.18, missing=10, any_time=True),
+            "It rests on 90 of 100: the others wait for outcomes that are not known yet.",
+        ),
+        (
             estimate(1.5, 1.2, 1.9, measure="ratio"),
             "raises the share whose outcome is well; the ratio of the share whose outcome is well is 1.5",
         ),
@@ -171,3 +177,17 @@ def estimate(value: float, low: float, high: float, **more: Any) -> Estimate:
 )
 def test_answers_say_what_intervals_say(found: Estimate, words: str) -> None:
     assert words in answer(Entry("x", 1, "planned", found), adaptive_trials.SPACE, 0)
+
+
+def test_a_check_and_an_interval_that_disagree_are_explained() -> None:
+    """The same log, with an alarm and without: one sentence where they differ, none where they agree."""
+    people = adaptive_trials.refusing(400, (0.3, 0.6), 0.1, 0.6)
+    log = adaptive_trials.trials(people, 1, seed=2, even=True)
+    names = ("implemented", "outcome")
+    one = Log.of(log.space, log.proposal[0], log.probability[0], **{name: getattr(log, name)[0] for name in names})
+    found = analyse(one)
+    shown = any(each.least_promise > 0 for each in found.tippings.values())
+    for alarm in (True, False, None):
+        checks = tuple(replace(each, alarm=alarm) if each.check == IGNORABLE else each for each in found.checks)
+        said = " ".join(beside(replace(found, checks=checks)))
+        assert ("Two looks at the same question differ" in said) == (alarm is not None and alarm != shown)

@@ -139,7 +139,9 @@ def test_a_forest_has_an_arrow_for_each_interval_without_end() -> None:
     """Two groups with two such ends each; the point of the second part of a region is that of the first."""
     forest = charts.forest(FOREST, "difference")
     assert str(forest.to_dict()).count("'side': ") == 4
-    assert charts.svg(forest).count(">no interval to rely upon<") == 1 + 2  # in the legend, and a label in each group
+    drawn = charts.svg(forest)
+    assert drawn.count(">no interval to rely upon<") == 1 + 2  # in the legend, and a label in each group
+    assert drawn.count(">withheld<") == len(TRIAL_ARMS)
 
 
 def test_frames_and_records_give_the_same_chart() -> None:

@@ -55,8 +55,8 @@ def test_trials_side_by_side_are_each_their_own() -> None:
         ({"outcome": [0, np.nan]}, "outcome: got nan at \\[1\\], expected finite numbers"),
         ({"outcome_by": [1, np.nan]}, "outcome_by: got nan at \\[1\\]"),
         ({"outcome_by": [1, 2, 2]}, r"outcome_by: got shape \(3,\), expected shape \(2,\)"),
-        ({"outcome_by": [1, 1]}, "outcome_by: got 1 of decision 1, expected a later one, from 2 to 2"),
-        ({"implemented_by": [3, 2]}, "implemented_by: got 3 of decision 0, expected a later one, from 1 to 2"),
+        ({"outcome_by": [1, 1]}, "outcome_by: got 1 at decision 2, expected from 2 to 2"),
+        ({"implemented_by": [3, 2]}, "implemented_by: got 3 at decision 1, expected from 1 to 2"),
         ({"unit": np.array(["a"])}, r"unit: got shape \(1,\)"),
     ],
 )
@@ -69,7 +69,7 @@ def test_what_is_known_before_its_own_decision_is_refused_in_any_of_many_trials(
     log = by_chance(5, (2, 3))
     by = np.array(log.outcome_by)
     by[1, 2, 3] = 3
-    with pytest.raises(InputError, match="outcome_by: got 3 of decision 3, expected a later one, from 4 to 5"):
+    with pytest.raises(InputError, match="outcome_by: got 3 at decision 4, expected from 4 to 5"):
         replace(log, outcome_by=by)
     with pytest.raises(InputError, match="outcome_by: got shape"):
         replace(log, outcome_by=by[..., :4])
@@ -84,5 +84,7 @@ def test_some_decisions_of_a_log_know_of_each_other_what_they_knew() -> None:
     few = log.only(np.array([True, False, True, True]))
     np.testing.assert_array_equal(few.outcome_by, [2, 3, 3])
     np.testing.assert_array_equal(few.outcome, [1, 0, 0])
+    with pytest.raises(InputError, match="in the order of the log"):
+        log.only(np.array([1, 0]))
     assert log.fixed
     assert not by_chance(20).fixed

@@ -1,6 +1,7 @@
 """Folders that a command fills: all of their files or none."""
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,17 +24,22 @@ def check(directory: Path) -> None:
 
 
 @contextmanager
-def filled(directory: Path, last: str) -> Iterator[Path]:
+def filled(directory: Path, last: str, ours: re.Pattern[str] | None = None) -> Iterator[Path]:
     """A temporary folder on the same disk, whose files are moved at the end, where nothing went wrong.
 
     The folder is made where it does not exist; files of the same names in it are replaced, that called `last` as the
-    last.
+    last. Where it is there already, other files whose names are `ours` are of an earlier run, and removed.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=".takeup-", dir=directory.parent))
     try:
         yield folder
         directory.mkdir(parents=True, exist_ok=True)
+        made = {file.name for file in folder.iterdir()}
+        if ours is not None and (directory / last).is_file():
+            for file in directory.iterdir():
+                if ours.fullmatch(file.name) and file.name not in made and file.is_file():
+                    file.unlink()
         for file in sorted(folder.iterdir(), key=lambda file: file.name == last):
             os.replace(file, directory / file.name)
     finally:

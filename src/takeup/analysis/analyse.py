@@ -5,17 +5,21 @@ from dataclasses import replace
 
 from takeup import checks
 from takeup.analysis.flow import flow
-from takeup.analysis.planned import planned_of
+from takeup.analysis.planned import HowMissing, planned_of
 from takeup.analysis.readings import BOUNDED, Readings
 from takeup.analysis.results import LEADING, Analysis, Entry, log_digest
+from takeup.analysis.scores import keeping_scores
 from takeup.analysis.tipping import Tipping
 from takeup.analysis.trial_checks import check_all, looks_check
+from takeup.analysis.units_check import one_each
+from takeup.analysis.weights import Weights
 from takeup.errors import InputError
 from takeup.log import Log
 from takeup.space import Label
 from takeup.trial.design import Design
 
 
+@keeping_scores()
 def analyse(
     log: Log,
     *,
@@ -24,6 +28,8 @@ def analyse(
     control: Label | None = None,
     promise: float | None = None,
     level: float | None = None,
+    weights: Weights | None = None,
+    missing: HowMissing | None = None,
     replays: int | None = None,
     seed: int = 0,
     leave_out: Collection[str] = (),
@@ -43,6 +49,9 @@ def analyse(
         control: the proposal that all others are compared with; that of the plan, or else the first.
         promise: by how much takers and refusers may differ, for a bounded reading beside the primary one.
         level: of intervals; that of the plan, or else 95 %.
+        weights: how decisions count in intention to treat; as planned, or else "uniform".
+        missing: whether those whose outcome is missing are left out ("complete"), or others like them count for them,
+            too ("weighted"); as planned, or else the former.
         replays: how many trials re-randomisation replays; see there.
         seed: of all that is random.
         leave_out: tests that are not made, as they take long.
@@ -57,7 +66,9 @@ def analyse(
     if not len(log):
         raise InputError("log", "no decisions", "at least one")
     seed, say = checks.whole("seed", seed, least=0), stage or (lambda _: None)
-    planned = planned_of(log, plan, own=own, control=control, promise=promise, level=level)
+    planned = planned_of(
+        log, plan, own=own, control=control, promise=promise, level=level, weights=weights, missing=missing
+    )
     if not finished and planned.leads == "by convention" and log.space.outcome.valued:
         planned = replace(planned, any_time=True)
     design = plan if own is None else own
@@ -84,7 +95,7 @@ def analyse(
         tippings,
         flow(log, finished=finished),
         tuple(worst),
-        (*check_all(log, planned.control, seed), looks_check(planned, finished)),
+        (*check_all(log, planned.control, seed), one_each(log), looks_check(planned, finished)),
         tuple(dict.fromkeys(readings.left_out)),
         max((each.tested.replays for each in tests), default=0),
         seed,

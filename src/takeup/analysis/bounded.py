@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.analysis.bounded_family import BoundedInterval, Compared
 from takeup.analysis.compliers import EXCLUSION, LARGE
-from takeup.analysis.estimate import Estimate
+from takeup.analysis.effects import ALIKE
+from takeup.analysis.estimate import Estimate, honest
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
 from takeup.errors import InputError
@@ -70,23 +71,27 @@ def bounded_effect(
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial; `bounded_interval` takes many")
     compared, bound, found = _read(log, one, other, promise, level, control, of)
-    reason = compared.withheld(log.space)
+    cells = compared.cells
+    reason = compared.withheld(log.space) or ("" if cells.spread > 0 else ALIKE)
     low, high = (np.nan, np.nan) if reason else (float(found.low), float(found.high))
-    seen = compared.cells.counts[[compared.one, compared.other]].sum(axis=-1).all()
-    return Estimate(
-        "bounded",
-        compared.contrast(log.space),
-        "difference",
-        float(found.value) if seen else np.nan,
-        low,
-        high,
-        level,
-        assumes=tuple(_assumed(compared, bound, found.moved, log.space)),
-        survives_adaptation=not reason,
-        survives_drift=True,
-        n=int(compared.cells.n),
-        missing=int(compared.cells.missing),
-        withheld=reason,
+    seen = cells.counts[[compared.one, compared.other]].sum(axis=-1).all()
+    return honest(
+        log,
+        Estimate(
+            "bounded",
+            compared.contrast(log.space),
+            "difference",
+            float(found.value) if seen else np.nan,
+            low,
+            high,
+            level,
+            assumes=tuple(_assumed(compared, bound, found.moved, log.space)),
+            survives_adaptation=not reason,
+            survives_drift=not reason and not cells.missing,
+            n=int(cells.n),
+            missing=int(cells.missing),
+            withheld=reason,
+        ),
     )
 
 

@@ -8,17 +8,26 @@ have to hold at once (Bonferroni).
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+from scipy.special import ndtri
 
 from takeup import checks
 from takeup.analysis import targets
+from takeup.analysis.cell_limits import (
+    cell_moments,
+    cell_shares,
+    effective,
+    known,
+    limited_sums,
+    means,
+    offered_each,
+    share_limits,
+)
 from takeup.analysis.compliers import EXCLUSION, LARGE, LEAST, both_seen
 from takeup.analysis.response_types import MOST_UNKNOWNS, response_types, sharp_bounds
-from takeup.analysis.scores import mean_scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
 from takeup.errors import InputError
@@ -99,13 +108,13 @@ def action_bounds(log: Log, one: Label, other: Label | None = None, *, level: fl
     sharp = is_small(space)
     exact = sharp and log.constant
     low, high, moved, least, most = (math.nan, math.nan, 0.0, math.nan, math.nan)
-    if _offered(log).any(axis=0).all():
+    if offered_each(log).any(axis=0).all():
         low, high, moved, least, most = _sharp(log, weight, level) if sharp else _natural(log, weight, level)
     if withheld := _too_few(log, exact):
         least, most = math.nan, math.nan
     elif math.isnan(least):
         withheld = ODDS
-    n, missing = int(_counted(log).sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
+    n, missing = int(known(log).sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
     assumes = (EXCLUSION, *_as_others(missing, len(log) - n - missing), *(() if exact else (LARGE,)))
     return Bounds(
         contrast,
@@ -131,13 +140,13 @@ def _too_few(log: Log, exact: bool) -> str:
     One that rests on a normal limit needs `LEAST` people of each proposal, effectively: evenly weighted scores have the
     variance of n² / Σ 1 / p people. Exact limits hold for any number.
     """
-    offered, names = _offered(log), log.space.proposals
+    offered, names = offered_each(log), log.space.proposals
     seen = offered.sum(axis=0)
     if not seen.all():
         return f"of nobody who was offered {names[int(seen.argmin())]} is it known what they took and what came of it"
     if exact:
         return ""
-    many = seen if log.constant else 1 / _each(log)
+    many = seen if log.constant else effective(log)
     if many.min() < LEAST:
         few = int(many.argmin())
         return f"{names[few]} was offered to too few: effectively to {many[few]:.1f}, and an interval needs {LEAST:.0f}"
@@ -150,64 +159,14 @@ def is_small(space: Space) -> bool:
     return isinstance(space.outcome, Levels) and actions**proposals * actions * outcomes <= MOST_UNKNOWNS
 
 
-def cell_shares(log: Log) -> FloatArray:
-    """P(a, y given z), (.., Kz, Ka, Y), from scores; a row is moved to probabilities where they left these.
-
-    They are plain shares of complete cases where the probabilities of proposals never changed.
-    """
-    _, proposals, actions, outcomes = log.space.shape
-    members = np.eye(actions * outcomes).reshape(-1, actions, outcomes)
-    found = np.stack([_means(log, _sum_of(member))[0] for member in members], axis=-1)
-    found = np.maximum(found, 0.0)
-    total = found.sum(axis=-1, keepdims=True)
-    found = np.where(total > 0, found / np.where(total > 0, total, 1.0), 1 / len(members))
-    return found.reshape(*log.batch, proposals, actions, outcomes)
-
-
-def share_limits(log: Log, sums: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Limits that hold for all these sums of cells at once, (.., Kz, G) each; `sums` says which cells, (G, Ka, Y).
-
-    With fixed probabilities they are exact (Clopper & Pearson 1934). After adaptive allocation they are the wider of
-    two that rest on a normal limit: by the spread of the scores, and by what it is if the share is true (Wilson 1927),
-    which counts where few or none were seen.
-    """
-    doubt = (1 - level) / (2 * len(sums) * len(log.space.proposals))
-    found = [_limits(log, each, doubt) for each in sums]
-    return np.stack([low for low, _ in found], axis=-1), np.stack([high for _, high in found], axis=-1)
-
-
-def limited_sums(actions: int, outcomes: int) -> FloatArray:
-    """The sums of cells that get limits, (G, Ka, Y): each cell, action and outcome, none being another's rest."""
-    cells = np.eye(actions * outcomes).reshape(-1, actions, outcomes)
-    taken = np.repeat(np.eye(actions)[:, :, np.newaxis], outcomes, axis=2)
-    came = np.repeat(np.eye(outcomes)[:, np.newaxis], actions, axis=1)
-    return np.concatenate([cells, taken[: 1 if actions == 2 else None], came[: 1 if outcomes == 2 else None]])
-
-
-def _limits(log: Log, member: FloatArray, doubt: float) -> tuple[FloatArray, FloatArray]:
-    of, offered = _sum_of(member), _offered(log)
-    if log.constant:
-        many = offered.sum(axis=-2)
-        hits = (offered & (of.values(log)[..., np.newaxis] == 1)).sum(axis=-2)
-        low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), many - hits + 1, doubt), 0.0)
-        high = np.where(hits < many, betaincinv(hits + 1, np.maximum(many - hits, 1), 1 - doubt), 1.0)
-        return low, high
-    mean, error = _means(log, of)
-    c = -ndtri(doubt)
-    share, spread = np.clip(mean, 0.0, 1.0), c * c * _each(log)
-    centre = (share + spread / 2) / (1 + spread)
-    half = np.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
-    low, high = np.minimum(mean - c * error, centre - half), np.maximum(mean + c * error, centre + half)
-    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-
-
 def _sharp(log: Log, weight: FloatArray, level: float) -> tuple[float, float, float, float, float]:
     """Lower and upper bound, what had to be moved, and the interval, by linear programs."""
     _, proposals, actions, outcomes = log.space.shape
     objective = np.outer(weight, log.space.outcome.shown.sign * log.space.reward)
-    low, high, moved = sharp_bounds(cell_shares(log), objective)
+    cells = cell_moments(log)
+    low, high, moved = sharp_bounds(cell_shares(log, cells), objective)
     sums = limited_sums(actions, outcomes)
-    limits = share_limits(log, sums, level)
+    limits = share_limits(log, sums, level, cells)
     ends = response_types(proposals, actions, outcomes).bounds(objective, sums.reshape(len(sums), -1), *limits)
     return low, high, moved, *((math.nan, math.nan) if ends is None else ends)
 
@@ -220,7 +179,7 @@ def _natural(log: Log, weight: FloatArray, level: float) -> tuple[float, float, 
     crossed = 0.0
     for a in np.flatnonzero(weight):
         below, above = (_filled(log.space, int(a), end) for end in (whole.low, whole.high))
-        (low, low_error), (high, high_error) = _means(log, below), _means(log, above)
+        (low, low_error), (high, high_error) = means(log, below), means(log, above)
         each = np.array([low.max(), high.min(), (low - c * low_error).max(), (high + c * high_error).min()])
         crossed = max(crossed, float(each[0] - each[1]))
         each[:2] = np.clip(each[:2] if each[0] <= each[1] else each[:2].mean(), whole.low, whole.high)
@@ -237,42 +196,7 @@ def _filled(space: Space, action: int, otherwise: float) -> Target:
         value = whole.values(log)
         return np.where(np.isnan(value) | (log.implemented == action), value, otherwise)
 
-    return Target(f"{whole.name} under {space.implemented[action]}", values, whole.low, whole.high)
-
-
-def _sum_of(member: FloatArray) -> Target:
-    """Whether a decision is in one of these cells (a, y)."""
-    return both_seen(Target("cells", lambda log: member[log.implemented, log.outcome]))
-
-
-def _counted(log: Log) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
-    """Decisions in which action and outcome are known and every proposal could have been made."""
-    seen = (log.implemented >= 0) & (log.outcome >= 0)
-    return np.asarray(seen & (log.probability > 0).all(axis=-1))
-
-
-def _offered(log: Log) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
-    """Which of these were offered each proposal, (.., n, Kz)."""
-    return np.asarray(
-        _counted(log)[..., np.newaxis] & (log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals)))
-    )
-
-
-def _each(log: Log) -> FloatArray:
-    """Σ 1 / p over the square of how many count, (.., Kz): the variance of a mean of scores, of outcomes with one."""
-    counted = _counted(log)[..., np.newaxis]
-    inverse = np.where(counted, 1 / np.where(counted, log.probability, 1.0), 0.0)
-    return np.asarray(inverse.sum(axis=-2) / np.maximum(counted.sum(axis=-2), 1) ** 2)
-
-
-def _means(log: Log, of: Target) -> tuple[FloatArray, FloatArray]:
-    """The mean of a target under each proposal and its standard error, (.., Kz)."""
-    counted = _counted(log)[..., np.newaxis]
-    score = mean_scores(log, of).score
-    n = counted.sum(axis=-2)
-    mean = np.where(counted, score, 0.0).sum(axis=-2) / n
-    spread = (np.where(counted, score - mean[..., np.newaxis, :], 0.0) ** 2).sum(axis=-2)
-    return mean, np.sqrt(spread / (n * np.maximum(n - 1.0, 1.0)))
+    return replace(whole, name=f"{whole.name} under {space.implemented[action]}", values=values)
 
 
 def _as_others(missing: int, impossible: int) -> tuple[str, ...]:

@@ -5,18 +5,22 @@ estimate both. To first order its error is a mean over decisions of the score of
 a score of anything with mean E and variance S, guessed as g, has the variance S / p + (E - g)^2 (1 / p - 1), and with
 the score of another proposal the covariance -(E - g)(E' - g'). So the variance of every weighted sum, *if the means are
 these*, follows from sums over the log: it needs no squares of scores, which are few and large where a proposal was
-rare, and it is not small where somebody was given up after bad luck. With fixed randomisation means are plain means.
+rare, and it is not small where somebody was given up after bad luck. With fixed randomisation means are plain means
+within contexts, and the first term is all there is.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from takeup.analysis.scores import mean_scores
+from takeup.analysis.scores import scores
 from takeup.analysis.targets import Target, among, took
 from takeup.checks import FloatArray, IntArray
 from takeup.log import Log
 from takeup.space import UNSEEN
+
+ROUNDING = 1e-14
+"""A mean square, as a part of the range's, that is none but for rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +32,7 @@ class CellScores:
         n: how many decisions are used, (..), and no fewer than 1: what was taken and what came of it is known, and all
             of these proposals could have been made.
         missing: of how many decisions that could be used something is not known, (..).
-        impossible: in how many one of the proposals could not have been made, (..).
+        impossible: in how many one of the proposals could not have been made, or never was in their context, (..).
         low: the least that an outcome is worth.
         high: the most.
         value: v[.., z], the mean of a proposal whatever was done.
@@ -36,7 +40,7 @@ class CellScores:
         share: c[.., z, a], who does what.
         counts: how many are in each cell, (.., z, a).
         rate: the plain mean of each cell, as if one more had been like all who do a, (.., z, a).
-        spread: the variance within cells as a part of (m - low)(high - m); 1 for two levels, (..).
+        spread: the variance within cells as a part of (m - low)(high - m); 1 for two levels, 0 if all are alike.
         inverse: Σ 1 / p and Σ 1 / p^2 over the decisions used, (.., z, 2).
         heaviest: the largest 1 / p, (..).
         own: Σ u u' / p of what was guessed, u = (1, g[y], g[1{a}].., g[y 1{a}]..), (.., z, u, u).
@@ -100,27 +104,35 @@ class CellScores:
 
 def cell_scores(log: Log, of: Target, rows: tuple[int, ...]) -> CellScores:
     """The cells of some proposals, the control first, in what the target makes of outcomes."""
-    chance = log.probability[..., list(rows)]
-    possible = (chance > 0).all(axis=-1)
-    known = possible & (log.implemented != UNSEEN) & ~np.isnan(of.values(log))
+    possible = (log.probability[..., list(rows)] > 0).all(axis=-1)
+    seen = (log.implemented != UNSEEN) & ~np.isnan(of.values(log))
+    known = possible & seen
     log = replace(
         log, outcome=np.where(known, log.outcome, UNSEEN), implemented=np.where(known, log.implemented, UNSEEN)
     )
+    whole = scores(log, of)
+    told = ~np.isnan(whole.score[..., list(rows)])
+    ever = told.any(axis=-2, keepdims=True)
+    known &= (told | ~ever).all(axis=-1)
+    chance = whole.chance[..., list(rows)]
     n = np.maximum(known.sum(axis=-1), 1)
     actions = len(log.space.implemented)
-    worth = np.where(known, of.values(log), 0.0)
+    above = np.where(known, whole.value - of.low, 0.0)
     counts = _cells(log, rows, known.astype(np.float64))
-    rate, spread = _rates(log, rows, of, worth, counts)
-    ever = (counts.sum(axis=-1) > 0)[..., np.newaxis, :]
-    guess = np.zeros((*known.shape, len(rows), 2 + 2 * actions))
-    guess[..., 0] = 1.0
+    rate, spread = _rates(log, rows, of, above, counts)
+    ever &= (counts.sum(axis=-1) > 0)[..., np.newaxis, :]
+    guess = np.zeros((*log.batch, len(rows), 2 + 2 * actions, len(log)))
+    guess[..., 0, :] = known[..., np.newaxis, :]
 
     def scored(target: Target, place: int) -> FloatArray:
         """The mean of the scores, (.., z); what was guessed is kept."""
-        found = mean_scores(log, target)
-        guess[..., place] = np.where(ever, found.guess[..., list(rows)], 0.0)
-        used = np.where(known[..., np.newaxis] & ever, found.score[..., list(rows)], 0.0)
-        return np.asarray(used.sum(axis=-2) / n[..., np.newaxis])
+        found = whole if target is of else scores(log, target)
+        means = []
+        for row, z in enumerate(rows):
+            used = known & ever[..., row]
+            guess[..., row, place, :] = np.where(used, found.guess[..., z], 0.0)
+            means.append(found.score[..., z].sum(axis=-1, where=used) / n)
+        return np.stack(means, axis=-1)
 
     value = scored(of, 1)
     share, mean = np.zeros((2, *counts.shape))
@@ -130,20 +142,19 @@ def cell_scores(log: Log, of: Target, rows: tuple[int, ...]) -> CellScores:
         there = (counts[..., a] > 0) & (c > 0)
         mean[..., a] = np.where(there, got / np.where(there, c, 1.0), 0.0)
         share[..., a] = np.where(there, np.minimum(c, 1.0), 0.0)
-    guess *= known[..., np.newaxis, np.newaxis]
-    if log.constant:  # where plain means are taken, what counts is how often a proposal was made
-        offered = counts.sum(axis=-1) / n[..., np.newaxis]
-        chance = np.broadcast_to(offered[..., np.newaxis, :], chance.shape)
     inverse = np.where(known[..., np.newaxis], 1 / np.where(chance > 0, chance, 1.0), 0.0)
-    flat = guess.reshape(*known.shape, -1)
-    cross = (np.swapaxes(flat, -1, -2) @ flat).reshape(*log.batch, *guess.shape[-2:], *guess.shape[-2:])
-    weighted = guess * inverse[..., np.newaxis]
-    own = [np.swapaxes(guess[..., z, :], -1, -2) @ weighted[..., z, :] for z in range(len(rows))]
+    flat, shape = guess.reshape(*log.batch, -1, len(log)), guess.shape[-3:-1]
+    cross = (flat @ np.swapaxes(flat, -1, -2)).reshape(*log.batch, *shape, *shape)
+    error = 0.0 if whole.plain else 1.0
+    own = [
+        (guess[..., row, :, :] * inverse[..., np.newaxis, :, row]) @ np.swapaxes(guess[..., row, :, :], -1, -2)
+        for row in range(len(rows))
+    ]
     return CellScores(
         rows,
         n,
-        np.asarray((possible & ~known).sum(axis=-1)),
-        np.asarray((~possible).sum(axis=-1)),
+        np.asarray((possible & ~seen).sum(axis=-1)),
+        np.asarray((~possible | (whole.plain & seen & ~known)).sum(axis=-1)),
         of.low,
         of.high,
         value,
@@ -154,25 +165,29 @@ def cell_scores(log: Log, of: Target, rows: tuple[int, ...]) -> CellScores:
         spread,
         np.stack([inverse.sum(axis=-2), (inverse**2).sum(axis=-2)], axis=-1),
         inverse.max(axis=(-2, -1), initial=0.0),
-        np.stack(own, axis=-3),
-        cross,
+        error * np.stack(own, axis=-3),
+        error * cross,
     )
 
 
 def _rates(
-    log: Log, rows: tuple[int, ...], of: Target, worth: FloatArray, counts: FloatArray
+    log: Log, rows: tuple[int, ...], of: Target, above: FloatArray, counts: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The plain mean of each cell, as if one more had been like all who do a; and how outcomes vary around them."""
-    total, squares = _cells(log, rows, worth), _cells(log, rows, worth**2)
-    alike = (total.sum(axis=-2) + of.middle) / (counts.sum(axis=-2) + 1.0)
+    """The plain mean of each cell, as if one more had been like all who do a; and how outcomes vary around them.
+
+    By how far outcomes are above the least that they may be.
+    """
+    total, squares = _cells(log, rows, above), _cells(log, rows, above**2)
+    width, begun = of.high - of.low, 1.0 if of.two_valued else 0.0
+    alike = (total.sum(axis=-2) + begun * width / 2) / np.maximum(counts.sum(axis=-2) + begun, 1.0)
     rate = (total + alike[..., np.newaxis, :]) / (counts + 1.0)
     mean = total / np.maximum(counts, 1.0)
-    within = np.maximum(squares - counts * mean**2, 0.0).sum(axis=(-2, -1))
-    if np.all((worth == of.low) | (worth == of.high) | (log.outcome == UNSEEN)):
-        return rate, np.ones(within.shape)
-    free = np.maximum(counts - 1.0, 0.0)
-    most = (free * (rate - of.low) * (of.high - rate)).sum(axis=(-2, -1))
-    return rate, np.clip(within / np.maximum(most, np.finfo(np.float64).tiny), 0.0, 1.0)
+    within = (squares - counts * mean**2).sum(axis=(-2, -1))
+    if np.all((above == 0) | (above == width)):
+        return of.low + rate, np.ones(within.shape)
+    within = np.where(within > ROUNDING * width**2 * counts.sum(axis=(-2, -1)), within, 0.0)
+    most = (np.maximum(counts - 1.0, 0.0) * rate * (width - rate)).sum(axis=(-2, -1))
+    return of.low + rate, np.clip(within / np.maximum(most, np.finfo(np.float64).tiny), 0.0, 1.0)
 
 
 def _cells(log: Log, rows: tuple[int, ...], value: FloatArray) -> FloatArray:

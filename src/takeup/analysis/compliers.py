@@ -7,7 +7,7 @@ its level however few compliers there are, and after adaptive allocation, as the
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,9 +16,9 @@ from scipy.special import ndtri
 
 from takeup import checks
 from takeup.analysis import regions, targets
-from takeup.analysis.estimate import Estimate, Ray
-from takeup.analysis.ratio_test import BoolArray, RatioSums, accepted, plain_sums, ratio_sums, region
-from takeup.analysis.scores import mean_scores
+from takeup.analysis.estimate import Estimate, Ray, honest
+from takeup.analysis.ratio_test import BoolArray, RatioSums, accepted, ratio_sums, region
+from takeup.analysis.scores import Scores, scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
 from takeup.errors import InputError
@@ -35,7 +35,11 @@ LEAST = 5.0
 Method: TypeAlias = Literal["score", "normal"]
 """How a region is found."""
 
+ROUNDING = 1e-14
+"""A mean square, as a part of the range's, that is none but for rounding."""
+
 PLAIN = "the plain method is too short after adaptive allocation: ask for method='score'"
+ALIKE = "all who were offered the same had the same outcome, so that it cannot be told how outcomes vary"
 LARGE = "There are enough people for means to vary as the normal distribution says."
 
 
@@ -61,7 +65,7 @@ def complier_effect(
     counted = possible(log, first, second)
     known = counted & (log.implemented >= 0) & (log.outcome >= 0)
     n, missing = int(known.sum()), int((counted & ~known).sum())
-    space = log.space
+    space, impossible = log.space, int((~counted).sum())
     contrast = f"{space.implemented[a]} taken or not, by {space.proposals[first]} against {space.proposals[second]}"
     checks.one_of("method", method, ("score", "normal"))
     withheld = _too_few(log, known, first, second)
@@ -69,31 +73,35 @@ def complier_effect(
     value = math.nan
     if not withheld and method == "score":
         test = complier_test(log, first, second, a)
-        value = test.estimate
-        withheld = "" if test.shown else _rare(log, (first, second), test)
+        value, impossible = test.estimate, len(log) - missing - int(test.counted.sum())
         found = test.region(level) if test.shown else ()
+        withheld = _rare(log, (first, second), test) if not test.shown else ALIKE if found and test.alike else ""
+        found = () if withheld else found
     elif not withheld:
         outcome, taken = complier_scores(log, first, second, a)
         value = float(ratio(outcome, taken))
         found = regions.rays(anderson_rubin(outcome, taken, level))
-        withheld = "" if log.constant else PLAIN
+        withheld = "" if log.fixed else PLAIN
     unbounded = "" if withheld else regions.said(found)
     low, high = regions.hull(found)
-    return Estimate(
-        "complier effect",
-        contrast,
-        "difference",
-        value,
-        low,
-        high,
-        level,
-        _assumed(space, first, second, a, missing, int(len(log) - n - missing)),
-        survives_adaptation=not withheld,
-        survives_drift=not withheld,
-        n=n,
-        missing=missing,
-        region=found if unbounded else (),
-        withheld=withheld or unbounded,
+    return honest(
+        log,
+        Estimate(
+            "complier effect",
+            contrast,
+            "difference",
+            value,
+            low,
+            high,
+            level,
+            _assumed(space, first, second, a, missing, impossible),
+            survives_adaptation=not withheld,
+            survives_drift=not withheld and not missing,
+            n=n,
+            missing=missing,
+            region=found if unbounded else (),
+            withheld=withheld or unbounded,
+        ),
     )
 
 
@@ -102,14 +110,10 @@ def complier_scores(log: Log, one: int, other: int, action: int) -> tuple[FloatA
 
     NaN where outcome or action was never reported, or one of the two could not be offered.
     """
-    outcome, taken = both_seen(targets.outcome(log.space)), both_seen(targets.took(log.space, action))
-    counted = possible(log, one, other)
-
-    def difference(of: Target) -> FloatArray:
-        score = mean_scores(log, of).score
-        return np.where(counted, score[..., one] - score[..., other], np.nan)
-
-    return difference(outcome), difference(taken)
+    found = _both_scores(log, action)
+    counted = _counted(found, one, other)
+    outcome, taken = (np.where(counted, of.score[..., one] - of.score[..., other], np.nan) for of in found)
+    return outcome, taken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +126,7 @@ class ComplierTest:
         few: where evenly weighted means may rest on few decisions, so that an effect agrees if either test accepts it.
         effective: how many people each proposal had, effectively, (.., 2): 1 / Σ u² / p with stabilised weights u.
         width: how far apart outcomes may be, which effects are measured in here.
+        counted: which decisions are used, (.., n).
     """
 
     even: RatioSums
@@ -129,6 +134,7 @@ class ComplierTest:
     few: BoolArray
     effective: FloatArray
     width: float
+    counted: BoolArray
 
     def accepts(self, angle: FloatArray, level: float) -> BoolArray:
         """Whether effects agree with each trial."""
@@ -156,29 +162,50 @@ class ComplierTest:
         """Whether regions are to be relied upon, (..)."""
         return np.asarray(self.effective.min(axis=-1) >= LEAST - 1e-9)
 
+    @property
+    def alike(self) -> BoolArray:
+        """Whether all outcomes under a proposal are the same, for both, (..)."""
+        return np.asarray(self.even.squares[..., 0, 0].sum(axis=-1) <= ROUNDING * self.even.seen.sum(axis=(-1, -2)))
+
 
 def complier_test(log: Log, one: int, other: int, action: int) -> ComplierTest:
     """The test of what taking an action does, by two proposals."""
     whole = targets.outcome(log.space)
     width = whole.high - whole.low
-    found = [mean_scores(log, both_seen(of)) for of in (whole, targets.took(log.space, action))]
-    counted = found[0].known & possible(log, one, other)
+    low, scale = np.array([whole.low, 0.0]), np.array([width, 1.0])
+    found = _both_scores(log, action)
+    counted = _counted(found, one, other)
     pair, each = [one, other], counted[..., np.newaxis]
-    value = np.stack([np.where(counted, of.value, 0.0) for of in found], axis=-1) / (width, 1.0)
+    value = np.where(each, (np.stack([of.value for of in found], axis=-1) - low) / scale, 0.0)
     offered = (each & (log.proposal[..., np.newaxis] == pair)).astype(np.float64)
-    ends = np.array([whole.low / width, 0.0]), np.array([whole.high / width, 1.0])
-    if log.constant:
-        even = plain_sums(value, offered, *ends)
-        return ComplierTest(even, None, np.zeros(log.batch, dtype=np.bool_), even.seen[..., 0, :], width)
-    guess = np.stack([np.where(each, of.guess[..., pair], 0.0) for of in found], axis=-1) / (width, 1.0)
-    chance = np.where(each, log.probability[..., pair], 0.0)
+    guess = (np.stack([of.guess[..., pair] for of in found], axis=-1) - low) / scale
+    guess = np.where(each[..., np.newaxis], guess, 0.0)
+    chance = np.where(each, found[0].chance[..., pair], 0.0)
     context = (each & (log.context[..., np.newaxis] == np.arange(len(log.space.contexts)))).astype(np.float64)
-    arrays = value, offered, chance, guess, context, *ends
-    stable = ratio_sums(*arrays, weights="stabilised")
+    begun = np.array([1.0 if of.target.two_valued else 0.0 for of in found])
+    arrays = value, offered, chance, guess, context, begun
+    if found[0].plain:
+        even, stable, few = ratio_sums(*arrays, plain=True), None, np.zeros(log.batch, dtype=np.bool_)
+    else:
+        even = ratio_sums(*arrays)
+        stable = ratio_sums(*arrays, weights="stabilised", like=even)
+        few = np.where(each, chance, 1.0).min(axis=(-1, -2), initial=1.0) * counted.sum(axis=-1) < EVEN
     with np.errstate(divide="ignore"):
-        effective = np.nan_to_num(1.0 / stable.inverse.sum(axis=-2), nan=0.0, posinf=0.0)
-    least = np.where(each, chance, 1.0).min(axis=(-1, -2), initial=1.0) * counted.sum(axis=-1)
-    return ComplierTest(ratio_sums(*arrays), stable, np.asarray(least < EVEN), effective, width)
+        effective = np.nan_to_num(1.0 / (stable or even).inverse.sum(axis=-2), nan=0.0, posinf=0.0)
+    return ComplierTest(even, stable, np.asarray(few), effective, width, counted)
+
+
+def _both_scores(log: Log, action: int) -> tuple[Scores, Scores]:
+    """Of outcome and of taking, in decisions of which both are known."""
+    wanted = targets.outcome(log.space), targets.took(log.space, action)
+    outcome, taken = (scores(log, both_seen(of)) for of in wanted)
+    return outcome, taken
+
+
+def _counted(found: tuple[Scores, Scores], one: int, other: int) -> BoolArray:
+    """The decisions that have both scores of both proposals, and could have had either."""
+    counted = found[0].counted((one, other)) & found[1].counted((one, other))
+    return np.asarray(counted & possible(found[0].log, one, other))
 
 
 def anderson_rubin(outcome: FloatArray, taken: FloatArray, level: float = 0.95) -> FloatArray:
@@ -230,7 +257,7 @@ def both_seen(of: Target) -> Target:
     def values(log: Log) -> FloatArray:
         return np.where((log.implemented < 0) | (log.outcome < 0), np.nan, of.values(log))
 
-    return Target(of.name, values, of.low, of.high)
+    return replace(of, values=values)
 
 
 def _too_few(log: Log, known: NDArray[np.bool_], one: int, other: int) -> str:

@@ -1,11 +1,15 @@
 """What is concluded, and what it assumes."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
+
+from takeup.log import Log
 
 Measure: TypeAlias = Literal["mean", "difference", "ratio", "odds ratio", "rate ratio", "hazard ratio"]
 """What an estimate is of: one proposal's mean, or how two compare."""
+
+NEVER_CHANGED = "Randomisation never changed within a context: nobody wrote down its probabilities."
 
 Ray: TypeAlias = tuple[float, float]
 """A part of a confidence region, from low to high; either end may be infinite."""
@@ -74,6 +78,13 @@ class Estimate:
             "any_time": self.any_time,
             "withheld": self.withheld or None,
         }
+
+
+def honest(log: Log, estimate: Estimate) -> Estimate:
+    """An estimate that says where probabilities are but shares of what was proposed: it survives no adaptation."""
+    if not log.estimated:
+        return estimate
+    return replace(estimate, survives_adaptation=False, assumes=(NEVER_CHANGED, *estimate.assumes))
 
 
 def _finite(number: float) -> float | None:

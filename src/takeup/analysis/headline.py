@@ -41,7 +41,16 @@ def _now(planned: Planned, finished: bool) -> Planned:
     """What can be read now in the place of what was planned."""
     if finished and planned.reading != "policy":
         return planned
-    return replace(planned, reading=ITT, measure="difference", any_time=planned.any_time or not finished)
+    plain = Planned()
+    return replace(
+        planned,
+        reading=plain.reading,
+        measure=plain.measure,
+        weights=plain.weights,
+        missing=plain.missing,
+        refused=(),
+        any_time=planned.any_time or not finished,
+    )
 
 
 def _lead(planned: Planned, now: Planned) -> str:
@@ -49,7 +58,8 @@ def _lead(planned: Planned, now: Planned) -> str:
     if (planned.reading, planned.measure) == (now.reading, now.measure):
         return f"{_called(now)}, {'as planned' if planned.named else 'which leads by convention'}"
     lacks = "survives adaptation" if planned.reading == "policy" else "holds while the trial runs"
-    return f"Planned is {_called(planned).lower()}, which has no interval that {lacks}. {_called(now)}"
+    what = f"the {planned.measure} by {ITT}" if planned.reading == ITT else _called(planned).lower()
+    return f"Planned is {what}, which has no interval that {lacks}. {_called(now)}"
 
 
 def _called(planned: Planned) -> str:
@@ -61,7 +71,7 @@ def _told(readings: Readings, one: int, entry: Entry | None, finished: bool) -> 
     space, control = readings.log.space, readings.planned.control
     if entry is not None and (finished or not entry.estimate.withheld or entry.estimate.region):
         return f"{answer(entry, space, control)} {_holds(entry.estimate)}".rstrip()
-    why = entry.estimate.withheld if entry is not None else readings.left_out[-1].why
+    why = entry.estimate.withheld if entry is not None else "; ".join(each.why for each in readings.left_out)
     said = "no conclusion" if finished else "too early to say"
     return f"Offering {space.proposals[one]} rather than {space.proposals[control]}: {said}, as {why}."
 

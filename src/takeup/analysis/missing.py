@@ -4,7 +4,8 @@ By default an analysis leaves out decisions whose target is not known. That is r
 do with what would have been seen. Two readings need less, or something else:
 
     worst case    whatever was missing lay at either end of its range: bounds, without any assumption
-    weights       within a context and a proposal, those who are missing are like those who are not
+    weights       within a context and a proposal, those who are missing are like those who are not; see
+                  `takeup.analysis.scores`, which makes them where `missing="weighted"` is asked for
 """
 
 from dataclasses import dataclass, replace
@@ -15,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup import checks
-from takeup.analysis.scores import Scores, scores
+from takeup.analysis.compliers import LARGE
+from takeup.analysis.mean_intervals import LEAST
+from takeup.analysis.scores import scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.log import Log
 from takeup.space import UNSEEN
-
-AT_RANDOM = "Within a context and a proposal, those of whom it is missing are like those of whom it is known."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +70,7 @@ class WorstCase:
         n: how many decisions there are.
         missing: of how many the target is missing.
         assumes: what has to be true, a sentence each.
+        withheld: why there is no interval; empty where there is.
     """
 
     contrast: str
@@ -79,6 +81,7 @@ class WorstCase:
     n: int
     missing: int
     assumes: tuple[str, ...]
+    withheld: str = ""
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -91,6 +94,7 @@ class WorstCase:
             "n": self.n,
             "missing": self.missing,
             "assumes": list(self.assumes),
+            "withheld": self.withheld or None,
         }
 
 
@@ -114,64 +118,45 @@ def worst_case_scores(log: Log, of: Target, proposal: int, against: int) -> tupl
 def worst_case(log: Log, of: Target, proposal: int, against: int = 0, level: float = 0.95) -> WorstCase:
     """Between which values the effect of one proposal against another lies, whatever was missing.
 
-    The interval adds the normal error of either end, each one-sided at half of what the level leaves over: it rests on
-    large numbers and, after adaptive allocation, on a floor.
+    The interval adds the normal error of either end, each one-sided at half of what the level leaves over. As that of
+    an effect it is withheld where a proposal was offered to fewer than five people, effectively, or could not be.
     """
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial", "or use worst_case_scores")
     checks.share("level", level)
     least, most = worst_case_scores(log, of, proposal, against)
     away = NormalDist().inv_cdf((1 + level) / 2)
-    low, high = float(least.mean()), float(most.mean())
-    errors = [float(each.std(ddof=1)) / len(log) ** 0.5 if len(log) > 1 else float("inf") for each in (least, most)]
-    names = log.space.proposals
+    counted = ~np.isnan(least)
+    n = int(counted.sum())
+    low, high = (float(each[counted].mean()) if n else float("nan") for each in (least, most))
+    errors = [float(each[counted].std(ddof=1)) / n**0.5 if n > 1 else float("inf") for each in (least, most)]
+    names, reason = log.space.proposals, _too_few(log, (proposal, against))
     return WorstCase(
         f"{names[proposal]} - {names[against]}",
         low,
         high,
-        (low - away * errors[0], high + away * errors[1]),
+        (np.nan, np.nan) if reason else (low - away * errors[0], high + away * errors[1]),
         level,
         len(log),
         int(np.isnan(of.values(log)).sum()),
         (
             f"What is missing lies between {of.low:g} and {of.high:g}, and nothing else is known of it.",
-            "There are many decisions, and none had a probability near 0.",
+            LARGE,
         ),
+        reason,
     )
 
 
-def followed_up(log: Log, of: Target) -> FloatArray:
-    """The share of those of whom the target is known among all of the same context and proposal, (.., n)."""
-    known = ~np.isnan(of.values(log))
-    share = _counted(log, known) / np.maximum(_counted(log, np.ones_like(known)), 1)
-    return np.asarray(share[_place(log)])
-
-
-def followed_up_weights(log: Log, of: Target) -> FloatArray:
-    """For how many each decision stands: one over that share, and 0 where the target is not known, (.., n).
-
-    Within a context and a proposal the weights sum to all who were allocated, unless of none of them it is known.
-    """
-    share = followed_up(log, of)
-    with np.errstate(divide="ignore"):
-        return np.where(np.isnan(of.values(log)), 0.0, 1.0 / share)
-
-
-def scores_at_random(log: Log, of: Target) -> Scores:
-    """Scores that take those of whom the target is missing to be like the others of their context and proposal.
-
-    The score of decision t and proposal z is m_t(z) + 1{z_t = z} w_t (v_t - m_t(z)) / p_t(z), with w_t the weight, 0
-    where v_t is missing. All decisions have one, and all count; `value` is the guess where it is missing. What takes
-    `scores(log, of)` takes these, too, and then assumes `AT_RANDOM`.
-    """
-    found = scores(log, of)
-    lost, z = np.isnan(found.value), log.proposal[..., np.newaxis]
-    guess = np.take_along_axis(found.guess, z, axis=-1)
-    own = np.take_along_axis(found.score, z, axis=-1)
-    weighted = guess + followed_up_weights(log, of)[..., np.newaxis] * (own - guess)
-    score = found.guess.copy()
-    np.put_along_axis(score, z, np.where(lost[..., np.newaxis], guess, weighted), axis=-1)
-    return replace(found, value=np.where(lost, guess[..., 0], found.value), score=score)
+def _too_few(log: Log, proposals: tuple[int, ...]) -> str:
+    """Why an interval of evenly weighted scores is not to be relied upon; empty where it is."""
+    for z in proposals:
+        name, chance = log.space.proposals[z], log.probability[:, z]
+        if not (chance > 0).all():
+            return f"some could not have been offered {name}: a probability was 0"
+        many = float((log.proposal == z).sum() if log.fixed else len(log) ** 2 / (1 / chance).sum())
+        if many < LEAST:
+            return f"{name} was offered to too few: effectively to {many:.1f}, and an interval needs {LEAST:.0f}"
+    return ""
 
 
 def _filled(of: Target, end: float) -> Target:

@@ -4,7 +4,8 @@ With weights u that add up to one, in each context to its part of all decisions,
 Q(z) = Σ_t u_t Γ_t(z). Given the past the score Γ_t(z) has the mean μ(z) and the variance
 σ²(z)/p_t(z) + (μ(z) - m_t(z))² (1/p_t(z) - 1), and scores of two proposals have the covariance -(μ - m)(μ' - m'). So
 the variance of an estimate is a polynomial in the true means whose coefficients are sums over the log: it needs no
-squares of scores, which are few and large where a proposal was rare.
+squares of scores, which are few and large where a proposal was rare. Where probabilities never changed, estimates are
+plain means within contexts, and the first term is all there is.
 
 Means are on a scale from 0, the least that the target may be, to 1, the most. Leading axes are trials side by side;
 X stands for contexts, J for what is compared: one proposal or two.
@@ -20,6 +21,9 @@ from numpy.typing import NDArray
 from takeup.analysis.scores import Scores
 from takeup.analysis.weights import Weights, batches, decision_weights, per_batch
 from takeup.checks import FloatArray
+
+ROUNDING = 1e-13
+"""As parts of the range, values that differ by less are the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,46 +85,65 @@ class Moments:
 
 def moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | None = None) -> Moments:
     """The sums for one proposal, or for two; of one context, or of all."""
+    asked = (tuple(proposals), how, context)
+    if asked not in of.sums:
+        of.sums[asked] = _moments(of, proposals, how, context)
+    found: Moments = of.sums[asked]
+    return found
+
+
+def _moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | None) -> Moments:
     log, low, high = of.log, of.target.low, of.target.high
-    used = of.known if context is None else of.known & (log.context == context)
-    unit = np.where(used, (of.value - low) / (high - low), 0.0)
+    used = of.counted(tuple(proposals), context)
+    known = used & of.known
+    unit = np.where(known, (of.value - low) / (high - low), 0.0)
     apart = context is None and how != "batch"
     inside = np.stack([used & (log.context == x) for x in range(len(log.space.contexts))] if apart else [used], axis=-1)
-    offered = np.stack([used & (log.proposal == z) for z in proposals], axis=-1)  # (.., n, J)
+    offered = np.stack([known & (log.proposal == z) for z in proposals], axis=-1)  # (.., n, J)
     seen = _over(inside, offered)  # (.., X, J)
     total = _over(inside, offered * unit[..., np.newaxis])
-    overall = ((unit.sum(axis=-1) + 0.5) / (used.sum(axis=-1) + 1.0))[..., np.newaxis, np.newaxis]
-    rate = (total + overall) / (seen + 1.0)
-    spread = _spread(of, inside, unit, proposals)
-    known: dict[str, Any] = {"rate": rate, "seen": seen.sum(axis=-2), "spread": spread}
+    begun = 1.0 if of.target.two_valued else 0.0
+    overall = (unit.sum(axis=-1) + begun / 2) / np.maximum(known.sum(axis=-1) + begun, 1.0)
+    rate = (total + overall[..., np.newaxis, np.newaxis]) / (seen + 1.0)
+    spread = _spread(of, known, inside, unit, proposals)
+    sums: dict[str, Any] = {"rate": rate, "seen": seen.sum(axis=-2), "spread": spread}
     if how == "batch":
-        return Moments(**known, **_by_batch(of, offered, unit))
-    chance = log.probability[..., list(proposals)]
+        return Moments(**sums, **_by_batch(of, offered, unit))
+    chance = of.chance[..., list(proposals)]
     u = _to_shares(inside, np.where(used, decision_weights(chance, how), 0.0))
     guess = (of.guess[..., list(proposals)] - low) / (high - low)
     score = (np.where(used[..., np.newaxis], of.score[..., list(proposals)], low) - low) / (high - low)
-    return Moments(**known, **_by_decision(inside, u, chance, guess, score))
+    return Moments(**sums, **_by_decision(inside, u, chance, guess, score, plain=of.plain))
 
 
 def _by_decision(
-    inside: NDArray[np.bool_], u: FloatArray, chance: FloatArray, guess: FloatArray, score: FloatArray
+    inside: NDArray[np.bool_],
+    u: FloatArray,
+    chance: FloatArray,
+    guess: FloatArray,
+    score: FloatArray,
+    *,
+    plain: bool,
 ) -> dict[str, Any]:
     """The sums where every decision has its own weight."""
     each = u[..., np.newaxis]
     estimate = np.sum(each * score, axis=-2)
     square = each * each
     inverse = np.where(square > 0, square / np.where(chance > 0, chance, 1.0), 0.0)
-    rest = inverse - square
     missed = each * (score - estimate[..., np.newaxis, :])
-    cross = np.zeros((*estimate.shape[:-1], inside.shape[-1], 0))
-    if chance.shape[-1] == 2:
+    shape, j = (*estimate.shape[:-1], inside.shape[-1]), chance.shape[-1]
+    error, cross = np.zeros((*shape, j, 3)), np.zeros((*shape, 4 if j == 2 else 0))
+    if not plain:
+        rest = inverse - square
+        error = np.stack([_over(inside, rest * k) for k in (1.0, guess, guess * guess)], axis=-1)
+    if not plain and j == 2:
         m, n = guess[..., 0], guess[..., 1]
         cross = np.stack([_over(inside, (u * u * k)[..., np.newaxis])[..., 0] for k in (1.0, m, n, m * n)], axis=-1)
     return {
         "estimate": estimate,
         "share": _over(inside, np.broadcast_to(each, chance.shape)),
         "inverse": _over(inside, inverse),
-        "error": np.stack([_over(inside, rest * k) for k in (1.0, guess, guess * guess)], axis=-1),
+        "error": error,
         "cross": cross,
         "cube": _over(inside, inverse * inverse / np.where(each > 0, each, 1.0)),
         "empirical": np.swapaxes(missed, -1, -2) @ missed,
@@ -164,16 +187,26 @@ def _by_batch(of: Scores, offered: NDArray[np.bool_], unit: FloatArray) -> dict[
 
 
 def _to_shares(inside: NDArray[np.bool_], w: FloatArray) -> FloatArray:
-    """Weights that add up, within each context, to the part of the decisions that it has."""
+    """Weights that add up, within each context, to the part of the decisions that it has.
+
+    A context in which no decision has any weight is left out.
+    """
+    total = np.where(inside, w[..., np.newaxis], 0.0).sum(axis=-2)
+    many = np.where(total > 0, inside.sum(axis=-2), 0.0)
+    times = many / np.where(total > 0, total, 1.0) / np.maximum(many.sum(axis=-1, keepdims=True), 1.0)
     u = np.zeros_like(w)
-    n = np.sum(inside, axis=(-1, -2), keepdims=True)[..., 0].astype(np.float64)
     for x in range(inside.shape[-1]):
-        here = inside[..., x]
-        total = np.sum(w, axis=-1, where=here, keepdims=True)
-        share = here.sum(axis=-1, keepdims=True) / np.maximum(n, 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            u += np.where(here, w * share / total, 0.0)
+        u += np.where(inside[..., x], w * times[..., x : x + 1], 0.0)
     return u
+
+
+def _apart(inside: NDArray[np.bool_], own: NDArray[np.bool_], unit: FloatArray, mean: FloatArray) -> FloatArray:
+    """The sum of squares of what values miss the means of their contexts by, (..); zero but for rounding is zero."""
+    found = np.zeros(mean.shape[:-1])
+    for x in range(inside.shape[-1]):
+        missed = unit - mean[..., x, np.newaxis]
+        found += np.sum(missed * missed, axis=-1, where=own & inside[..., x])
+    return np.where(found > ROUNDING**2 * np.maximum(own.sum(axis=-1), 1), found, 0.0)
 
 
 def _over(inside: NDArray[np.bool_], each: FloatArray | NDArray[np.bool_]) -> FloatArray:
@@ -182,19 +215,22 @@ def _over(inside: NDArray[np.bool_], each: FloatArray | NDArray[np.bool_]) -> Fl
     return np.stack(parts, axis=-2)
 
 
-def _spread(of: Scores, inside: NDArray[np.bool_], unit: FloatArray, proposals: Sequence[int]) -> FloatArray:
+def _spread(
+    of: Scores, known: NDArray[np.bool_], inside: NDArray[np.bool_], unit: FloatArray, proposals: Sequence[int]
+) -> FloatArray:
     """The variance within contexts and proposals as a part of μ (1 - μ), (.., J).
 
-    Of each proposal its own or that of all together, whichever is larger: few values may look too much alike.
+    Of each proposal its own or that of all together, whichever is larger: few values may look too much alike. Zero
+    where all are alike, so that it cannot be told.
     """
     shape = (*unit.shape[:-1], len(proposals))
-    if np.all((unit == 0) | (unit == 1)):
+    if of.target.two_valued or np.all((unit == 0) | (unit == 1)):
         return np.ones(shape)
     every = range(len(of.log.space.proposals))
-    offered = np.stack([of.log.proposal == z for z in every], axis=-1)
+    offered = np.stack([known & (of.log.proposal == z) for z in every], axis=-1)
     seen = _over(inside, offered)
     mean = _over(inside, offered * unit[..., np.newaxis]) / np.maximum(seen, 1.0)
-    squares = np.sum(_over(inside, offered * unit[..., np.newaxis] ** 2) - seen * mean**2, axis=-2)
+    squares = np.stack([_apart(inside, offered[..., z], unit, mean[..., z]) for z in every], axis=-1)
     most = np.sum(np.maximum(seen - 1.0, 0.0) * mean * (1.0 - mean), axis=-2)
     pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(most.sum(axis=-1, keepdims=True), 1e-300)
     own = squares / np.maximum(most, 1e-300)

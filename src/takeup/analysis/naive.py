@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from takeup import checks
 from takeup.analysis import regions, targets
 from takeup.analysis.compliers import EXCLUSION, LARGE, both_seen, pair_and_action
-from takeup.analysis.estimate import Estimate, Ray
+from takeup.analysis.estimate import Estimate, Ray, honest
 from takeup.analysis.regression import Method, Parts, anderson_rubin_by_regression, instrumented
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
@@ -23,6 +23,10 @@ from takeup.space import Label
 
 FIXED = "Probabilities of proposals did not depend on earlier outcomes."
 STEADILY = (FIXED, "Outcomes do not change over the trial, where probabilities do.")
+ROUNDING = 1e-12
+"""As a part of the range of outcomes, an interval that is no longer has no length but for rounding."""
+
+NO_ERROR = "all outcomes of those who are compared are the same, or too few are known, so that its error cannot be told"
 ADAPTED = (
     "probabilities changed during the trial: such an interval misses its level (85 % instead of 95 % after Thompson"
     " sampling of 200), and where outcomes drift its centre is off as well"
@@ -210,19 +214,25 @@ def _naive(
 ) -> Estimate:
     """What is right with fixed allocation alone."""
     value, low, high = map(float, figures)
-    return Estimate(
-        reading,
-        contrast,
-        "difference",
-        value,
-        low,
-        high,
-        level,
-        assumes,
-        survives_adaptation=False,
-        survives_drift=False,
-        n=n,
-        missing=missing,
-        region=region,
-        withheld=withheld or ("" if log.fixed else ADAPTED),
+    whole = targets.outcome(log.space)
+    if not withheld and not high - low > ROUNDING * (whole.high - whole.low):
+        withheld = NO_ERROR
+    return honest(
+        log,
+        Estimate(
+            reading,
+            contrast,
+            "difference",
+            value,
+            np.nan if withheld == NO_ERROR else low,
+            np.nan if withheld == NO_ERROR else high,
+            level,
+            assumes,
+            survives_adaptation=False,
+            survives_drift=False,
+            n=n,
+            missing=missing,
+            region=region,
+            withheld=withheld or ("" if log.fixed else ADAPTED),
+        ),
     )

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.analysis import targets
 from takeup.analysis.effects import COMPLETE, LOGGED, SEPARATE
-from takeup.analysis.estimate import Estimate
+from takeup.analysis.estimate import Estimate, honest
 from takeup.analysis.figure import Figure, difference_of_positives
 from takeup.analysis.overlap import Overlap
 from takeup.analysis.rates import rate_under
@@ -97,7 +97,7 @@ def policy_value(
     value, did = value_under(log, rows, how, until), value_under(log, log.probability, how, until)
     if overlap.impossible > 0:
         value = replace(value, value=np.array(np.nan))
-    reason = overlap.withheld(name)
+    reason = overlap.withheld(name) or (_never_met(log, rows) if how == "aipw" else "")
     if not reason and not value.error > 0:
         reason = "all who count for it had the same outcome, or there is one alone, so that its error cannot be told"
     if not reason and np.isnan(value.value):
@@ -177,14 +177,15 @@ def mean_under(log: Log, rows: FloatArray, method: Method) -> Figure:
     """The mean outcome under a policy, where every outcome has a value of its own; NaN where no decision counts."""
     target, proposals = targets.outcome(log.space), len(log.space.proposals)
     value = target.values(log)
-    known = ~np.isnan(value)
+    known, score = ~np.isnan(value), np.zeros(0)
+    if method == "aipw":
+        score = scores(log, target).score
+        known = np.asarray(~(np.isnan(score) & (rows > 0)).any(axis=-1))
     filled, weight = np.where(known, value, 0.0), Overlap.of(log, rows, known).weight
     total = (known if method == "aipw" else weight).sum(axis=-1, keepdims=True)
     total = np.where(total > 0, total, np.nan)
     if method == "aipw":
-        usual = None if isinstance(log.space.outcome, Levels) else filled.sum(axis=-1, keepdims=True) / total
-        score = scores(log, target, usual).score
-        each, share = np.where(known, np.einsum("...z,...z->...", score, rows), 0.0), known / total
+        each, share = np.where(known, np.einsum("...z,...z->...", np.nan_to_num(score), rows), 0.0), known / total
     else:
         each, share = filled, weight / total
     mean = np.einsum("...t,...t->...", share, each)
@@ -210,6 +211,18 @@ def _unseen_ends(
         influence += [usual / total * (end - mean) for end in ends]
         proposal += [np.full(mean.shape, z)] * 2
     return replace(figure, influence=np.concatenate(influence, axis=-1), proposal=np.concatenate(proposal, axis=-1))
+
+
+def _never_met(log: Log, rows: FloatArray) -> str:
+    """What a policy would propose in a context in which nobody has an outcome of it, where that is all there is."""
+    if not log.fixed:
+        return ""
+    for x, context in enumerate(log.space.contexts):
+        here = log.context == x
+        for z, name in enumerate(log.space.proposals):
+            if rows[here, z].any() and not (here & (log.proposal == z) & (log.outcome != UNSEEN)).any():
+                return f"nobody in {context} who was offered {name} has an outcome"
+    return ""
 
 
 def rows_of(log: Log, probability: ArrayLike) -> FloatArray:
@@ -256,18 +269,21 @@ def _estimate(
     low, high = (np.nan, np.nan) if reason else (float(end) for end in ends)
     n = int((log.outcome != UNSEEN).sum())
     early = isinstance(log.space.outcome, Time) and censored_before(log, until_of(log, until))
-    return Estimate(
-        READING,
-        contrast,
-        measure,
-        float(value),
-        low,
-        high,
-        level,
-        (SAME, *((CENSORED,) if early else ()), *((COMPLETE,) if n < len(log) else ()), LARGE, SEPARATE, LOGGED),
-        survives_adaptation=not reason,
-        survives_drift=not early and not reason,
-        n=n,
-        missing=len(log) - n,
-        withheld=reason,
+    return honest(
+        log,
+        Estimate(
+            READING,
+            contrast,
+            measure,
+            float(value),
+            low,
+            high,
+            level,
+            (SAME, *((CENSORED,) if early else ()), *((COMPLETE,) if n < len(log) else ()), LARGE, SEPARATE, LOGGED),
+            survives_adaptation=not reason,
+            survives_drift=not early and not reason and n == len(log),
+            n=n,
+            missing=len(log) - n,
+            withheld=reason,
+        ),
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from takeup import charts
 from takeup.analysis import targets
+from takeup.analysis.assumed import Assumed
 from takeup.analysis.flow import Flow
 from takeup.analysis.results import Analysis, Entry, has_region
 from takeup.analysis.words import RATIOS, figure, interval, quantity, survives
@@ -17,27 +18,28 @@ from takeup.charts.flow import flow_diagram, sentence
 from takeup.evidence import Evidence
 from takeup.log import Log
 
-ESTIMATES = ("reading", "comparison", "estimate", "interval", "what it survives", "decisions", "missing")
+ESTIMATES = ("reading", "comparison", "estimate", "interval", "decisions", "missing", "what it survives", "assumes")
 STRETCHES = 4
 """Into how many parts the trial is cut to see whether outcomes change."""
 
 
 def estimates_table(caption: str, entries: Sequence[Entry], analysis: Analysis) -> ReportTable:
-    """Estimates, a row each."""
-    space = analysis.log.space
+    """Estimates, a row each; what they assume by letters."""
+    space, assumed = analysis.log.space, Assumed.by(analysis)
     rows = tuple(
         (
             f"{each.label}, {each.context}" if each.context else each.label,
             each.estimate.contrast,
             figure(each.estimate.value, each.estimate, space),
             interval(each.estimate, space),
-            survives(each.estimate),
             f"{each.estimate.n:,}",
             f"{each.estimate.missing:,}",
+            survives(each.estimate),
+            assumed.letters(each.estimate.assumes),
         )
         for each in entries
     )
-    return ReportTable(caption, ESTIMATES, rows, 2)
+    return ReportTable(caption, ESTIMATES, rows, 2, 2)
 
 
 def forest_pictures(analysis: Analysis) -> tuple[Picture, ...]:
@@ -65,8 +67,8 @@ def _forest(analysis: Analysis, entries: Sequence[Entry], name: str, title: str,
     )
     caption = (
         "Every reading with its interval. Arrows: without end on that side. Grey: what people would compute as if"
-        " nothing had been adapted and everybody were alike, shown for comparison. Crosses: no interval that could be"
-        " relied upon."
+        " nothing had been adapted and everybody were alike, shown for comparison. Crosses: the interval is"
+        " withheld, and the table of what is withheld says why."
     )
     table = estimates_table("The same in figures", entries, analysis)
     return Picture(ReportFigure(name, caption, words, lambda: charts.forest(records, title, ratio=ratio)), table)

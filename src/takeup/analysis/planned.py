@@ -1,21 +1,26 @@
 """What was to be reported, as a plan's `[analysis]` says it: the primary reading, test and level."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from takeup import checks
 from takeup.analysis.estimate import Measure
 from takeup.analysis.weights import Weights
 from takeup.errors import InputError
 from takeup.log import Log
-from takeup.space import Label
+from takeup.policies.bounded_reading import BoundedReading
+from takeup.space import Label, Space
 from takeup.trial.design import Design
-from takeup.trial.planned_analysis import problems
+from takeup.trial.planned_analysis import of_intervals, problems
 from takeup.trial.rules import BoundedTable
 from takeup.trial.spec import AnalysisTable
 
 Reading: TypeAlias = Literal["intention to treat", "compliers", "per protocol", "bounded", "policy"]
 """What the data are read by; "policy" is a policy's own model, which has no interval here."""
+
+
+HowMissing: TypeAlias = Literal["complete", "weighted"]
+"""Whether those whose outcome is missing are left out, or others like them count for them, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Planned:
         missing: whether others count for those whose outcome is missing.
         changed: in what it is another analysis than the plan's, a sentence each; it is then no planned one.
         refused: why what was planned gives no answer, a sentence each.
+        moved: the bounded reading with the weights that were fixed before the trial; None where they were not.
     """
 
     reading: Reading = "intention to treat"
@@ -52,9 +58,10 @@ class Planned:
     looks: int = 1
     size: int | None = None
     weights: Weights = "uniform"
-    missing: Literal["complete", "weighted"] = "complete"
+    missing: HowMissing = "complete"
     changed: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    moved: BoundedReading | None = None
 
     @property
     def two_sided_level(self) -> float:
@@ -91,6 +98,8 @@ def planned_of(
     control: Label | None = None,
     promise: float | None = None,
     level: float | None = None,
+    weights: Weights | None = None,
+    missing: HowMissing | None = None,
 ) -> Planned:
     """What a design plans, or intention to treat by convention; what is given wins, and is then not what was planned.
 
@@ -101,6 +110,8 @@ def planned_of(
         control: what the others are compared with; that of the plan, or else the first proposal.
         promise: of a bounded reading beside the primary one.
         level: of intervals.
+        weights: how decisions count in intention to treat.
+        missing: what becomes of those whose outcome is missing.
     """
     plan = own if plan is None else plan
     for each in (plan, own):
@@ -112,8 +123,9 @@ def planned_of(
     usual = _control(plan)
     place = log.space.index("proposal", usual if control is None else control)
     bound = given.reading.bounded if isinstance(given.reading, BoundedTable) else None
-    if promise is not None and (promise := float(promise)) < 0:
-        raise InputError("promise", promise, "a difference of at least 0")
+    most = log.space.outcome.highest - log.space.outcome.lowest
+    if promise is not None and not 0 <= (promise := float(promise)) <= most:
+        raise InputError("promise", f"{promise:g}", f"a difference from 0 to {most:g}, the range of outcomes")
     chosen = given.confidence if level is None else checks.share("level", level)
     changed = []
     if plan is not None and own is not None and plan is not own:
@@ -126,6 +138,11 @@ def planned_of(
             changed.append(f"The plan's level is {given.confidence:g}, and this is of {chosen:g}.")
         if bound is not None and promise not in (None, bound):
             changed.append(f"The plan's promise is {bound:g}, and this is of {promise:g}.")
+        if weights not in (None, given.weights):
+            changed.append(f"The plan's weights are {given.weights}, and these are {weights}.")
+        if missing not in (None, given.missing):
+            changed.append(f"The plan says {given.missing} of what is missing, and this is {missing}.")
+    given = _asked(log, given, weights, missing)
     return Planned(
         "bounded" if bound is not None else given.reading,  # type: ignore[arg-type]  # a name where it is no table
         given.contrast,
@@ -142,7 +159,29 @@ def planned_of(
         given.missing,
         tuple(changed),
         () if plan is None or table is None else tuple(f"{key}: {why}" for key, _, why in problems(plan, table)),
+        None if bound is None or changed or plan is None else _moved(plan, given, log.space, place),
     )
+
+
+def _moved(plan: Design, table: AnalysisTable, space: Space, control: int) -> BoundedReading | None:
+    """A bounded reading with its planned weights: those of `[analysis]`, or of a stopping rule with that promise."""
+    readings = [each for each in (table.reading, plan.spec.stopping.reading) if isinstance(each, BoundedTable)]
+    for reading in readings:
+        if reading.moved is not None and reading.bounded == readings[0].bounded:
+            return reading.read(space, control)
+    return None
+
+
+def _asked(log: Log, table: AnalysisTable, weights: Weights | None, missing: HowMissing | None) -> AnalysisTable:
+    """The table with the weights that are asked for, if its reading has such."""
+    asked = {name: value for name, value in (("weights", weights), ("missing", missing)) if value is not None}
+    for name, value in asked.items():
+        checks.one_of(name, value, get_args(Weights if name == "weights" else HowMissing))
+    found = table.model_copy(update=asked)
+    for name, got, allowed in of_intervals(log.space, found):
+        if name in asked:
+            raise InputError(name, repr(got), allowed)
+    return found
 
 
 def _control(plan: Design | None) -> int:

@@ -39,8 +39,6 @@ class RatioSums:
     """Sums over a log; see above.
 
     Attributes:
-        low: the least that outcome and took may be, (2,).
-        high: the most.
         estimate: the mean under each proposal, (.., 2, 2).
         rate: that of each context as far as it is known, shrunk a little to that of all, (.., X, 2, 2).
         share: the part of the weight that each context has, (.., X).
@@ -52,8 +50,6 @@ class RatioSums:
         cross: Σ u² k k' with the k of one proposal and of the other, (.., X, 3, 3).
     """
 
-    low: FloatArray
-    high: FloatArray
     estimate: FloatArray
     rate: FloatArray
     share: FloatArray
@@ -71,21 +67,24 @@ def ratio_sums(
     chance: FloatArray,
     guess: FloatArray,
     context: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    begun: FloatArray,
+    *,
     weights: Weights = "uniform",
+    plain: bool = False,
+    like: RatioSums | None = None,
 ) -> RatioSums:
     """The sums of decisions in which both proposals were possible and everything is known.
 
     Args:
-        value: outcome and took, (.., n, 2); zero where a decision does not count.
+        value: outcome and took, both between 0 and 1, (.., n, 2); zero where a decision does not count.
         offered: 1 where each of the two was offered and the decision counts, (.., n, 2).
         chance: the probability of each, (.., n, 2); zero where a decision does not count.
         guess: what was expected of each, (.., n, 2, 2).
         context: 1 in the decision's context where it counts, (.., n, X).
-        low: the least that outcome and took may be.
-        high: the most.
+        begun: 1 where halfway is expected before anything is known, else 0.
         weights: every decision the same, or each so that it adds the same variance.
+        plain: whether probabilities never changed: guesses are plain means, and do not add to the error.
+        like: sums of the same decisions with other weights, which need not be made again as far as these do not matter.
     """
     counts = chance.min(axis=-1) > 0
     p = np.where(counts[..., np.newaxis], chance, 1.0)
@@ -94,45 +93,29 @@ def ratio_sums(
         u = (w / w.sum(axis=-1, keepdims=True))[..., np.newaxis]
     score = guess + (offered / p)[..., np.newaxis] * (value[..., np.newaxis, :] - guess)
     inverse = u * u / p
-    with_one = np.concatenate([np.ones((*guess.shape[:-1], 1)), -guess], axis=-1)
+    rest = inverse - u * u
+    one = np.ones((*p.shape[:-1], 1))
+    ones = [np.concatenate([one, -guess[..., z, :]], axis=-1) * (not plain) for z in range(2)]
     over = "...nx,...nz"
     return RatioSums(
-        low,
-        high,
         np.einsum("...nz,...nzv->...zv", np.broadcast_to(u, p.shape), score),
-        **_rates(value, offered, context, low, high),
+        **(_rates(value, offered, context, begun) if like is None else _rates_of(like)),
         share=np.einsum("...nx,...n->...x", context, u[..., 0]),
         inverse=np.einsum(f"{over}->...xz", context, inverse),
         cube=np.einsum(f"{over}->...xz", context, inverse * u / p),
-        error=np.einsum(f"{over},...nzi,...nzj->...xzij", context, inverse - u * u, with_one, with_one, optimize=True),
-        cross=np.einsum(
-            "...nx,...n,...ni,...nj->...xij",
-            context,
-            u[..., 0] ** 2,
-            with_one[..., 0, :],
-            with_one[..., 1, :],
-            optimize=True,
-        ),
+        error=np.stack([_products(context * rest[..., z, np.newaxis], ones[z], ones[z]) for z in range(2)], axis=-3),
+        cross=_products(context * u * u, *ones),
     )
 
 
-def plain_sums(value: FloatArray, offered: FloatArray, low: FloatArray, high: FloatArray) -> RatioSums:
-    """The sums with fixed randomisation: plain means, whatever the context, whose variance is σ² over how many."""
-    counts = offered.max(axis=-1, keepdims=True)
-    rates = _rates(value, offered, counts, low, high)
-    many = np.maximum(rates["seen"], 1.0)
-    batch = many.shape[:-2]
-    return RatioSums(
-        low,
-        high,
-        np.einsum("...nz,...nv->...zv", offered, value) / many[..., 0, :, np.newaxis],
-        **rates,
-        share=np.ones((*batch, 1)),
-        inverse=1 / many,
-        cube=1 / many**2,
-        error=np.zeros((*batch, 1, 2, 3, 3)),
-        cross=np.zeros((*batch, 1, 3, 3)),
-    )
+def _products(weight: FloatArray, one: FloatArray, other: FloatArray) -> FloatArray:
+    """Sums of the products of two things over decisions, by each of some weights of these, (.., X, I, J)."""
+    turned = np.swapaxes(one, -1, -2)
+    return np.stack([turned @ (other * weight[..., x, np.newaxis]) for x in range(weight.shape[-1])], axis=-3)
+
+
+def _rates_of(sums: RatioSums) -> dict[str, FloatArray]:
+    return {"rate": sums.rate, "seen": sums.seen, "squares": sums.squares}
 
 
 def accepted(sums: RatioSums, angle: FloatArray, level: float) -> BoolArray:
@@ -143,8 +126,7 @@ def accepted(sums: RatioSums, angle: FloatArray, level: float) -> BoolArray:
 def distance(sums: RatioSums, angle: FloatArray, level: float) -> FloatArray:
     """How many errors both means of u are apart, less what skewness makes of the limit at this level."""
     along = np.stack([np.cos(angle), -np.sin(angle)], axis=-1)  # (.., 2)
-    ends = np.stack([sums.low * along, sums.high * along], axis=-1)
-    low, high = ends.min(axis=-1).sum(axis=-1), ends.max(axis=-1).sum(axis=-1)
+    low, high = np.minimum(along, 0.0).sum(axis=-1), np.maximum(along, 0.0).sum(axis=-1)
     rate = np.einsum("...xzv,...v->...xz", sums.rate, along)
     mean = np.einsum("...xz,...x->...z", rate, sums.share)
     many = sums.seen.sum(axis=-2)
@@ -209,15 +191,13 @@ def _edge(kept: Callable[[FloatArray], BoolArray], inside: float, outside: float
     return inside
 
 
-def _rates(
-    value: FloatArray, offered: FloatArray, context: FloatArray, low: FloatArray, high: FloatArray
-) -> dict[str, FloatArray]:
+def _rates(value: FloatArray, offered: FloatArray, context: FloatArray, begun: FloatArray) -> dict[str, FloatArray]:
     """What is known of the means, how many that rests on, and how values spread around their own."""
-    seen = np.einsum("...nx,...nz->...xz", context, offered)
-    total = np.einsum("...nx,...nz,...nv->...xzv", context, offered, value, optimize=True)
-    products = np.einsum("...nz,...nv,...nw->...zvw", offered, value, value, optimize=True)
+    seen = np.swapaxes(context, -1, -2) @ offered
+    total = _products(context, offered, value)
+    products = _products(offered, value, value)
     all_ = seen.sum(axis=(-1, -2))[..., np.newaxis]
-    overall = (total.sum(axis=(-2, -3)) + (low + high) / 2) / (all_ + 1.0)
+    overall = (total.sum(axis=(-2, -3)) + begun / 2) / np.maximum(all_ + begun, 1.0)
     rate = (total + overall[..., np.newaxis, np.newaxis, :]) / (seen + 1.0)[..., np.newaxis]
     mean = total / np.maximum(seen, 1.0)[..., np.newaxis]
     explained = np.einsum("...xz,...xzv,...xzw->...zvw", seen, mean, mean)

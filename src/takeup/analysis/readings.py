@@ -37,7 +37,6 @@ Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
 
 BOUNDED: Final = "bounded reading"
 ITT: Final = "intention to treat"
-NEVER_CHANGED = "Randomisation never changed within a context: nobody wrote down its probabilities."
 STILL_RUNS = (
     "The trial still runs, and this is for one look at its end: looked at again and again it errs more often, and what"
     " is pending is left out as if it were missing."
@@ -207,7 +206,7 @@ class Readings:
             self.left_out.append(LeftOut("readings by what people took", "it was never reported"))
             return []
         made: list[Made] = [("complier effect", self._kind("compliers"), self._pair(complier_effect, one))]
-        if (promise := self.planned.promise) is not None:
+        if (promise := self.planned.moved or self.planned.promise) is not None:
             made.append((BOUNDED, self._kind("bounded"), self._pair(bounded_effect, one, promise)))
         protocol = self._kind("per protocol")
         made.append(("per protocol", "naive" if protocol == "explored" else protocol, self._pair(per_protocol, one)))
@@ -243,19 +242,14 @@ class Readings:
         for label, kind, make in made:
             estimate = self._tried(f"{label}, {self.log.space.proposals[one]}", make)
             if estimate is not None:
-                found.append(Entry(label, one, kind, self._honest(estimate), context))
+                found.append(Entry(label, one, kind, self._at_one_look(estimate), context))
         return found
 
-    def _honest(self, estimate: Estimate) -> Estimate:
-        """With what it assumes of this trial: that it has ended, or that what was proposed never adapted.
-
-        Shares of what was proposed are no probabilities that adapted: nothing by them survives adaptation.
-        """
-        if not (self.finished or estimate.any_time):
-            estimate = replace(estimate, assumes=(STILL_RUNS, *estimate.assumes))
-        if not self.log.estimated:
+    def _at_one_look(self, estimate: Estimate) -> Estimate:
+        """What is for one look says so while a trial runs."""
+        if self.finished or estimate.any_time:
             return estimate
-        return replace(estimate, survives_adaptation=False, assumes=(NEVER_CHANGED, *estimate.assumes))
+        return replace(estimate, assumes=(STILL_RUNS, *estimate.assumes))
 
     def _tried(self, what: str, make: Callable[[], Found]) -> Found | None:
         """What is found, or nothing and a line why not."""

@@ -16,7 +16,7 @@ import numpy as np
 from takeup import checks
 from takeup.analysis.prefix import pair_of, single
 from takeup.analysis.replay_reference import NONE, level_of
-from takeup.analysis.replayable import STATISTICS, Form, Replayable, Statistic
+from takeup.analysis.replayable import STATISTICS, Replayable, Statistic
 from takeup.analysis.tested import Alternative, Tested, directed
 from takeup.checks import FloatArray
 from takeup.errors import InputError, UnsuitableError
@@ -25,12 +25,14 @@ from takeup.space import Label, Space
 from takeup.trial import Design
 from takeup.trial.planned_analysis import larger_is_better
 
-MANY, FEW, LEAST = 10_000, 1_000, 99
+MANY, FEW, LEAST = 10_000, 1_000, 39
 """How many replays there are by default: where they are fast, at most and at least elsewhere; see `usual`."""
-WORK = 400_000
-"""How many probabilities of proposals replays without a kernel work out: some ten seconds."""
+WORK = 120_000
+"""How many probabilities replays without a kernel work out, of each proposal and state: half a minute at most."""
+PROPOSED = 50
+"""How many are drawn from what a policy believes in the time in which one is worked out."""
 DRAWS = 1_000
-"""How many draws are counted as one such."""
+"""How many draws such a probability rests on, where it is counted; more count as several."""
 ALIKE, NEARLY_ALIKE = 1e-9, 1e-4
 """Statistics that differ by less than this part are the same: sums in another order, and scores by quadrature."""
 
@@ -91,22 +93,24 @@ def re_randomise(
     )
 
 
-def usual(trial: Replayable, form: Form, draws: int) -> int:
+def usual(trial: Replayable, statistic: Statistic, draws: int) -> int:
     """How many replays there are where nobody says.
 
     10,000 where P(best) is kept up to date or a policy's kernel draws, 1,000 where it is computed anew. Without a
     kernel as many as take `WORK` probabilities, of all proposals in all states that the policy is asked about, at most
-    1,000. An UnsuitableError where those are fewer than 99.
+    1,000. An UnsuitableError where those are fewer than 39.
     """
+    form = trial.form(statistic)
     if form != "reference":
         return MANY if form in ("recurrence", "draws") else FEW
-    each = trial.schedule.asks * len(trial.log.space.proposals) * max(1, draws // DRAWS)
-    if (many := WORK // max(each, 1)) < LEAST:
+    each = max(1, trial.schedule.asks * len(trial.log.space.proposals) * max(1, draws // DRAWS))
+    work = WORK * PROPOSED if trial.free and statistic == "difference" else WORK
+    if work // each < LEAST:
         raise UnsuitableError(
             f"{trial.design.policy.name} has no kernel for this trial, and {LEAST} replays would work out"
-            f" {LEAST * each:,} probabilities, more than {WORK:,}; replays={LEAST} asks for them nevertheless"
+            f" {LEAST * each:,} probabilities, more than {work:,}; replays={LEAST} asks for them nevertheless"
         )
-    return min(many, FEW)
+    return min(work // each, FEW)
 
 
 def replayed(
@@ -162,7 +166,7 @@ def _tested(
         raise InputError("statistic", repr(statistic), f"one of {', '.join(STATISTICS)}")
     trial = Replayable.of(log, design, pair, stronger)
     seen, form = trial.observed(check=check, score=statistic == "score"), trial.form(statistic)
-    many = usual(trial, form, seen.draws) if replays is None else checks.whole("replays", replays, least=1)
+    many = usual(trial, statistic, seen.draws) if replays is None else checks.whole("replays", replays, least=1)
     own = float(directed(seen.statistics[list(STATISTICS).index(statistic)], alternative))
     alike = NEARLY_ALIKE if form == "quadrature" and statistic == "score" else ALIKE
     least = own - alike * max(abs(own), 1.0)

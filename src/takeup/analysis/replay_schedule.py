@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError, UnsuitableError
+from takeup.errors import UnsuitableError
 from takeup.log import SOURCES, Log
 from takeup.log.table import TOLERANCE
 from takeup.policies import Uniform
@@ -90,12 +90,6 @@ def schedule_of(log: Log, design: Design, *, compliance: bool = False) -> Schedu
 def _reports(log: Log, compliance: bool) -> tuple[IntArray, ...]:
     """When, whose, a and y as they are known then, and whether y is new; in order."""
     place = np.arange(len(log))
-    for name in ("outcome", "implemented"):
-        early = (getattr(log, name) != UNSEEN) & (getattr(log, f"{name}_by") <= place)
-        if early.any():
-            i = int(early.argmax())
-            told = f"{getattr(log, f'{name}_by')[i]} at decision {i + 1}"
-            raise InputError(f"{name}_by", told, f"more than {i}: nothing is known before its decision")
     seen_y, seen_a = log.outcome != UNSEEN, (log.implemented != UNSEEN) & compliance
     with_y = np.where(seen_a & (log.implemented_by <= log.outcome_by), log.implemented, UNSEEN)
     alone = seen_a & ~(seen_y & (log.implemented_by == log.outcome_by))
@@ -143,7 +137,17 @@ def check_design(
         i = int((wrong | late).argmax())
         told = "was made in a burn-in" if late[i] else f"was made with the probabilities {_shown(p[i])}"
         own = "which the design does not have there" if late[i] else f"and by the design they are {_shown(right[i])}"
-        raise UnsuitableError(f"decision {i + 1} {told}, {own}: it is not the design of this trial; {INSTEAD}")
+        raise UnsuitableError(f"decision {i + 1} {told}, {own}: {_why(log, i)}; {INSTEAD}")
+
+
+def _why(log: Log, i: int) -> str:
+    """Why probabilities cannot be derived again: what they rested on was corrected, or it is another design."""
+    used = np.flatnonzero(np.zeros(0) if log.corrected is None else log.corrected[:i])
+    if not used.size:
+        return "it is not the design of this trial"
+    return (
+        f"what was reported of decision {used[0] + 1} was corrected after it had been used, and is no longer in the log"
+    )
 
 
 def _shown(row: FloatArray) -> str:

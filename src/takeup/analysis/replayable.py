@@ -123,7 +123,7 @@ class Replayable:
             return "reference"
         if self._recurrence:
             return "recurrence"
-        if statistic == "difference" and self._free and self._has_kernel:
+        if statistic == "difference" and self.free and self._has_kernel:
             return "draws"
         return "quadrature" if self._quadrature else "reference"
 
@@ -185,10 +185,13 @@ class Replayable:
         return rates or isinstance(policy, Uniform)
 
     @property
-    def _free(self) -> bool:
+    def free(self) -> bool:
         """Whether nothing stands between what the policy draws and what is proposed."""
         limits, softened = self.design.limits, bool((self.schedule.power != 1).any())
-        return not (np.any(limits.floor) or np.any(np.asarray(limits.ceiling) < 1) or softened)
+        limited = (
+            np.any(limits.floor) or np.any(np.asarray(limits.ceiling) < 1) or self.design.control_share is not None
+        )
+        return not (limited or softened or self.schedule.look_at.size)
 
     @property
     def _has_kernel(self) -> bool:

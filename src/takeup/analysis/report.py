@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from takeup.analysis.assumed import Assumed
 from takeup.analysis.pictures import (
     compliance_picture,
     estimates_table,
@@ -11,7 +12,8 @@ from takeup.analysis.pictures import (
     tipping_pictures,
 )
 from takeup.analysis.results import Analysis
-from takeup.analysis.taken import headline
+from takeup.analysis.taken import compared_with
+from takeup.analysis.telling import span
 from takeup.analysis.words import answers, beside, p_value, quantity, reasons, unplanned
 from takeup.charts.document import Judged, ReportTable, Section, drawn_all, page
 from takeup.version import __version__
@@ -22,7 +24,8 @@ complies or why. The effect among compliers is that of what is taken, for those 
 protocol and as treated compare people who chose: they are shown as what they are, which is not what an offer or a
 treatment does."""
 TESTS = """A test asks whether what was offered made any difference. Those that say so hold after adaptive allocation,
-where the usual ones do not. Betting may be looked at as often as one likes; its p-value is 1 / e."""
+where the usual ones do not. Betting may be looked at as often as one likes; its p-value is 1 / e. The martingale score
+is for one look: person by person it holds what was offered against the chance that it had."""
 DRIFT = """People who come late may differ from those who come early. Where offers changed meanwhile, whatever compares
 plain means then compares early with late. Estimates that survive drift weight each outcome by the probability with
 which it was offered at that moment."""
@@ -36,6 +39,7 @@ def report(analysis: Analysis, folder: Path | None = None) -> str:
     sections = [
         _planned(analysis),
         _explored(analysis),
+        _alone(analysis),
         _compliance(analysis),
         _flow(analysis),
         _tests(analysis),
@@ -50,7 +54,7 @@ def report(analysis: Analysis, folder: Path | None = None) -> str:
         TEMPLATE,
         title=f"{analysis.name or 'A trial'}: analysis",
         answers=answers(analysis),
-        beside=[headline(analysis), *beside(analysis)],
+        beside=[compared_with(analysis), *beside(analysis)],
         alarms=[each.sentence for each in analysis.checks if each.alarm],
         sections=kept,
         images=drawn_all(kept, folder),
@@ -83,20 +87,25 @@ def _planned(analysis: Analysis) -> Section:
 
 
 def _explored(analysis: Analysis) -> Section:
-    alone = [each for each in analysis.entries if each.of_one]
-    tables = [estimates_table("Each proposal by itself", alone, analysis)] if alone else []
-    if why := reasons(analysis):
-        tables.append(ReportTable("What is withheld or not to be relied upon", ("reading", "why"), tuple(why), 2))
-    left_out = tuple((each.what, each.why) for each in analysis.left_out)
-    if left_out:
-        tables.append(ReportTable("What could not be computed", ("reading", "why"), left_out, 2))
     return Section(
         name="explored",
         title="Explored: all readings beside each other",
         text=(READINGS, EXPLORED),
         pictures=forest_pictures(analysis),
-        tables=tuple(tables),
     )
+
+
+def _alone(analysis: Analysis) -> Section | None:
+    alone = [each for each in analysis.entries if each.of_one]
+    tables = [estimates_table("Each proposal by itself", alone, analysis)] if alone else []
+    if why := reasons(analysis):
+        caption = "What is withheld or not to be relied upon"
+        tables.append(ReportTable(caption, ("reading", "why"), tuple(why), 1, 1))
+    left_out = tuple((each.what, each.why) for each in analysis.left_out)
+    if left_out:
+        tables.append(ReportTable("What could not be computed", ("reading", "why"), left_out, 1, 1))
+    title = "Each proposal by itself, and what is withheld"
+    return Section(name="alone", title=title, tables=tuple(tables)) if tables else None
 
 
 def _compliance(analysis: Analysis) -> Section | None:
@@ -107,7 +116,12 @@ def _compliance(analysis: Analysis) -> Section | None:
 def _flow(analysis: Analysis) -> Section:
     space = analysis.log.space
     rows = tuple(
-        (each.contrast, f"{each.missing:,} of {each.n:,}", f"{each.low:.3g} to {each.high:.3g}", _ends(each.interval))
+        (
+            each.contrast,
+            f"{each.missing:,} of {each.n:,}",
+            span(each.low, each.high),
+            each.withheld or span(*each.interval),
+        )
         for each in analysis.worst
     )
     columns = ("comparison", "without an outcome", "effect", "with sampling error")
@@ -123,6 +137,7 @@ def _flow(analysis: Analysis) -> Section:
 
 
 def _tests(analysis: Analysis) -> Section:
+    assumed = Assumed.by(analysis)
     rows = tuple(
         (
             each.tested.test,
@@ -132,13 +147,13 @@ def _tests(analysis: Analysis) -> Section:
             "" if each.tested.e is None or each.tested.refused else f"{each.tested.e:.3g}",
             f"{each.tested.replays:,}" if each.tested.replays else "",
             each.tested.refused or each.tested.null,
+            assumed.letters(each.tested.assumes),
         )
         for each in analysis.tests
     )
-    columns = ("test", "comparison", "kind", "p", "e-value", "replays", "of what, or why not")
-    return Section(
-        name="tests", title="Tests of no effect", text=(TESTS,), tables=(ReportTable("Tests", columns, rows, 3),)
-    )
+    columns = ("test", "comparison", "kind", "p", "e-value", "replays", "of what, or why not", "assumes")
+    table = ReportTable("Tests", columns, rows, 3, 2)
+    return Section(name="tests", title="Tests of no effect", text=(TESTS,), tables=(table,))
 
 
 def _checks(analysis: Analysis) -> Section:
@@ -153,7 +168,7 @@ def _checks(analysis: Analysis) -> Section:
     )
     table = ReportTable("What the data say about what is assumed", ("check", "found", "concerns", "verdict"), rows, 3)
     details = tuple(f"{each.check}: {line}" for each in analysis.checks for line in each.detail.split("\n") if line)
-    return Section(name="checks", title="Checks", tables=(table,), text=details)
+    return Section(name="checks", title="Checks", tables=(table,), notes=details)
 
 
 def _drift(analysis: Analysis) -> Section:
@@ -182,8 +197,8 @@ def _bounds(analysis: Analysis) -> Section | None:
         (
             each.contrast,
             "sharp" if each.sharp else "natural",
-            f"{each.low:.4g} to {each.high:.4g}",
-            each.withheld or f"{each.least:.4g} to {each.most:.4g}",
+            span(each.low, each.high),
+            each.withheld or span(each.least, each.most),
         )
         for each in analysis.bounds
     )
@@ -194,13 +209,8 @@ def _bounds(analysis: Analysis) -> Section | None:
 
 
 def _assumed(analysis: Analysis) -> Section:
-    seen: dict[tuple[str, tuple[str, ...]], None] = {}
-    for each in analysis.entries:
-        seen.setdefault((each.label, each.estimate.assumes))
-    for test in analysis.tests:
-        seen.setdefault((test.tested.test, test.tested.assumes))
-    rows = tuple((label, " ".join(_sentence(each) for each in assumes)) for (label, assumes) in seen)
-    table = ReportTable("What has to be true", ("reading or test", "assumes"), rows, 2)
+    caption = "What has to be true of what has the letter in its row"
+    table = ReportTable(caption, ("letter", "assumes"), Assumed.by(analysis).lettered, 1, 1)
     taken = analysis.log.inferred
     text = ("Taken to be so, as nobody said: " + " ".join(taken),) if taken else ()
     return Section(name="assumed", title="What everything assumes", text=text, tables=(table,))
@@ -215,10 +225,10 @@ def _repeat(analysis: Analysis) -> Section:
     return Section(name="repeat", title="How to repeat it", text=(text,), code=code)
 
 
-def _ends(ends: tuple[float, float]) -> str:
-    return f"{ends[0]:.3g} to {ends[1]:.3g}"
-
-
 def _sentence(words: str) -> str:
     """With a capital and a full stop."""
     return words[:1].upper() + words[1:] + ("" if words.endswith(".") else ".")
+
+
+def _ends(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.3g} to {ends[1]:.3g}"

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -11,13 +12,13 @@ import numpy as np
 
 from takeup import charts, folders
 from takeup.analysis.bounds import Bounds
+from takeup.analysis.check import Check
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.flow import Flow
 from takeup.analysis.missing import WorstCase
 from takeup.analysis.planned import Planned
 from takeup.analysis.tested import Tested
 from takeup.analysis.tipping import Tipping
-from takeup.analysis.trial_checks import Check
 from takeup.log import Log
 from takeup.trial.design import canonical
 from takeup.version import __version__
@@ -25,6 +26,8 @@ from takeup.version import __version__
 Kind: TypeAlias = Literal["planned", "by convention", "explored", "naive"]
 """Whether it was planned, or leads as nothing was, or was looked at as well, or is what people would else compute."""
 FIGURES, REPORT = "analysis.json", "report.html"
+CHARTS = re.compile(r"(forest|ratios|compliance|flow|tipping-\d+)\.(svg|png)")
+"""What the files of charts are called."""
 LEADING: tuple[Kind, ...] = ("planned", "by convention")
 
 
@@ -142,7 +145,7 @@ class Analysis:
 
         Returns their names.
         """
-        with folders.filled(directory, REPORT) as folder:
+        with folders.filled(directory, REPORT, CHARTS) as folder:
             (folder / FIGURES).write_text(json.dumps({"analysis": self.plain()}, indent=1), encoding="utf-8")
             if charts.available():
                 (folder / REPORT).write_text(self.report(folder), encoding="utf-8")
@@ -193,7 +196,7 @@ def log_digest(log: Log) -> str:
     found = hashlib.sha256(canonical(log.space.described()).encode())
     for each in fields(log):
         value = getattr(log, each.name)
-        if not isinstance(value, np.ndarray) or each.name == "unit":
+        if not isinstance(value, np.ndarray) or each.name in ("unit", "corrected"):
             continue
         kind = "<f8" if value.dtype.kind == "f" else "<i8"
         found.update(f"{each.name} {value.shape}".encode())

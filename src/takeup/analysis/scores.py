@@ -7,10 +7,18 @@ The score of decision t and proposal z is
 with v_t the target's value, p_t the probabilities that were logged and m_t(z) any guess made from earlier decisions
 alone. Whatever the policy did before, and whether or not m_t is any good, E[Γ_t(z) given the past] is the mean of the
 target under proposal z for decision t: augmented inverse probability weighting (AIPW), after adaptive allocation as
-after any other. Decisions whose target is not known are left out (complete cases).
+after any other.
+
+Where probabilities never changed within a context nothing was decided by what came before, and the order of decisions
+means nothing. The guess is then the mean of all of the same context and proposal, and their share of the context takes
+the place of p: the mean of the scores is the mean of each context's plain means, by how many came in each.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +26,15 @@ from numpy.typing import NDArray
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray, IntArray
 from takeup.log import Log
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+MOST_KEPT = 3
+"""How many scores of a log of a million decisions are kept: they are large."""
+
+HowMissing: TypeAlias = Literal["complete", "weighted"]
+"""What becomes of decisions whose target is not known. complete: they are left out. weighted: those of the same context
+and proposal of which it is known stand for them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,61 +45,133 @@ class Scores:
         log: what they are from.
         target: what they are of.
         value: v, (.., n); NaN where it is not known.
-        guess: m, what was expected of each proposal from what came before, (.., n, Kz).
-        score: Γ, (.., n, Kz); NaN where the value is not known.
+        guess: m, what was expected of each proposal, (.., n, Kz).
+        chance: the probability that each proposal is made and the value known, or the share that stands for it.
+        score: Γ, (.., n, Kz); NaN where a decision has none. With fixed probabilities that is so, too, of a proposal of
+            which no value is known in the decision's context.
+        plain: whether guesses are plain means, as probabilities never changed.
+        missing: what became of decisions whose value is not known.
+        sums: what was made of them, to be found again; see `takeup.analysis.moments`.
     """
 
     log: Log
     target: Target
     value: FloatArray
     guess: FloatArray
+    chance: FloatArray
     score: FloatArray
+    plain: bool
+    missing: HowMissing = "complete"
+    sums: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> BoolArray:
         """Which decisions have a value."""
         return ~np.isnan(self.value)
 
+    def counted(self, proposals: tuple[int, ...], context: int | None = None) -> BoolArray:
+        """Which decisions, of all contexts or of one, have a score of all these proposals."""
+        found = ~np.isnan(self.score[..., proposals[0]])
+        for z in proposals[1:]:
+            found &= ~np.isnan(self.score[..., z])
+        return found if context is None else found & (self.log.context == context)
 
-def scores(log: Log, of: Target, start: float | FloatArray | None = None) -> Scores:
-    """The scores of a log, of one target.
+
+_KEPT: ContextVar[list[Scores] | None] = ContextVar("kept scores", default=None)
+
+
+def scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
+    """The scores of a log, of one target: from the past alone where probabilities changed, else whatever the order.
 
     Args:
         log: the decisions.
         of: what is asked about each.
-        start: what is expected before anything is known, one for each trial, (.., 1); the middle of the target's range
-            where left out, which is far off where the range is wide.
+        missing: what becomes of decisions of which that is not known.
     """
-    value = of.values(log)
-    first = of.middle if start is None else start
-    guess = guesses(log.context, log.proposal, value, len(log.space.contexts), len(log.space.proposals), first)
-    offered = log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weighted = np.where(offered, (value[..., np.newaxis] - guess) / log.probability, 0.0)
-    missing = np.isnan(value)[..., np.newaxis]
-    return Scores(log, of, value, guess, np.where(missing, np.nan, guess + weighted))
+    make = _plain_scores if log.fixed else predictable_scores
+    kept = _KEPT.get()
+    if kept is None:
+        return make(log, of, missing)
+    same = [each for each in kept if each.log is log and each.missing == missing and _alike(each, of)]
+    found = replace(same[0], target=of) if same else make(log, of, missing)
+    kept[:] = [*(each for each in kept if each not in same), found][-MOST_KEPT:]
+    return found
 
 
-def mean_scores(log: Log, of: Target) -> Scores:
-    """The scores that means are taken of: those of `scores`, or plain ones where probabilities never changed.
+@contextmanager
+def keeping_scores() -> Iterator[None]:
+    """Scores that are asked for again, here or under another name, are not made again; the latest few of them."""
+    token = _KEPT.set([])
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
 
-    With fixed randomisation a guess may rest on the whole trial, as nothing was decided by it. The guess is then the
-    mean of all who were offered the proposal, and their share takes the place of p: the mean of the scores is the plain
-    mean, and the order of the decisions does not matter.
+
+def _alike(each: Scores, of: Target) -> bool:
+    """Whether a target has the same values and the same range as that of these scores."""
+    ranges = [(target.low, target.high, target.two_valued) for target in (each.target, of)]
+    return ranges[0] == ranges[1] and np.array_equal(each.value, of.values(each.log), equal_nan=True)
+
+
+def predictable_scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
+    """Scores whose guesses are from the past alone, as what holds at any time needs them, whatever was allocated.
+
+    A target without a `start` begins with its first known value: up to that decision there is nothing to guess from but
+    the middle of its range, which may be far off, and no score.
     """
-    if not log.constant:
-        return scores(log, of)
     value = of.values(log)
     known = ~np.isnan(value)
-    offered = log.proposal[..., np.newaxis] == np.arange(len(log.space.proposals))
-    counted = offered & known[..., np.newaxis]
-    many = counted.sum(axis=-2, keepdims=True)
-    filled = np.where(known, value, 0.0)[..., np.newaxis]
+    nothing, start = np.zeros_like(known), of.start
+    if start is None:
+        nothing = before(known) == 0
+        start = np.where(known & nothing, value, 0.0).sum(axis=-1, keepdims=True)
+    guess = guesses(log.context, log.proposal, value, len(log.space.contexts), len(log.space.proposals), start)
+    guess[nothing] = of.middle
+    chance = log.probability
+    if missing == "weighted":
+        followed, offered = (_cells(log, which) for which in (known, np.ones_like(known)))
+        share = np.where(offered > 0, followed / np.maximum(offered, 1.0), 1.0)
+        chance = chance * share[_place(log)]
+    return _scored(log, of, value, guess, chance, nothing, missing, plain=False)
+
+
+def _plain_scores(log: Log, of: Target, missing: HowMissing) -> Scores:
+    """Scores whose guesses are the plain means of each context and proposal."""
+    value = of.values(log)
+    known = ~np.isnan(value)
+    many = _cells(log, known)
+    total = _cells(log, np.where(known, value, 0.0))
+    base = many if missing == "complete" else _cells(log, np.ones_like(known))
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(counted, filled, 0.0).sum(axis=-2, keepdims=True) / many
-        weighted = np.where(offered, (filled - mean) * (known.sum(axis=-1)[..., np.newaxis, np.newaxis] / many), 0.0)
-    guess = np.broadcast_to(mean, offered.shape)
-    return Scores(log, of, value, guess, np.where(known[..., np.newaxis], guess + weighted, np.nan))
+        mean, share = total / many, many / base.sum(axis=-1, keepdims=True)
+    place = _place(log)
+    return _scored(log, of, value, mean[place], share[place], np.zeros_like(known), missing, plain=True)
+
+
+def _scored(
+    log: Log,
+    of: Target,
+    value: FloatArray,
+    guess: FloatArray,
+    chance: FloatArray,
+    nothing: BoolArray,
+    missing: HowMissing,
+    *,
+    plain: bool,
+) -> Scores:
+    """Scores by their definition; none where there is nothing to guess from."""
+    own = log.proposal[..., np.newaxis]
+    lost = np.isnan(value)
+    expected, drawn = (np.take_along_axis(each, own, axis=-1)[..., 0] for each in (guess, chance))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = np.where(lost, 0.0, (value - expected) / drawn)
+    score = guess.copy()
+    np.put_along_axis(score, own, (expected + moved)[..., np.newaxis], axis=-1)
+    score[nothing | lost if missing == "complete" else nothing] = np.nan
+    if missing == "weighted":
+        score[(chance == 0) & (log.probability > 0)] = np.nan
+    return Scores(log, of, value, guess, chance, score, plain, missing)
 
 
 def guesses(
@@ -113,6 +202,20 @@ def guesses(
 
 def before(each: NDArray[np.float64] | NDArray[np.bool_]) -> FloatArray:
     """The sum of all before, along the last axis."""
-    total = np.cumsum(each, axis=-1, dtype=np.float64)
-    total[..., 1:], total[..., :1] = total[..., :-1].copy(), 0.0
+    total = np.zeros(each.shape)
+    np.cumsum(each[..., :-1], axis=-1, dtype=np.float64, out=total[..., 1:])
     return total
+
+
+def _cells(log: Log, each: FloatArray | BoolArray) -> FloatArray:
+    """Sums over the decisions of each context and proposal, (.., X, Kz)."""
+    shape = (*log.batch, len(log.space.contexts), len(log.space.proposals))
+    cell = np.ravel_multi_index((*_place(log), log.proposal), shape)
+    sums = np.bincount(cell.reshape(-1), np.asarray(each, dtype=np.float64).reshape(-1), int(np.prod(shape)))
+    return np.asarray(sums.reshape(shape), dtype=np.float64)
+
+
+def _place(log: Log) -> tuple[IntArray, ...]:
+    """Where each decision's trial and context are in such sums."""
+    trials = tuple(index[..., np.newaxis] for index in np.indices(log.batch, sparse=True))
+    return (*trials, log.context)

@@ -21,14 +21,16 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.analysis import targets
 from takeup.analysis.effects import CAME, COMPLETE, LOGGED, SEPARATE
-from takeup.analysis.estimate import Estimate
+from takeup.analysis.estimate import Estimate, honest
 from takeup.analysis.mixtures import exponential_bound, log_exponential_mixture, tightest
 from takeup.analysis.prefix import NOT_LOGGED, closed_prefix, pair_of, single
-from takeup.analysis.scores import scores
+from takeup.analysis.scores import predictable_scores
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.log import Log
 from takeup.space import Label
+
+IN_ORDER = "Decisions are in the order in which they were made."
 
 REACH = 3.0
 """C, how far below zero a residual may be: more cuts fewer guesses, and makes the boundary wider."""
@@ -87,21 +89,26 @@ def any_time_effect(
     path = effect_path(log, one, other, level, at=[len(log)], planned=planned, finished=finished)
     n, value, low, high = int(path.n[0]), float(path.value[0]), float(path.low[0]), float(path.high[0])
     withheld = _withheld(log, n)
-    return Estimate(
-        reading="intention to treat, average over those who came",
-        contrast=f"{log.space.proposals[i]} - {log.space.proposals[j]}",
-        measure="difference",
-        value=value,
-        low=np.nan if withheld else low,
-        high=np.nan if withheld else high,
-        level=level,
-        assumes=((COMPLETE,) if finished else ()) + (LOGGED, SEPARATE, CAME),
-        survives_adaptation=not withheld,
-        survives_drift=not withheld,
-        n=n,
-        missing=int((~closed_prefix(log, finished=finished)).sum()),
-        any_time=True,
-        withheld=withheld,
+    missing = int((~closed_prefix(log, finished=finished)).sum())
+    lost = finished and missing > 0
+    return honest(
+        log,
+        Estimate(
+            reading="intention to treat, average over those who came",
+            contrast=f"{log.space.proposals[i]} - {log.space.proposals[j]}",
+            measure="difference",
+            value=value,
+            low=np.nan if withheld else low,
+            high=np.nan if withheld else high,
+            level=level,
+            assumes=((COMPLETE,) if lost else ()) + (LOGGED, IN_ORDER, SEPARATE, CAME),
+            survives_adaptation=not withheld,
+            survives_drift=not withheld and not lost,
+            n=n,
+            missing=missing,
+            any_time=True,
+            withheld=withheld,
+        ),
     )
 
 
@@ -194,7 +201,7 @@ def _sides(log: Log, one: Label, other: Label, *, finished: bool) -> tuple[Float
     """How many decisions count so far, and the sums for the lower end and, of the negative effect, for the upper."""
     i, j = pair_of(log.space, one, other)
     of = targets.outcome(log.space)
-    found = scores(log, of)
+    found = predictable_scores(log, of)
     y, guess = ((x - of.low) / (of.high - of.low) for x in (found.value, found.guess))
     p = log.probability
     counts = closed_prefix(log, finished=finished) & (p[..., i] > 0) & (p[..., j] > 0)

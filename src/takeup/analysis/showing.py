@@ -7,7 +7,7 @@ import numpy as np
 from takeup import checks
 from takeup.analysis.compliers import LARGE as LARGE
 from takeup.analysis.effects import COMPLETE, LOGGED, SEPARATE
-from takeup.analysis.estimate import Estimate, Measure
+from takeup.analysis.estimate import Estimate, Measure, honest
 from takeup.analysis.overlap import Overlap
 from takeup.checks import FloatArray
 from takeup.errors import InputError, UnsuitableError
@@ -104,25 +104,28 @@ def compared(
         middle, low, high = (float(np.exp(each) if ratio else each) for each in (value, *ends))
     reason = nothing if np.isnan(middle) else which.withheld() or (nothing if np.isnan(low) else "")
     n = int(which.known.sum())
-    return Estimate(
-        READING,
-        (" / " if ratio else " - ").join(which.names()),
-        measure,
-        middle,
-        np.nan if reason else low,
-        np.nan if reason else high,
-        which.level,
-        assumes=(
-            *assumes,
-            *((BOTH.format(which.left_out),) if which.left_out else ()),
-            *((COMPLETE,) if n < len(which.log) else ()),
-            LARGE,
-            SEPARATE,
-            LOGGED,
+    return honest(
+        which.log,
+        Estimate(
+            READING,
+            (" / " if ratio else " - ").join(which.names()),
+            measure,
+            middle,
+            np.nan if reason else low,
+            np.nan if reason else high,
+            which.level,
+            assumes=(
+                *assumes,
+                *((BOTH.format(which.left_out),) if which.left_out else ()),
+                *((COMPLETE,) if n < len(which.log) else ()),
+                LARGE,
+                SEPARATE,
+                LOGGED,
+            ),
+            survives_adaptation=not reason,
+            survives_drift=survives_drift and not reason and n == len(which.log),
+            n=n,
+            missing=len(which.log) - n,
+            withheld=reason,
         ),
-        survives_adaptation=not reason,
-        survives_drift=survives_drift and not reason,
-        n=n,
-        missing=len(which.log) - n,
-        withheld=reason,
     )

@@ -14,7 +14,7 @@ ENDS = {Number: ("higher", "lower"), Count: ("more", "fewer"), Time: ("late", "s
 """What the high and the low end of each kind of outcome are called."""
 
 
-def headline(analysis: Analysis) -> str:
+def compared_with(analysis: Analysis) -> str:
     """What the answer compares with, and what it calls better; it belongs beside the answer."""
     space = analysis.log.space
     words = isinstance(space.outcome, Levels) and any(number_of(name) is None for name in space.outcomes)
@@ -54,7 +54,7 @@ def plain(analysis: Analysis) -> dict[str, Any]:
         "contexts": list(space.contexts),
         "outcome": space.outcome.sentence,
         "probabilities": "shares of what was proposed" if log.estimated else "as logged",
-        "sentences": [headline(analysis), *log.inferred],
+        "sentences": [compared_with(analysis), *log.inferred],
     }
 
 

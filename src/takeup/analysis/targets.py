@@ -26,17 +26,25 @@ class Target:
         values: of each decision, (.., n); NaN where what it needs was not seen.
         low: the least that it may be.
         high: the most.
+        two_valued: whether it is always one of these. Others have a range that may be far from what is met, so that
+            nothing is expected of them before the first is known.
     """
 
     name: str
     values: Callable[[Log], FloatArray]
     low: float = 0.0
     high: float = 1.0
+    two_valued: bool = True
 
     @property
     def middle(self) -> float:
-        """Halfway: what is expected before anything is known."""
+        """Halfway."""
         return (self.low + self.high) / 2
+
+    @property
+    def start(self) -> float | None:
+        """What is expected before anything is known: halfway, or nothing."""
+        return self.middle if self.two_valued else None
 
 
 def outcome(space: Space) -> Target:
@@ -45,20 +53,23 @@ def outcome(space: Space) -> Target:
         raise UnsuitableError(f"a {space.outcome.kind} that may be censored has no value of its own")
     shown = space.outcome.shown
     values = shown.sign * space.reward
-    return Target(shown.what, lambda log: _known(values[log.outcome], log.outcome), values.min(), values.max())
+    low, high = float(values.min()), float(values.max())
+    return Target(shown.what, lambda log: _known(values[log.outcome], log.outcome), low, high, values.size == 2)
 
 
 def events(space: Space) -> Target:
     """How many events there were: of a time one, or none where it is censored."""
     outcome = _counted(space)
     most = float(outcome.most) if isinstance(outcome, Count) else 1.0
-    return Target("events", lambda log: _known(_sums(log)[..., 0], log.outcome), 0.0, most)
+    return Target("events", lambda log: _known(_sums(log)[..., 0], log.outcome), 0.0, most, most == 1)
 
 
 def exposure(space: Space) -> Target:
     """Over how long events were counted, in its own unit: of a time how long it was watched."""
     outcome = _counted(space)
-    return Target("exposure", lambda log: _known(_sums(log)[..., 1] * outcome.step, log.outcome), 0.0, outcome.longest)
+    return Target(
+        "exposure", lambda log: _known(_sums(log)[..., 1] * outcome.step, log.outcome), 0.0, outcome.longest, False
+    )
 
 
 def level(space: Space, y: int) -> Target:
@@ -85,6 +96,7 @@ def among(of: Target, space: Space, a: int) -> Target:
         lambda log: np.asarray(of.values(log) * taken.values(log)),
         min(of.low, 0.0),
         max(of.high, 0.0),
+        of.two_valued and 0.0 in (of.low, of.high),
     )
 
 

@@ -1,5 +1,6 @@
 """How outcomes are told to people: as shares or as means, in which unit, and which way is better."""
 
+import math
 from dataclasses import dataclass
 
 from takeup.analysis.estimate import Measure
@@ -107,6 +108,11 @@ def amount(number: float, space: Space, *, signed: bool = True) -> str:
 def mean_of(number: float, space: Space) -> str:
     """A mean as it is told: of shares in per cent."""
     return f"{100 * number:.1f} %" if is_share(space) else rounded(number, space.outcome.shown.digits, signed=False)
+
+
+def span(low: float, high: float) -> str:
+    """From where to where; "not known" where there is neither."""
+    return "not known" if math.isnan(low) or math.isnan(high) else f"{low:.3g} to {high:.3g}"
 
 
 def p_value(p: float) -> str:

@@ -1,66 +1,26 @@
 """Whether the data contradict what analyses assume: each check is one sentence for people, and its figures."""
 
 import math
-from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from takeup.analysis import targets
+from takeup.analysis.check import Check, capital
+from takeup.analysis.compliance_checks import LEVEL, exclusion, ignorability, strength
 from takeup.analysis.planned import Planned
 from takeup.analysis.telling import amount, mean_of, p_value, quantity
 from takeup.checks import FloatArray
-from takeup.diagnostics import check_exclusion, check_ignorable
-from takeup.diagnostics.exclusion import MOST_INEQUALITIES, levels_of
-from takeup.diagnostics.ignorable import FEW_DRAWS
 from takeup.evidence import Evidence
 from takeup.log import Log
 
-LEVEL = 0.05
-"""The rate of false alarms of checks of a model."""
 STRICT = 0.01
 """The rate of false alarms of the sample ratio and of drift, which nobody expects to fail."""
-WEAK = 10.0
-"""A first-stage F below this is called weak: Staiger & Stock (1997)."""
 LEFT_TO_CHANCE = 5.0
 """Σ p (1 - p) below this is too little for a z-score."""
 SMALL = 0.05
 """Probabilities below this are called small."""
-IGNORABLE = "ignorable compliance"
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What the data say about one assumption.
-
-    Attributes:
-        check: its name.
-        alarm: whether they contradict it; None where it cannot be checked.
-        sentence: what was found, for people.
-        concerns: what a contradiction puts in doubt.
-        detail: figures in words, or why it was not checked.
-        p: the p-value behind it, where there is one.
-    """
-
-    check: str
-    alarm: bool | None
-    sentence: str
-    concerns: str
-    detail: str = ""
-    p: float | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            "check": self.check,
-            "alarm": self.alarm,
-            "sentence": self.sentence,
-            "concerns": self.concerns,
-            "detail": self.detail,
-            "p": self.p,
-        }
 
 
 def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
@@ -73,7 +33,6 @@ def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
         ignorability(evidence, seed),
         exclusion(evidence),
         strength(evidence, control),
-        one_each(log),
     )
 
 
@@ -161,7 +120,7 @@ def drift(log: Log) -> Check:
     p = 2 * float(ndtr(-abs(errors)))
     early, after = (mean_of(each, log.space) for each in (early_mean, late_mean))
     changed = "people with the same offer fared differently in the first half of the trial and in the second"
-    said = _capital(changed) if p < STRICT else f"Nothing shows that {changed}"
+    said = capital(changed) if p < STRICT else f"Nothing shows that {changed}"
     differ = amount(late_mean - early_mean, log.space)
     return Check(
         name,
@@ -173,103 +132,9 @@ def drift(log: Log) -> Check:
     )
 
 
-def ignorability(evidence: Evidence, seed: int) -> Check:
-    """Whether those who take something fare otherwise by what they were offered: `takeup.check_ignorable`."""
-    name, concerns = IGNORABLE, "as-treated and per-protocol readings, and policies that learn from them"
-    if (why := _unseen(evidence)) is not None:
-        return Check(name, None, "Whether takers and refusers are alike was not checked.", concerns, why)
-    found = check_ignorable(evidence, level=LEVEL, seed=seed, draws=FEW_DRAWS)
-    alarm = found.doubtful or found.doubtful_at_any_time
-    differ = "with the same treatment, those who took what they were offered fared otherwise than those who did not"
-    said = _capital(differ) if alarm else f"Nothing shows that, {differ}"
-    return Check(name, alarm, f"{said} ({p_value(found.p_value)}).", concerns, found.summary(), found.p_value)
-
-
-def exclusion(evidence: Evidence) -> Check:
-    """Whether offers act past what is taken: `takeup.check_exclusion`."""
-    name, concerns = "exclusion", "the effect among compliers, and bounds on the effect of what is taken"
-    contexts, proposals, actions, _ = evidence.space.shape
-    why = _unseen(evidence)
-    if why is None and contexts * actions * proposals ** levels_of(evidence.space) > MOST_INEQUALITIES:
-        why = "There are too many groups to compare here; takeup.check_exclusion compares them."
-    unchecked = "Whether an offer changes outcomes other than by what is taken was not checked."
-    if why is not None:
-        return Check(name, None, unchecked, concerns, why)
-    found = check_exclusion(evidence, level=LEVEL)
-    if not found.inequalities:
-        return Check(name, None, unchecked, concerns, "There are no two offers to compare.")
-    alarm = found.violated or found.violated_at_any_time
-    said = (
-        "An offer changes outcomes other than by what is taken, or something is recorded differently after it"
-        if alarm
-        else "Nothing shows that an offer changes outcomes other than by what is taken"
-    )
-    return Check(name, alarm, f"{said} ({p_value(found.p_value)}).", concerns, found.summary(), found.p_value)
-
-
-def strength(evidence: Evidence, control: int) -> Check:
-    """Whether what is offered changes what is taken: a first-stage F by proposal; see `weak_instrument`, too."""
-    name, concerns = "instrument strength", "the effect among compliers, whose interval may then have no end"
-    space = evidence.space
-    if (why := _unseen(evidence)) is None and space.intended is None:
-        why = "Nobody said which treatment each offer means (`intended` of the space)."
-    if why is not None or space.intended is None:
-        return Check(name, None, "How much offers change what is taken was not checked.", concerns, why or "")
-    counts = evidence.compliance.sum(axis=0).astype(np.float64)  # z, a
-    told, weakest = [], math.inf
-    for k, label in enumerate(space.proposals):
-        if k == control:
-            continue
-        change, f = _first_stage(counts[[k, control], space.intended[k]], counts[[k, control]].sum(axis=1))
-        weakest, taken = (f if math.isnan(f) else min(weakest, f)), space.implemented[space.intended[k]]
-        other = space.proposals[control]
-        if math.isnan(f):
-            told.append(f"Of {label} or of {other} it is not known of anybody what they took.")
-            continue
-        told.append(
-            f"Offering {label} rather than {other} changes how many take {taken} by {100 * change:+.0f} points"
-            f" (F = {f:,.0f})."
-        )
-    weak = not weakest >= WEAK
-    said = "too little" if weak else "enough"
-    judged = f"That is {said} to tell an effect among compliers: F should be {WEAK:g} or more."
-    detail = "F is the square of that change in units of its standard error, as of first-stage regressions."
-    return Check(name, weak, " ".join([*told, judged]), concerns, detail)
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
 def _percent(share: float) -> str:
     """A share for people; small ones with the digits that tell them from none."""
     return f"{100 * share:.3g} %"
-
-
-def one_each(log: Log) -> Check:
-    """Whether anybody was decided for more than once: intervals take every decision for another person."""
-    name, concerns = "one decision each", "everything: decisions for one person are taken for several people"
-    if log.unit is None:
-        why = "Which decisions are of one person is not in the log: --unit names the column."
-        return Check(name, None, "Whether anybody was decided for more than once was not checked.", concerns, why)
-    times = Counter(log.unit.tolist())
-    again = {who: many for who, many in times.items() if many > 1 and who}
-    if not again:
-        return Check(name, False, "Nobody was decided for more than once.", concerns)
-    most = max(again, key=lambda who: again[who])
-    said = "1 person was" if len(again) == 1 else f"{len(again):,} people were"
-    return Check(
-        name,
-        True,
-        f"{said} decided for more than once, {sum(again.values()):,} times in all, and each time is taken for another"
-        " person: intervals may be too short.",
-        concerns,
-        f"Most often {most}, {again[most]:,} times.",
-    )
-
-
-def _unseen(evidence: Evidence) -> str | None:
-    return None if evidence.compliance.any() else "What people took was never reported."
 
 
 def _effective(log: Log, proposal: int) -> float:
@@ -301,14 +166,3 @@ def _halves(log: Log, value: FloatArray, late: Any) -> tuple[float, float, float
     spread = (square - n * mean**2).sum() / freedom
     early, after = (weight @ mean) / weight.sum()
     return float(early), float(after), float(np.sqrt(max(spread, 0.0) / weight.sum()))
-
-
-def _first_stage(taken: FloatArray, offered: FloatArray) -> tuple[float, float]:
-    """How much an offer changes the share who take it, and the square of that by its standard error."""
-    if not offered.all():
-        return math.nan, math.nan
-    share = taken / offered
-    change = float(share[0] - share[1])
-    pooled = np.clip((taken + 0.5) / (offered + 1), 0, 1)
-    variance = float((pooled * (1 - pooled) / offered).sum())
-    return change, change**2 / variance

@@ -2,13 +2,14 @@
 
 import math
 
+from takeup.analysis.compliance_checks import IGNORABLE
+from takeup.analysis.effects import COMPLETE
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.results import Analysis, Entry, has_region
 from takeup.analysis.telling import RATIOS as RATIOS
 from takeup.analysis.telling import amount, direction, is_share, measured, of_people, rounded
 from takeup.analysis.telling import p_value as p_value
 from takeup.analysis.telling import quantity as quantity
-from takeup.analysis.trial_checks import IGNORABLE
 from takeup.space import Space
 
 ALWAYS = {"intention to treat": "By what was offered, whoever took it", "bounded reading": "Within the promise"}
@@ -134,6 +135,8 @@ def _left_out(estimate: Estimate) -> str:
     if not estimate.missing or not estimate.n:
         return ""
     total = estimate.n + estimate.missing
+    if estimate.any_time and COMPLETE not in estimate.assumes:
+        return f" It rests on {estimate.n:,} of {total:,}: the others wait for outcomes that are not known yet."
     return f" It rests on {estimate.n:,} of {total:,}: of {estimate.missing:,} what it needs is not known."
 
 

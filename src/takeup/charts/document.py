@@ -23,12 +23,13 @@ Entry: TypeAlias = str | Judged
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """Rows under a caption; the first `words` columns hold words, the others figures."""
+    """Rows under a caption; the first `words` columns hold words, the last `sentences` longer ones, others figures."""
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
     words: int = 1
+    sentences: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Section:
         text: paragraphs.
         pictures: charts with their tables.
         tables: other tables.
+        notes: paragraphs after all of these.
         code: what is to be copied as it stands.
     """
 
@@ -69,6 +71,7 @@ class Section:
     text: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
     tables: tuple[ReportTable, ...] = ()
+    notes: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
 
 

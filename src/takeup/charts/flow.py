@@ -1,8 +1,8 @@
 """The flow of a trial as CONSORT draws it: boxes from those who were assessed to those who are analysed."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 from takeup.charts.style import FONT, INK
@@ -88,19 +88,19 @@ def _few(contexts: Mapping[str, int], most: int = 6) -> list[str]:
     return named[:most] + ([f"{len(named) - most} others: {rest:,}"] if len(named) > most else [])
 
 
-def _box(x: float, y: float, height: float, lines: Sequence[str]) -> str:
+def _box(x: float, y: float, height: float, lines: Sequence[tuple[str, str]]) -> str:
     texts = "".join(
         f'<text x="{x + WIDTH / 2:g}" y="{y + PAD + (i + 0.75) * LINE:g}" text-anchor="middle"'
-        f"{' font-weight=' + chr(34) + 'bold' + chr(34) if i == 0 else ''}>{escape(line)}</text>"
-        for i, line in enumerate(lines)
+        f"{look}>{escape(line)}</text>"
+        for i, (line, look) in enumerate(lines)
     )
     frame = f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{height:g}" rx="3" fill="none" stroke="{INK}"'
     return f'{frame} stroke-opacity="0.5"/>{texts}'
 
 
-def _wrapped(lines: Sequence[str]) -> list[str]:
-    """The same in lines that fit; a long word is divided, and nothing is left out."""
-    return [part for line in lines for part in textwrap.wrap(line, MOST_LETTERS) or [""]]
+def _wrapped(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Lines that fit, and how each looks: of what is too long nothing is cut off, and the first is a heading."""
+    return [(part, "" if i else HEADING) for i, line in enumerate(lines) for part in wrap(line, MOST_LETTERS)]
 
 
 def _line(x: float, y: float, to_x: float, to_y: float) -> str:

@@ -17,13 +17,17 @@ KINDS = {
 }
 """What kinds of answers there are, each with its colour, its shape, and how opaque its interval is."""
 
-WIDE, ROW, PAD = 400, 26, 0.06
+WIDE, ROW, PAD, ROOM = 400, 26, 0.06, 24
+"""The width of a panel, the height of a row, the part of an axis that is free at either end, and the room at the sides:
+browsers may have wider letters than those that labels were measured with."""
 END = 60
 """The size of the arrow of an interval without end."""
 
 
 def forest(estimates: Records, title: str, *, ratio: bool = False) -> Chart:
     """Estimates by group and row, with a line where there is no effect; intervals without end have arrows.
+
+    Where there is no interval, the row says "withheld".
 
     Args:
         estimates: records with group, label, kind (one of KINDS), value, low and high; ends may be infinite, and
@@ -40,6 +44,8 @@ def forest(estimates: Records, title: str, *, ratio: bool = False) -> Chart:
         sides = {"left": (low, record["low"] < low), "right": (high, record["high"] > high)}
         nowhere = {"value": None, "low": None, "high": None}
         ends += [{**record, **nowhere, "side": side, "at": at} for side, (at, beyond) in sides.items() if beyond]
+        if math.isnan(record["low"]) and math.isnan(record["high"]):
+            record["withheld"] = _within(none if math.isnan(record["value"]) else record["value"], low, high)
         record["opaque"] = KINDS[record["kind"]][2]
         record["value"] = _within(record["value"], low, high)
         record["low"], record["high"] = (_within(record[end], low, high) for end in ("low", "high"))
@@ -59,6 +65,9 @@ def forest(estimates: Records, title: str, *, ratio: bool = False) -> Chart:
         alt.Chart(alt.Data(values=[{"none": none}])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="none:Q"),
         ranges.encode(x=x, x2="high:Q", opacity=alt.Opacity("opaque:Q", scale=None)),
         marks.encode(x=alt.X("value:Q", title=title), shape=shape),
+        base.transform_filter("isValid(datum.withheld)")
+        .mark_text(align="left", dx=9, fontSize=11)
+        .encode(x="withheld:Q", text=alt.value("withheld"), color=alt.value(INK)),
     ]
     for side in ("left", "right"):
         arrow = base.transform_filter(f"datum.side === '{side}'").mark_point(
@@ -70,13 +79,15 @@ def forest(estimates: Records, title: str, *, ratio: bool = False) -> Chart:
     header = {"labelAngle": 0, "labelAnchor": "start", "labelOrient": "top", "labelPadding": 0}
     row = alt.Row("group:N", sort=groups, title=None, header=header)
     panel = alt.layer(*layers).properties(width=WIDE, height={"step": ROW})
-    return dressed(panel.properties(data=data).facet(row=row, spacing=14).resolve_scale(y="independent"))
+    faceted = panel.properties(data=data).facet(row=row, spacing=14).resolve_scale(y="independent")
+    return dressed(faceted).properties(padding={"left": ROOM, "right": ROOM, "top": 8, "bottom": 8})
 
 
 def _kind(channel: str, kinds: list[str], looks: list[Any]) -> Any:
     """A colour or a shape for each kind, with one legend."""
     scale = {"domain": kinds, "range": looks}
-    return getattr(required("altair"), channel)("kind:N", scale=scale, sort=kinds, title=None)
+    legend = {"columnPadding": ROOM}
+    return getattr(required("altair"), channel)("kind:N", scale=scale, sort=kinds, title=None, legend=legend)
 
 
 def _range(records: list[dict[str, Any]], none: float, *, ratio: bool) -> tuple[float, float]:

@@ -90,6 +90,20 @@ def analyse(
     level: Annotated[
         float | None, typer.Option(min=0.5, max=0.9999, help="Of intervals; that of the plan, or else 0.95.")
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[uniform|stabilised|batch]",
+            help="How decisions count in intention to treat; as planned, or else uniform.",
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[complete|weighted]",
+            help="Whether those whose outcome is missing are left out, or others like them count for them, too.",
+        ),
+    ] = None,
     replays: Annotated[
         int | None, typer.Option(min=1, help="How often re-randomisation replays the trial; 10,000 or 1,000.")
     ] = None,
@@ -120,7 +134,8 @@ def analyse(
         "encoding": encoding,
     }
     given = {name: value for name, value in columns.items() if value}
-    asked = {"control": control, "promise": promise, "level": level, "replays": replays}
+    asked = {"control": control, "promise": promise, "level": level, "weights": weights, "missing": missing}
+    asked |= {"replays": replays}
     told = None if plan is None else Design.of(load(plan), plan.name, new=False)
     with watched("reading the log", STAGES + 1) as (report, say), in_options():
         say("reading the log")
@@ -128,13 +143,18 @@ def analyse(
         if control is not None and control not in (names := found.log.space.proposals):
             raise InputError("--control", repr(control), f"one of {', '.join(names)}", meant(control, names))
 
+        if not found.finished and (weights or missing):
+            option = "--weights" if weights else "--missing"
+            raise InputError(option, repr(weights or missing), "nothing while the trial runs")
+
         def stage(words: str) -> None:
             report(1)
             say(words)
 
         analysis = run(
             found.log,
-            plan=told or found.design,
+            plan=told,
+            own=found.design,
             **asked,  # type: ignore[arg-type]  # each of its own kind
             seed=seed,
             finished=found.finished,
@@ -161,9 +181,9 @@ def _tell(analysis: "Analysis", out: Path | None, as_json: bool) -> None:
         if not charts.available():
             typer.echo("note: the report needs pip install 'takeup[report]'", err=True)
     if as_json:
-        from takeup.analysis.taken import headline
+        from takeup.analysis.taken import compared_with
 
-        for sentence in (headline(analysis), *analysis.log.inferred):
+        for sentence in (compared_with(analysis), *analysis.log.inferred):
             typer.echo(sentence, err=True)
         typer.echo(json.dumps({"analysis": analysis.plain()}))
     else:

@@ -8,7 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from takeup.analysis.results import LEADING, Analysis, Entry
-from takeup.analysis.taken import headline
+from takeup.analysis.taken import compared_with
+from takeup.analysis.telling import span
 from takeup.analysis.words import answers, beside, figure, interval, p_value, reasons, survives, unplanned
 from takeup.version import __version__
 
@@ -18,7 +19,7 @@ def show(analysis: Analysis) -> None:
     console = Console()
     for sentence in answers(analysis):
         console.print(f"[bold]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
-    for sentence in [headline(analysis), *beside(analysis), *unplanned(analysis)]:
+    for sentence in [compared_with(analysis), *beside(analysis), *unplanned(analysis)]:
         console.print(escape(sentence), highlight=False, soft_wrap=True)
     console.print()
     name = f"{analysis.name}: " if analysis.name else ""
@@ -87,8 +88,8 @@ def _bounds(analysis: Analysis) -> Table:
     title = "Bounds of what taking it would do to everybody"
     table = _table(title, ("of what",), ("bounds", "interval of both"), ("why not",))
     for each in analysis.bounds:
-        ends = "" if each.withheld else f"{each.least:.3g} to {each.most:.3g}"
-        table.add_row(escape(each.contrast), f"{each.low:.3g} to {each.high:.3g}", ends, escape(each.withheld))
+        ends = "" if each.withheld else span(each.least, each.most)
+        table.add_row(escape(each.contrast), span(each.low, each.high), ends, escape(each.withheld))
     return table
 
 

@@ -19,7 +19,7 @@ OPTIONS = {
     "path": "TRIAL",
     "frame": "TRIAL",
     "file": "TRIAL",
-    **{name: f"--{name}" for name in (*_COLUMNS, "plan", "promise", "level", "replays")},
+    **{name: f"--{name}" for name in (*_COLUMNS, "plan", "promise", "level", "weights", "missing", "replays")},
 }
 """How somebody on the command line says what functions call so."""
 
@@ -65,10 +65,12 @@ def in_options() -> Iterator[None]:
 
 
 def shown(source: str) -> str:
-    """A file or a database, without the password that may be in a URL."""
+    """A file or a database, without the password that may be in it, also where it was mistyped."""
+    if Path(source).exists() or not any(sign in source for sign in ("://", "@", "=")):
+        return source
     from takeup.store import opening
 
-    return opening.shown(source) if "://" in source else source
+    return opening.shown(source)
 
 
 def _typed(words: str) -> str:

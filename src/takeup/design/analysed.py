@@ -33,6 +33,8 @@ from takeup.trial.planned_analysis import larger_is_better
 from takeup.trial.rules import BoundedTable
 
 SEED_BITS = 63
+REPLAYS = 399
+"""How many replays a planned re-randomisation has here, where each trial is one of many: .05 and .025 are met."""
 ROUNDING = 1e-12
 """By how much a p-value may exceed the level that it is equal to."""
 
@@ -177,7 +179,7 @@ def replay_seed(seed: int, number: int) -> int:
 def _row(readings: Readings, one: int, plan: Plan, seed: int, truth: float) -> _Row:
     """Estimate, region and p-value of one trial."""
     entry = readings.primary(one)
-    tested = readings.planned_test(one, plan.design, None, seed)
+    tested = readings.planned_test(one, plan.design, REPLAYS, seed)
     p = math.nan if tested is None or tested.refused else tested.p
     region = np.full((2, 2), np.nan)
     if entry is None:

@@ -38,10 +38,12 @@ class KnownBy(NamedTuple):
     Attributes:
         implemented: a.
         outcome: y.
+        corrected: whether either was something else before, while decisions were made.
     """
 
     implemented: IntArray
     outcome: IntArray
+    corrected: NDArray[np.bool_]
 
 
 class _Decided(NamedTuple):
@@ -75,6 +77,7 @@ def log_of(connection: Connection, trial: str) -> Log:
         by.outcome,
         np.where(drawn, np.where(first, who[1], who[0]), who[2]),
         rows.unit,
+        corrected=by.corrected if by.corrected.any() else None,
     )
 
 
@@ -107,10 +110,13 @@ def _known_by(connection: Connection, trial: str, rows: _Decided) -> KnownBy:
     """A value is known since the report that brought it, an outcome with a window since that was closed, too."""
     n = rows.sequence.size
     actions, outcomes = array("q", bytes(8 * (n + 1))), array("q", bytes(8 * (n + 1)))
+    corrected = np.zeros(n, dtype=np.bool_)
     parts = reading.events_by_column(connection, trial, Reported.kind, ("sequence", "decision", "body"))
     for sequence, decision, body in chain.from_iterable(zip(*part, strict=True) for part in parts):
         if _CORRECTS in body or _DISPUTES in body:
             for since in _changed(json.loads(body), actions, outcomes):
+                before, after = np.searchsorted(rows.sequence, (since[decision] or sequence, sequence))
+                corrected[decision - 1] |= before < after
                 since[decision] = sequence
             continue
         if _ACTION in body and not actions[decision]:
@@ -125,7 +131,7 @@ def _known_by(connection: Connection, trial: str, rows: _Decided) -> KnownBy:
     def by(codes: IntArray, since: Since) -> IntArray:
         return np.where(codes == UNSEEN, n, np.searchsorted(rows.sequence, np.array(since)[1:]))
 
-    return KnownBy(by(rows.implemented, actions), by(rows.outcome, outcomes))
+    return KnownBy(by(rows.implemented, actions), by(rows.outcome, outcomes), corrected)
 
 
 def _changed(said: Mapping[str, Any], actions: Since, outcomes: Since) -> list[Since]:

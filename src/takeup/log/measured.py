@@ -17,6 +17,9 @@ from takeup.space import UNSEEN
 FEW = 10
 """So many different whole numbers are levels, more are a number."""
 
+HALF = 0.5
+"""Where less of the different values are texts, the others are numbers, and not names."""
+
 MOST_STEPS = 1_000_000
 MOST_DECIMALS = 6
 _HALF_WAY = 1e-6
@@ -59,9 +62,9 @@ def outcome_from(column: Column, levels: Sequence[str] | None, better: Better | 
         return _times(column, texts, end)
     numbers = np.unique(numbers_of(column.values))
     if np.isnan(numbers).any():
+        _only_numbers(column)
         few = ", ".join(texts[:5]) + (", .." if len(texts) > 5 else "")
-        comma = next((text for text in texts if number_of(text.replace(",", ".")) is not None and "," in text), None)
-        hint = "give levels=, from worst to best, or space=" if comma is None else f"write {comma.replace(',', '.')}"
+        hint = "give levels=, from worst to best, or space="
         raise InputError(column.argument, f"{few} in the column {column.name!r}", "numbers, or yes and no", hint)
     if numbers.size < 2 and not set(numbers) <= {0.0, 1.0}:
         raise InputError(column.argument, f"{texts[0]} alone in the column {column.name!r}", "different outcomes")
@@ -84,6 +87,17 @@ def codes_of(column: Column, outcome: Outcome) -> IntArray:
     points = dict(zip(column.values, np.where(plain, near, UNSEEN).astype(np.int64).tolist(), strict=True))
     # What is outside is refused by the outcome itself, and half-way between two points it says which.
     return column.each(lambda value: outcome.code(value) if points[value] == UNSEEN else points[value])
+
+
+def _only_numbers(column: Column) -> None:
+    """Raise an error for a text among what are numbers else, or are but for their commas."""
+    numbers = numbers_of(column.values)
+    for k in np.flatnonzero(np.isnan(numbers)):
+        text = text_of(column.values[k])
+        comma = "," in text and number_of(text.replace(",", ".")) is not None
+        if comma or np.isnan(numbers).mean() < HALF:
+            hint = f"write {text.replace(',', '.')}" if comma else "leave it empty where it is not known"
+            raise InputError(column.place(int(k)), shown(column.values[k]), "a number", hint)
 
 
 def _pair(texts: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[str] | None:

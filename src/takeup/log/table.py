@@ -24,6 +24,9 @@ SOURCES = ("policy", "burn-in", "fallback")
 TOLERANCE = 1e-6
 """By how much probabilities may miss a sum of one, as files round them."""
 
+ROWS = 10_000
+"""How many rows are compared at a time."""
+
 Codes: TypeAlias = "ArrayLike | None"
 
 if TYPE_CHECKING:
@@ -52,6 +55,8 @@ class Log:
         unit: whom it was for, (n,); None where nobody says.
         estimated: whether the probabilities are shares of what was proposed, as nobody wrote them down.
         inferred: what was taken to be so where nobody said, a sentence each.
+        corrected: whether something else was known of a decision before, which others may have used, (n,); None where
+            nobody says. What it was is not in a log.
     """
 
     space: Space
@@ -66,6 +71,7 @@ class Log:
     unit: NDArray[np.str_] | None = None
     estimated: bool = False
     inferred: tuple[str, ...] = ()
+    corrected: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
@@ -223,24 +229,20 @@ class Log:
     @property
     def fixed(self) -> bool:
         """Whether all decisions of a context had the same probabilities: no adaptation."""
-        for x in range(len(self.space.contexts)):
-            rows = self.probability[self.context == x]
-            if rows.size and np.ptp(rows, axis=0).max() > TOLERANCE:
-                return False
-        return True
+        return all(_alike(self.probability, self.context == x) for x in range(len(self.space.contexts)))
 
     @property
     def constant(self) -> bool:
         """Whether all decisions had the same probabilities, whatever their context."""
-        return not self.probability.size or bool(
-            np.ptp(self.probability.reshape(-1, self.probability.shape[-1]), axis=0).max() <= TOLERANCE
-        )
+        return _alike(self.probability, np.ones(self.context.shape, dtype=np.bool_))
 
     def only(self, rows: NDArray[np.bool_] | IntArray | slice) -> "Log":
         """Some of the decisions of a single trial, in their order."""
         if self.batch:
             raise InputError("log", f"{len(self.batch)} leading axes", "a single trial")
         kept = np.arange(len(self))[rows]
+        if (np.diff(kept) <= 0).any():
+            raise InputError("rows", "another order", "rows in the order of the log, each once")
         by = {name: np.searchsorted(kept, getattr(self, name)) for name in ("implemented_by", "outcome_by")}
         taken: dict[str, Any] = {
             each.name: getattr(self, each.name)[kept]
@@ -268,9 +270,21 @@ def _check_known(name: str, by: IntArray, shape: tuple[int, ...]) -> None:
     if wrong.any():
         place = np.argwhere(wrong)[0]
         i = int(place[-1])
-        allowed = f"a later one, from {i + 1} to {n}, counted from 0"
-        hint = f"{n} says that it came after the last decision"
-        raise InputError(name, f"{by[tuple(place)]} of decision {i}", allowed, hint)
+        allowed = f"from {i + 1} to {n}: nothing is known before its decision"
+        hint = f"{n} says that it came after the last"
+        raise InputError(name, f"{by[tuple(place)]} at decision {i + 1}", allowed, hint)
+
+
+def _alike(probability: FloatArray, which: NDArray[np.bool_]) -> bool:
+    """Whether all of these decisions had the same probabilities, as far as files tell them."""
+    if not any(probability.strides[:-1]):  # one row that stands for all
+        return True
+    rows = np.flatnonzero(which)
+    table = probability.reshape(-1, probability.shape[-1])
+    for start in range(0, rows.size, ROWS):  # those that changed mostly did so early
+        if np.abs(table[rows[start : start + ROWS]] - table[rows[0]]).max() > TOLERANCE:
+            return False
+    return True
 
 
 def _worst(probability: FloatArray) -> str:

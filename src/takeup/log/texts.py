@@ -17,6 +17,9 @@ COMMA = r"^\s*[-+]?\d{1,3}(\.\d{3})*(,\d+)?\+?\s*$|^\s*[-+]?\d+(,\d+)?\+?\s*$"
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 """What a text may begin with, and the encoding that it says."""
 
+MOSTLY = 0.5
+"""Where more cells are such numbers, the column is one of numbers."""
+
 MOST_HEADER = 1_000_000
 """So many characters the names of columns may have together."""
 
@@ -64,10 +67,12 @@ def table(text: str, own: frozenset[str], pl: Any) -> tuple[Frame, list[str], li
 
 
 def _with_points(frame: Frame, names: list[str], pl: Any) -> tuple[Frame, list[str], list[str]]:
-    """Decimal points for the commas of columns that hold numbers alone."""
+    """Decimal points for the commas of columns that hold numbers, but for a few words perhaps."""
     commas = [name for name in frame.columns if frame[name].str.contains(",", literal=True).any()]
-    found = [name for name in commas if frame[name].str.contains(COMMA).all()]
+    found = [name for name in commas if frame[name].str.contains(COMMA).mean() > MOSTLY]
     if not found:
         return frame, names, []
-    plain = pl.col(found).str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-    return frame.with_columns(plain), names, [f"A comma is a decimal point in {', '.join(found)}."]
+    every = pl.col(found)
+    plain = every.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    points = pl.when(every.str.contains(COMMA)).then(plain).otherwise(every)
+    return frame.with_columns(points), names, [f"A comma is a decimal point in {', '.join(found)}."]

@@ -50,7 +50,7 @@ def check_analysis(design: "Design") -> None:
 def problems(design: "Design", table: AnalysisTable) -> Iterator[Problem]:
     """All that keeps a planned analysis from giving an answer."""
     yield from _of_reading(design, table)
-    yield from _of_intervals(design, table)
+    yield from of_intervals(design.space, table)
     if (why := _no_test(design, table)) is not None:
         yield "test", table.test, why
 
@@ -114,8 +114,9 @@ def _of_reading(design: "Design", table: AnalysisTable) -> Iterator[Problem]:
             yield "reading", reading, allowed
 
 
-def _of_intervals(design: "Design", table: AnalysisTable) -> Iterator[Problem]:
-    outcome, several = design.space.outcome, len(design.space.contexts) > 1
+def of_intervals(space: Space, table: AnalysisTable) -> Iterator[Problem]:
+    """What keeps a table from an interval, whatever the design is."""
+    outcome, several = space.outcome, len(space.contexts) > 1
     known = measures(outcome)
     if table.contrast not in known:
         yield "contrast", table.contrast, f"{' or '.join(map(repr, known))}, as an outcome is a {outcome.kind}"

@@ -62,8 +62,8 @@ def believed(found: Findings) -> str | None:
     if progress.outcomes_counted < FEW:
         return None
     said = "; ".join([standing(found), *_more(found)])
-    counted = f"{plural(progress.decisions, 'decision')}; {pending(progress)}"
-    return f"{BELIEVED}, not corrected for adaptive allocation: {said}. {counted}."
+    counts = f"{plural(progress.decisions, 'decision')}; {pending(progress)}"
+    return f"{BELIEVED}, not corrected for adaptive allocation: {said}. {counts}."
 
 
 def standing(found: Findings) -> str:
