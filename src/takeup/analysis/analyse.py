@@ -1,12 +1,13 @@
 """Everything that may be concluded from a log, in one call."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from takeup import checks
+from takeup.analysis.estimate import Estimate
 from takeup.analysis.flow import flow
 from takeup.analysis.planned import HowMissing, planned_of
-from takeup.analysis.readings import BOUNDED, Readings
+from takeup.analysis.readings import BOUNDED, ITT, Readings
 from takeup.analysis.results import LEADING, Analysis, Entry, log_digest
 from takeup.analysis.scores import keeping_scores
 from takeup.analysis.tipping import Tipping
@@ -80,6 +81,7 @@ def analyse(
     say("looking for tipping points and bounds")
     tippings = {one: found for one in readings.others if (found := readings.tipping(one)) is not None}
     entries = [_kept_promise(each, tippings.get(each.one), planned.promise) for each in entries]
+    tippings = {one: replace(found, offered=_offered(entries, one)) for one, found in tippings.items()}
     worst = [case for one in readings.others if (case := readings.worst_case(one)) is not None]
     bounds = [each for one in readings.others for each in readings.bounds(one)]
     say("testing")
@@ -102,6 +104,17 @@ def analyse(
         log_digest(log),
         command,
     )
+
+
+def _offered(entries: Sequence[Entry], one: int) -> Estimate | None:
+    """Intention to treat at one look, as a difference: as it leads, or else as it is explored."""
+    found = [
+        each
+        for each in entries
+        if (each.one, each.context, each.estimate.measure) == (one, "", "difference")
+        if each.estimate.reading == ITT and not each.estimate.any_time
+    ]
+    return min(found, key=lambda each: each.kind not in LEADING).estimate if found else None
 
 
 def _kept_promise(entry: Entry, tipping: Tipping | None, promise: float | None) -> Entry:

@@ -58,6 +58,14 @@ class Estimate:
         """Whether there is an interval to be relied upon, given what it assumes."""
         return not self.withheld
 
+    @property
+    def conclusion(self) -> int:
+        """1 where the interval is above no effect, -1 where it is below, 0 where it is neither, or is withheld."""
+        if self.withheld and not self.region:
+            return 0
+        none = 0.0 if self.measure in ("mean", "difference") else 1.0
+        return int(self.low > none) - int(self.high < none)
+
     def plain(self) -> dict[str, Any]:
         """As JSON has it: numbers that are none, or infinite, are null."""
         region = [[_finite(low), _finite(high)] for low, high in self.region]

@@ -133,7 +133,7 @@ def tipping_pictures(analysis: Analysis) -> tuple[Picture, ...]:
         caption = (
             f"{tipping.contrast}: estimate and {100 * tipping.level:g} % interval if those who take and those who"
             " refuse would differ by at most Δ without what they are offered. Left: they are alike. Right: intention to"
-            " treat."
+            f" treat{f', of the {tipping.n:,} of whom it is known what they took' if tipping.missing else ''}."
         )
 
         def draw(points: Any = points, falls: Any = falls, least: float = least, title: str = title) -> Any:
