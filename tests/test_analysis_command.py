@@ -126,7 +126,9 @@ def test_it_prints_the_answer_first_and_then_what_was_taken_to_be_so(past: Path)
     result = _analyse(past, *columns())
     assert result.exit_code == 0, result.output
     first = result.stdout.splitlines()[0]
-    assert first.startswith("Offering drug rather than usual is better: it raises the share whose outcome is well by")
+    assert first.startswith(
+        "By intention to treat, which leads by convention: Offering drug rather than usual is better"
+    )
     assert "It rests on 749 of 800: of 51 what it needs is not known." in first
     assert "not planned" not in first
     for words in ("complier effect", "as treated", "sample ratio", "by convention", "one decision each"):

@@ -11,10 +11,10 @@ import adaptive_trials
 from takeup import Count, Log, Space, Time, stream
 from takeup.analysis import analyse
 from takeup.analysis.effects import effect
+from takeup.analysis.headline import unplanned
 from takeup.analysis.planned import planned_of
 from takeup.analysis.readings import STILL_RUNS
 from takeup.analysis.results import log_digest
-from takeup.analysis.words import unplanned
 from takeup.errors import InputError
 from takeup.trial.design import Design
 

@@ -7,9 +7,9 @@ from adaptive_trials import trials
 from takeup import Log, Space, charts
 from takeup.analysis import analyse, bounded_effect, tipping
 from takeup.analysis.bounded_family import Compared
+from takeup.analysis.headline import beside
 from takeup.analysis.pictures import tipping_pictures
 from takeup.analysis.tipping import difference
-from takeup.analysis.words import beside
 from takeup.errors import InputError
 from takeup.space import UNSEEN
 from test_analysis_bounded import differing, single

@@ -13,9 +13,10 @@ from takeup import Count, Log, Number, Space, Time
 from takeup.analysis import Estimate, analyse, effect, rate_effect, time_effect
 from takeup.analysis.compliance_checks import IGNORABLE
 from takeup.analysis.estimate import Measure
+from takeup.analysis.headline import beside
 from takeup.analysis.results import Entry
 from takeup.analysis.telling import direction, of_people, quantity
-from takeup.analysis.words import answer, beside
+from takeup.analysis.words import answer
 from takeup.outcomes import Levels, Outcome
 
 KINDS: dict[str, tuple[Outcome, tuple[Measure, ...], str]] = {

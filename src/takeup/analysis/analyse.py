@@ -103,6 +103,7 @@ def analyse(
         seed,
         log_digest(log),
         command,
+        finished,
     )
 
 

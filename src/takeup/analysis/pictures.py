@@ -12,7 +12,8 @@ from takeup.analysis import targets
 from takeup.analysis.assumed import Assumed
 from takeup.analysis.flow import Flow
 from takeup.analysis.results import Analysis, Entry, has_region
-from takeup.analysis.words import RATIOS, figure, interval, quantity, survives
+from takeup.analysis.tested import Tested
+from takeup.analysis.words import RATIOS, figure, interval, p_value, quantity, survives
 from takeup.charts.document import Picture, ReportFigure, ReportTable
 from takeup.charts.flow import flow_diagram, sentence
 from takeup.evidence import Evidence
@@ -23,8 +24,10 @@ STRETCHES = 4
 """Into how many parts the trial is cut to see whether outcomes change."""
 
 
-def estimates_table(caption: str, entries: Sequence[Entry], analysis: Analysis) -> ReportTable:
-    """Estimates, a row each; what they assume by letters."""
+def estimates_table(
+    caption: str, entries: Sequence[Entry], analysis: Analysis, tests: Sequence[Tested] = ()
+) -> ReportTable:
+    """Estimates, a row each, and tests below them; what they assume by letters."""
     space, assumed = analysis.log.space, Assumed.by(analysis)
     rows = tuple(
         (
@@ -39,7 +42,26 @@ def estimates_table(caption: str, entries: Sequence[Entry], analysis: Analysis) 
         )
         for each in entries
     )
+    rows += tuple(
+        (
+            f"test: {each.test}",
+            each.contrast,
+            "not done" if each.refused else p_value(each.p),
+            "",
+            "",
+            "",
+            each.refused or _tested(each),
+            assumed.letters(each.assumes),
+        )
+        for each in tests
+    )
     return ReportTable(caption, ESTIMATES, rows, 2, 2)
+
+
+def _tested(found: Tested) -> str:
+    """What a test survives."""
+    kept = [name for name, held in (("adaptation", found.survives_adaptation), ("drift", found.survives_drift)) if held]
+    return f"survives {' and '.join(kept)}" if kept else "holds with fixed allocation alone"
 
 
 def forest_pictures(analysis: Analysis) -> tuple[Picture, ...]:

@@ -36,7 +36,7 @@ class Planned:
         any_time: whether intervals hold at any number of looks.
         promise: by how much takers and refusers may differ, of the bounded reading.
         control: the proposal that others are compared with.
-        named: whether a plan said so before the trial.
+        named: whether a plan says so.
         looks: at how many looks the trial could have ended.
         size: for how many decisions the trial was planned; None where nobody says.
         weights: how decisions count in intention to treat.
@@ -44,6 +44,8 @@ class Planned:
         changed: in what it is another analysis than the plan's, a sentence each; it is then no planned one.
         refused: why what was planned gives no answer, a sentence each.
         moved: the bounded reading with the weights that were fixed before the trial; None where they were not.
+        stored: whether that plan is the trial's own, which it began with; of another nobody knows when it was written.
+        control_named: whether the plan names the control.
     """
 
     reading: Reading = "intention to treat"
@@ -62,6 +64,8 @@ class Planned:
     changed: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     moved: BoundedReading | None = None
+    stored: bool = False
+    control_named: bool = False
 
     @property
     def two_sided_level(self) -> float:
@@ -72,6 +76,11 @@ class Planned:
     def leads(self) -> Literal["planned", "by convention", "explored"]:
         """What kind of answer it gives: what was changed after the plan is explored."""
         return "planned" if self.named else "explored" if self.changed else "by convention"
+
+    @property
+    def by_plan(self) -> str:
+        """By which plan something is so: "as planned" where it was written down before the trial for sure."""
+        return "as planned" if self.stored else "by the plan that was given"
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -160,6 +169,8 @@ def planned_of(
         tuple(changed),
         () if plan is None or table is None else tuple(f"{key}: {why}" for key, _, why in problems(plan, table)),
         None if bound is None or changed or plan is None else _moved(plan, given, log.space, place),
+        own is not None and not changed,
+        plan is not None and plan.spec.stopping.control is not None and place == usual,
     )
 
 

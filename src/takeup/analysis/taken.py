@@ -60,9 +60,9 @@ def plain(analysis: Analysis) -> dict[str, Any]:
 
 def _control(analysis: Analysis) -> str:
     names, control = analysis.log.space.proposals, analysis.planned.control
-    if analysis.planned.named:
-        return f"{names[control]}, as planned"
-    if control_in(names) == control:
+    if analysis.planned.control_named:
+        return f"{names[control]}, {analysis.planned.by_plan}"
+    if not analysis.planned.named and control_in(names) == control:
         return f"{names[control]}, the control by its name (--control names another)"
     how = "the first of the proposals" if control == 0 else "which was asked for"
     return f"{names[control]}, {how} (--control names another)"

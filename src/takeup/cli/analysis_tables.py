@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from takeup.analysis.headline import answers, beside, unplanned
 from takeup.analysis.results import LEADING, Analysis, Entry
 from takeup.analysis.taken import compared_with
 from takeup.analysis.telling import span
-from takeup.analysis.words import answers, beside, figure, interval, p_value, reasons, survives, unplanned
+from takeup.analysis.words import figure, interval, p_value, reasons, survives
 from takeup.version import __version__
 
 
