@@ -15,7 +15,7 @@ from takeup.analysis.compliance_checks import IGNORABLE
 from takeup.analysis.estimate import Measure
 from takeup.analysis.headline import beside
 from takeup.analysis.results import Entry
-from takeup.analysis.telling import direction, of_people, quantity
+from takeup.analysis.telling import axis, direction, of_people, quantity
 from takeup.analysis.words import answer
 from takeup.outcomes import Levels, Outcome
 
@@ -99,6 +99,14 @@ def test_every_measure_of_every_outcome_has_one_good_side() -> None:
         assert (
             "above" in way.good or "higher" in way.good or "more" in way.good or "long" in way.good
         ) == way.better_up
+
+
+def test_axes_are_called_by_what_is_drawn_on_them() -> None:
+    levels, times = Space(2, outcomes=["ill", "well"]), Space(2, outcomes=Time(12))
+    assert axis(levels, ["difference", "difference"]) == "difference in the share whose outcome is well"
+    assert axis(levels, ["ratio", "odds ratio", "ratio"]) == "ratio or odds ratio of the share whose outcome is well"
+    assert axis(times, ["hazard ratio"]) == "hazard ratio of the event: below 1 it comes later"
+    assert axis(times, ["difference"]) == "difference in the mean time to the event within the watch"
 
 
 def test_shares_are_told_of_people_and_scales_by_their_own_numbers() -> None:

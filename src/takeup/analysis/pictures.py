@@ -12,6 +12,7 @@ from takeup.analysis import targets
 from takeup.analysis.assumed import Assumed
 from takeup.analysis.flow import Flow
 from takeup.analysis.results import Analysis, Entry, has_region
+from takeup.analysis.telling import axis
 from takeup.analysis.tested import Tested
 from takeup.analysis.words import RATIOS, figure, interval, p_value, quantity, survives
 from takeup.charts.document import Picture, ReportFigure, ReportTable
@@ -68,10 +69,11 @@ def forest_pictures(analysis: Analysis) -> tuple[Picture, ...]:
     """Differences, and ratios where there are any."""
     compared = [each for each in analysis.entries if not each.of_one]
     found = []
-    for ratio, name, what in ((False, "forest", "difference in"), (True, "ratios", "ratio of")):
+    for ratio, name in ((False, "forest"), (True, "ratios")):
         entries = [each for each in compared if (each.estimate.measure in RATIOS) == ratio]
         if entries and any(_drawable(each) for each in entries):
-            found.append(_forest(analysis, entries, name, f"{what} {quantity(analysis.log.space)}", ratio=ratio))
+            title = axis(analysis.log.space, (each.estimate.measure for each in entries))
+            found.append(_forest(analysis, entries, name, title, ratio=ratio))
     return tuple(found)
 
 

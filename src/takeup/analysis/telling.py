@@ -1,6 +1,7 @@
 """How outcomes are told to people: as shares or as means, in which unit, and which way is better."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from takeup.analysis.estimate import Measure
@@ -67,6 +68,13 @@ def measured(space: Space, measure: Measure) -> str:
         return f"the {measure} of the event"
     between = {"mean": "", "difference": "the difference in "}.get(measure, f"the {measure} of ")
     return between + quantity(space)
+
+
+def axis(space: Space, measures: Iterable[Measure]) -> str:
+    """What an axis of such figures is called: "hazard ratio of the event: below 1 it comes later"."""
+    names = list(dict.fromkeys(measures))
+    said = measured(space, names[0]).removeprefix("the ").replace(names[0], " or ".join(names), 1)
+    return f"{said}: below 1 it comes later" if said.endswith("of the event") else said
 
 
 def quantity(space: Space) -> str:
