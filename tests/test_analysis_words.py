@@ -182,6 +182,13 @@ def estimate(value: float, low: float, high: float, **more: Any) -> Estimate:
             "is +20.0 points (95 % interval anything at all",
         ),
         (estimate(-0.00001, -0.1, 0.1), "is +0.0 points"),
+        (estimate(-0.094, -0.188, -0.00003), "is worse: it lowers the share whose outcome is well by 9.4 points"),
+        (estimate(-0.094, -0.188, -0.00003), "(95 % interval -18.8 to -0.003 points;"),
+        (estimate(0.094, 0.0002, 0.188), "(95 % interval +0.02 to +18.8 points;"),
+        (estimate(0.094, 0.0, 0.188), "may be better, worse or neither"),
+        (estimate(0.094, 0.0, 0.188), "(95 % interval +0.0 to +18.8 points;"),
+        (estimate(1.2, 1.0004, 1.5, measure="ratio"), "(95 % interval 1.0004 to 1.5;"),
+        (estimate(0.8, 0.6, 0.99996, measure="ratio"), "(95 % interval 0.6 to 0.99996;"),
     ],
 )
 def test_answers_say_what_intervals_say(found: Estimate, words: str) -> None:

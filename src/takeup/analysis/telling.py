@@ -11,6 +11,8 @@ from takeup.space import Space
 RATIOS: tuple[Measure, ...] = ("ratio", "odds ratio", "rate ratio", "hazard ratio")
 SMALL = 0.001
 """p-values below this are told as such."""
+MORE = 9
+"""How many more digits a figure has at most to be told from no effect."""
 HUNDRED = 100
 """Of how many people a difference of shares is told."""
 
@@ -131,6 +133,18 @@ def p_value(p: float) -> str:
 def rounded(number: float, digits: int, *, signed: bool) -> str:
     """With so many digits; nothing is not less than nothing."""
     return f"{round(number, digits) + 0.0:{'+' if signed else ''}.{digits}f}"
+
+
+def decimals(number: float, digits: int) -> int:
+    """So many digits after the point, or as many more as tell a number from nothing."""
+    more = (each for each in range(digits, digits + MORE) if round(number, each))
+    return next(more, digits)
+
+
+def significant(number: float, digits: int = 3) -> int:
+    """So many digits in all, or as many more as tell a ratio from one."""
+    more = (each for each in range(digits, digits + MORE) if float(f"{number:.{each}g}") != 1)
+    return next(more, digits)
 
 
 def of_people(number: float) -> str:

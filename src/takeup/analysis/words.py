@@ -6,7 +6,7 @@ from takeup.analysis.effects import COMPLETE
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.results import Analysis, Entry, has_region
 from takeup.analysis.telling import RATIOS as RATIOS
-from takeup.analysis.telling import amount, direction, is_share, measured, of_people, rounded
+from takeup.analysis.telling import amount, decimals, direction, is_share, measured, of_people, rounded, significant
 from takeup.analysis.telling import p_value as p_value
 from takeup.analysis.telling import quantity as quantity
 from takeup.space import Space
@@ -24,17 +24,23 @@ def answer(entry: Entry, space: Space, control: int) -> str:
     return f"{_said(entry, space, control)}{_left_out(entry.estimate)}"
 
 
-def figure(number: float, estimate: Estimate, space: Space) -> str:
-    """A figure as tables have it: differences of shares in points of per cent."""
+def figure(number: float, estimate: Estimate, space: Space, *, end: bool = False) -> str:
+    """A figure as tables have it: differences of shares in points of per cent.
+
+    An end of an interval has as many digits as tell on which side of no effect it is.
+    """
     if not math.isfinite(number):
         return "without end" if math.isinf(number) else "none"
     if estimate.measure in RATIOS:
-        return f"{number:.3g}"
+        return f"{number:.{significant(number) if end else 3}g}"
     if is_share(space) or estimate.reading.startswith("compliance"):
-        return (
-            f"{100 * number:.1f} %" if estimate.measure == "mean" else f"{rounded(100 * number, 1, signed=True)} points"
-        )
-    return rounded(number, space.outcome.shown.digits, signed=estimate.measure != "mean")
+        if estimate.measure == "mean":
+            return f"{100 * number:.1f} %"
+        return f"{rounded(100 * number, decimals(100 * number, 1) if end else 1, signed=True)} points"
+    digits = space.outcome.shown.digits
+    if estimate.measure == "mean":
+        return rounded(number, digits, signed=False)
+    return rounded(number, decimals(number, digits) if end else digits, signed=True)
 
 
 def ranged(estimate: Estimate, space: Space) -> str:
@@ -115,8 +121,8 @@ def _part(low: float, high: float, estimate: Estimate, space: Space) -> str:
     if math.isinf(low) and math.isinf(high):
         return "anything at all"
     if math.isinf(low):
-        return f"{figure(high, estimate, space)} or less"
+        return f"{figure(high, estimate, space, end=True)} or less"
     if math.isinf(high):
-        return f"{figure(low, estimate, space)} or more"
-    first, last = figure(low, estimate, space), figure(high, estimate, space)
+        return f"{figure(low, estimate, space, end=True)} or more"
+    first, last = (figure(each, estimate, space, end=True) for each in (low, high))
     return f"{first.removesuffix(' points').removesuffix(' %')} to {last}"
