@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 from takeup import Log, specfile, stream
 from takeup.analysis.analyse import analyse
 from takeup.analysis.results import log_digest
+from takeup.analysis.taken import compared_with
 from takeup.analysis.units_check import one_each
 from takeup.charts import document
 from takeup.cli import app
@@ -243,6 +244,19 @@ def test_which_outcomes_are_good_can_be_said_and_is_said(past: Path, tmp_path: P
     assert "0 is better than 1 (--better says otherwise)" in told["lower"].stderr
     assert "Compared with usual" in found["higher"]["taken_to_be_so"]["sentences"][0]
     assert [each["alarm"] for each in found["lower"]["checks"] if each["check"] == "one decision each"] == [False]
+
+
+def test_options_are_named_where_they_may_be_given_alone() -> None:
+    """A plan says which outcomes are good, and `--better` is refused beside it."""
+    frame = {"arm": ["usual", "new"] * 20, "well": [0, 1, 1, 0] * 10}
+    design = Design.of(
+        {"name": "t", "space": {"proposals": ["usual", "new"], "outcomes": ["0", "1"]}, "policy": {"kind": "Uniform"}},
+        new=False,
+    )
+    for space, hint in ((None, " (--better says otherwise)"), (design.space, "")):
+        log = Log.from_frame(frame, assigned="arm", outcome="well", space=space)
+        assert log.inferred
+        assert compared_with(analyse(log)).endswith(f"1 is better than 0{hint}.")
 
 
 def test_people_who_are_in_it_twice_are_counted(past: Path, tmp_path: Path) -> None:

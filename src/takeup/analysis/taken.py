@@ -18,7 +18,8 @@ def compared_with(analysis: Analysis) -> str:
     """What the answer compares with, and what it calls better; it belongs beside the answer."""
     space = analysis.log.space
     words = isinstance(space.outcome, Levels) and any(number_of(name) is None for name in space.outcomes)
-    hint = f" ({'--outcome-level' if words else '--better'} says otherwise)" if analysis.log.inferred else ""
+    told = any(each.startswith("Outcomes are ") for each in analysis.log.inferred)  # a plan's space is not inferred
+    hint = f" ({'--outcome-level' if words else '--better'} says otherwise)" if told else ""
     return f"Compared with {_control(analysis)}; {good(space)}{hint}."
 
 
