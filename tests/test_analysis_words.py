@@ -15,7 +15,7 @@ from takeup.analysis.compliance_checks import IGNORABLE
 from takeup.analysis.estimate import Measure
 from takeup.analysis.headline import beside
 from takeup.analysis.results import Entry
-from takeup.analysis.telling import axis, direction, of_people, quantity
+from takeup.analysis.telling import axis, direction, of_people, quantity, span
 from takeup.analysis.words import answer
 from takeup.outcomes import Levels, Outcome
 
@@ -107,6 +107,12 @@ def test_axes_are_called_by_what_is_drawn_on_them() -> None:
     assert axis(levels, ["ratio", "odds ratio", "ratio"]) == "ratio or odds ratio of the share whose outcome is well"
     assert axis(times, ["hazard ratio"]) == "hazard ratio of the event: below 1 it comes later"
     assert axis(times, ["difference"]) == "difference in the mean time to the event within the watch"
+
+
+def test_ranges_of_differences_are_told_in_the_unit_of_everything_else() -> None:
+    assert span(-0.061, 0.203, Space(2)) == "-6.1 to +20.3 points"
+    assert span(-6.04, 20.3, Space(2, outcomes=Number(0, 100, step=0.1, unit="mmHg"))) == "-6.04 to +20.30 mmHg"
+    assert span(math.nan, 0.2, Space(2)) == "not known"
 
 
 def test_shares_are_told_of_people_and_scales_by_their_own_numbers() -> None:

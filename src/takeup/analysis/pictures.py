@@ -12,7 +12,7 @@ from takeup.analysis import targets
 from takeup.analysis.assumed import Assumed
 from takeup.analysis.flow import Flow
 from takeup.analysis.results import Analysis, Entry, has_region
-from takeup.analysis.telling import axis
+from takeup.analysis.telling import amount, axis, span
 from takeup.analysis.tested import Tested
 from takeup.analysis.words import RATIOS, figure, interval, p_value, quantity, survives
 from takeup.charts.document import Picture, ReportFigure, ReportTable
@@ -148,11 +148,11 @@ def compliance_picture(analysis: Analysis) -> Picture | None:
 
 def tipping_pictures(analysis: Analysis) -> tuple[Picture, ...]:
     """What is left of each effect over what may be promised of takers and refusers."""
-    found = []
+    found, space = [], analysis.log.space
     for one, tipping in analysis.tippings.items():
         if not tipping.points:
             continue
-        points, title = tipping.records(), f"difference in {quantity(analysis.log.space)}"
+        points, title = tipping.records(), axis(space, ["difference"])
         falls, least = tipping.falls_at, tipping.least_promise
         caption = (
             f"{tipping.contrast}: estimate and {100 * tipping.level:g} % interval if those who take and those who"
@@ -164,7 +164,7 @@ def tipping_pictures(analysis: Analysis) -> tuple[Picture, ...]:
             return charts.over_difference(points, falls_at=falls, least_promise=least, title=title)
 
         rows = tuple(
-            (f"{each.promise:.3g}", f"{each.value:.4g}", f"{each.low:.4g} to {each.high:.4g}")
+            (amount(each.promise, space, signed=False), amount(each.value, space), span(each.low, each.high, space))
             for each in tipping.points[:: max(1, len(tipping.points) // 8)]
         )
         table = ReportTable(f"{tipping.contrast}: the same in figures", ("Δ", "estimate", "interval"), rows, 0)

@@ -129,8 +129,8 @@ def _flow(analysis: Analysis) -> Section:
         (
             each.contrast,
             f"{each.missing:,} of {each.n:,}",
-            span(each.low, each.high),
-            each.withheld or span(*each.interval),
+            span(each.low, each.high, space),
+            each.withheld or span(*each.interval, space),
         )
         for each in analysis.worst
     )
@@ -207,8 +207,8 @@ def _bounds(analysis: Analysis) -> Section | None:
         (
             each.contrast,
             "sharp" if each.sharp else "natural",
-            span(each.low, each.high),
-            each.withheld or span(each.least, each.most),
+            span(each.low, each.high, analysis.log.space),
+            each.withheld or span(each.least, each.most, analysis.log.space),
         )
         for each in analysis.bounds
     )

@@ -120,9 +120,12 @@ def mean_of(number: float, space: Space) -> str:
     return f"{100 * number:.1f} %" if is_share(space) else rounded(number, space.outcome.shown.digits, signed=False)
 
 
-def span(low: float, high: float) -> str:
-    """From where to where; "not known" where there is neither."""
-    return "not known" if math.isnan(low) or math.isnan(high) else f"{low:.3g} to {high:.3g}"
+def span(low: float, high: float, space: Space) -> str:
+    """From where to where a difference is; "not known" where there is neither."""
+    if math.isnan(low) or math.isnan(high):
+        return "not known"
+    first, last = amount(low, space), amount(high, space)
+    return f"{first.removesuffix(' points' if is_share(space) else unit(space))} to {last}"
 
 
 def p_value(p: float) -> str:
