@@ -14,7 +14,7 @@ from asgi import Reply
 from page_visitor import Visitor, choose, harmless
 from takeup.live import Trial
 from takeup.policies.description import describe
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.pages import spec_form
 from takeup.service.pages.choices import choices
 from takeup.service.pages.spec_sentences import spec_sentences

@@ -11,12 +11,22 @@ from typer.core import TyperArgument, TyperGroup
 import asgi
 from takeup.cli import app
 from takeup.service.auth import SCOPES
-from takeup.service.keys import SCOPES as ALL
+from takeup.service.callers import SCOPES as ALL
 from takeup.service.models import MOST_KEY
 from takeup.service.routes import routes
 
 PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
-COMMANDS = ("serve", "keys create", "keys list", "keys revoke", "audit", "doctor")
+COMMANDS = (
+    "serve",
+    "keys create",
+    "keys list",
+    "keys revoke",
+    "people invite",
+    "people list",
+    "people deactivate",
+    "audit",
+    "doctor",
+)
 
 
 def rows(heading: str) -> list[list[str]]:

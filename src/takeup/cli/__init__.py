@@ -14,6 +14,7 @@ from takeup.cli.design import design
 from takeup.cli.doctor import doctor
 from takeup.cli.keys import keys
 from takeup.cli.paper import paper
+from takeup.cli.people import people
 from takeup.cli.policies import policies
 from takeup.cli.serve import serve
 from takeup.cli.simulate import simulate
@@ -57,6 +58,7 @@ app.command(
     "[bold]takeup serve --database postgresql://trials.example.org/takeup --host 0.0.0.0 --behind-proxy[/]"
 )(serve)
 app.add_typer(keys, name="keys")
+app.add_typer(people, name="people")
 app.command(epilog="Examples:\n\n[bold]takeup doctor[/]\n\n[bold]takeup doctor trials.db[/]")(doctor)
 app.command(epilog="Examples:\n\n[bold]takeup policies[/]\n\n[bold]takeup policies --json | jq '.policies[].name'[/]")(
     policies
