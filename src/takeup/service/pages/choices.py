@@ -18,10 +18,10 @@ USUAL = "TS"
 
 PLAIN: Mapping[str, str] = {
     "TS": "Safe whatever people do",
-    "TS-Robust": "Faster where people do not do as they are told, and safe once there are data",
+    "TS-Robust": "Faster where few do as they are told; goes back to the safe rule where the data speak for it",
     "TS-Obs": "Faster still, if those who refuse are like those who do not",
     "TS-Check": "Learns from those who did as they were told",
-    "TS-Lat": "For trials in which it is not always known what was done",
+    "TS-Lat-40": "For trials in which it is not always known what was done",
     "Uniform": "Everybody with the same chance, to the end",
 }
 """What people may choose by who know none of the names."""
