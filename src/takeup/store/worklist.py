@@ -10,7 +10,7 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, and_, select, text, tuple_
 
 from takeup.space import UNSEEN
 from takeup.store.schema import PENDING, UNREPORTED, decisions
@@ -71,7 +71,7 @@ class Worklist:
             late: go on after this number among those that are late; None where all of these were had.
             after: go on after this number among the others.
         """
-        found = [] if late is None else list(self._rows(self._late(late, most)))
+        found = [] if late is None else list(self._late(late, most))
         if len(found) < most:
             found += islice(self._others(after, most - len(found)), most - len(found))
         return found
@@ -91,7 +91,8 @@ class Worklist:
         statement = select(*_COLUMNS).where(decisions.c.trial == self.trial, self._begins(prefix))
         if after != ("", ""):
             statement = statement.where(by > after)
-        return list(self._rows(statement.order_by(decisions.c.unit, decisions.c.occasion).limit(most)))
+        ordered = statement.order_by(decisions.c.unit, decisions.c.occasion).limit(most)
+        return [self._awaited(row) for row in self.connection.execute(ordered)]
 
     def _begins(self, prefix: str) -> ColumnElement[bool]:
         """Names that begin so: a range of the index where that is in the order of bytes, as it is in SQLite."""
@@ -100,39 +101,39 @@ class Worklist:
             return and_(unit >= prefix, unit <= prefix + _LAST)
         return unit.startswith(prefix, autoescape=True)
 
-    def _late(self, after: int, most: int) -> Select[Any]:
-        statement = self._pending(most).where(decisions.c.due <= self.at)
-        return self._beyond(statement, after) if after else statement
+    def _late(self, after: int, most: int) -> Iterator[Awaited]:
+        first = self._due(after) if after else 0
+        return self._pending("due BETWEEN :first AND :at AND number > :after", most, first=first, after=after)
 
     def _others(self, after: int, most: int) -> Iterator[Awaited]:
         """What is not late: outcomes whose window is open, or that have none, and actions by themselves."""
-        pending = self._pending(most)
-        closing = pending.where(decisions.c.due > self.at)
-        windows = self._beyond(closing, after) if after else closing
-        plain = pending.where(decisions.c.due.is_(None), decisions.c.number > after)
-        parts = [self._rows(windows), self._rows(plain)]
+        first = max(self.at + 1, self._due(after)) if after else self.at + 1
+        parts = [
+            self._pending("due >= :first AND number > :after", most, first=first, after=after),
+            self._pending("due IS NULL AND number > :after", most, after=after),
+        ]
         if self.actions:
-            alone = select(*_COLUMNS).where(decisions.c.trial == self.trial, UNREPORTED, decisions.c.number > after)
-            hinted = alone.with_hint(decisions, "INDEXED BY decisions_unreported", "sqlite")
-            parts.append(self._rows(hinted.order_by(decisions.c.number).limit(most)))
+            parts.append(self._found("unreported", f"{UNREPORTED} AND number > :after", "number", most, after=after))
         return merge(*parts, key=lambda each: each.number)
 
-    def _pending(self, most: int) -> Select[Any]:
-        """Outcomes that are awaited, in the order of the index."""
-        statement = select(*_COLUMNS).where(decisions.c.trial == self.trial, PENDING)
-        hinted = statement.with_hint(decisions, "INDEXED BY decisions_pending", "sqlite")
-        return hinted.order_by(decisions.c.due, decisions.c.number).limit(most)
+    def _pending(self, where: str, most: int, **values: int) -> Iterator[Awaited]:
+        """Outcomes that are awaited, in the order of their index."""
+        return self._found("pending", f"{PENDING} AND {where}", "due, number", most, **values)
 
-    def _beyond(self, statement: Select[Any], number: int) -> Select[Any]:
-        """From a decision on: where it is in the index of due times is what its own row says."""
+    def _found(self, index: str, where: str, order: str, most: int, **values: int) -> Iterator[Awaited]:
+        """Rows by an index, which SQLite might not choose by itself."""
+        hint = f"INDEXED BY decisions_{index}" if self.connection.dialect.name == "sqlite" else ""
+        named = text(
+            f"SELECT {', '.join(_NAMES)} FROM decisions {hint}"
+            f" WHERE trial = :trial AND {where} ORDER BY {order} LIMIT :most"
+        )
+        given = {"trial": self.trial, "at": self.at, "most": most, **values}
+        return map(self._awaited, self.connection.execute(named, given).all())
+
+    def _due(self, number: int) -> int:
+        """When a decision is due, which none after it is before; 0 where it has no window."""
         own = select(decisions.c.due).where(decisions.c.trial == self.trial, decisions.c.number == number)
-        due = self.connection.execute(own).scalar_one_or_none()
-        if due is None:
-            return statement.where(decisions.c.number > number)
-        return statement.where(tuple_(decisions.c.due, decisions.c.number) > (due, number))
-
-    def _rows(self, statement: Select[Any]) -> Iterator[Awaited]:
-        return map(self._awaited, self.connection.execute(statement).all())
+        return int(self.connection.execute(own).scalar_one_or_none() or 0)
 
     def _awaited(self, row: Row[Any]) -> Awaited:
         outcome = row.outcome == UNSEEN and not row.missing_outcome
