@@ -14,6 +14,7 @@ from takeup.service.pages import sentences, spec_form
 from takeup.service.pages.choices import USUAL, choices
 from takeup.service.pages.render.child import dashboard
 from takeup.service.pages.spec_sentences import blinded_sentences, spec_sentences
+from takeup.service.pages.templates import render
 from takeup.trial.design import Design
 from takeup.trial.spec import WordsTable
 
@@ -89,3 +90,18 @@ def test_two_groups_are_crossed_by_name() -> None:
     assert alone is not None
     assert alone.design.space.contexts == ("mild", "severe")
     assert "young, mild" in spec_form.fields_of(checked.design)["contexts"]
+
+
+def test_nobody_is_told_to_ortry() -> None:
+    empty = {"lines": [], "readable": True, "visit": Nobody(), "form_token": ""}
+    assert re.search(r"</a>, or\s+<a href=\"/app/try\">", render("trials", **empty))
+
+
+class Nobody:
+    """Somebody who may do everything, and has not signed in."""
+
+    caller = None
+
+    def may(self, *scopes: str) -> bool:
+        """Whatever it is."""
+        return bool(scopes)

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import count
 from typing import Any
 
@@ -37,10 +38,12 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture
-def store(clock: Clock) -> Iterator[Store]:
-    with Store("sqlite://", clock=clock) as opened:
-        yield opened
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(clock: Clock, request: pytest.FixtureRequest) -> Iterator[Store]:
+    with ExitStack() as stack:
+        postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+        url = "sqlite://" if postgres is None else stack.enter_context(postgres.database())
+        yield stack.enter_context(Store(url, clock=clock))
 
 
 def filled(store: Store, clock: Clock, many: int, **changes: Any) -> Trial:
@@ -126,6 +129,8 @@ def test_units_are_found_by_how_they_begin_whatever_is_known_of_them(store: Stor
 
 def test_nothing_that_was_reported_is_read(store: Store, clock: Clock) -> None:
     """Every statement of a page goes by an index that holds what is awaited alone, or by the units' names."""
+    if not store.url.startswith("sqlite"):
+        pytest.skip("PostgreSQL reads small tables as a whole")
     trial = filled(store, clock, 4)
     said: list[tuple[str, Any]] = []
 

@@ -43,6 +43,7 @@ async def trial(visit: Visit) -> Response:
         seeded=seeded,
         limits=spec.fallback_limits,
         state=head.state,
+        sequence=head.sequence,
         rendered=rendered,
         dashboard=None if rendered is None else Markup(rendered.html.decode()),  # our own template made it
         audit=audit,
