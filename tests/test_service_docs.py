@@ -1,4 +1,4 @@
-"""docs/service.md has a line for every route and every option, and for nothing else."""
+"""docs/service.md and docs/exports.md have a line for every route and every option, and for nothing else."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,8 @@ from takeup.service.callers import SCOPES as ALL
 from takeup.service.models import MOST_KEY
 from takeup.service.routes import routes
 
-PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = (DOCS / "service.md").read_text() + (DOCS / "exports.md").read_text()
 COMMANDS = (
     "serve",
     "keys create",
@@ -26,6 +27,7 @@ COMMANDS = (
     "people deactivate",
     "audit",
     "doctor",
+    "export",
 )
 
 

@@ -12,6 +12,7 @@ from takeup.cli.audit import audit
 from takeup.cli.demo import demo
 from takeup.cli.design import design
 from takeup.cli.doctor import doctor
+from takeup.cli.export import export
 from takeup.cli.keys import keys
 from takeup.cli.paper import paper
 from takeup.cli.people import people
@@ -53,6 +54,11 @@ app.command(
     epilog="Examples:\n\n[bold]takeup audit trials.db[/]\n\n"
     "[bold]takeup audit postgresql://trials.example.org/takeup --trial stroke --anchors anchors.jsonl --key key[/]"
 )(audit)
+app.command(
+    epilog="Examples:\n\n[bold]takeup export trials.db trial.xlsx[/]\n\n"
+    "[bold]takeup export trials.db trial.parquet --trial stroke[/]\n\n"
+    "[bold]takeup export trials.db --trial stroke --cdisc stroke --xpt --zone Europe/Berlin[/]"
+)(export)
 app.command(
     epilog="Examples:\n\n[bold]takeup serve[/]\n\n"
     "[bold]takeup serve --database postgresql://trials.example.org/takeup --host 0.0.0.0 --behind-proxy[/]"
