@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -10,7 +11,9 @@ from fastapi import Response
 from sqlalchemy import Connection
 
 from takeup.live import Progress, progress_in
-from takeup.live.export import moment, write
+from takeup.live.export import time_of
+from takeup.live.export_columns import Column
+from takeup.live.export_files import write
 from takeup.service.pages.page import Pages, Visit
 from takeup.service.routes.log import MEDIA, PassingFile
 from takeup.store import reading
@@ -21,7 +24,16 @@ from takeup.trial.reporting import MOST_NUMBER
 
 pages = Pages()
 PAGE = 50
-COLUMNS = ("unit", "occasion", "decision", "action_awaited", "outcome_awaited", "late", "decided_at", "due_at")
+COLUMNS = {
+    "unit": Column(str, "whom it was for"),
+    "occasion": Column(str, "which of the unit's decisions; empty where a unit has one"),
+    "decision": Column(int, "the decision's number"),
+    "action_awaited": Column(str, "whether what was done is still to be reported"),
+    "outcome_awaited": Column(str, "whether what came of it is"),
+    "late": Column(str, "whether the outcome is, and its window has closed"),
+    "decided_at": Column(datetime, "when it was decided"),
+    "due_at": Column(datetime, "when the outcome window closes"),
+}
 """Of the reminders."""
 
 
@@ -64,7 +76,7 @@ async def reminders(visit: Visit) -> Response:
     file = Path(folder.name) / f"{visit.trial}-worklist.csv"
 
     def make(connection: Connection) -> None:
-        write(file, _rows(_opened(visit, connection)[1]), dict.fromkeys(COLUMNS, str))
+        write(file, _rows(_opened(visit, connection)[1]), COLUMNS, "csv")
 
     try:
         async with visit.service.turn.taken(wait=True):
@@ -90,8 +102,8 @@ def _rows(listed: Worklist) -> Iterator[dict[str, Any]]:
             "action_awaited": _yes(each.action),
             "outcome_awaited": _yes(each.outcome),
             "late": _yes(each.late),
-            "decided_at": moment(each.at),
-            "due_at": None if each.due is None else moment(each.due),
+            "decided_at": time_of(each.at),
+            "due_at": None if each.due is None else time_of(each.due),
         }
 
 
