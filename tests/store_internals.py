@@ -40,6 +40,14 @@ def as_version_0_1(connection: Connection) -> None:
         connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
     for table in ("people", "invitations", "people_log"):
         connection.execute(text(f"DROP TABLE {table}"))
+    connection.execute(text("DROP INDEX decisions_unreported"))
+    connection.execute(text("DROP INDEX decisions_pending"))
+    connection.execute(
+        text(
+            "CREATE INDEX decisions_pending ON decisions (trial, due)"
+            " WHERE outcome < 0 AND missing_outcome = 0 AND due IS NOT NULL"
+        )
+    )
     connection.execute(text("UPDATE alembic_version SET version_num = '0004'"))
 
 
