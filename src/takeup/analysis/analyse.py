@@ -33,7 +33,7 @@ def analyse(
     replays: int | None = None,
     seed: int = 0,
     leave_out: Collection[str] = (),
-    finished: bool = True,
+    finished: bool | None = None,
     name: str = "",
     command: str = "",
     stage: Callable[[str], None] | None = None,
@@ -55,8 +55,9 @@ def analyse(
         replays: how many trials re-randomisation replays; see there.
         seed: of all that is random.
         leave_out: tests that are not made, as they take long.
-        finished: whether nothing is pending any more. Of a trial that still runs the interval that holds at any time
-            leads where nothing else was planned, and what holds at one look alone says so.
+        finished: whether nothing is pending any more; as the log says where left out. Of a trial that still runs the
+            interval that holds at any time leads where nothing else was planned, and what holds at one look alone says
+            so.
         name: of the trial.
         command: by which it can be repeated.
         stage: is told what is computed.
@@ -66,6 +67,7 @@ def analyse(
     if not len(log):
         raise InputError("log", "no decisions", "at least one")
     seed, say = checks.whole("seed", seed, least=0), stage or (lambda _: None)
+    finished = log.finished if finished is None else finished
     planned = planned_of(
         log, plan, own=own, control=control, promise=promise, level=level, weights=weights, missing=missing
     )

@@ -143,7 +143,7 @@ def analyse(
         if control is not None and control not in (names := found.log.space.proposals):
             raise InputError("--control", repr(control), f"one of {', '.join(names)}", meant(control, names))
 
-        if not found.finished and (weights or missing):
+        if not found.log.finished and (weights or missing):
             option = "--weights" if weights else "--missing"
             raise InputError(option, repr(weights or missing), "nothing while the trial runs")
 
@@ -157,7 +157,6 @@ def analyse(
             own=found.design,
             **asked,  # type: ignore[arg-type]  # each of its own kind
             seed=seed,
-            finished=found.finished,
             name=found.name,
             command=_again(source, {"trial": trial, **columns, **asked, "plan": plan, "seed": seed or None}),
             stage=stage,

@@ -7,8 +7,8 @@ import numpy as np
 
 from takeup.checks import FloatArray, IntArray, shown
 from takeup.errors import NOTHING, InputError
+from takeup.log.arrays import TOLERANCE
 from takeup.log.columns import Frame, column
-from takeup.log.table import TOLERANCE
 
 Probability: TypeAlias = "str | Sequence[str] | Mapping[str, float | str] | None"
 """Of what was assigned, a column; of every proposal, columns or shares; None where it has to be estimated."""
