@@ -12,14 +12,14 @@ from takeup.log.columns import meant
 from takeup.log.files import ENDINGS, SHEETS, read_log
 from takeup.trial.design import Design
 
-_COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit", "better", "encoding")
+_COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit", "exposure", "better", "encoding")
 OPTIONS = {
     "levels": "--outcome-level",
     "space": "--plan",
     "path": "TRIAL",
     "frame": "TRIAL",
     "file": "TRIAL",
-    **{name: f"--{name}" for name in (*_COLUMNS, "plan", "promise", "level", "weights", "missing", "replays")},
+    **{name: f"--{name}" for name in (*_COLUMNS, "plan", "promise", "level", "weights", "missing", "until", "replays")},
 }
 """How somebody on the command line says what functions call so."""
 
