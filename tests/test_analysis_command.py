@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shlex
+import sqlite3
 from dataclasses import replace
 from html import escape
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from takeup import Log, specfile, stream
+from takeup import Log, specfile, store, stream
 from takeup.analysis.analyse import analyse
 from takeup.analysis.results import log_digest
 from takeup.analysis.taken import compared_with
@@ -177,14 +178,51 @@ def test_a_live_trial_is_led_by_its_plan_and_gives_the_same_figures_again(tmp_pa
     assert again["primary"]["estimates"] == told["primary"]["estimates"]
 
 
+def test_a_trial_that_runs_is_not_said_to_have_ended(tmp_path: Path) -> None:
+    """From its log, its database and its export: five outcomes of 40 are pending, and one is declared missing."""
+    database, export, plan = (tmp_path / name for name in ("clinic.db", "running.csv", "plan.toml"))
+    with Trial.create(database, SPEC) as trial:
+        trial.start()
+        for number in range(40):
+            decision = trial.decide(f"patient {number}")
+            given = {"missing": ["outcome"]} if number == 34 else {"outcome": number % 2} if number < 35 else {}
+            trial.report(decision, implemented=decision.proposal, **given)
+        trial.export(export)
+        found = analyse(trial.log(), plan=trial.design, replays=20)
+    plan.write_text(specfile.toml({name: value for name, value in SPEC.items() if name != "seed"}))
+    told = [_analyse(database, "--replays", 20, "--json"), _analyse(export, "--plan", plan, "--replays", 20, "--json")]
+    live, file = (json.loads(each.stdout)["analysis"] for each in told)
+    for each in (found.plain(), live, file):
+        arms = each["flow"]["arms"]
+        assert (sum(arm["awaited"] for arm in arms), sum(arm["lost"] for arm in arms)) == (5, 1)
+        assert [check["sentence"] for check in each["checks"]][-1].startswith("More is to come")
+        assert each["estimates"] == live["estimates"]
+    alone = json.loads(_analyse(export, "--json").stdout)["analysis"]
+    assert alone["primary"]["estimates"][0]["any_time"]
+    assert "expected nothing while the trial runs" in str(_analyse(export, "--weights", "batch").exception)
+
+
+def test_a_database_of_an_older_version_is_not_changed(tmp_path: Path) -> None:
+    file = tmp_path / "old.db"
+    with Trial.create(file, SPEC) as trial:
+        trial.start()
+    with sqlite3.connect(file) as opened:
+        opened.execute("UPDATE alembic_version SET version_num = (SELECT '0001')")
+    opened.close()
+    before = file.read_bytes()
+    result = _analyse(file)
+    assert "`takeup serve` or `Trial.open` brings an older one up to date" in str(result.exception)
+    assert file.read_bytes() == before
+
+
 def test_no_report_says_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "drawn", lambda figure, folder: "drawn elsewhere, in seconds")
     with Trial.create(tmp_path / "clinic.db", SPEC) as trial:
         trial.start()
         for number in range(30):
             trial.report(trial.decide(f"patient {number}"), implemented=number % 2, outcome=number % 3 % 2)
-    opened = Trial.open
-    monkeypatch.setattr(Trial, "open", lambda *_: opened(tmp_path / "clinic.db"))
+    opened = store.looking
+    monkeypatch.setattr(store, "looking", lambda _: opened(tmp_path / "clinic.db"))
     for url in ("postgresql://me:hunter2@host/trials", "postgresql://host/t.csv?user=me&password=hunter2"):
         told = _analyse(url, "--trial", "clinic", "--replays", 5, "--out", tmp_path / "found", "--json")
         assert told.exit_code == 0, told.output

@@ -10,12 +10,14 @@ from takeup.analysis.planned import HowMissing, planned_of
 from takeup.analysis.readings import BOUNDED, ITT, Readings
 from takeup.analysis.results import LEADING, Analysis, Entry, log_digest
 from takeup.analysis.scores import keeping_scores
+from takeup.analysis.times import longest, shortened, watched_by_all
 from takeup.analysis.tipping import Tipping
 from takeup.analysis.trial_checks import check_all, looks_check
 from takeup.analysis.units_check import one_each
 from takeup.analysis.weights import Weights
 from takeup.errors import InputError
 from takeup.log import Log
+from takeup.outcomes import Time
 from takeup.space import Label
 from takeup.trial.design import Design
 
@@ -31,10 +33,11 @@ def analyse(
     level: float | None = None,
     weights: Weights | None = None,
     missing: HowMissing | None = None,
+    until: float | None = None,
     replays: int | None = None,
     seed: int = 0,
     leave_out: Collection[str] = (),
-    finished: bool = True,
+    finished: bool | None = None,
     name: str = "",
     command: str = "",
     stage: Callable[[str], None] | None = None,
@@ -53,11 +56,14 @@ def analyse(
         weights: how decisions count in intention to treat; as planned, or else "uniform".
         missing: whether those whose outcome is missing are left out ("complete"), or others like them count for them,
             too ("weighted"); as planned, or else the former.
+        until: up to when times are compared; as planned, or else as long as people of every proposal were watched, and
+            of hazards the longest watch.
         replays: how many trials re-randomisation replays; see there.
         seed: of all that is random.
         leave_out: tests that are not made, as they take long.
-        finished: whether nothing is pending any more. Of a trial that still runs the interval that holds at any time
-            leads where nothing else was planned, and what holds at one look alone says so.
+        finished: whether nothing is pending any more; as the log says where left out. Of a trial that still runs the
+            interval that holds at any time leads where nothing else was planned, and what holds at one look alone says
+            so.
         name: of the trial.
         command: by which it can be repeated.
         stage: is told what is computed.
@@ -67,9 +73,11 @@ def analyse(
     if not len(log):
         raise InputError("log", "no decisions", "at least one")
     seed, say = checks.whole("seed", seed, least=0), stage or (lambda _: None)
-    planned = planned_of(
-        log, plan, own=own, control=control, promise=promise, level=level, weights=weights, missing=missing
-    )
+    finished = log.finished if finished is None else finished
+    asked = {"control": control, "promise": promise, "level": level, "weights": weights, "missing": missing}
+    planned = planned_of(log, plan, own=own, until=until, **asked)  # type: ignore[arg-type]  # each of its own kind
+    if isinstance(log.space.outcome, Time) and planned.until is None and (common := watched_by_all(log)) < longest(log):
+        log = replace(log, inferred=(*log.inferred, f"{shortened(log, common)} --until says otherwise."))
     if not finished and planned.leads == "by convention" and log.space.outcome.valued:
         planned = replace(planned, any_time=True)
     design = plan if own is None else own

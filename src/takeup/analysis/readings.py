@@ -198,6 +198,8 @@ class Readings:
         outcome = self.log.space.outcome
         by_kind: dict[type[Outcome], Callable[..., Estimate]] = {Time: time_effect, Count: rate_effect}
         own = by_kind.get(type(outcome), effect)
+        if own is time_effect:
+            own = partial(time_effect, until=self.planned.until)
         return {
             measure: self._pair(effect if outcome.valued and measure == "difference" else own, one, measure=measure)
             for measure in measures(outcome)

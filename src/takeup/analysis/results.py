@@ -198,7 +198,7 @@ def log_digest(log: Log) -> str:
     found = hashlib.sha256(canonical(log.space.described()).encode())
     for each in fields(log):
         value = getattr(log, each.name)
-        if not isinstance(value, np.ndarray) or each.name in ("unit", "corrected"):
+        if not isinstance(value, np.ndarray) or each.name in ("unit", "corrected", "pending"):
             continue
         kind = "<f8" if value.dtype.kind == "f" else "<i8"
         found.update(f"{each.name} {value.shape}".encode())

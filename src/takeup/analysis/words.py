@@ -109,12 +109,13 @@ def _said(entry: Entry, space: Space, control: int) -> str:
 
 def _left_out(estimate: Estimate) -> str:
     """How many an estimate leaves out, as a sentence of its own."""
+    apart = f" {estimate.left_out}." if estimate.left_out else ""
     if not estimate.missing or not estimate.n:
-        return ""
+        return apart
     total = estimate.n + estimate.missing
     if estimate.any_time and COMPLETE not in estimate.assumes:
-        return f" It rests on {estimate.n:,} of {total:,}: the others wait for outcomes that are not known yet."
-    return f" It rests on {estimate.n:,} of {total:,}: of {estimate.missing:,} what it needs is not known."
+        return f" It rests on {estimate.n:,} of {total:,}: the others wait for outcomes that are not known yet.{apart}"
+    return f" It rests on {estimate.n:,} of {total:,}: of {estimate.missing:,} what it needs is not known.{apart}"
 
 
 def _part(low: float, high: float, estimate: Estimate, space: Space) -> str:

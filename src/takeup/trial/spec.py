@@ -96,11 +96,13 @@ class AnalysisTable(GrownTable):
         any_time: whether intervals hold at any number of looks, or at one.
         weights: how decisions count in intention to treat: the same, or by how likely proposals were.
         missing: whether those whose outcome is missing are left out, or others like them count for them, too.
+        until: up to when times are compared, in their unit; as long as people of every proposal were watched where
+            left out, and of hazards the longest watch.
 
     Which of them go together depends on the trial: see `takeup.trial.planned_analysis`.
     """
 
-    newer = ("test", "any_time", "weights", "missing")
+    newer = ("test", "any_time", "weights", "missing", "until")
 
     reading: Reading | Literal["per protocol"] = "intention to treat"
     contrast: Contrast = "difference"
@@ -110,6 +112,7 @@ class AnalysisTable(GrownTable):
     any_time: Annotated[bool, Field(strict=True)] = False
     weights: Literal["uniform", "stabilised", "batch"] = "uniform"
     missing: Literal["complete", "weighted"] = "complete"
+    until: Annotated[float, Field(gt=0)] | None = None
 
     @field_validator("contrast")
     @classmethod
