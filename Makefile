@@ -13,7 +13,7 @@ help:
 	@echo "make browser   install Debian's chromium for the tests of the pages, as root"
 	@echo "make screenshots   the pictures of the pages in docs/images"
 	@echo "make long    the tests that take minutes each"
-	@echo "make peers   the tests against other libraries of bandits and instrumental variables"
+	@echo "make peers   the tests against other libraries of bandits, instrumental variables and posteriors"
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
 	@echo "make bench-service   the service under load, on both databases: the figures in docs/reliability.md (half an hour)"
@@ -78,7 +78,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engines.py
 
 peers: $(VENV)/.bench
-	$(BIN)/pytest tests/test_peers.py tests/test_peers_analysis.py
+	$(BIN)/pytest tests/test_peers*.py
 
 bench-service: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py

@@ -28,6 +28,7 @@ from takeup.errors import (
     UnreachableError,
 )
 from takeup.live import Trial
+from takeup.log import read_log
 from takeup.trial import Decision
 
 SPEC = {
@@ -371,3 +372,26 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
     assert spool.add(drawn) == drawn
     spool.close()
     assert Spool(tmp_path / "spool", "a").waiting() == [drawn]
+
+
+def test_feature_flags_are_decided_by_the_service(client: Client, name: str, tmp_path: Path) -> None:
+    """OpenFeature's client over this one: what was shown is implemented, and what was tracked is the outcome."""
+    from openfeature import api
+    from openfeature.evaluation_context import EvaluationContext
+    from openfeature.flag_evaluation import Reason
+    from openfeature.track import TrackingEventDetails
+
+    from takeup.adapters.openfeature import TakeupProvider
+
+    trial, ann = RemoteTrial(client, name), EvaluationContext("ann", {"context": "old"})
+    try:
+        api.set_provider(TakeupProvider({"care": trial}, exposed=True))
+        shown = api.get_client().get_string_details("care", "rest", ann)
+        api.get_client().track("care", ann, TrackingEventDetails(1))
+    finally:
+        api.clear_providers()
+    assert (shown.reason, shown.flag_metadata["decision"]) == (Reason.SPLIT, 1)
+    trial.export(tmp_path / "log.jsonl")
+    log = read_log(tmp_path / "log.jsonl")
+    assert shown.value == log.space.proposals[log.proposal[0]] == log.space.implemented[log.implemented[0]]
+    assert log.outcome.tolist() == [1]
