@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import takeup
+import takeup.adapters
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -39,10 +40,11 @@ def key(value: Any, name: str) -> str:
 
 
 def names(module: ModuleType) -> list[str]:
-    """What a module exports, or what it defines where it does not say."""
-    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
-    found: list[str] = getattr(module, "__all__", None) or [name for name in own if not name.startswith("_")]
-    return found
+    """What a module exports, or the classes and functions that it defines where it does not say."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    own = {name for name, value in vars(module).items() if key(value, "") == f"{module.__name__}.{name}"}
+    return sorted(name for name in own if not name.startswith("_"))
 
 
 def home(module: ModuleType, name: str) -> ModuleType:
@@ -68,12 +70,11 @@ def described(module: ModuleType, name: str) -> str:
 
 
 def public() -> list[ModuleType]:
-    parts = [
-        importlib.import_module(f"takeup.{each.name}")
-        for each in pkgutil.iter_modules(takeup.__path__, "")
-        if not each.name.startswith("_")
-    ]
-    return [takeup, *(part for part in parts if hasattr(part, "__all__"))]
+    """What people import from: takeup, those of its modules that say what they export, and the adapters."""
+    parts = [named(f"takeup.{each.name}") for each in pkgutil.iter_modules(takeup.__path__) if each.name[0] != "_"]
+    adapters = [named(f"takeup.adapters.{each.name}") for each in pkgutil.iter_modules(takeup.adapters.__path__)]
+    says = [each for each in (*parts, *adapters) if hasattr(each, "__all__") or each.__name__ in DIRECTIVES]
+    return [takeup, *says]
 
 
 def shown() -> set[str]:
