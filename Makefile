@@ -63,7 +63,7 @@ browser:
 		fi
 
 screenshots: $(VENV)/.dev browser
-	TAKEUP_IMAGES=docs/images $(BIN)/pytest --numprocesses=0 tests/test_pages_story.py
+	TAKEUP_IMAGES=docs/images $(BIN)/pytest --numprocesses=0 tests/test_pages_story.py tests/test_pages_people_browser.py
 
 long: $(VENV)/.dev
 	$(BIN)/pytest -m long

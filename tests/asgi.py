@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from takeup.service import Settings, create_app, keys
@@ -148,6 +149,7 @@ def api(
 ) -> Iterator[Api]:
     """A service on an empty database; with processes that check specs, if asked for."""
     running = Api(create_app(settings, Store(database, **options)))
+    running.app.state.service.people.passwords.hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     if not processes:
         running.app.state.service.drafts.checking = Here()
     try:

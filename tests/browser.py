@@ -35,7 +35,7 @@ def sign_in(page: Page, url: str, key: str) -> None:
     """Sign in with an API key."""
     page.goto(f"{url}/app/sign-in")
     page.get_by_label("API key").fill(key)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in with the key").click()
     page.wait_for_url(f"{url}/app")
 
 

@@ -1,10 +1,14 @@
 """A visitor of the pages, without a browser: signs in, keeps the cookie, sends forms with their token."""
 
+import secrets
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlencode
 
 from asgi import Api, Reply
+from takeup.service import people
+from takeup.service.callers import Caller
+from takeup.service.people import Person
 from takeup.service.sessions import form_token
 
 FORM = "application/x-www-form-urlencoded"
@@ -14,14 +18,18 @@ TRY = {"follow_usual": "90", "follow_new": "60", "fare_usual": "40", "fare_new":
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
 
-class Visitor:
-    """Somebody who has signed in with a new key of these scopes."""
+PASSWORD = "correct horse battery staple"
 
-    def __init__(self, api: Api, *scopes: str, trials: list[str] | None = None) -> None:
+
+class Visitor:
+    """Somebody who has signed in, with a new key of these scopes unless it is somebody else."""
+
+    def __init__(self, api: Api, *scopes: str, trials: list[str] | None = None, caller: Caller | None = None) -> None:
         self.api = api
         service = api.app.state.service
-        key = api.run(service.keys.find(api.key(*scopes, trials=trials)))
-        self.cookie = api.run(service.sessions.begin(key))
+        if caller is None:
+            caller = api.run(service.keys.find(api.key(*scopes, trials=trials)))
+        self.cookie = api.run(service.sessions.begin(caller))
         self.headers = {"cookie": f"takeup={self.cookie}"}
 
     def get(self, path: str) -> Reply:
@@ -37,6 +45,25 @@ class Visitor:
         content = {**fields, "form_token": form_token(self.cookie) if token is None else token}
         headers = {**self.headers, "content-type": FORM}
         return await self.api.asked("POST", path, raw=urlencode(content).encode(), headers=headers)
+
+
+def person(
+    api: Api, *roles: str, trials: list[str] | None = None, password: str | None = None, name: str = "Ada Byron"
+) -> Person:
+    """Somebody new with these roles; one who signs in or signs needs a password."""
+    accounts = api.app.state.service.people
+    login = f"{secrets.token_hex(4)}@clinic.example"
+    made = people.new(name, login, roles, trials, at=api.store.clock(), by="test")
+    token = api.run(accounts.add(made))
+    if password is None:
+        return made
+    accepted: Person = api.run(accounts.accept(token, password))
+    return accepted
+
+
+def member(api: Api, *roles: str, trials: list[str] | None = None, password: str | None = None) -> Visitor:
+    """Somebody new with these roles, signed in."""
+    return Visitor(api, caller=person(api, *roles, trials=trials, password=password))
 
 
 class Parsed(HTMLParser):

@@ -35,8 +35,11 @@ def as_version_0_1(connection: Connection) -> None:
         ("trials", "draws"),
         ("trials", "looks"),
         ("api_keys", "site"),
+        ("sessions", "used_at"),
     ):
         connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
+    for table in ("people", "invitations", "people_log"):
+        connection.execute(text(f"DROP TABLE {table}"))
     connection.execute(text("UPDATE alembic_version SET version_num = '0004'"))
 
 

@@ -128,7 +128,7 @@ def test_refusals_are_the_errors_that_they_are_without_http(client: Client, name
         (StateError, "only a draft can change", lambda: trial.amend(SPEC)),
         (AccessError, "valid API key", stranger.trials),
         (InputError, "format", lambda: trial.export("/dev/null", "xls")),  # type: ignore[arg-type]  # as a user may
-        (InputError, r"ends in \.csv, \.parquet, \.jsonl", lambda: trial.export("/dev/t.xlsx")),
+        (InputError, r"ends in \.csv, \.parquet, \.jsonl", lambda: trial.export("/dev/t.xls")),
         (InputError, "http://127", lambda: Client("ftp://x", "k")),
     ]
     for error, words, call in refusals:

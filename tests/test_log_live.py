@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from takeup import UNSEEN, Evidence, InputError, Log
 from takeup.live import Trial, trials
 from takeup.log import SOURCES, read_log
+from takeup.log.exported import probability_columns
 from takeup.store import Store
 from takeup.trial.events import Closed, Decided, Reported, event_of
 
@@ -151,7 +152,7 @@ KINDS: list[tuple[dict[str, Any], list[Any]]] = [
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=STEPS, kind=st.sampled_from(KINDS), ending=st.sampled_from(["csv", "parquet", "jsonl"]))
+@given(steps=STEPS, kind=st.sampled_from(KINDS), ending=st.sampled_from(["csv", "parquet", "jsonl", "json"]))
 def test_log_evidence_and_export_agree_whatever_happened(
     store: Store, clock: Clock, tmp_path: Path, steps: list[Step], kind: tuple[dict[str, Any], list[Any]], ending: str
 ) -> None:
@@ -177,8 +178,13 @@ def test_files_of_versions_that_wrote_no_space_are_read_and_blinded_ones_are_not
     assert [SOURCES[i] for i in log.source[[0, 1, 2, 12]]] == ["burn-in", "burn-in", "policy", "fallback"]
     trial.export(tmp_path / "all.parquet")
     whole = pl.read_parquet(tmp_path / "all.parquet")
-    whole.drop("implemented_by", "outcome_by", "space").write_parquet(tmp_path / "old.parquet")
+    new = ["implemented_at", "outcome_at", "corrected", *probability_columns(log.space.proposals)]
+    assert new[-3:] == ["p_usual", "p_new", "p_3"]
+    lists = pl.concat_list(new[-3:]).alias("probabilities")
+    before = whole.drop("implemented_by", "outcome_by", "space").with_columns(lists).drop(new)
+    before.write_parquet(tmp_path / "old.parquet")
     old = read_log(tmp_path / "old.parquet")
+    np.testing.assert_array_equal(old.probability, log.probability)
     assert old.space.proposals == log.space.proposals
     whole.drop("space").filter(pl.col("ARM") != "-").write_parquet(tmp_path / "two.parquet")
     with pytest.raises(InputError, match="give space="):

@@ -14,7 +14,7 @@ from asgi import Reply
 from page_visitor import Visitor, choose, harmless
 from takeup.live import Trial
 from takeup.policies.description import describe
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.pages import spec_form
 from takeup.service.pages.choices import choices
 from takeup.service.pages.spec_sentences import spec_sentences
@@ -380,7 +380,7 @@ def test_the_log_is_searched_paged_and_blinded(api: asgi.Api, boss: Visitor) -> 
         assert sequences(each)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "json"])
 def test_exports_are_those_of_the_api(api: asgi.Api, boss: Visitor, kind: str) -> None:
     trial = running(api, f"out-{kind}")
     trial.report(trial.decide("=1+1", "morning"), implemented="tea", outcome="good")

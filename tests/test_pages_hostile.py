@@ -9,7 +9,7 @@ import asgi
 from hostile import FEW, texts
 from page_visitor import TRY, Parsed, Visitor, choose, harmless
 from takeup.live import Trial
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 
 TEXTS = texts()
 SPEC_FIELDS = (

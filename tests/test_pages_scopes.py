@@ -1,11 +1,18 @@
 """Every page with every scope: exactly those that are specified are let in, and no form works without its token."""
 
+from functools import partial
+
 import pytest
+from sqlalchemy import update
 
 import asgi
-from page_visitor import TRY, Visitor, choose, harmless
+from page_visitor import PASSWORD, TRY, Visitor, choose, harmless, member, person
+from store_internals import engine
 from takeup.service import pages
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES, WORDS
+from takeup.service.people import ROLES, Person, Role
+from takeup.store.schema import sessions
+from takeup.trial.steering import UNBLINDING
 
 ALL: set[str] = set(SCOPES)
 READ: set[str] = {"read-blinded", "read-unblinded"}
@@ -16,6 +23,7 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
     ("GET", "/app/sign-in"): (NOBODY, {}),
     ("POST", "/app/sign-in"): (NOBODY, {"key": "takeup_"}),
     ("POST", "/app/sign-out"): (ALL, {}),
+    ("POST", "/app/sign-out-everywhere"): (ALL, {}),
     ("GET", "/app/static/{name}"): (NOBODY, {}),
     ("GET", "/app/{path:path}"): (NOBODY, {}),
     ("GET", "/app/new"): ({"design"}, {}),
@@ -36,10 +44,32 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
     ("POST", "/app/trials/{trial}/audit"): (READ, {}),
     ("GET", "/app/trials/{trial}/analysis"): ({"read-unblinded"}, {}),
     ("POST", "/app/trials/{trial}/analysis"): ({"read-unblinded"}, {}),
+    ("GET", "/app/trials/{trial}/unblind"): ({"read-unblinded"}, {}),
+    ("POST", "/app/trials/{trial}/unblind"): ({"read-unblinded"}, {}),
+    ("GET", "/app/people"): ({"admin"}, {}),
+    ("POST", "/app/people"): ({"admin"}, {"name": ""}),
+    ("GET", "/app/people/{person}"): ({"admin"}, {}),
+    ("POST", "/app/people/{person}"): ({"admin"}, {"do": "invite"}),
+    ("GET", "/app/keys"): ({"admin"}, {}),
+    ("POST", "/app/keys"): ({"admin"}, {"name": ""}),
+    ("POST", "/app/keys/{id}/revoke"): ({"admin"}, {}),
+    ("GET", "/app/account"): (ALL, {}),
+    ("POST", "/app/account/password"): (ALL, {}),
+    ("POST", "/app/account/codes"): (ALL, {}),
+    ("GET", "/app/invitation/{token}"): (NOBODY, {}),
+    ("POST", "/app/invitation/{token}"): (NOBODY, {}),
     ("GET", "/app/try"): (ALL, {}),
     ("POST", "/app/try"): (ALL, {**TRY, "policy": "TS", "compliance": "always", "do": "over"}),
 }
 """Who may see each page, and what a form of it may send. A new page has its line here."""
+
+DONE_ELSEWHERE = {
+    ("POST", "/app/trials/{trial}/analysis"),
+    ("GET", "/app/trials/{trial}"),
+    ("GET", "/app/trials/{trial}/dashboard"),
+    ("POST", "/app/try"),
+}
+"""Those that take long; the scopes above have been there."""
 
 STREAM = "/app/trials/{trial}/stream"
 """Has no end for those who may listen; tests/test_pages_render.py does."""
@@ -58,6 +88,9 @@ def place_of(path: str, trial: str = "shared") -> str:
         .replace("{name}", "page.js")
         .replace("{path:path}", "nowhere")
         .replace("{sketch}", "x")
+        .replace("{person}", "x")
+        .replace("{id}", "x")
+        .replace("{token}", "x")
     )
 
 
@@ -80,7 +113,62 @@ def test_the_scopes_let_in_whom_they_should(api: asgi.Api, shared_trial: str, sc
             assert reply.status == 503 if (method, path) == ANALYSED else reply.status < 500
         else:
             assert reply.status == 403, (method, path)
-            assert scope in harmless(reply).text
+            said = harmless(reply).text
+            assert any(WORDS[each] in said for each in SCOPES if each in scopes)
+            assert "scope" not in said
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_on_every_page(api: asgi.Api, shared_trial: str, role: Role) -> None:
+    """Generated from the routes: signed in, not at all, for too long, deactivated, of another trial."""
+    service = api.app.state.service
+    open_, over, closed = (person(api, role) for _ in range(3))
+    elsewhere = person(api, role, trials=["another"])
+    if "read-unblinded" in ROLES[role]:
+        open_ = api.run(service.people.unblind(open_, shared_trial))
+    visitors = {each.id: Visitor(api, caller=each) for each in (open_, over, closed, elsewhere)}
+    with engine(api.store).begin() as connection:
+        connection.execute(update(sessions).where(sessions.c.key == over.id).values(expires_at=0))
+    api.run(service.people.close(closed, "test"))
+    for page in pages.routes():
+        method = "".join(page.methods or ())
+        allowed = any(scope in ROLES[role] for scope in page.scopes)
+        fields, where = PAGES[method, page.path][1], place_of(page.path, shared_trial)
+        status = partial(_status, visitors, method, where, {**fields, "unit": f"of a {role}"})
+        if page.scopes:
+            out = 303 if method == "GET" else 401
+            assert [status(over), status(closed)] == [out, out], (method, page.path)
+            if "{trial}" in page.path or not allowed:
+                assert status(elsewhere) == 403, (method, page.path)
+        if allowed and page.path != STREAM and (method, page.path) not in DONE_ELSEWHERE:
+            visitors[open_.id] = Visitor(api, caller=open_)  # as the last page may have signed them out
+            assert status(open_) not in (401, 403), (method, page.path)
+        elif page.scopes and not allowed:
+            assert status(open_) == 403, (method, page.path)
+
+
+def _status(visitors: dict[str, Visitor], method: str, where: str, fields: dict[str, str], caller: Person) -> int:
+    visitor = visitors[caller.id]
+    return (visitor.get(where) if method == "GET" else visitor.post(where, fields)).status
+
+
+def test_who_has_not_signed_to_see_the_arms_sees_none(api: asgi.Api, shared_trial: str) -> None:
+    visitor = member(api, "statistician", password=PASSWORD)
+    analysis, dashboard = f"/app/trials/{shared_trial}/analysis", f"/app/trials/{shared_trial}/dashboard"
+    assert visitor.get(analysis).headers["location"] == f"/app/trials/{shared_trial}/unblind"
+    assert b"tea" not in visitor.get(dashboard).body.replace(b"tea or coffee", b"")
+    for path in ("", "/log", "/export?format=csv"):
+        assert b"coffee" not in visitor.get(f"/app/trials/{shared_trial}{path}").body.replace(b"tea or coffee", b"")
+    wrong = visitor.post(f"/app/trials/{shared_trial}/unblind", {"password": "not this one"})
+    assert wrong.status == 422
+    assert "Nothing was signed" in harmless(wrong).text
+    assert visitor.get(analysis).status == 303
+    assert visitor.post(f"/app/trials/{shared_trial}/unblind", {"password": PASSWORD}).status == 303
+    assert visitor.get(analysis).status == 200
+    (last,) = api.request("GET", f"/trials/{shared_trial}/events?kind=unblinded", key=api.key("read-unblinded")).json[
+        "events"
+    ]
+    assert last["event"]["signature"] == {"name": "Ada Byron", "meaning": UNBLINDING}
 
 
 def test_who_has_not_signed_in_is_sent_to_do_so(api: asgi.Api, shared_trial: str) -> None:

@@ -13,7 +13,7 @@ from starlette.types import Message
 
 import asgi
 from store_internals import engine
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.pages import routes
 from takeup.service.pages.page import CONTENT_POLICY
 from takeup.service.pages.sign_in import _inside

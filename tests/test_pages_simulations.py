@@ -31,7 +31,7 @@ from takeup.live.simulated_units import meet
 from takeup.outcomes import Count
 from takeup.service import background
 from takeup.service.background import Background, BackgroundJob
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.lru import LruCache
 from takeup.service.pages.templates import render
 from takeup.service.problem import ProblemError

@@ -192,7 +192,7 @@ def blinded(chromium: Browser, camera: Camera, server: serving.Served) -> None:
         for secret in ("new drug", "usual care", "relapsed"):
             assert secret not in content, (path, secret)
     page.goto(f"{server.url}/app/trials/clinic")
-    expect(page.get_by_text("Your key is blinded")).to_be_visible()
+    expect(page.get_by_text("You are blinded")).to_be_visible()
     camera.see(page, "blinded")
     page.context.close()
 

@@ -203,7 +203,7 @@ def test_blinded_keys_see_no_arm_and_nobody_sees_the_seed(api: Api, key: str, tr
         report = {"decision": decision["number"], "implemented": decision["proposal"], "outcome": i % 2}
         api.request("POST", f"{trial}/reports", report, key)
     reading = ["progress", "summary", "course", "events?limit=1000", "events?kind=reported", "audit"]
-    reading += [f"export?format={kind}" for kind in ("csv", "jsonl", "parquet")]
+    reading += [f"export?format={kind}" for kind in ("csv", "jsonl", "json", "parquet")]
     for state in ("running", "stopped"):
         api.request("PUT", f"{trial}/state", {"state": state}, key)
         hashes = [each["hash"] for each in api.request("GET", f"{trial}/events?limit=1000", key=key).json["events"]]

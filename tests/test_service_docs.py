@@ -1,4 +1,4 @@
-"""docs/service.md has a line for every route and every option, and for nothing else."""
+"""docs/service.md and docs/exports.md have a line for every route and every option, and for nothing else."""
 
 import re
 from pathlib import Path
@@ -11,12 +11,24 @@ from typer.core import TyperArgument, TyperGroup
 import asgi
 from takeup.cli import app
 from takeup.service.auth import SCOPES
-from takeup.service.keys import SCOPES as ALL
+from takeup.service.callers import SCOPES as ALL
 from takeup.service.models import MOST_KEY
 from takeup.service.routes import routes
 
-PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
-COMMANDS = ("serve", "keys create", "keys list", "keys revoke", "audit", "doctor")
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = (DOCS / "service.md").read_text() + (DOCS / "exports.md").read_text()
+COMMANDS = (
+    "serve",
+    "keys create",
+    "keys list",
+    "keys revoke",
+    "people invite",
+    "people list",
+    "people deactivate",
+    "audit",
+    "doctor",
+    "export",
+)
 
 
 def rows(heading: str) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def test_every_operation_and_every_page_is_fuzzed() -> None:
     for method, known in (("GET", PAGES), ("POST", FORMS)):
         of_trials = {path.replace(f"/{trial}/", "/{trial}/") for path in known for trial in ("t", "draft", "moved")}
         shown = {page.path for page in pages.routes() if method in (page.methods or ())} - LIVE
-        named = {path.replace("{sketch}", "{id}").replace("{name}", "{id}") for path in shown if ":path" not in path}
+        named = {re.sub("{(sketch|name|person|token)}", "{id}", path) for path in shown if ":path" not in path}
         assert named <= {*known, *of_trials}
 
 

@@ -14,6 +14,7 @@ from starlette.types import Message
 import asgi
 from asgi import Api
 from takeup.service import keys
+from takeup.service.callers import SCOPES
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.store import Store
 from takeup.store.schema import api_keys
@@ -86,7 +87,7 @@ def test_the_first_key_is_made_once(database: str) -> None:
     with Store(database) as one, Store(database) as other:
         made = [keys.add_first(store) for store in (one, other, one)]
         assert [token is None for token in made] == [False, True, True]
-        assert [key.scopes for key in one.read(keys.load).values()] == [keys.SCOPES]
+        assert [key.scopes for key in one.read(keys.load).values()] == [SCOPES]
 
 
 @pytest.mark.parametrize("path", ["/trials/t/decisions", "/trials/t/decisions/batch", "/trials", "/keys"])

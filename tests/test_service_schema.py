@@ -18,7 +18,7 @@ from schemathesis.checks import (
 import asgi
 from takeup.live import Trial
 from takeup.service import create_app, keys
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.problem import KINDS, MEDIA
 from takeup.store import Store
 

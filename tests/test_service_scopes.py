@@ -1,12 +1,15 @@
 """Every operation with every scope: exactly those that are specified are let in."""
 
+import json
 from typing import Any
 
 import pytest
 
 import asgi
+from page_visitor import member
 from takeup.service.auth import SCOPES as DECLARED
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
+from takeup.service.people import ROLES, Role
 from takeup.service.routes import routes
 
 ALL: set[str] = set(SCOPES)
@@ -62,6 +65,25 @@ def test_the_scopes_let_in_whom_they_should(
     else:
         assert reply.status == 403
         assert scope in reply.json["detail"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_on_every_operation(api: asgi.Api, shared_trial: str, role: Role) -> None:
+    """Generated from the routes: a role's scopes as a key, the same of another trial, and a person's session."""
+    whole, elsewhere = api.key(*ROLES[role]), api.key(*ROLES[role], trials=["another"])
+    visitor = member(api, role)
+    for route in routes():
+        method = "".join(route.methods or ())
+        needed = (route.openapi_extra or {})[DECLARED]
+        if not needed:
+            continue
+        body = json.loads(json.dumps(OPERATIONS[method, route.path][1]).replace('"unit": "', f'"unit": "{role} '))
+        place = route.path.replace("{trial}", shared_trial).replace("{id}", "0" * 12)
+        assert api.request(method, place, body, headers=visitor.headers).status == 401, (method, place)
+        allowed = any(scope in ROLES[role] for scope in needed)
+        assert (api.request(method, place, body, whole).status == 403) is not allowed, (method, place)
+        if "{trial}" in route.path or not allowed:
+            assert api.request(method, place, body, elsewhere).status == 403, (method, place)
 
 
 @pytest.mark.parametrize(("method", "path"), [place for place, (scopes, _) in OPERATIONS.items() if scopes])

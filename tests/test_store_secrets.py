@@ -77,7 +77,8 @@ def test_no_command_says_a_password(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert PASSWORD not in shown(url)
-    for arguments in (["audit", url], ["doctor", url], ["keys", "list", "--database", url], ["analyse", url]):
+    listed = ["list", "--database", url]
+    for arguments in (["audit", url], ["doctor", url], ["keys", *listed], ["people", *listed], ["analyse", url]):
         monkeypatch.setattr(sys, "argv", ["takeup", *arguments])
         with pytest.raises(SystemExit) as ended:
             main()

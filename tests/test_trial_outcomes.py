@@ -19,7 +19,7 @@ from takeup.live.findings import findings_of
 from takeup.live.rehearsal import Rehearsal
 from takeup.live.scenarios import assumed, assumed_of
 from takeup.outcomes import Time
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.pages.outcome_charts import _survival
 from takeup.service.pages.trial_charts import page_charts
 from takeup.space import Space

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from fuzzing import wire
 from serving import Served
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.sessions import form_token
 
 SPEC: dict[str, Any] = {
@@ -68,7 +68,7 @@ async def furnish(server: Served) -> Furniture:
             assert server.request("PUT", f"/trials/{trial}/state", asked, keys["all"])[0] == 200
     server.request("POST", "/trials/t/decisions", {"unit": "a", "context": "morning"}, keys["all"])
     cookies = {name: await _signed_in(server.port, keys[name]) for name in ("all", "design", "read", "site")}
-    cookies["leaving"] = await _signed_in(server.port, keys["all"])
+    cookies["leaving"] = await _signed_in(server.port, server.key(*SCOPES))  # signs out everywhere
     return Furniture(keys, cookies)
 
 

@@ -65,6 +65,12 @@ PAGES: dict[str, dict[str, str]] = {
     "/app/new/{id}": {},
     "/app/try": {"measured": "days"},
     "/app/static/{id}": {},
+    "/app/people": {},
+    "/app/people/{id}": {},
+    "/app/keys": {},
+    "/app/account": {},
+    "/app/invitation/{id}": {},
+    "/app/trials/{trial}/unblind": {},
     "/app/trials/{trial}": {},
     "/app/trials/{trial}/analysis": {},
     "/app/trials/{trial}/dashboard": {"after": "1"},
@@ -78,6 +84,15 @@ PAGES: dict[str, dict[str, str]] = {
 FORMS: dict[str, dict[str, str]] = {
     "/app/sign-in": {"key": NOBODY, "next": "/app/trials/t"},
     "/app/sign-out": {},
+    "/app/sign-out-everywhere": {},
+    "/app/people": {"name": MARK, "login": "a@b.c", "role-observer": "yes", "trials": "nowhere", "site": "x"},
+    "/app/people/{id}": {"do": "rights", "role-observer": "yes", "trials": "nowhere", "site": "x"},
+    "/app/keys": {"name": MARK, "trials": "nowhere", "site": "x"},
+    "/app/keys/{id}/revoke": {},
+    "/app/account/password": {"password": "x", "new": MARK, "again": MARK},
+    "/app/account/codes": {"password": "x", "secret": "A" * 32, "code": "123456"},
+    "/app/invitation/{id}": {"password": MARK, "again": MARK},
+    "/app/trials/{trial}/unblind": {"password": "x"},
     "/app/new": {**choose(name=MARK, contexts="young\nold", window="90 days", probability_best="95"), "do": "save"},
     "/app/trials/draft/edit": {**choose(name=MARK, floor="5", maximum="100"), "do": "save"},
     "/app/trials/t/decide": {"unit": MARK, "context": "morning", "occasion": "", "key": MARK},
@@ -149,7 +164,7 @@ def forms(dice: Dice, furniture: Furniture, mark: str) -> bytes:
             fields[dice.pick(list(fields))] = _typed(dice)
     if path == "/app/try" and dice.chance(SIMULATED):
         fields["do"] = "100"
-    cookie = furniture.cookie("leaving" if path.endswith("out") else dice.pick(("all", "all", "all", "design", "site")))
+    cookie = furniture.cookie("leaving" if "sign-out" in path else dice.pick(("all", "all", "all", "design", "site")))
     fields["form_token"] = form_token(cookie) if dice.chance(0.95) else dice.pick(LETTERS)
     raw = urlencode(fields, errors="replace").encode()
     if dice.chance(0.1):

@@ -12,8 +12,10 @@ from takeup.cli.audit import audit
 from takeup.cli.demo import demo
 from takeup.cli.design import design
 from takeup.cli.doctor import doctor
+from takeup.cli.export import export
 from takeup.cli.keys import keys
 from takeup.cli.paper import paper
+from takeup.cli.people import people
 from takeup.cli.policies import policies
 from takeup.cli.serve import serve
 from takeup.cli.simulate import simulate
@@ -53,10 +55,16 @@ app.command(
     "[bold]takeup audit postgresql://trials.example.org/takeup --trial stroke --anchors anchors.jsonl --key key[/]"
 )(audit)
 app.command(
+    epilog="Examples:\n\n[bold]takeup export trials.db trial.xlsx[/]\n\n"
+    "[bold]takeup export trials.db trial.parquet --trial stroke[/]\n\n"
+    "[bold]takeup export trials.db --trial stroke --cdisc stroke --xpt --zone Europe/Berlin[/]"
+)(export)
+app.command(
     epilog="Examples:\n\n[bold]takeup serve[/]\n\n"
     "[bold]takeup serve --database postgresql://trials.example.org/takeup --host 0.0.0.0 --behind-proxy[/]"
 )(serve)
 app.add_typer(keys, name="keys")
+app.add_typer(people, name="people")
 app.command(epilog="Examples:\n\n[bold]takeup doctor[/]\n\n[bold]takeup doctor trials.db[/]")(doctor)
 app.command(epilog="Examples:\n\n[bold]takeup policies[/]\n\n[bold]takeup policies --json | jq '.policies[].name'[/]")(
     policies

@@ -32,6 +32,11 @@ def serve(
     connections_per_address: Annotated[
         int, typer.Option(min=1, help="How many of them from one address; does not count behind a proxy.")
     ] = 500,
+    session_hours: Annotated[float, typer.Option(min=0.1, help="How long a person stays signed in.")] = 12,
+    idle_minutes: Annotated[float, typer.Option(min=1, help="How long one stays so who does nothing.")] = 60,
+    key_sign_in: Annotated[
+        bool, typer.Option(help="Whether one may sign in to the pages with an API key, beside people with accounts.")
+    ] = True,
     decision_seconds: Annotated[
         float,
         typer.Option(
@@ -44,7 +49,8 @@ def serve(
 ) -> None:
     """Serve the trials of a database over HTTP until told to stop.
 
-    The first start prints the first admin key, once. `takeup keys create` and POST /keys make more.
+    The first start prints the first admin key, once. `takeup keys create` and POST /keys make more; `takeup people
+    invite` gives accounts to people.
     """
     from takeup import logs
     from takeup.service import Settings, server
@@ -65,6 +71,9 @@ def serve(
         keep_alive_seconds=keep_alive,
         connections=connections,
         connections_per_address=connections_per_address,
+        session_seconds=3_600 * session_hours,
+        idle_seconds=60 * idle_minutes,
+        key_sign_in=key_sign_in,
         decision_seconds=decision_seconds,
     )
     listening = server.listen(settings)
@@ -74,7 +83,9 @@ def serve(
             typer.echo(f"The first admin key, which will not be shown again:\n\n    {token}\n")
             made = command("keys", "create", "NAME", "--database", store.shown, "--scope", "SCOPE")
             typer.echo(f"It may do everything. Make others for those who need less:\n\n    {made}\n")
+            invited = command("people", "invite", "NAME", "LOGIN", "--database", store.shown, "--role", "admin")
+            typer.echo(f"People have accounts of their own. Invite the first, who invites others:\n\n    {invited}\n")
         typer.echo(f"Serving {store.shown} at {server.address(settings, listening)}")
-        typer.echo("Open that address in a browser, and sign in with a key. Ctrl-C ends the service.")
+        typer.echo("Open that address in a browser, and sign in. Ctrl-C ends the service.")
         logs.configure(sys.stderr)
         server.serve(settings, store, listening, RequestLog(sys.stderr))

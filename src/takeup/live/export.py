@@ -1,17 +1,18 @@
-"""A trial's decisions as a table: CSV, Parquet or JSON lines, with planned and actual treatment (ARM, ACTARM)."""
+"""A trial's decisions as a table, with planned and actual treatment (ARM, ACTARM)."""
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 from sqlalchemy import Connection
 
-from takeup.errors import MissingExtraError
-from takeup.live.log import known_by
+from takeup.live.export_columns import columns_of
+from takeup.live.export_files import check, write
+from takeup.live.told import known_by, told_of
+from takeup.log.exported import probability_columns
 from takeup.space import UNSEEN
 from takeup.store import reading
 from takeup.trial.book import Record
@@ -20,89 +21,61 @@ from takeup.trial.events import Decided, event_of
 from takeup.trial.formats import Format as Format
 from takeup.trial.formats import format_of
 
-COLUMNS = {
-    "trial": str,
-    "decision": int,
-    "unit": str,
-    "occasion": str,
-    "context": str,
-    "ARM": str,
-    "ACTARM": str,
-    "outcome": str,
-    "reward": float,
-    "implemented_status": str,
-    "outcome_status": str,
-    "decided_at": str,
-    "window_closes_at": str,
-    "probability": float,
-    "probabilities": list,
-    "evidence_version": int,
-    "disputes": int,
-    "source": str,
-    "software": str,
-    "purpose": str,
-    "implemented_by": int,
-    "outcome_by": int,
-    "space": str,
-}
-"""By which decision something was known: the first that could use it. The space is in the first row alone."""
-UNBLINDING = {
-    "ARM",
-    "ACTARM",
-    "outcome",
-    "reward",
-    "probability",
-    "probabilities",
-    "evidence_version",
-    "disputes",
-    "implemented_by",
-    "outcome_by",
-    "space",
-}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'")
-"""What a spreadsheet may take for the beginning of a formula, in full width too; and what takes that away from it."""
 
 
-def write(
-    file: str | Path | IO[bytes], rows: Iterable[Mapping[str, Any]], columns: Iterable[str], kind: Format | None = None
+def export(
+    connection: Connection,
+    trial: str,
+    file: str | Path | IO[bytes],
+    kind: str | None = None,
+    *,
+    at: int,
+    blinded: bool,
 ) -> None:
-    """Write rows to a path or to a binary file; the format is that of the path's ending where left out."""
-    kind = format_of(file, kind)
-    if isinstance(file, str | Path):
-        with Path(file).open("wb") as opened:
-            write(opened, rows, columns, kind)
-        return
-    names = list(columns)
-    if kind == "parquet":
-        _write_parquet(file, rows, names)
-        return
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    if kind == "csv":
-        writer = csv.writer(text)
-        writer.writerow(names)
-        writer.writerows([_cell(row[name]) for name in names] for row in rows)
-    else:
-        text.writelines(json.dumps({name: row[name] for name in names}, ensure_ascii=False) + "\n" for row in rows)
-    text.flush()
-    text.detach()
+    """Write a row a decision.
+
+    Args:
+        connection: to the database, in one state of it.
+        trial: which trial.
+        file: a path, or a binary file.
+        kind: the format; that of the path's ending where left out, and CSV of a file without a name.
+        at: what time it is.
+        blinded: leave out arms, outcomes, probabilities, and when and how often these were reported.
+    """
+    chosen = format_of(file, kind)
+    head = reading.head(connection, trial)
+    check(chosen, head.decisions)
+    columns = columns_of(Design.of_text(head.spec).space.proposals, blinded=blinded)
+    write(file, rows_of(connection, trial, at), columns, chosen)
 
 
 def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, Any]]:
-    """A row a decision, in their order."""
+    """A row a decision, in their order; times are of UTC."""
     head = reading.head(connection, trial)
     design = Design.of_text(head.spec)
     disputes = reading.disputes(connection, trial) if head.disputes else {}
     purpose = purpose_of(design, seeded=reading.seeded(connection, trial))
-    by, space = known_by(connection, trial), json.dumps(design.space.described(), ensure_ascii=False)
+    parts = [np.array(each) for (each,) in reading.decisions_by_column(connection, trial, ("sequence",))]
+    decided = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    told = told_of(connection, trial, decided)
+    implemented_by, outcome_by = (known_by(decided, value.since) for value in (told.implemented, told.outcome))
+    named = probability_columns(design.space.proposals)
     for record, body in reading.records(connection, trial):
-        i = record.number - 1
-        yield _row(trial, design, record, body, at) | {
-            "disputes": disputes.get(record.number, 0),
+        event, number = event_of(body), record.number
+        assert isinstance(event, Decided)  # a decision's row points to its event
+        did, came = record.implemented != UNSEEN, record.outcome != UNSEEN
+        yield {
+            **_row(trial, design, record, event, at),
+            **dict(zip(named, event.probability, strict=True)),
+            "implemented_at": time_of(told.implemented.at[number]) if did else None,
+            "outcome_at": time_of(told.outcome.at[number]) if came else None,
+            "corrected": told.corrected[number],
+            "disputes": disputes.get(number, 0),
             "purpose": purpose,
-            "implemented_by": int(by.implemented[i]) + 1 if record.implemented != UNSEEN else None,
-            "outcome_by": int(by.outcome[i]) + 1 if record.counted else None,
-            "space": None if i else space,
+            "implemented_by": int(implemented_by[number - 1]) + 1 if did else None,
+            "outcome_by": int(outcome_by[number - 1]) + 1 if record.counted else None,
+            "space": json.dumps(design.space.described(), ensure_ascii=False) if number == 1 else None,
         }
 
 
@@ -112,15 +85,18 @@ def purpose_of(design: Design, *, seeded: bool | None) -> str:
     return ("rehearsal" if design.spec.rehearsal else "trial") + seed
 
 
-def columns_of(*, blinded: bool) -> list[str]:
-    """The columns that a reader may see: the blinded get neither arms nor outcomes nor probabilities."""
-    return [name for name in COLUMNS if not (blinded and name in UNBLINDING)]
+def time_of(microseconds: int) -> datetime:
+    """A time of the log."""
+    return _EPOCH + timedelta(microseconds=microseconds)
 
 
-def _row(trial: str, design: Design, record: Record, body: str, at: int) -> dict[str, Any]:
-    space, event = design.space, event_of(body)
-    assert isinstance(event, Decided)  # a decision's row points to its event
-    seen = record.outcome != UNSEEN
+def moment(microseconds: int) -> str:
+    """A time of the log as ISO 8601, in UTC."""
+    return time_of(microseconds).isoformat(timespec="microseconds")
+
+
+def _row(trial: str, design: Design, record: Record, event: Decided, at: int) -> dict[str, Any]:
+    space, seen = design.space, record.outcome != UNSEEN
     return {
         "trial": trial,
         "decision": record.number,
@@ -133,10 +109,9 @@ def _row(trial: str, design: Design, record: Record, body: str, at: int) -> dict
         "reward": float(space.reward[record.outcome]) if seen and space.outcome.valued else None,
         "implemented_status": _implemented_status(record),
         "outcome_status": _outcome_status(record, at),
-        "decided_at": moment(record.at),
-        "window_closes_at": None if record.due is None else moment(record.due),
+        "decided_at": time_of(record.at),
+        "window_closes_at": None if record.due is None else time_of(record.due),
         "probability": event.probability[record.proposal],
-        "probabilities": list(event.probability),
         "evidence_version": event.version,
         "source": _source(design, event),
         "software": event.software,
@@ -147,11 +122,6 @@ def _source(design: Design, event: Decided) -> str:
     if not event.software:
         return "fallback"
     return "burn-in" if event.number <= design.spec.burn_in else "policy"
-
-
-def moment(microseconds: int) -> str:
-    """A time as ISO 8601, in UTC."""
-    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
 
 
 def _implemented_status(record: Record) -> str:
@@ -166,26 +136,3 @@ def _outcome_status(record: Record, at: int) -> str:
     if record.missing_outcome:
         return "missing"
     return "late" if record.due is not None and record.due <= at else "pending"
-
-
-def _cell(value: object) -> object:
-    """A CSV cell; a text that a spreadsheet would take for a formula gets an apostrophe in front.
-
-    So does a text that begins with one: who takes one off every text that begins so has what was there.
-    """
-    if isinstance(value, list):
-        return json.dumps(value)
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
-def _write_parquet(file: IO[bytes], rows: Iterable[Mapping[str, Any]], names: list[str]) -> None:
-    try:
-        import polars as pl
-    except ImportError:
-        raise MissingExtraError("polars", "sim") from None
-    types = {str: pl.String(), int: pl.Int64(), float: pl.Float64(), list: pl.List(pl.Float64())}
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    for row in rows:
-        for name in names:
-            columns[name].append(row[name])
-    pl.DataFrame(columns, schema={name: types[COLUMNS[name]] for name in names}).write_parquet(file)

@@ -7,43 +7,23 @@ alone. An outcome whose window is open is UNSEEN, as it is in the evidence: thos
 import json
 import re
 from array import array
-from collections.abc import Mapping
-from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from takeup.checks import FloatArray, IntArray
+from takeup.live.told import known_by, told_of
 from takeup.log import SOURCES, Log
 from takeup.space import UNSEEN
 from takeup.store import reading
 from takeup.trial.design import Design
-from takeup.trial.events import Closed, Decided, Reported
+from takeup.trial.events import Decided
 
 # In canonical JSON a text has no quote that is not escaped, so that no text of anybody looks like these.
 _PROBABILITY = re.compile(r'"probability":\[([^\]]*)\]')
-_ACTION, _OUTCOME, _SOFTWARE = '"implemented":', '"outcome":', '"software":'
-_CORRECTS, _DISPUTES = '"before":', '"stands":'
-
-
-Since: TypeAlias = "array[int]"
-"""The number of the event since which something is known of each decision, by its number; 0 where none is."""
-
-
-class KnownBy(NamedTuple):
-    """By which decision, counted from 0, something was known of each; the number of decisions where it is not.
-
-    Attributes:
-        implemented: a.
-        outcome: y.
-        corrected: whether either was something else before, while decisions were made.
-    """
-
-    implemented: IntArray
-    outcome: IntArray
-    corrected: NDArray[np.bool_]
+_SOFTWARE = '"software":'
 
 
 class _Decided(NamedTuple):
@@ -63,8 +43,9 @@ def log_of(connection: Connection, trial: str) -> Log:
     design = Design.of_text(head.spec)
     rows = _decided(connection, trial)
     probability, drawn = _drawn(connection, trial, len(design.space.proposals))
-    by = _known_by(connection, trial, rows)
-    first = np.arange(1, rows.sequence.size + 1) <= design.spec.burn_in
+    n = rows.sequence.size
+    told = told_of(connection, trial, rows.sequence)
+    first = np.arange(1, n + 1) <= design.spec.burn_in
     who = [SOURCES.index(name) for name in ("policy", "burn-in", "fallback")]
     return Log(
         design.space,
@@ -73,17 +54,12 @@ def log_of(connection: Connection, trial: str) -> Log:
         probability,
         rows.implemented,
         rows.outcome,
-        by.implemented,
-        by.outcome,
+        np.where(rows.implemented == UNSEEN, n, known_by(rows.sequence, told.implemented.since)),
+        np.where(rows.outcome == UNSEEN, n, known_by(rows.sequence, told.outcome.since)),
         np.where(drawn, np.where(first, who[1], who[0]), who[2]),
         rows.unit,
-        corrected=by.corrected if by.corrected.any() else None,
+        corrected=told.replaced if told.replaced.any() else None,
     )
-
-
-def known_by(connection: Connection, trial: str) -> KnownBy:
-    """By which decision the action and the outcome of each were known."""
-    return _known_by(connection, trial, _decided(connection, trial))
 
 
 def _decided(connection: Connection, trial: str) -> _Decided:
@@ -104,39 +80,3 @@ def _drawn(connection: Connection, trial: str, proposals: int) -> tuple[FloatArr
         probability.extend(json.loads(f"[{','.join(lists)}]"))
         by_takeup.extend(_SOFTWARE in text for text in texts)
     return np.array(probability).reshape(-1, proposals), np.frombuffer(bytes(by_takeup), dtype=np.bool_)
-
-
-def _known_by(connection: Connection, trial: str, rows: _Decided) -> KnownBy:
-    """A value is known since the report that brought it, an outcome with a window since that was closed, too."""
-    n = rows.sequence.size
-    actions, outcomes = array("q", bytes(8 * (n + 1))), array("q", bytes(8 * (n + 1)))
-    corrected = np.zeros(n, dtype=np.bool_)
-    parts = reading.events_by_column(connection, trial, Reported.kind, ("sequence", "decision", "body"))
-    for sequence, decision, body in chain.from_iterable(zip(*part, strict=True) for part in parts):
-        if _CORRECTS in body or _DISPUTES in body:
-            for since in _changed(json.loads(body), actions, outcomes):
-                before, after = np.searchsorted(rows.sequence, (since[decision] or sequence, sequence))
-                corrected[decision - 1] |= before < after
-                since[decision] = sequence
-            continue
-        if _ACTION in body and not actions[decision]:
-            actions[decision] = sequence
-        if _OUTCOME in body and not outcomes[decision]:
-            outcomes[decision] = sequence
-    parts = reading.events_by_column(connection, trial, Closed.kind, ("sequence", "body"))
-    for sequence, body in chain.from_iterable(zip(*part, strict=True) for part in parts):
-        for decision in json.loads(body)["decisions"]:
-            outcomes[decision] = max(outcomes[decision], sequence)
-
-    def by(codes: IntArray, since: Since) -> IntArray:
-        return np.where(codes == UNSEEN, n, np.searchsorted(rows.sequence, np.array(since)[1:]))
-
-    return KnownBy(by(rows.implemented, actions), by(rows.outcome, outcomes), corrected)
-
-
-def _changed(said: Mapping[str, Any], actions: Since, outcomes: Since) -> list[Since]:
-    """Which of the two a report brought a value of that was not there before."""
-    told = {"implemented", "outcome"}.intersection(said).difference(said.get("stands", ()))
-    corrected, decision = said.get("before", ()), said["decision"]
-    both = (("implemented", actions), ("outcome", outcomes))
-    return [since for name, since in both if name in told and (name in corrected or not since[decision])]

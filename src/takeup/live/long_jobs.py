@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from takeup.errors import StoreError
-from takeup.live import export
 from takeup.live.anchors import Anchor, read_anchors, read_key
 from takeup.live.auditing import audit
+from takeup.live.export import Format, export
 from takeup.pipes import attend, running
 from takeup.store import looking
 
@@ -32,7 +32,7 @@ class LongJob:
         anchors: the file of anchors to compare with.
         anchor_key: the file of their key.
         file: where to export to.
-        format: csv, parquet or jsonl.
+        format: which of takeup.trial.formats.
         blinded: whether to leave out what unblinds.
         at: what time it is.
     """
@@ -43,7 +43,7 @@ class LongJob:
     anchors: str | None = None
     anchor_key: str | None = None
     file: str = ""
-    format: export.Format = "csv"
+    format: Format = "csv"
     blinded: bool = True
     at: int = 0
 
@@ -53,8 +53,7 @@ class LongJob:
         with looking(self.database) as connection:
             if self.kind == "audit":
                 return asdict(audit(connection, self.trial, signed))
-            columns = export.columns_of(blinded=self.blinded)
-            export.write(self.file, export.rows_of(connection, self.trial, self.at), columns, self.format)
+            export(connection, self.trial, self.file, self.format, at=self.at, blinded=self.blinded)
         return {}
 
     def signed(self) -> list[Anchor] | None:

@@ -16,7 +16,7 @@ from takeup.trial.proposal import Proposal
 from takeup.trial.reporting import reported_event
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
-from takeup.trial.steering import amended_event, created_event, moved_event
+from takeup.trial.steering import Signature, amended_event, created_event, moved_event, unblinded_event
 
 
 class UnexpectedError(TakeupError):
@@ -84,7 +84,10 @@ def _following(book: Book, event: Event) -> Event:
                 raise UnexpectedError("decisions that have been made")
             return event
         case events.Moved():
-            return moved_event(book, event.state, event.reason, event.at, event.by)
+            signature = None if event.signature is None else Signature.of(event.signature)
+            return moved_event(book, event.state, event.reason, event.at, event.by, signature)
+        case events.Unblinded():
+            return unblinded_event(Signature.of(event.signature), event.at, event.by)
         case events.Amended():
             return amended_event(book, Design.of_text(canonical(event.spec)), event.at, event.by)
         case events.Looked():

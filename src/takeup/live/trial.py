@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from takeup import checks
 from takeup.errors import InputError, NotFoundError
 from takeup.evidence import Evidence
-from takeup.live import export
+from takeup.live import export as exporting
 from takeup.live.anchors import Anchor
 from takeup.live.auditing import Audit, audit
 from takeup.live.log import log_of
@@ -29,6 +29,7 @@ from takeup.trial import spec as specs
 from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, asks
 from takeup.trial.design import Design
 from takeup.trial.fallbacks import Fallback
+from takeup.trial.formats import Format
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec
@@ -310,19 +311,19 @@ class Trial:
     def export(
         self,
         file: str | Path | IO[bytes],
-        format: export.Format | None = None,  # noqa: A002  # the word that people use
+        format: Format | None = None,  # noqa: A002  # the word that people use
         *,
         blinded: bool = False,
     ) -> None:
         """Write a row a decision to a path or a binary file.
 
         Args:
-            file: where to; the name's ending says which format, .csv, .parquet or .jsonl.
-            format: csv, parquet or jsonl, whatever the name; for a file without one csv where left out.
-            blinded: leave out arms, outcomes and probabilities.
+            file: where to; the name's ending says which format: .csv, .parquet, .jsonl, .json or .xlsx.
+            format: one of them, whatever the name; for a file without one csv where left out.
+            blinded: leave out arms, outcomes and probabilities, and when and how often these were reported.
         """
-        at, columns = self.store.clock(), export.columns_of(blinded=blinded)
-        self.store.read(lambda connection: export.write(file, export.rows_of(connection, self.id, at), columns, format))
+        at = self.store.clock()
+        self.store.read(lambda connection: exporting.export(connection, self.id, file, format, at=at, blinded=blinded))
 
     def audit(self, anchors: Sequence[Anchor] | None = None, *, at_rest: bool = False) -> Audit:
         """Derive everything again from the log, and compare; see `takeup.live.auditing`."""

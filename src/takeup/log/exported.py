@@ -1,6 +1,8 @@
 """Logs from takeup's own exports: a row a decision, see `takeup.live.export`."""
 
 import json
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -22,6 +24,19 @@ MARKS = ("trial", "decision", "unit", "context", "decided_at", "outcome_status",
 AT_ONCE = "When reports came is not in this file, which an older version wrote: taken to be known by the next decision."
 
 
+def probability_columns(proposals: Sequence[str]) -> list[str]:
+    """What the columns of the proposals' probabilities are called: p_ and the label, in small ASCII letters and digits.
+
+    A label without any is called by its place; where two come to the same name, all have their place in front.
+    """
+    plain = [unicodedata.normalize("NFKD", label).encode("ascii", "ignore").decode().lower() for label in proposals]
+    short = [re.sub("[^a-z0-9]+", "_", text).strip("_") for text in plain]
+    names = [f"p_{name or place}" for place, name in enumerate(short, start=1)]
+    if len(set(names)) == len(names):
+        return names
+    return [f"p_{place}_{name}".rstrip("_") for place, name in enumerate(short, start=1)]
+
+
 def log_of_export(frame: Frame, space: Space | None = None) -> Log:
     """The log of an export; files of versions that wrote no space are read, too, where it follows from them.
 
@@ -39,9 +54,9 @@ def log_of_export(frame: Frame, space: Space | None = None) -> Log:
         raise InputError("file", "no rows", "a row for each decision")
     numbers = column(frame, "file", "decision").numbers("a decision's number").astype(np.int64)
     order = np.argsort(numbers, kind="stable")
-    probability = _probability(frame)
-    said: list[str] = []
     space = _space_in(frame) or space
+    probability = _probability(frame, space)
+    said: list[str] = []
     if space is None:
         space, sentence = _guessed(frame, probability)
         said = ["What labels there are is taken from the rows of this file.", sentence]
@@ -84,7 +99,12 @@ def _from_csv(frame: Frame) -> bool:
     return isinstance(values_of(frame, "file", "decision")[0], str)
 
 
-def _probability(frame: Frame) -> FloatArray:
+def _probability(frame: Frame, space: Space | None) -> FloatArray:
+    """Of every proposal: a column each, or, as older versions wrote them, lists in one."""
+    if "probabilities" not in names_of(frame):
+        own = [name for name in names_of(frame) if name.startswith("p_")]
+        named = own if space is None else probability_columns(space.proposals)
+        return np.stack([column(frame, "file", name).numbers("a probability") for name in named], axis=-1)
     rows: Sequence[Any] = values_of(frame, "file", "probabilities")
     if rows and isinstance(rows[0], str):
         rows = json.loads(f"[{','.join(rows)}]")

@@ -18,7 +18,15 @@ from takeup.log.table import Log
 from takeup.outcomes import Better
 from takeup.space import Space
 
-ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+}
 """What a file is by its ending; it may be packed, and end in .gz too."""
 
 
@@ -40,7 +48,7 @@ def read_log(
     better: Better | None = None,
     encoding: str | None = None,
 ) -> Log:
-    """The log in a CSV, Parquet or JSON lines file.
+    """The log in a CSV, Parquet, JSON lines or JSON file.
 
     An export of takeup has its own columns. Of any other file `assigned` and `outcome` name columns; see
     `takeup.log.frames.log_of` for them and the others. In a CSV file fields are separated by whichever of comma,
@@ -113,7 +121,10 @@ def _frame(path: Path, encoding: str | None) -> tuple[Frame, list[str], list[str
     try:
         if kind == "csv":
             return texts.table(texts.decoded(data, encoding), frozenset(MARKS), pl)
-        frame = pl.read_parquet(data) if kind == "parquet" else pl.read_ndjson(data, infer_schema_length=None)
+        if kind == "parquet":
+            frame = pl.read_parquet(data)
+        else:
+            frame = (pl.read_json if kind == "json" else pl.read_ndjson)(data, infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         why = str(error).strip().partition("\n")[0]
         raise InputError("path", f"{path} ({why})", f"a {kind} file that can be read") from None

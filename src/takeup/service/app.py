@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from takeup.errors import BusyError, TakeupError
 from takeup.service import openapi, pages, problem
+from takeup.service.accounts import Accounts
 from takeup.service.drafts import Drafts
 from takeup.service.fast_routes import Application, FastRoute
 from takeup.service.key_cache import KeyCache, Limiter
@@ -54,12 +55,23 @@ def create_app(
     entrance = ThreadPoolExecutor(ENTRANCE, thread_name_prefix="takeup-entrance")
     readiness = Readiness(opened, entrance, settings.queue_limit)
     keys = KeyCache(opened, entrance, settings.key_seconds)
+    people = Accounts(opened, entrance, settings.key_seconds, settings.invitation_seconds)
+    sessions = Sessions(
+        opened,
+        entrance,
+        keys,
+        people,
+        seconds=settings.session_seconds,
+        idle=settings.idle_seconds,
+        stale=settings.key_seconds,
+    )
     service = Service(
         settings,
         opened,
         readers,
         keys,
-        Sessions(opened, entrance, keys, settings.session_seconds, settings.key_seconds),
+        people,
+        sessions,
         Limiter(settings.rate, settings.burst),
         Metrics(lambda: opened.queued, lambda: opened.oldest, lambda: readiness.ready),
         readiness,
@@ -80,6 +92,7 @@ def create_app(
                 with _logged("not everything could be closed"):
                     await close()
             await asyncio.to_thread(opened.close, CLOSE_SECONDS)
+            people.passwords.close()
             for threads in (readers, entrance):
                 threads.shutdown(wait=False, cancel_futures=True)
 

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from takeup.service.body import parse_json
-from takeup.service.keys import ApiKey, Scope
+from takeup.service.callers import Caller, Scope, refusal
 from takeup.service.problem import ProblemError, documented
 from takeup.service.service import service_of
 
@@ -62,7 +62,7 @@ class StrictRequest(Request):
     async def body(self) -> bytes:
         """The body, which may take minutes to come."""
         body = await super().body()
-        caller: ApiKey | None = self.scope.get("takeup.caller")
+        caller: Caller | None = self.scope.get("takeup.caller")
         if caller is not None and await service_of(self).keys.get(caller.id) is None:
             raise _unauthenticated()
         return body
@@ -85,7 +85,7 @@ def _check_media(request: Request, wanted: str) -> None:
         )
 
 
-async def _authenticate(request: Request) -> ApiKey:
+async def _authenticate(request: Request) -> Caller:
     """The key in the request's header."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     key = await service_of(request).keys.find(token) if scheme.lower() == "bearer" else None
@@ -99,23 +99,24 @@ def _unauthenticated() -> ProblemError:
     return ProblemError("unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
 
 
-def admit(request: Request, key: ApiKey, scopes: Sequence[Scope]) -> None:
-    """Let a request in, of the API or of a page, whose key is known.
+def admit(request: Request, caller: Caller, scopes: Sequence[Scope], *, page: bool = False) -> None:
+    """Let a request in, of the API or of a page, when it is known who asks. Pages say in other words why not.
 
     Raises:
-        ProblemError: the key asks too often, has none of the scopes, or is not valid in the trial.
+        ProblemError: they ask too often, have none of the scopes, or may do nothing in the trial.
     """
-    request.scope["takeup.caller"], request.scope["takeup.key"] = key, key.id
-    wait = service_of(request).limiter.wait(key.id)
+    request.scope["takeup.caller"], request.scope["takeup.key"] = caller, caller.id
+    wait = service_of(request).limiter.wait(caller.id)
     if wait:
         seconds = str(math.ceil(wait))
-        raise ProblemError("too-many", "the key asks more often than it may", headers={"Retry-After": seconds})
-    if not key.allows(scopes):
-        raise ProblemError(
-            "forbidden", f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(key.scopes)}"
-        )
+        said = "you ask more often than you may" if page else "the key asks more often than it may"
+        raise ProblemError("too-many", said, headers={"Retry-After": seconds})
+    if not caller.allows(scopes):
+        needed = f"this needs the scope {' or '.join(scopes)}; the key has {', '.join(caller.scopes)}"
+        raise ProblemError("forbidden", refusal(scopes) if page else needed)
     trial = request.path_params.get("trial")
     if trial is not None:
-        if not key.covers(trial):
-            raise ProblemError("forbidden", f"the key is not valid in trial {trial!r}")
+        if not caller.covers(trial):
+            elsewhere = f"your account is not for trial {trial!r}; ask whoever manages people here"
+            raise ProblemError("forbidden", elsewhere if page else f"the key is not valid in trial {trial!r}")
         request.scope["takeup.trial"] = trial

@@ -4,7 +4,9 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
-from typing import TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from sqlalchemy import Connection
 
 from takeup.service import keys
 from takeup.service.keys import ApiKey
@@ -13,60 +15,71 @@ from takeup.store import Store
 Result = TypeVar("Result")
 
 
-class KeyCache:
-    """All keys of the database, read again when they are older than `seconds`.
+class Known(Protocol):
+    """What a cache holds."""
 
-    A key that this process makes or revokes counts at once; one that another process revokes works here for at most
-    `seconds` more.
+    @property
+    def id(self) -> str:
+        """Its identifier."""
+
+    @property
+    def active(self) -> bool:
+        """Whether it still works."""
+
+
+Row = TypeVar("Row", bound=Known)
+
+
+class RowCache(Generic[Row]):
+    """All rows of a small table, read again when they are older than `seconds`.
+
+    What this process changes counts at once; what another process ends works here for at most `seconds` more.
     """
 
     def __init__(
-        self, store: Store, readers: Executor, seconds: float, clock: Callable[[], float] = time.monotonic
+        self,
+        store: Store,
+        readers: Executor,
+        load: Callable[[Connection], Mapping[str, Row]],
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._readers = readers
+        self._load = load
         self._seconds = seconds
         self._clock = clock
-        self._keys: Mapping[str, ApiKey] = {}
+        self._rows: Mapping[str, Row] = {}
         self._read_at = float("-inf")
-        self._made: dict[str, ApiKey] = {}  # made or revoked here while they are read
+        self._made: dict[str, Row] = {}  # made or ended here while they are read
         self._reading: asyncio.Task[None] | None = None
 
-    async def find(self, token: str) -> ApiKey | None:
-        """The key with this text, unless it was revoked."""
-        id_ = keys.id_of(token)
-        key = None if id_ is None else await self.get(id_)
-        return key if key is not None and keys.matches(key, token) else None
+    async def get(self, id_: str) -> Row | None:
+        """The one with this identifier, as long as it works."""
+        row = (await self._recent()).get(id_)
+        return row if row is not None and row.active else None
 
-    async def get(self, id_: str) -> ApiKey | None:
-        """The key with this identifier, unless it was revoked."""
+    async def some(self) -> bool:
+        """Whether there is any."""
+        return bool(await self._recent())
+
+    async def all(self) -> list[Row]:
+        """All of them, those that work no longer too, in the order in which they were made."""
+        await self._fresh()
+        return list(self._rows.values())
+
+    def take(self, row: Row) -> None:
+        """What this process has made or changed."""
+        self._made[row.id] = row
+        self._rows = {**self._rows, row.id: row}
+
+    async def _recent(self) -> Mapping[str, Row]:
         if self._clock() - self._read_at > self._seconds:
             await self._fresh()
-        key = self._keys.get(id_)
-        return key if key is not None and key.revoked_at is None else None
-
-    async def all(self) -> list[ApiKey]:
-        """All keys, the revoked ones too, in the order in which they were made."""
-        await self._fresh()
-        return list(self._keys.values())
-
-    async def add(self, key: ApiKey) -> None:
-        """Store a new key."""
-        await _written(keys.add(self._store, key))
-        self._take(key)
-
-    async def revoke(self, id_: str, *, by: str) -> ApiKey:
-        """Revoke a key."""
-        revoked = await _written(keys.revoke(self._store, id_, at=self._store.clock(), by=by))
-        self._take(revoked)
-        return revoked
-
-    def _take(self, key: ApiKey) -> None:
-        self._made[key.id] = key
-        self._keys = {**self._keys, key.id: key}
+        return self._rows
 
     async def _fresh(self) -> None:
-        """Read the keys; whoever asks meanwhile waits for the same reading."""
+        """Read them; whoever asks meanwhile waits for the same reading."""
         if self._reading is None:
             self._reading = asyncio.create_task(self._read())
             self._reading.add_done_callback(self._done)
@@ -79,11 +92,37 @@ class KeyCache:
 
     async def _read(self) -> None:
         self._made, at = {}, self._clock()
-        found = await asyncio.get_running_loop().run_in_executor(self._readers, self._store.read, keys.load)
-        self._keys, self._read_at = {**found, **self._made}, at  # what was read may be older than what was made here
+        found = await asyncio.get_running_loop().run_in_executor(self._readers, self._store.read, self._load)
+        self._rows, self._read_at = {**found, **self._made}, at  # what was read may be older than what was made here
 
 
-async def _written(change: "Future[Result]") -> Result:
+class KeyCache(RowCache[ApiKey]):
+    """All API keys of the database."""
+
+    def __init__(
+        self, store: Store, readers: Executor, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(store, readers, keys.load, seconds, clock)
+
+    async def find(self, token: str) -> ApiKey | None:
+        """The key with this text, unless it was revoked."""
+        id_ = keys.id_of(token)
+        key = None if id_ is None else await self.get(id_)
+        return key if key is not None and keys.matches(key, token) else None
+
+    async def add(self, key: ApiKey) -> None:
+        """Store a new key."""
+        await written(keys.add(self._store, key))
+        self.take(key)
+
+    async def revoke(self, id_: str, *, by: str) -> ApiKey:
+        """Revoke a key."""
+        revoked = await written(keys.revoke(self._store, id_, at=self._store.clock(), by=by))
+        self.take(revoked)
+        return revoked
+
+
+async def written(change: "Future[Result]") -> Result:
     """What a change comes to; no thread waits for it, as those that read are few."""
     return await asyncio.shield(asyncio.wrap_future(change))
 

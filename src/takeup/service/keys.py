@@ -4,51 +4,31 @@ import hashlib
 import hmac
 import json
 import logging
-import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
 from takeup.errors import InputError, NotFoundError, StoreError
+from takeup.service.callers import SCOPES, Caller, checked, stored_names
 from takeup.store import Store
 from takeup.store.schema import api_keys
-from takeup.trial.bounds import text
 
 LOG = logging.getLogger("takeup.service")
 
-Scope = Literal["decide", "report", "read-blinded", "read-unblinded", "design", "admin"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-
 PREFIX = "takeup_"
-MOST_NAME = 100
-MOST_TRIALS = 1_000
 _ID = slice(len(PREFIX), len(PREFIX) + 12)
-_TRIAL = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-
-
-class Asking(TypedDict):
-    """Who asks, as a command is told."""
-
-    by: str
-    site: str | None
-    blinded: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiKey:
-    """Who may do what, and in which trials.
+class ApiKey(Caller):
+    """A key of software.
 
     Attributes:
-        id: what people and logs call the key.
-        name: whose it is.
-        scopes: what it may do.
-        trials: where; None is everywhere.
-        site: where its holder works: keys of one site are told of each other's decisions.
         created_at: when it was made, in microseconds since 1970, UTC.
         created_by: by whom.
         revoked_at: when it ceased to work.
@@ -57,11 +37,6 @@ class ApiKey:
             bits cannot be guessed, and a slow hash would be paid for in every request.
     """
 
-    id: str
-    name: str
-    scopes: tuple[Scope, ...]
-    trials: tuple[str, ...] | None
-    site: str | None = None
     created_at: int
     created_by: str | None = None
     revoked_at: int | None = None
@@ -69,26 +44,9 @@ class ApiKey:
     hash: str = field(repr=False)
 
     @property
-    def shown(self) -> str:
-        """What the log of a trial calls its holder."""
-        return f"{self.name} ({self.id})"
-
-    @property
-    def asking(self) -> Asking:
-        """What a command is told about its holder."""
-        return {"by": self.shown, "site": self.site, "blinded": "read-unblinded" not in self.scopes}
-
-    def covers(self, trial: str) -> bool:
-        """Whether it is valid in a trial."""
-        return self.trials is None or trial in self.trials
-
-    def covers_all(self, trials: Sequence[str] | None) -> bool:
-        """Whether it is valid wherever a key of these trials would be."""
-        return self.trials is None or (trials is not None and set(trials) <= set(self.trials))
-
-    def allows(self, scopes: Iterable[Scope]) -> bool:
-        """Whether it has one of these scopes."""
-        return any(scope in self.scopes for scope in scopes)
+    def active(self) -> bool:
+        """Whether it still works."""
+        return self.revoked_at is None
 
 
 def new(
@@ -101,24 +59,17 @@ def new(
     by: str | None = None,
 ) -> tuple[ApiKey, str]:
     """A new key, and its text: 256 random bits that nobody will see again."""
-    text("name", name, MOST_NAME)
-    if site is not None:
-        text("site", site, MOST_NAME)
+    where = checked(name, trials, site)
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown or not scopes:
         raise InputError("scopes", repr(unknown[0]) if unknown else "none", f"some of {', '.join(SCOPES)}")
-    for trial in trials or ():
-        if not _TRIAL.fullmatch(trial):
-            raise InputError("trials", repr(trial), "identifiers of trials: small letters, digits and hyphens")
-    if trials is not None and not 1 <= len(trials) <= MOST_TRIALS:
-        raise InputError("trials", f"{len(trials)} of them", f"from 1 to {MOST_TRIALS}; leave them out for all trials")
     id_ = secrets.token_hex(6)
     token = f"{PREFIX}{id_}_{secrets.token_urlsafe(32)}"
     key = ApiKey(
         id=id_,
         name=name,
         scopes=tuple(scope for scope in SCOPES if scope in scopes),
-        trials=None if trials is None else tuple(sorted(set(trials))),
+        trials=where,
         site=site,
         created_at=at,
         created_by=by,
@@ -217,18 +168,5 @@ def _key(row: Row[Any]) -> ApiKey:
     values = row._asdict()
     for name in ("scopes", "trials"):
         if (said := getattr(row, name)) is not None:
-            values[name] = _names(row.id, name, said)
+            values[name] = stored_names(said, f"the {name} of key {row.id} in the table api_keys")
     return ApiKey(**values)
-
-
-def _names(id_: str, column: str, said: object) -> tuple[str, ...]:
-    """A list that is stored as JSON."""
-    try:
-        found = json.loads(said)  # type: ignore[arg-type]  # SQLite keeps anything in a column of texts
-    except (TypeError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise StoreError(
-            f"the {column} of key {id_} in the table api_keys are no list of names; revoke it, make another"
-        )
-    return tuple(found)

@@ -10,10 +10,11 @@ from typing import Any, Generic, TypeVar
 
 from fastapi import Request
 
+from takeup.service.accounts import Accounts
 from takeup.service.body import BodyReader
+from takeup.service.callers import Caller
 from takeup.service.drafts import Drafts
 from takeup.service.key_cache import KeyCache, Limiter
-from takeup.service.keys import ApiKey
 from takeup.service.metrics import Metrics
 from takeup.service.problem import ProblemError
 from takeup.service.readiness import Readiness
@@ -99,6 +100,7 @@ class Service:
         store: where the trials are.
         readers: the threads that read, so that the one that answers never waits for the disk.
         keys: the API keys.
+        people: the accounts.
         sessions: who has signed in to the pages.
         limiter: how often each may ask.
         metrics: how it is doing.
@@ -115,6 +117,7 @@ class Service:
     store: Store
     readers: ThreadPoolExecutor
     keys: KeyCache
+    people: Accounts
     sessions: Sessions
     limiter: Limiter
     metrics: Metrics
@@ -169,12 +172,12 @@ def service_of(request: Request) -> Service:
     return found
 
 
-def caller_of(request: Request) -> ApiKey:
+def caller_of(request: Request) -> Caller:
     """Who asks."""
-    found: ApiKey = request.scope["takeup.caller"]
+    found: Caller = request.scope["takeup.caller"]
     return found
 
 
 def unblinded(request: Request) -> bool:
     """Whether the caller may see what each arm does."""
-    return "read-unblinded" in caller_of(request).scopes
+    return caller_of(request).unblinded

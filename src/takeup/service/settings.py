@@ -43,6 +43,9 @@ class Settings:
         burst: how many it may make at once.
         key_seconds: how long a key that another process revoked may still work.
         session_seconds: how long a person who signed in to the pages stays so.
+        idle_seconds: how long one stays so who does nothing.
+        invitation_seconds: how long an invitation lasts.
+        key_sign_in: whether one may sign in to the pages with an API key, as in version 0.1.
         queue_limit: how many requests may wait for the database; more are turned away at once.
         tick_seconds: how often outcome windows are looked after when nobody asks for anything.
         grace_seconds: how long requests that were accepted may take to finish when the service is stopped.
@@ -72,6 +75,9 @@ class Settings:
     burst: float = 4_000.0
     key_seconds: float = 2.0
     session_seconds: float = 12 * 3_600.0
+    idle_seconds: float = 3_600.0
+    invitation_seconds: float = 3 * 86_400.0
+    key_sign_in: bool = True
     queue_limit: int = 10_000
     tick_seconds: float = 60.0
     grace_seconds: int = 30

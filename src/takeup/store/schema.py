@@ -138,9 +138,52 @@ sessions = Table(
     Column("hash", Text, primary_key=True),
     *_columns(Text, "key"),
     *_columns(BigInteger, "created_at", "expires_at"),
+    Column("used_at", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
-"""Who has signed in to the pages, and with which API key."""
+"""Who has signed in to the pages: `key` is the identifier of a person, or of an API key."""
+
+people = Table(
+    "people",
+    metadata,
+    Column("id", Text, primary_key=True),
+    *_columns(Text, "login", "name", "roles"),
+    Column("trials", Text),
+    Column("site", Text),
+    Column("password", Text),
+    Column("code_secret", Text),
+    *_columns(BigInteger, "code_step"),
+    *_columns(Text, "unblinded"),
+    *_columns(BigInteger, "created_at"),
+    Column("created_by", Text),
+    Column("deactivated_at", BigInteger),
+    Column("deactivated_by", Text),
+    Index("people_by_login", "login", unique=True),
+    sqlite_with_rowid=False,
+)
+"""Accounts. The lists are JSON; no trials means all; `unblinded` names the trials in which they signed to see the arms.
+The password is argon2's hash; `code_step` is the time of the last one-time code that was used. Rows stay."""
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    *_columns(Text, "person"),
+    *_columns(BigInteger, "expires_at"),
+    sqlite_with_rowid=False,
+)
+"""Links that set a password, by the hash of their token; a row goes when its link is used, replaced or over."""
+
+people_log = Table(
+    "people_log",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    *_columns(BigInteger, "at"),
+    *_columns(Text, "by", "what"),
+    sqlite_with_rowid=False,
+)
+"""What became of each account, and by whose will."""
 
 _REFUSED = "the log is append-only"
 _SCOPES = {"UPDATE": " FOR EACH ROW", "DELETE": " FOR EACH ROW", "TRUNCATE": ""}

@@ -6,7 +6,7 @@ from takeup.trial.design import Design
 from takeup.trial.fallbacks import Fallback
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.spec import TrialSpec, load
-from takeup.trial.steering import Amend, Move, Tick
+from takeup.trial.steering import Amend, Move, Signature, Tick, Unblind
 
 __all__ = [
     "Amend",
@@ -22,8 +22,10 @@ __all__ = [
     "Receipt",
     "Record",
     "Report",
+    "Signature",
     "Tick",
     "TrialSpec",
+    "Unblind",
     "load",
     "perform",
 ]

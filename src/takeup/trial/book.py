@@ -29,6 +29,7 @@ from takeup.trial.events import (
     Refused,
     Reported,
     SetAside,
+    Unblinded,
     body_of,
     link,
 )
@@ -223,7 +224,7 @@ class Book:
                 self.look, self.look_body = event, body
             case Created():
                 self.moved = event.at
-            case Answered() | SetAside() | Refused():
+            case Answered() | SetAside() | Refused() | Unblinded():
                 pass
         if isinstance(event, KeyedEvent) and event.key is not None:
             self.keys[event.key] = self.changes.keys[event.key] = (event.request or "", self.sequence)

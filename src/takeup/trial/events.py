@@ -19,7 +19,17 @@ GENESIS = "0" * 64
 
 
 Kind = Literal[
-    "created", "amended", "moved", "decided", "reported", "closed", "answered", "set aside", "refused", "looked"
+    "created",
+    "amended",
+    "moved",
+    "unblinded",
+    "decided",
+    "reported",
+    "closed",
+    "answered",
+    "set aside",
+    "refused",
+    "looked",
 ]
 
 
@@ -70,7 +80,10 @@ class Amended(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved(_Event):
-    """Another state; `secret` is shown when it is the last one."""
+    """Another state; `secret` is shown when it is the last one.
+
+    `signature` has the name of whoever signed with their password, and what that means; `at` is when.
+    """
 
     kind: ClassVar[Kind] = "moved"
     plural: ClassVar[str] = "state changes"
@@ -78,6 +91,17 @@ class Moved(_Event):
     state: str
     reason: str | None = None
     secret: str | None = None
+    signature: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unblinded(_Event):
+    """Somebody signed, with their password, that they want to see what each arm does."""
+
+    kind: ClassVar[Kind] = "unblinded"
+    plural: ClassVar[str] = "unblindings"
+
+    signature: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +263,9 @@ class Looked(_Event):
     software: str
 
 
-Event: TypeAlias = Created | Amended | Moved | Decided | Reported | Closed | Answered | SetAside | Refused | Looked
+Event: TypeAlias = (
+    Created | Amended | Moved | Unblinded | Decided | Reported | Closed | Answered | SetAside | Refused | Looked
+)
 
 KINDS: Mapping[str, type[Event]] = {each.kind: each for each in get_args(Event)}
 _FIELDS = {each: tuple((f.name, f.default) for f in fields(each)) for each in KINDS.values()}

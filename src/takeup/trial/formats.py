@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from takeup.errors import InputError
 
-Format = Literal["csv", "parquet", "jsonl"]
+Format = Literal["csv", "parquet", "jsonl", "json", "xlsx"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 

@@ -8,7 +8,7 @@ from takeup.trial.book import Book
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_REASON, Needs
 from takeup.trial.design import Design
-from takeup.trial.events import Amended, Created, Moved
+from takeup.trial.events import Amended, Created, Moved, Unblinded
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
 
@@ -21,6 +21,49 @@ STATES: Mapping[str, tuple[str, ...]] = {
 """The states that each state can change to."""
 
 
+MEANINGS: Mapping[tuple[str, str], str] = {
+    ("draft", "running"): "I start this trial",
+    ("paused", "running"): "I let this trial go on",
+    ("draft", "stopped"): "I stop this trial for good",
+    ("running", "stopped"): "I stop this trial for good",
+    ("paused", "stopped"): "I stop this trial for good",
+}
+"""What a signature says, by the states before and after. A pause must be quick, and has none."""
+
+UNBLINDING = "I want to see what each arm of this trial does"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """What somebody puts their name to, having given their password again.
+
+    Attributes:
+        name: who, as people write it.
+        meaning: what they were shown.
+    """
+
+    name: str
+    meaning: str
+
+    @classmethod
+    def of(cls, said: object) -> "Signature":
+        """The signature in a log."""
+        match said:
+            case {"name": str(name), "meaning": str(meaning), **rest} if not rest:
+                return cls(name=name, meaning=meaning)
+        raise InputError("signature", repr(said)[:100], "a name and a meaning")
+
+    def agreed(self, meaning: str) -> Mapping[str, str]:
+        """As a log has it, where it is still this that they sign.
+
+        Raises:
+            StateError: the trial has changed since they read it.
+        """
+        if self.meaning != meaning:
+            raise StateError(f"what was signed is {self.meaning!r}, and it would be {meaning!r} now; look again")
+        return {"name": self.name, "meaning": self.meaning}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     """Start, pause, go on or stop. Asking for the state that the trial is in changes nothing."""
@@ -28,6 +71,7 @@ class Move:
     state: str
     reason: str | None = None
     by: str | None = None
+    signature: Signature | None = None
     needs: Needs = field(default=Needs(), init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -39,7 +83,21 @@ class Move:
     def run(self, book: Book, at: int) -> str:
         """The state after."""
         if book.state != self.state:
-            book.append(moved_event(book, self.state, self.reason, at, self.by))
+            book.append(moved_event(book, self.state, self.reason, at, self.by, self.signature))
+        return book.state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unblind:
+    """Write down that somebody signed to see what each arm does."""
+
+    by: str
+    signature: Signature
+    needs: Needs = field(default=Needs(), init=False, repr=False)
+
+    def run(self, book: Book, at: int) -> str:
+        """The state, which stays."""
+        book.append(unblinded_event(self.signature, at, self.by))
         return book.state
 
 
@@ -91,10 +149,24 @@ def amended_event(book: Book, design: Design, at: int, by: str | None) -> Amende
     return Amended(at=at, by=by, spec=design.spec.model_dump(mode="json", exclude={"seed"}))
 
 
-def moved_event(book: Book, state: str, reason: str | None, at: int, by: str | None) -> Moved:
+def unblinded_event(signature: Signature, at: int, by: str | None) -> Unblinded:
+    """Somebody is blinded no more."""
+    return Unblinded(at=at, by=by, signature=signature.agreed(UNBLINDING))
+
+
+def moved_event(
+    book: Book, state: str, reason: str | None, at: int, by: str | None, signature: Signature | None = None
+) -> Moved:
     """Another state."""
     allowed = STATES[book.state]
     if state not in allowed:
         after = f"can become {' or '.join(allowed)}" if allowed else "stays so"
         raise StateError(f"trial {book.trial} is {book.state} and cannot become {state}; it {after}")
-    return Moved(at=at, by=by, state=state, reason=reason, secret=book.secret.text if state == "stopped" else None)
+    return Moved(
+        at=at,
+        by=by,
+        state=state,
+        reason=reason,
+        secret=book.secret.text if state == "stopped" else None,
+        signature=None if signature is None else signature.agreed(MEANINGS.get((book.state, state), "nothing")),
+    )

@@ -1,16 +1,35 @@
 """The pages of the service: what people see in a browser."""
 
-from takeup.service.pages import analysis, decide_report, log, new_trial, sandbox, sign_in, trial, trials
+from takeup.service.pages import (
+    account,
+    analysis,
+    decide_report,
+    invitation,
+    keys,
+    log,
+    new_trial,
+    people,
+    sandbox,
+    sign_in,
+    signing,
+    trial,
+    trials,
+)
 from takeup.service.pages.page import Page
 
 PARTS = (
     trials.pages,
     trial.pages,
+    signing.pages,
     new_trial.pages,
     decide_report.pages,
     log.pages,
     analysis.pages,
     sandbox.pages,
+    people.pages,
+    keys.pages,
+    account.pages,
+    invitation.pages,
     sign_in.pages,  # last, as it takes whatever no other page is
 )
 

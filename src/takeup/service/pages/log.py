@@ -9,6 +9,7 @@ from fastapi import Response
 from sqlalchemy import Connection
 
 from takeup.live.export import Format
+from takeup.live.export_files import installed
 from takeup.service.pages.page import READERS, Pages, Visit
 from takeup.service.problem import ProblemError
 from takeup.service.routes.log import MEDIA, exported
@@ -93,7 +94,7 @@ async def log(visit: Visit) -> Response:
         older=urlencode({**kept, "before": found[-1].sequence}) if older else None,
         newer=urlencode({**kept, "after": found[0].sequence}) if newer else None,
         filtered=bool(kept),
-        formats=list(MEDIA),
+        formats=[kind for kind in MEDIA if installed(kind)],
     )
 
 

@@ -1,8 +1,9 @@
 """Pages for browsers: visitors are admitted by a session instead of a key, and use the same service."""
 
+import ipaddress
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -14,14 +15,21 @@ from takeup.errors import InputError
 from takeup.service import problem
 from takeup.service.auth import Handler, admit, media_type
 from takeup.service.body import parse_form
-from takeup.service.keys import ApiKey, Scope
+from takeup.service.callers import Caller, Scope
 from takeup.service.pages.templates import render
+from takeup.service.people import Person
 from takeup.service.problem import ProblemError
 from takeup.service.service import Service, service_of
 from takeup.service.sessions import form_token, same
 from takeup.service.settings import Settings
 
-HOME, SIGN_IN = "/app", "/app/sign-in"
+HOME, SIGN_IN, UNBLIND = "/app", "/app/sign-in", "/app/trials/{trial}/unblind"
+BY_ITSELF = ("/stream", "/dashboard")
+"""How paths end that an open page asks for by itself: nobody need be there, so that no session lasts by it."""
+
+TITLES = {"forbidden": "This is not allowed", "unauthenticated": "You are not signed in"}
+"""What pages say of problems, where keys are none of the reader's business."""
+
 FORM = "application/x-www-form-urlencoded"
 FORM_TOKEN = "form_token"  # a field's name
 CONTENT_POLICY = "; ".join(
@@ -51,21 +59,39 @@ class Visit:
         request: the request.
         service: what it has come to.
         cookie: the text of the visitor's cookie: a session's, or one of somebody who has not signed in.
-        caller: the key that the visitor signed in with; None on the pages that are open to all.
+        caller: who has signed in, as far as they may do things in the trial that the page is about; None on the pages
+            that are open to all.
+        holder: the same, as far as they may do things anywhere: a person, or somebody with an API key.
         form: the fields that were sent.
     """
 
     request: Request
     service: Service
     cookie: str
-    caller: ApiKey | None = None
+    caller: Caller | None = None
+    holder: Caller | None = None
     form: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def key(self) -> ApiKey:
-        """The key that the visitor signed in with."""
+    def key(self) -> Caller:
+        """Who has signed in."""
         assert self.caller is not None  # checked before the view is called
         return self.caller
+
+    @property
+    def person(self) -> Person | None:
+        """Who has signed in, if it was not with an API key."""
+        return self.holder if isinstance(self.holder, Person) else None
+
+    @property
+    def address(self) -> str:
+        """Where the request comes from, as sign-ins are counted; of IPv6 the network that one customer has."""
+        host = self.request.client.host if self.request.client else ""
+        try:
+            version = ipaddress.ip_address(host).version
+        except ValueError:
+            return host
+        return host if version == 4 else str(ipaddress.ip_network(f"{host}/64", strict=False))
 
     @property
     def trial(self) -> str:
@@ -98,7 +124,7 @@ Endpoint = Callable[[Visit], Awaitable[Response]]
 
 
 class Page(APIRoute):
-    """A page, and who may see it: visitors whose key has one of its scopes, or everybody where it has none."""
+    """A page, and who may see it: visitors who have one of its scopes, or everybody where it has none."""
 
     def __init__(self, path: str, view: Endpoint, method: str, scopes: tuple[Scope, ...]) -> None:
         self.view, self.scopes = view, scopes
@@ -116,7 +142,10 @@ class Page(APIRoute):
             try:
                 if self.scopes:
                     visit = await _known(visit)
-                    admit(request, visit.key, self.scopes)
+                    admit(request, visit.key, self.scopes, page=True)
+                    visit = _in_trial(visit)
+                    if not visit.key.allows(self.scopes) and self.path != UNBLIND:
+                        return visit.see(UNBLIND.replace("{trial}", visit.trial))
                 if request.method == "POST":
                     visit = await _sent(visit)
                 return await self.view(visit)
@@ -127,7 +156,9 @@ class Page(APIRoute):
                 request.scope["takeup.problem"] = found.kind
                 if found.kind == "unauthenticated" and request.method == "GET":
                     return RedirectResponse(f"{SIGN_IN}?next={quote(request.url.path)}", 303)
-                answer = visit.page("problem", found.status_code, problem=found.problem)
+                title = TITLES.get(found.kind, found.problem.title)
+                said = {"title": title, "detail": sentence(found), "allowed": found.problem.allowed}
+                answer = visit.page("problem", found.status_code, **said)
                 answer.headers.update(found.headers or {})
                 return answer
 
@@ -202,12 +233,22 @@ def _cookie(request: Request) -> str:
 
 
 async def _known(visit: Visit) -> Visit:
-    """The visit with the key of its session."""
-    request, service = visit.request, visit.service
-    key = await service.sessions.find(visit.cookie) if visit.cookie else None
-    if key is None:
+    """The visit with whoever has signed in."""
+    sessions = visit.service.sessions
+    look = sessions.find if visit.request.url.path.endswith(BY_ITSELF) else sessions.use
+    holder = await look(visit.cookie) if visit.cookie else None
+    if holder is None:
         raise ProblemError("unauthenticated", "nobody is signed in here, or the session has ended; sign in again")
-    return Visit(request, service, visit.cookie, key)
+    return replace(visit, holder=holder, caller=holder)
+
+
+def _in_trial(visit: Visit) -> Visit:
+    """The visit with what its holder may do in the trial that the page is about."""
+    trial = visit.request.path_params.get("trial")
+    if trial is None:
+        return visit
+    caller = visit.request.scope["takeup.caller"] = visit.key.within(trial)
+    return replace(visit, caller=caller)
 
 
 async def _sent(visit: Visit) -> Visit:
@@ -216,12 +257,12 @@ async def _sent(visit: Visit) -> Visit:
         raise ProblemError("media-type", "this takes what a form of these pages sends", allowed=FORM)
     body = await _body(visit.request, None if visit.caller is not None else MOST_OPEN)
     if visit.caller is not None:
-        visit = await _known(visit)  # once more: the body may have taken minutes to come
+        visit = _in_trial(await _known(visit))  # once more: the body may have taken minutes to come
     form = await visit.service.bodies.read(parse_form, body)
     token = form.pop(FORM_TOKEN, "")
     if not visit.cookie or not same(token, form_token(visit.cookie)):
         raise ProblemError("forbidden", "the form has expired, or came from elsewhere; load the page again and repeat")
-    return Visit(visit.request, visit.service, visit.cookie, visit.caller, form)
+    return replace(visit, form=form)
 
 
 async def _body(request: Request, most: int | None) -> bytes:

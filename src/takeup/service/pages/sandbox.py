@@ -8,8 +8,8 @@ from fastapi import Response
 
 from takeup.live.sandbox import FIRST, MOST_PEOPLE, Truth
 from takeup.live.scenes import ARMS, SCENES
+from takeup.service.callers import SCOPES
 from takeup.service.drafts import Sandbox
-from takeup.service.keys import SCOPES
 from takeup.service.pages.choices import suited
 from takeup.service.pages.page import Pages, Visit
 from takeup.service.sessions import digest

@@ -5,13 +5,15 @@ from urllib.parse import urlsplit
 from fastapi import Response
 
 from takeup.service.auth import admit
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES, Caller
 from takeup.service.pages.page import HOME, SIGN_IN, Pages, Visit, html, new_cookie, set_cookie
 from takeup.service.pages.templates import render, static
 from takeup.service.problem import ProblemError
 from takeup.service.sessions import form_token
 
 pages = Pages()
+WRONG = "Login, password or code are not right. If you cannot remember, ask whoever manages people here for a new link."
+NO_KEY = "This is no API key of this service, or it was revoked."
 
 
 @pages.get("/")
@@ -22,31 +24,44 @@ async def root(visit: Visit) -> Response:
 
 @pages.get(SIGN_IN)
 async def ask(visit: Visit) -> Response:
-    """A form for the API key."""
-    return _form(visit, visit.request.query_params.get("next", HOME))
+    """A form for login and password, or for an API key."""
+    query = visit.request.query_params
+    return await _form(visit, query.get("next", HOME), done="set" in query)
 
 
 @pages.post(SIGN_IN)
 async def sign_in(visit: Visit) -> Response:
-    """Begin a session with an API key, and go where the visitor wanted to go."""
-    service, wanted = visit.service, visit.form.get("next", HOME)
-    key = await service.keys.find(visit.form.get("key", ""))
-    if key is None:
-        return _form(visit, wanted, "This is no API key of this service, or it was revoked.", 401)
-    admit(visit.request, key, SCOPES)
-    answer = visit.see(_inside(wanted))
-    token = await service.sessions.begin(key)
-    set_cookie(answer, service.settings, token, int(service.settings.session_seconds))
-    return answer
+    """Begin a session, and go where the visitor wanted to go."""
+    form, wanted = visit.form, visit.form.get("next", HOME)
+    if "key" in form and visit.service.settings.key_sign_in:
+        key = await visit.service.keys.find(form["key"])
+        if key is None:
+            return await _form(visit, wanted, NO_KEY, 401)
+        return await signed_in(visit, key, wanted)
+    login = form.get("login", "")
+    try:
+        person = await visit.service.people.proven(login, form.get("password", ""), form.get("code", ""), visit.address)
+    except ProblemError as error:
+        if error.kind != "too-many":
+            raise
+        answer = await _form(visit, wanted, f"{error.detail[:1].upper()}{error.detail[1:]}.", 429)
+        answer.headers.update(error.headers or {})
+        return answer
+    return await _form(visit, wanted, WRONG, 401) if person is None else await signed_in(visit, person, wanted)
 
 
 @pages.post("/app/sign-out", *SCOPES)
 async def sign_out(visit: Visit) -> Response:
     """End the session."""
     await visit.service.sessions.end(visit.cookie)
-    answer = visit.see(SIGN_IN)
-    set_cookie(answer, visit.service.settings, new_cookie(), None)
-    return answer
+    return _out(visit)
+
+
+@pages.post("/app/sign-out-everywhere", *SCOPES)
+async def sign_out_everywhere(visit: Visit) -> Response:
+    """End all sessions of the visitor, also those of other browsers."""
+    await visit.service.sessions.end_all(visit.key)
+    return _out(visit)
 
 
 @pages.get("/app/static/{name}")
@@ -66,14 +81,43 @@ async def nowhere(visit: Visit) -> Response:
     raise ProblemError("not-found", f"there is no page {visit.request.url.path!r}")
 
 
-def _form(visit: Visit, wanted: str, wrong: str | None = None, status: int = 200) -> Response:
-    """The form, with a cookie that ties it to this browser."""
+async def signed_in(visit: Visit, caller: Caller, wanted: str) -> Response:
+    """A session with a cookie of its own, whatever cookie the browser came with; the session of that one ends."""
+    admit(visit.request, caller, SCOPES)
+    if await visit.service.sessions.find(visit.cookie) is not None:
+        await visit.service.sessions.end(visit.cookie)
+    answer, settings = visit.see(_inside(wanted)), visit.service.settings
+    set_cookie(answer, settings, await visit.service.sessions.begin(caller), int(settings.session_seconds))
+    return answer
+
+
+def bare_page(visit: Visit, template: str, status: int = 200, **values: object) -> Response:
+    """A page with a form for somebody who has not signed in, with a cookie that ties the form to this browser."""
     cookie = visit.cookie or new_cookie()
     bare = Visit(visit.request, visit.service, cookie)
-    content = render("sign_in", visit=bare, form_token=form_token(cookie), next=_inside(wanted), wrong=wrong)
-    answer = html(content, status)
+    answer = html(render(template, visit=bare, form_token=form_token(cookie), **values), status)
     if not visit.cookie:
         set_cookie(answer, visit.service.settings, cookie, None)
+    return answer
+
+
+async def _form(visit: Visit, wanted: str, wrong: str | None = None, status: int = 200, done: bool = False) -> Response:
+    return bare_page(
+        visit,
+        "sign_in",
+        status,
+        next=_inside(wanted),
+        login=visit.form.get("login", ""),
+        wrong=wrong,
+        done=done,
+        by_key=visit.service.settings.key_sign_in,
+        first=not await visit.service.people.some(),
+    )
+
+
+def _out(visit: Visit) -> Response:
+    answer = visit.see(SIGN_IN)
+    set_cookie(answer, visit.service.settings, new_cookie(), None)
     return answer
 
 

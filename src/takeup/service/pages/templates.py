@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from takeup.trial.spec import duration
+from takeup.trial.steering import MEANINGS
 from takeup.version import __version__
 
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -74,7 +75,7 @@ def environment() -> Environment:
     )
     made.filters.update(count=count, plural=plural, percent=percent, decimal=decimal)
     made.filters.update(probability=probability, moment=moment, duration=duration)
-    made.globals.update(asset=asset, version=__version__)
+    made.globals.update(asset=asset, version=__version__, meanings=MEANINGS)
     return made
 
 

@@ -1,4 +1,4 @@
-"""The page of a trial: how it stands, live updates, its state, its audit."""
+"""The page of a trial: how it stands, live updates, its audit."""
 
 from collections.abc import AsyncIterator
 
@@ -6,14 +6,13 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from markupsafe import Markup
 
-from takeup.errors import InputError
 from takeup.service.pages.live_updates import LiveUpdates, news
 from takeup.service.pages.page import CONTENT_POLICY, READERS, Pages, Visit
 from takeup.service.pages.render.cache import Kind, RenderCache
 from takeup.service.pages.render.process import Rendered
 from takeup.service.routes.log import AuditShown, audited
 from takeup.store import reading
-from takeup.trial import Design, Move
+from takeup.trial import Design
 
 pages = Pages()
 WAIT = 0.7
@@ -80,19 +79,6 @@ async def stream(visit: Visit) -> Response:
             updates.leave(visit.trial, listener)
 
     return StreamingResponse(said(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
-
-
-@pages.post("/app/trials/{trial}/state", "design")
-async def move(visit: Visit) -> Response:
-    """Change the state; stopping needs a reason and a ticked box."""
-    state, reason = visit.form.get("state", ""), visit.form.get("reason") or None
-    if state == "stopped" and (reason is None or visit.form.get("sure") != "yes"):
-        missing = "Say why the trial is stopped." if reason is None else "Tick the box if you are sure."
-        return visit.page("stopping", 422, trial=visit.trial, wrong=missing, reason=reason or "")
-    if state not in ("running", "paused", "stopped"):
-        raise InputError("state", repr(state)[:100], "running, paused or stopped")
-    await visit.service.move(visit.trial, Move(state=state, reason=reason, by=visit.key.shown))
-    return visit.see(f"/app/trials/{visit.trial}")
 
 
 @pages.post("/app/trials/{trial}/audit", *READERS)

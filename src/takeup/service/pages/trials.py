@@ -7,7 +7,7 @@ from fastapi import Response
 from sqlalchemy import Connection
 
 from takeup.live import Progress, progress_of_all
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.pages.page import HOME, READERS, Pages, Visit
 from takeup.service.pages.render.process import Brief
 from takeup.service.pages.templates import plural
@@ -50,7 +50,7 @@ class ListedTrial:
 
 @pages.get(HOME, *SCOPES)
 async def trials(visit: Visit) -> Response:
-    """All trials that the visitor's key is valid in."""
+    """All trials that the visitor may see."""
     at = visit.service.store.clock()
 
     def look(connection: Connection) -> list[ListedTrial]:
@@ -67,13 +67,16 @@ async def trials(visit: Visit) -> Response:
 async def _told(visit: Visit, lines: list[ListedTrial]) -> list[ListedTrial]:
     """The same with what each has found; what is not ready in time comes when the page is loaded again."""
     cache = render_cache_of(visit.request)
-    begun = [each.progress for each in lines if each.progress.decisions]
+    open_ = {each.progress.trial for each in lines if visit.key.within(each.progress.trial).unblinded}
+    begun = [each.progress for each in lines if each.progress.decisions and each.progress.trial in open_]
     newest = sorted(begun, key=lambda each: -each.at)[:MOST_ASKED]
     await asyncio.gather(*(cache.look(each.trial, "brief", each.sequence, WAIT) for each in newest))
     asked = {each.trial for each in newest}
 
     def line(each: ListedTrial) -> ListedTrial:
         name = each.progress.trial
+        if name not in open_:
+            return each
         brief = cache.brief(name)
         awaited = brief is None and name in asked and cache.latest(name, "brief") is None
         return ListedTrial(each.progress, each.decided, brief, awaited)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from takeup.service.auth import KeyRoute, needs, open_to_all
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.metrics import MEDIA
 from takeup.service.problem import ProblemError
 from takeup.service.service import service_of

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from takeup.errors import NotFoundError
 from takeup.service import keys
 from takeup.service.auth import KeyRoute, needs
-from takeup.service.keys import MOST_NAME, MOST_TRIALS, Scope
+from takeup.service.callers import MOST_NAME, MOST_TRIALS, Scope
 from takeup.service.models import IDENTIFIER, Strict
 from takeup.service.problem import ProblemError
 from takeup.service.service import caller_of, service_of

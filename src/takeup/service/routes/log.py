@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from takeup.errors import InputError, StoreError, TakeupError
 from takeup.live import Audit, Trial
 from takeup.live.export import Format
+from takeup.live.export_files import check
 from takeup.live.long_jobs import LongJob
 from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import TrialId
@@ -32,9 +33,17 @@ MEDIA: dict[Format, str] = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
     "jsonl": "application/jsonl",
+    "json": "application/json",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 LONG = 5_000
 """From this many events on, a long job gets a process of its own, whose start alone takes a second."""
+
+
+def _schema(kind: Format) -> dict[str, Any]:
+    """What a file is to OpenAPI: a list of rows where it is JSON."""
+    return {"type": "array", "items": {"type": "object"}} if kind == "json" else {"type": "string"}
+
 
 _AUDIT = TypeAdapter(Audit)
 _READERS: dict[str, Any] = needs("read-blinded", "read-unblinded", problems=("not-found",))
@@ -167,7 +176,7 @@ async def events(
             **_READERS["responses"],
             200: {
                 "description": "A row a decision.",
-                "content": {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA.values()},
+                "content": {media.partition(";")[0]: {"schema": _schema(kind)} for kind, media in MEDIA.items()},
             },
         },
     },
@@ -183,6 +192,7 @@ async def export(
 
 async def exported(service: Service, trial: str, kind: Format, *, blinded: bool) -> Response:
     """All decisions as a temporary file; written by another process where there are many."""
+    check(kind)
     folder = tempfile.TemporaryDirectory(prefix="takeup-export-")
     file = Path(folder.name) / f"{trial}.{kind}"
     long_job = LongJob(

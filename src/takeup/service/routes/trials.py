@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row
 from takeup.live import Trial
 from takeup.service.auth import KeyRoute, media_type, needs
 from takeup.service.body import parse_json, parse_toml
-from takeup.service.keys import SCOPES
+from takeup.service.callers import SCOPES
 from takeup.service.models import IDENTIFIER, Strict, TrialId
 from takeup.service.problem import ProblemError
 from takeup.service.service import caller_of, service_of
