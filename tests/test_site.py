@@ -62,5 +62,5 @@ def test_the_search_finds_pages(scheme: str) -> None:
         page.keyboard.press("Enter")
         with page.expect_navigation():
             page.get_by_role("link", name="The tipping point").click()
-        assert page.url == f"{address}/analysis.html#the-tipping-point"
+        assert page.url == f"{address}/readings.html#the-tipping-point"
         assert failed == []
