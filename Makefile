@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
 .PHONY: help demo test browser screenshots long lint peers bench bench-service bench-pages torture fuzz dask-torture robust \
-	choosing diagnostics promises clean
+	choosing diagnostics promises docs clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -25,6 +25,7 @@ help:
 	@echo "make choosing   the tables of docs/choosing.md: half an hour on two cores"
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make promises   the picture of the README: size against what is promised of those who refuse"
+	@echo "make docs   the documentation as a site, build/site/index.html, and its tests"
 	@echo "make clean   remove the virtual environment and caches"
 
 $(BIN)/python:
@@ -107,5 +108,13 @@ diagnostics: $(VENV)/.dev
 promises: $(VENV)/.dev
 	$(BIN)/python benchmarks/promises.py
 
+$(VENV)/.docs: $(VENV)/.dev
+	$(INSTALL) --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs browser
+	$(BIN)/mkdocs build
+	TAKEUP_SITE=build/site $(BIN)/pytest --numprocesses=0 tests/test_site.py
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build

@@ -32,8 +32,10 @@ AS_SCHEMA_7 = (
     "DROP TABLE people_log",
     "DROP INDEX decisions_unreported",
     "DROP INDEX decisions_pending",
-    "CREATE INDEX decisions_pending ON decisions (trial, due)"
-    " WHERE outcome < 0 AND missing_outcome = 0 AND due IS NOT NULL",
+    (
+        "CREATE INDEX decisions_pending ON decisions (trial, due)"
+        " WHERE outcome < 0 AND missing_outcome = 0 AND due IS NOT NULL"
+    ),
 )
 """Take away what came with accounts of people and with the worklist."""
 

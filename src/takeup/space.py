@@ -15,7 +15,11 @@ from takeup.outcomes import UNSEEN, Levels, Outcome, described, outcome_of
 __all__ = ["UNSEEN", "Axis", "Label", "Names", "Space"]
 
 Axis: TypeAlias = Literal["context", "proposal", "implemented", "outcome"]
+"""The four things that a decision has a label of."""
+
 Label: TypeAlias = int | str
+"""One of them, by its place or by its name."""
+
 Names: TypeAlias = int | Sequence[str]
 """How many there are, or what each is called."""
 

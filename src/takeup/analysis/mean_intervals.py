@@ -17,7 +17,7 @@ LEAST = 5.0
 """How many people each proposal must have had, effectively, for an interval to be shown.
 
 With stabilised weights u the variance of a proposal's mean is σ² Σ u² / p, as if it had been offered to 1 / Σ u² / p.
-Below five a normal limit, and what is known of the mean, are not to be relied upon: docs/analysis.md has the figures.
+Below five a normal limit, and what is known of the mean, are not to be relied upon: docs/intervals.md has the figures.
 """
 
 EVEN = 20.0

@@ -22,7 +22,7 @@ from takeup.log import Log
 from takeup.space import UNSEEN, Label
 
 FLOOR = 0.1
-"""The least probability of either proposal with which the error of .05 stays below .07; see docs/analysis.md."""
+"""The least probability of either proposal with which the error of .05 stays below .07; see docs/effect-tests.md."""
 
 STABLE_FLOOR = 0.05
 """The least floor that was measured of the stabilised score; its error was below .05 there."""

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from takeup.checks import IntArray
 
 Coding: TypeAlias = Literal["paper", "as-treated", "recorded-aspirin", "recorded-heparin"]
+"""What counts as taken: docs/datasets.md says what each makes of the records."""
+
 Values: TypeAlias = Mapping[str, NDArray[np.str_]]
 Mask: TypeAlias = NDArray[np.bool_]
 

@@ -13,6 +13,8 @@ from takeup.datasets.codings import Doubt, Mask, Values, answered, doubts_about
 from takeup.outcomes import UNSEEN, Levels, Time
 
 Outcome: TypeAlias = Literal["STS", "LTS", "LTR", "S14", "STATE", "DAYS"]
+"""What came of it: docs/datasets.md says what each is."""
+
 LEFT_OUT = "left out"
 
 

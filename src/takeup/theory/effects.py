@@ -15,6 +15,7 @@ from takeup.errors import InputError
 from takeup.theory.bounds import TIE, bound_change, inside, thompson_constant
 
 Effect: TypeAlias = Literal["harmful", "neutral", "helpful"]
+"""What noncompliance does to a bound on regret."""
 
 ROUNDING = 1e-9
 """A smaller relative change of the bound counts as none."""
