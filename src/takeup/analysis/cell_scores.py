@@ -93,7 +93,7 @@ class CellScores:
         skew = within * self.spread[..., np.newaxis, np.newaxis] * (self.high + self.low - 2 * mean)
         second = (self.share * (slope**2 * within + centre**2)).sum(axis=-1)
         third = (self.share * (slope**3 * skew + 3 * slope**2 * within * centre + centre**3)).sum(axis=-1)
-        each = np.where(there, of_mean / c, 0.0)
+        each = np.broadcast_to(np.where(there, of_mean / c, 0.0), mean.shape)
         alphas = np.broadcast_to(alpha, value.shape)
         q = np.concatenate([alphas * value, -alphas, each * mean, -each], axis=-1)
         error = np.einsum("...zi,...zij,...zj->...", q, self.own, q)
