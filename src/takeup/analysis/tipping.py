@@ -18,6 +18,7 @@ from takeup import checks
 from takeup.analysis.bounded import bound_of
 from takeup.analysis.bounded_family import Compared, from_control
 from takeup.analysis.cell_sums import Summed, summed
+from takeup.analysis.effects import effect
 from takeup.analysis.targets import Target
 from takeup.errors import InputError
 from takeup.log import Log
@@ -101,7 +102,7 @@ class Tipping:
         withheld: why there are no intervals; empty where there are.
         alike: what is concluded if takers and refusers are alike: 1 where the one has the higher mean for sure, -1
             where the other has, else 0.
-        unpromised: the same by intention to treat, of the same decisions.
+        unpromised: the same by intention to treat, as `takeup.analysis.effect` has it.
         missing: of how many what was taken, or what came of it, is not known.
     """
 
@@ -207,7 +208,7 @@ def tipping(
         given = np.unique(checks.real("promises", promises))
     points = tuple(point(promise) for promise in given)
     start = points[0] if given[0] == 0 else point(0.0)
-    plain = compared.within(bound_of(space, 0.0), level, np.zeros(compared.apart.shape))
+    plain = effect(log, one, other, level=level, of=of)
     unpromised = int(plain.low > 0) - int(plain.high < 0)
     falls_at = _falls_at((start, *points), point)
     return Tipping(space, *pair, level, points, falls_at, shown, "", start.conclusion, unpromised, missing)
