@@ -25,6 +25,19 @@ def engine(store: Store) -> Engine:
     return store.writer.engine
 
 
+AS_SCHEMA_7 = (
+    "ALTER TABLE sessions DROP COLUMN used_at",
+    "DROP TABLE people",
+    "DROP TABLE invitations",
+    "DROP TABLE people_log",
+    "DROP INDEX decisions_unreported",
+    "DROP INDEX decisions_pending",
+    "CREATE INDEX decisions_pending ON decisions (trial, due)"
+    " WHERE outcome < 0 AND missing_outcome = 0 AND due IS NOT NULL",
+)
+"""Take away what came with accounts of people and with the worklist."""
+
+
 def as_version_0_1(connection: Connection) -> None:
     """Take away what later migrations added, and their names; the log is as it was."""
     connection.execute(text("ALTER TABLE evidence RENAME COLUMN amount TO decisions"))
@@ -35,11 +48,10 @@ def as_version_0_1(connection: Connection) -> None:
         ("trials", "draws"),
         ("trials", "looks"),
         ("api_keys", "site"),
-        ("sessions", "used_at"),
     ):
         connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
-    for table in ("people", "invitations", "people_log"):
-        connection.execute(text(f"DROP TABLE {table}"))
+    for statement in AS_SCHEMA_7:
+        connection.execute(text(statement))
     connection.execute(text("UPDATE alembic_version SET version_num = '0004'"))
 
 

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shlex
+import sqlite3
 from dataclasses import replace
 from html import escape
 from importlib import import_module
@@ -13,9 +14,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from takeup import Log, specfile, stream
+from takeup import Log, specfile, store, stream
 from takeup.analysis.analyse import analyse
 from takeup.analysis.results import log_digest
+from takeup.analysis.taken import compared_with
 from takeup.analysis.units_check import one_each
 from takeup.charts import document
 from takeup.cli import app
@@ -126,7 +128,9 @@ def test_it_prints_the_answer_first_and_then_what_was_taken_to_be_so(past: Path)
     result = _analyse(past, *columns())
     assert result.exit_code == 0, result.output
     first = result.stdout.splitlines()[0]
-    assert first.startswith("Offering drug rather than usual is better: it raises the share whose outcome is well by")
+    assert first.startswith(
+        "By intention to treat, which leads by convention: Offering drug rather than usual is better"
+    )
     assert "It rests on 749 of 800: of 51 what it needs is not known." in first
     assert "not planned" not in first
     for words in ("complier effect", "as treated", "sample ratio", "by convention", "one decision each"):
@@ -174,14 +178,51 @@ def test_a_live_trial_is_led_by_its_plan_and_gives_the_same_figures_again(tmp_pa
     assert again["primary"]["estimates"] == told["primary"]["estimates"]
 
 
+def test_a_trial_that_runs_is_not_said_to_have_ended(tmp_path: Path) -> None:
+    """From its log, its database and its export: five outcomes of 40 are pending, and one is declared missing."""
+    database, export, plan = (tmp_path / name for name in ("clinic.db", "running.csv", "plan.toml"))
+    with Trial.create(database, SPEC) as trial:
+        trial.start()
+        for number in range(40):
+            decision = trial.decide(f"patient {number}")
+            given = {"missing": ["outcome"]} if number == 34 else {"outcome": number % 2} if number < 35 else {}
+            trial.report(decision, implemented=decision.proposal, **given)
+        trial.export(export)
+        found = analyse(trial.log(), plan=trial.design, replays=20)
+    plan.write_text(specfile.toml({name: value for name, value in SPEC.items() if name != "seed"}))
+    told = [_analyse(database, "--replays", 20, "--json"), _analyse(export, "--plan", plan, "--replays", 20, "--json")]
+    live, file = (json.loads(each.stdout)["analysis"] for each in told)
+    for each in (found.plain(), live, file):
+        arms = each["flow"]["arms"]
+        assert (sum(arm["awaited"] for arm in arms), sum(arm["lost"] for arm in arms)) == (5, 1)
+        assert [check["sentence"] for check in each["checks"]][-1].startswith("More is to come")
+        assert each["estimates"] == live["estimates"]
+    alone = json.loads(_analyse(export, "--json").stdout)["analysis"]
+    assert alone["primary"]["estimates"][0]["any_time"]
+    assert "expected nothing while the trial runs" in str(_analyse(export, "--weights", "batch").exception)
+
+
+def test_a_database_of_an_older_version_is_not_changed(tmp_path: Path) -> None:
+    file = tmp_path / "old.db"
+    with Trial.create(file, SPEC) as trial:
+        trial.start()
+    with sqlite3.connect(file) as opened:
+        opened.execute("UPDATE alembic_version SET version_num = (SELECT '0001')")
+    opened.close()
+    before = file.read_bytes()
+    result = _analyse(file)
+    assert "`takeup serve` or `Trial.open` brings an older one up to date" in str(result.exception)
+    assert file.read_bytes() == before
+
+
 def test_no_report_says_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "drawn", lambda figure, folder: "drawn elsewhere, in seconds")
     with Trial.create(tmp_path / "clinic.db", SPEC) as trial:
         trial.start()
         for number in range(30):
             trial.report(trial.decide(f"patient {number}"), implemented=number % 2, outcome=number % 3 % 2)
-    opened = Trial.open
-    monkeypatch.setattr(Trial, "open", lambda *_: opened(tmp_path / "clinic.db"))
+    opened = store.looking
+    monkeypatch.setattr(store, "looking", lambda _: opened(tmp_path / "clinic.db"))
     for url in ("postgresql://me:hunter2@host/trials", "postgresql://host/t.csv?user=me&password=hunter2"):
         told = _analyse(url, "--trial", "clinic", "--replays", 5, "--out", tmp_path / "found", "--json")
         assert told.exit_code == 0, told.output
@@ -241,6 +282,19 @@ def test_which_outcomes_are_good_can_be_said_and_is_said(past: Path, tmp_path: P
     assert "0 is better than 1 (--better says otherwise)" in told["lower"].stderr
     assert "Compared with usual" in found["higher"]["taken_to_be_so"]["sentences"][0]
     assert [each["alarm"] for each in found["lower"]["checks"] if each["check"] == "one decision each"] == [False]
+
+
+def test_options_are_named_where_they_may_be_given_alone() -> None:
+    """A plan says which outcomes are good, and `--better` is refused beside it."""
+    frame = {"arm": ["usual", "new"] * 20, "well": [0, 1, 1, 0] * 10}
+    design = Design.of(
+        {"name": "t", "space": {"proposals": ["usual", "new"], "outcomes": ["0", "1"]}, "policy": {"kind": "Uniform"}},
+        new=False,
+    )
+    for space, hint in ((None, " (--better says otherwise)"), (design.space, "")):
+        log = Log.from_frame(frame, assigned="arm", outcome="well", space=space)
+        assert log.inferred
+        assert compared_with(analyse(log)).endswith(f"1 is better than 0{hint}.")
 
 
 def test_people_who_are_in_it_twice_are_counted(past: Path, tmp_path: Path) -> None:

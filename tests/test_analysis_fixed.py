@@ -21,7 +21,7 @@ from takeup.analysis import (
 from takeup.analysis.compliers import complier_test
 from takeup.analysis.estimate import NEVER_CHANGED
 from takeup.analysis.mean_intervals import intervals
-from takeup.analysis.naive import naive_difference
+from takeup.analysis.naive import as_treated, naive_difference, per_protocol
 from takeup.analysis.scores import HowMissing
 from takeup.checks import FloatArray
 
@@ -136,6 +136,31 @@ def test_a_context_without_an_arm_is_left_out_and_named() -> None:
     assert "new was offered to nobody in south" in effect(some, "new", "usual", context="south").withheld
     assert "nobody in south who was offered new" in policy_value(some, [0.5, 0.5]).estimate.withheld
     assert complier_effect(some, "new", "usual").shown
+
+
+def test_who_is_in_a_context_without_an_arm_is_counted_apart() -> None:
+    """The south never had the new one: all is of the north, and plain means, which mix both, are no good."""
+    log = clinic().only(~((clinic().context == 1) & (clinic().proposal == 1)))
+    lost = stream(2, "lost").random(len(log)) < 0.1
+    rows = {
+        "site": [SPACE.contexts[x] for x in log.context],
+        "arm": [SPACE.proposals[z] for z in log.proposal],
+        "got": [SPACE.proposals[a] for a in log.implemented],
+        "well": [None if gone else y for gone, y in zip(lost, log.outcome.tolist(), strict=True)],
+    }
+    both = Log.from_frame(rows, assigned="arm", taken="got", outcome="well", context="site")
+    here = log.context == 0
+    for reading in (effect, complier_effect):
+        found, alone = reading(both, "new", "usual"), reading(both.only(here), "new", "usual")
+        assert (found.n, found.missing) == (int((here & ~lost).sum()), int((here & lost).sum()))
+        assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
+        assert found.left_out.startswith(f"{int((~here).sum())} are left out, as new was offered to nobody in south")
+        assert found.plain()["left_out"] == found.left_out
+    sentence = analyse(both).answers()[0]
+    assert f"It rests on {int((here & ~lost).sum())} of {int(here.sum())}" in sentence
+    assert "nobody in south" in sentence
+    for naive in (naive_difference, per_protocol, as_treated):
+        assert "differ between contexts" in naive(both, "new", "usual").withheld
 
 
 @pytest.mark.parametrize("weights", ["uniform", "stabilised"])

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from takeup import Log, stream
-from takeup.analysis.headline import headline
+from takeup.analysis.analyse import analyse
+from takeup.analysis.headline import RUNS, answers, beside, headline, unplanned
+from takeup.analysis.report import _planned
+from takeup.analysis.taken import compared_with
+from takeup.analysis.telling import p_value
 from takeup.space import UNSEEN
 from takeup.trial.design import Design
 
+SLOW = ("re-randomisation", "conditional exact")
 ARMS = ("usual", "new", "newer", "newest", "other")
 
 
@@ -28,13 +33,24 @@ def trial(arms: int = 2, **analysis: Any) -> tuple[Log, Design]:
     ("analysis", "finished", "starts", "ends"),
     [
         ({}, True, "By intention to treat, which leads by convention: Offering new", "drift, at one look."),
-        ({}, False, "By intention to treat, which leads by convention: Offering new", "at any number of looks."),
+        (
+            {},
+            False,
+            "The trial still runs. By intention to treat, which leads by convention: Offering new",
+            "at any number of looks.",
+        ),
         ({"any_time": True}, True, "By intention to treat, as planned: Offering new", "at any number of looks."),
         ({"contrast": "ratio"}, True, "By intention to treat, the ratio, as planned: Offering", "at one look."),
         (
             {"contrast": "ratio"},
             False,
-            "Planned is the ratio by intention to treat, which has no interval that holds while the trial runs. By",
+            f"{RUNS} Planned is the ratio by intention to treat, which has no interval that holds while the trial",
+            "at any number of looks.",
+        ),
+        (
+            {"any_time": False},
+            False,
+            f"{RUNS} Planned is intention to treat at its end. By intention to treat, at any time: Offering new",
             "at any number of looks.",
         ),
         ({"reading": "compliers"}, True, "The complier effect, as planned: For those who take it", "at one look."),
@@ -51,13 +67,14 @@ def test_what_leads(analysis: dict[str, Any], finished: bool, starts: str, ends:
     (said,) = headline(log, design, finished=finished)
     assert said.startswith(starts)
     assert said.endswith(ends)
+    assert answers(analyse(log, own=design, finished=finished, leave_out=SLOW))[0] == said
 
 
 def test_naive_readings_are_called_so() -> None:
     log, design = trial(reading="per protocol")
     (said,) = headline(log, design, finished=True)
     assert said.startswith("Per protocol, as planned: Among people who chose")
-    assert said.endswith("This interval is naive: it holds with fixed allocation alone.")
+    assert said.endswith("This interval is naive: it holds with fixed allocation alone, at one look.")
 
 
 def test_it_is_too_early_while_the_first_outcome_is_pending() -> None:
@@ -74,3 +91,57 @@ def test_the_first_of_many_comparisons_are_told() -> None:
     said = headline(log, design, finished=False, most=3)
     assert [each.split(" rather")[0].split()[-1] for each in said[:3]] == ["new", "newer", "newest"]
     assert said[3] == "1 more comparison is under Analysis."
+
+
+def test_a_trial_that_runs_says_so_and_what_is_for_one_look_comes_second() -> None:
+    """The planned test is at one look, too; betting may be looked at again and again."""
+    log, design = trial(test="martingale score")
+    first, once = answers(found := analyse(log, own=design, finished=False, leave_out=SLOW))
+    assert first.startswith(f"{RUNS} Planned is intention to treat at its end.")
+    assert "martingale" not in first
+    assert once.startswith("At one look, as if it were the last: Offering new rather than usual")
+    assert once.endswith(f"The planned test, martingale score: {p_value(found.primary_tests[0].tested.p)}.")
+    assert beside(found)[0].startswith("new - usual, at one look: ")
+    first, once = answers(analyse(log, own=trial(test="betting")[1], finished=False, leave_out=SLOW))
+    assert ("The planned test, betting: p" in first, "At one look" in once) == (True, True)
+    said = beside(analyse(log, finished=False))
+    assert said[0].startswith("By what was offered, whoever took it, at one look, as if it were the last: Offering")
+
+
+def test_the_planned_test_is_part_of_the_answer() -> None:
+    log, design = trial(arms=3, test="martingale score", sided=1)
+    found = analyse(log, own=design, leave_out=SLOW)
+    for said, each in zip(answers(found), found.primary_tests, strict=True):
+        assert said.endswith(f"at one look. The planned test, martingale score, on one side: {p_value(each.tested.p)}.")
+    (table,) = _planned(found).tables
+    assert [row[0] for row in table.rows] == ["intention to treat"] * 2 + ["test: martingale score"] * 2
+    log, design = trial(test="re-randomisation")
+    (said,) = answers(analyse(log, own=design, leave_out=SLOW))
+    assert said.endswith("The planned test, re-randomisation, is not done yet.")
+    assert headline(log, design, finished=True)[1] == "The planned test, re-randomisation, is under Analysis."
+
+
+def test_only_a_plan_that_the_trial_began_with_was_planned_before_it() -> None:
+    log, design = trial(confidence=0.9)
+    assert answers(analyse(log, own=design, leave_out=SLOW))[0].startswith("By intention to treat, as planned: ")
+    given = analyse(log, plan=design, leave_out=SLOW)
+    assert answers(given)[0].startswith("By intention to treat, by the plan that was given: Offering new")
+    assert (
+        compared_with(given)
+        == "Compared with usual, the first of the proposals (--control names another); 1 is better than 0."
+    )
+    changed = analyse(log, own=design, level=0.95, leave_out=SLOW)
+    assert answers(changed)[0].startswith("By intention to treat, which is not what the plan names: Offering new")
+    assert "95 % interval" in answers(changed)[0]
+    assert unplanned(changed)[1] == "The plan's level is 0.9, and this is of 0.95."
+    assert len([each for each in beside(changed) if "Offering new" in each]) == 0
+
+
+def test_an_alarm_about_everything_stands_beside_the_answer() -> None:
+    """The wrong column of probabilities: each was offered half of the time, and the log says a tenth."""
+    log, design = trial()
+    wrong = Log.of(log.space, log.proposal, [0.9, 0.1], implemented=log.implemented, outcome=log.outcome)
+    doubt = "All of this is in doubt: each was offered not as often as the logged probabilities say (p < 0.001)."
+    assert answers(analyse(wrong))[1:] == [doubt]
+    assert headline(wrong, design, finished=True)[1:] == [doubt]
+    assert len(answers(analyse(log))) == 1

@@ -9,7 +9,8 @@ import pytest
 
 from takeup import UNSEEN, Count, Log, Number, Space, Time, stream
 from takeup.analysis import analyse
-from takeup.analysis.words import beside, reasons
+from takeup.analysis.headline import beside
+from takeup.analysis.words import reasons
 from takeup.outcomes import Levels, Outcome
 
 OUTCOMES: tuple[Outcome, ...] = (

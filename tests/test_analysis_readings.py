@@ -11,10 +11,10 @@ import adaptive_trials
 from takeup import Count, Log, Space, Time, stream
 from takeup.analysis import analyse
 from takeup.analysis.effects import effect
+from takeup.analysis.headline import unplanned
 from takeup.analysis.planned import planned_of
 from takeup.analysis.readings import STILL_RUNS
 from takeup.analysis.results import log_digest
-from takeup.analysis.words import unplanned
 from takeup.errors import InputError
 from takeup.trial.design import Design
 
@@ -105,6 +105,11 @@ def test_another_plan_than_the_trials_own_is_held_against_it(log: Log) -> None:
         "The trial was planned with reading = intention to treat, and what was given says compliers.",
         "The trial was planned with confidence = 0.9, and what was given says 0.95.",
     )
+    weighted = Design.of({**SPEC, "analysis": {"confidence": 0.9, "weights": "stabilised"}})
+    assert planned_of(log, weighted, own=own).changed == (
+        "The trial was planned with weights = uniform, and what was given says stabilised.",
+    )
+    assert planned_of(log, own, own=weighted).changed
     assert planned_of(log, against, own=own).changed == (
         "The trial was planned to compare with usual, and what was given compares with new.",
     )

@@ -5,7 +5,7 @@ import pytest
 
 import adaptive_kinds
 from takeup import UNSEEN, InputError, Log, Space, Time, UnsuitableError, stream
-from takeup.analysis import survival, times
+from takeup.analysis import analyse, survival, times
 from takeup.analysis.showing import always
 from takeup.checks import FloatArray
 
@@ -155,7 +155,7 @@ def test_outcomes_that_are_not_known_are_left_out() -> None:
 
 def test_what_is_not_known_is_withheld_with_the_reason() -> None:
     short = leukaemia().only(slice(0, 30))  # of 6-MP the shorter ones
-    found = times.time_effect(short, "6-MP", "placebo")
+    found = times.time_effect(short, "6-MP", "placebo", until=35)
     assert np.isnan([found.value, found.low]).all()
     assert "6-MP was watched up to 35; choose until=11" in found.withheld
     assert times.time_effect(short, "6-MP", "placebo", until=11).shown
@@ -168,6 +168,28 @@ def test_what_is_not_known_is_withheld_with_the_reason() -> None:
     assert "error" in times.time_effect(none, 1, 0).withheld  # nobody on 6-MP had the event
     rare = Log.of(SPACE, [0, 1] * 20, [0.995, 0.005], outcome=[10, 20] * 20)
     assert "6-MP was so improbable" in times.time_effect(rare, 1, 0).withheld
+
+
+def test_mean_times_are_compared_as_long_as_all_were_watched_where_nobody_says() -> None:
+    """6-MP was watched for 11 weeks, 11+ being the longest; on placebo the last had the event, which sets no end."""
+    short = leukaemia().only(slice(0, 30))
+    found, asked = times.time_effect(short, 1, 0), times.time_effect(short, 1, 0, until=11)
+    assert (found.value, found.low, found.high) == (asked.value, asked.low, asked.high)
+    said = found.assumes[0]
+    assert times.CENSORED in found.assumes
+    assert said == (
+        "Mean times are those before the event within 11 weeks, as long as people of every proposal were watched."
+    )
+    whole = analyse(short)
+    assert whole.primary[0].estimate.value == found.value
+    assert whole.log.inferred == (f"{said} --until says otherwise.",)
+    sooner = analyse(short, until=8)
+    assert sooner.primary[0].estimate.value == times.time_effect(short, 1, 0, until=8).value
+    assert not sooner.log.inferred
+    with pytest.raises(InputError, match=r"until: got 36\.0, expected a time above 0, at most the longest watch, 35"):
+        analyse(short, until=36.0)
+    with pytest.raises(InputError, match="as an outcome is a level"):
+        analyse(Log.of(Space(2), [0, 1], [0.5, 0.5], outcome=[0, 1]), until=3)
 
 
 def test_a_proposal_that_was_dropped_is_compared_while_it_was_there() -> None:

@@ -5,10 +5,13 @@ import pytest
 
 from adaptive_trials import trials
 from takeup import Log, Space, charts
-from takeup.analysis import bounded_effect, effect, tipping
+from takeup.analysis import analyse, bounded_effect, effect, tipping
 from takeup.analysis.bounded_family import Compared
+from takeup.analysis.headline import beside
+from takeup.analysis.pictures import tipping_pictures
 from takeup.analysis.tipping import difference
 from takeup.errors import InputError
+from takeup.space import UNSEEN
 from test_analysis_bounded import differing, single
 
 
@@ -123,3 +126,43 @@ def test_charts_of_tipping_points_are_drawn() -> None:
     assert "contradicted by the data" in drawn
     assert "falls at" not in plain
     assert "contradicted" not in plain
+
+
+def counted(known: tuple[int, int], others: tuple[int, int]) -> Log:
+    """How many of 100 are well with each offer who took it, and of 40 of whom it is not known what they took."""
+    z, a, y = (
+        np.concatenate(parts)
+        for parts in zip(
+            *(
+                (np.full(size, arm), np.full(size, arm if size == 100 else UNSEEN), np.arange(size) < well)
+                for size, wells in ((100, known), (40, others))
+                for arm, well in enumerate(wells)
+            ),
+            strict=True,
+        )
+    )
+    space = Space(["usual", "new"], outcomes=["ill", "well"])
+    return Log.of(space, z, [0.5, 0.5], implemented=a, outcome=y.astype(int))
+
+
+def test_the_first_lines_agree_where_it_is_not_known_of_all_what_they_took() -> None:
+    """70 to 50 of 100 concludes and 80 to 70 of 140 does not; 58 to 50 of 100 does not and 93 to 65 of 140 does."""
+    few = analyse(counted((50, 70), (20, 10)))
+    assert few.primary[0].estimate.low < 0 < few.tippings[1].unpromised
+    (said,) = beside(few)
+    assert said.startswith(
+        "new - usual: By intention to treat, of all 280 whose outcome is known, nothing is concluded. Among the 200 of"
+        " whom it is also known what they took it would follow that offering new rather than usual raises"
+    )
+    assert "follows from what was offered" not in said
+    assert tipping_pictures(few)[0].figure.caption.endswith(
+        "Right: intention to treat, of the 200 of whom it is known what they took."
+    )
+    many = analyse(counted((50, 58), (15, 35)))
+    assert many.primary[0].estimate.low > many.tippings[1].unpromised == 0
+    (said,) = beside(many)
+    assert "follows by intention to treat, of all 280 whose outcome is known, without any promise" in said
+    assert "Among the 200 of whom it is also known what they took it does not follow without one." in said
+    assert "nothing is concluded" not in said
+    alone = tipping(counted((50, 70), (20, 10)), "new", "usual")
+    assert "follows from what was offered, without any promise" in alone.sentences()[0]

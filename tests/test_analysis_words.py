@@ -13,9 +13,10 @@ from takeup import Count, Log, Number, Space, Time
 from takeup.analysis import Estimate, analyse, effect, rate_effect, time_effect
 from takeup.analysis.compliance_checks import IGNORABLE
 from takeup.analysis.estimate import Measure
+from takeup.analysis.headline import beside
 from takeup.analysis.results import Entry
-from takeup.analysis.telling import direction, of_people, quantity
-from takeup.analysis.words import answer, beside
+from takeup.analysis.telling import axis, direction, of_people, quantity, span
+from takeup.analysis.words import answer
 from takeup.outcomes import Levels, Outcome
 
 KINDS: dict[str, tuple[Outcome, tuple[Measure, ...], str]] = {
@@ -100,6 +101,20 @@ def test_every_measure_of_every_outcome_has_one_good_side() -> None:
         ) == way.better_up
 
 
+def test_axes_are_called_by_what_is_drawn_on_them() -> None:
+    levels, times = Space(2, outcomes=["ill", "well"]), Space(2, outcomes=Time(12))
+    assert axis(levels, ["difference", "difference"]) == "difference in the share whose outcome is well"
+    assert axis(levels, ["ratio", "odds ratio", "ratio"]) == "ratio or odds ratio of the share whose outcome is well"
+    assert axis(times, ["hazard ratio"]) == "hazard ratio of the event: below 1 it comes later"
+    assert axis(times, ["difference"]) == "difference in the mean time to the event within the watch"
+
+
+def test_ranges_of_differences_are_told_in_the_unit_of_everything_else() -> None:
+    assert span(-0.061, 0.203, Space(2)) == "-6.1 to +20.3 points"
+    assert span(-6.04, 20.3, Space(2, outcomes=Number(0, 100, step=0.1, unit="mmHg"))) == "-6.04 to +20.30 mmHg"
+    assert span(math.nan, 0.2, Space(2)) == "not known"
+
+
 def test_shares_are_told_of_people_and_scales_by_their_own_numbers() -> None:
     assert of_people(0.163) == "about 16 more in 100"
     assert of_people(-0.004) == "about 4 fewer in 1,000"
@@ -173,6 +188,13 @@ def estimate(value: float, low: float, high: float, **more: Any) -> Estimate:
             "is +20.0 points (95 % interval anything at all",
         ),
         (estimate(-0.00001, -0.1, 0.1), "is +0.0 points"),
+        (estimate(-0.094, -0.188, -0.00003), "is worse: it lowers the share whose outcome is well by 9.4 points"),
+        (estimate(-0.094, -0.188, -0.00003), "(95 % interval -18.8 to -0.003 points;"),
+        (estimate(0.094, 0.0002, 0.188), "(95 % interval +0.02 to +18.8 points;"),
+        (estimate(0.094, 0.0, 0.188), "may be better, worse or neither"),
+        (estimate(0.094, 0.0, 0.188), "(95 % interval +0.0 to +18.8 points;"),
+        (estimate(1.2, 1.0004, 1.5, measure="ratio"), "(95 % interval 1.0004 to 1.5;"),
+        (estimate(0.8, 0.6, 0.99996, measure="ratio"), "(95 % interval 0.6 to 0.99996;"),
     ],
 )
 def test_answers_say_what_intervals_say(found: Estimate, words: str) -> None:

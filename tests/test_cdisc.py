@@ -346,7 +346,7 @@ def test_the_command_writes_files_and_folders(tmp_path: Path) -> None:
         (("--cdisc", str(tmp_path / "x"), "--format", "csv"), "--format"),
         (("t.sas7bdat",), "a name that ends in"),
         (("--cdisc", str(tmp_path / "x"), "--blinded"), "tell arms and outcomes"),
-        (("t.csv", "--trial", "ghost"), "this database holds six"),
+        (("t.csv", "--trial", "ghost"), "there is no trial 'ghost' in this database; there is six"),
     ):
         refused = run(*arguments)
         assert words in str(refused.exception), (arguments, refused.output)

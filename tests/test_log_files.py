@@ -128,3 +128,10 @@ def test_a_parquet_file_of_numbers_with_gaps_is_read(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "past.parquet")
     log = read_log(tmp_path / "past.parquet", assigned="arm", taken="got", outcome="y")
     assert (log.implemented.tolist(), log.outcome.tolist()) == ([0, UNSEEN, 1, 0], [1, 0, UNSEEN, 1])
+
+
+def test_a_row_with_too_many_fields_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "past.csv"
+    file.write_text("arm,well\nusual,0\nnew,1\nnew,1,5\nusual,1\n")
+    with pytest.raises(InputError, match="path: row 3: got 3 fields, expected 2, as the first line names"):
+        read_log(file, assigned="arm", outcome="well")

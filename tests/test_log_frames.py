@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,9 @@ def test_probabilities_that_nobody_wrote_down_are_shares_and_said_to_be() -> Non
     np.testing.assert_allclose(within.probability[:, 0], [2 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3, 2 / 3])
     assert "in each context" in within.inferred[-1]
     lacking = ROWS | {"site": ["Bonn", "Kiel", "Kiel", "Kiel", "Kiel", "Bonn"]}
-    overall = Log.from_frame(pl.DataFrame(lacking), assigned="arm", outcome="well", context="site")
-    np.testing.assert_allclose(overall.probability, 0.5)
-    assert "of all contexts together, as not each has every one" in overall.inferred[-1]
+    without = Log.from_frame(pl.DataFrame(lacking), assigned="arm", outcome="well", context="site")
+    usual = [1.0 if site == "Bonn" else 0.25 for site in lacking["site"]]
+    np.testing.assert_allclose(without.probability, np.stack([usual, np.subtract(1, usual)], axis=-1))
 
 
 @pytest.mark.parametrize(
@@ -364,3 +365,47 @@ def _written(space: Space, code: int) -> "st.SearchStrategy[Any]":
     """An outcome as a cell may have it: flat, or that as a text."""
     flat = space.outcome.flat(code)
     return st.sampled_from([flat, str(flat), json.loads(json.dumps(flat))])
+
+
+def test_counts_over_an_exposure_are_read_from_one_column_or_two() -> None:
+    """3 in 1.37 years, however that is written; nothing where one of the two is missing."""
+    rows: dict[str, list[Any]] = {
+        "arm": ["usual", "new", "usual", "new", "new"],
+        "events": [3, 0, 2, None, 1],
+        "years": [1.37, 2, 0.5, 1, None],
+        "rate": ["3/1.37", "0/2", "2/0.5", None, None],
+        "words": ["3 in 1.37 years", "0 in 2 years", " 2 in 0.5 years", "", ""],
+    }
+    outcome = Count(3, exposure="years", longest=2.0, step=0.01)
+    logs = [Log.from_frame(rows, assigned="arm", outcome="events", exposure="years")]
+    logs += [Log.from_frame(rows, assigned="arm", outcome=name) for name in ("rate", "words")]
+    logs += [Log.from_frame(rows, assigned="arm", outcome="words", space=Space(["usual", "new"], outcomes=outcome))]
+    for log in logs:
+        texts = ["" if code == UNSEEN else log.space.outcome.flat(code) for code in log.outcome.tolist()]
+        assert texts == ["3/1.37", "0/2", "2/0.5", "", ""]
+    assert [log.space.outcome for log in logs] == [outcome, replace(outcome, exposure="units"), outcome, outcome]
+    sentence = "counts of at most 3 over exposures of at most 2 years, kept in steps of 0.01, and fewer are better."
+    assert sentence in " ".join(logs[0].inferred)
+    with pytest.raises(InputError, match="exposure: row 2, column 'years': got 0, expected an exposure above 0"):
+        Log.from_frame(rows | {"years": [1, 0, 1, 1, 1]}, assigned="arm", outcome="events", exposure="years")
+
+
+def test_a_rare_label_nearly_like_a_common_one_is_named_and_stays() -> None:
+    arms = ["usual", "drug A"] * 50
+    took = ["usaul", *arms[1:]]
+    log = Log.from_frame({"arm": arms, "got": took, "y": [0, 1] * 50}, assigned="arm", taken="got", outcome="y")
+    assert log.space.implemented == ("usual", "drug A", "usaul")
+    (said,) = [each for each in log.inferred if "usaul' (1)" in each]
+    assert "is a label of its own, and spelled nearly like usual (49)" in said
+    others = ["drug B", *arms[1:]], ["usual 100 mg"] * 99 + ["usual 200 mg"]
+    for label in others:
+        fine = Log.from_frame({"arm": arms, "got": label, "y": [0, 1] * 50}, assigned="arm", taken="got", outcome="y")
+        assert not [each for each in fine.inferred if "nearly like" in each]
+
+
+def test_a_column_of_identifiers_is_no_context() -> None:
+    rows = {"arm": ["usual", "new"] * 30, "y": [0, 1] * 30, "id": list(range(60))}
+    with pytest.raises(InputError, match=r"context: got 60 different values in 60 rows .* is named with unit="):
+        Log.from_frame(rows, assigned="arm", outcome="y", context="id")
+    log = Log.from_frame(rows | {"id": [i // 2 for i in range(60)]}, assigned="arm", outcome="y", context="id")
+    assert ", and 10 more" in next(each for each in log.inferred if each.startswith("Contexts"))

@@ -64,6 +64,7 @@ def same(one: Log, other: Log) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
     np.testing.assert_array_equal(one.source, other.source)
     np.testing.assert_array_equal(one.unit, other.unit)
+    np.testing.assert_array_equal(one.pending, other.pending)
 
 
 def by_folding(trial: Trial) -> tuple[list[int], list[int], list[int], list[int]]:
@@ -161,6 +162,11 @@ def test_log_evidence_and_export_agree_whatever_happened(
     assert Evidence.from_log(log) == trial.evidence()
     found = [log.implemented, log.outcome, log.implemented_by, log.outcome_by]
     assert [each.tolist() for each in found] == list(by_folding(trial))
+    progress = trial.progress()
+    awaited = progress.outcomes_waiting + progress.outcomes_pending - progress.outcomes_late
+    assert log.pending is not None
+    assert int(log.pending.sum()) == awaited
+    assert log.finished == progress.over
     trial.export(tmp_path / f"trial.{ending}")
     same(read_log(tmp_path / f"trial.{ending}"), log)
 

@@ -9,6 +9,7 @@ import pytest
 
 import asgi
 from page_visitor import Parsed, Visitor, harmless
+from takeup.analysis.headline import RUNS
 from takeup.analysis.job import AnalysisJob
 from takeup.live import Trial
 from takeup.live.findings import findings_of
@@ -21,6 +22,7 @@ from takeup.service.pages.render.planned import MOST_DECISIONS, SHORT, TOO_LONG,
 from takeup.service.pages.render.process import RenderTask
 from takeup.store import looking, reading
 
+LEADS = f"{RUNS} Planned is intention to treat at its end. By intention to treat, at any time: Offering new drug"
 PAGE = "/app/trials/clinic/analysis"
 SPEC = {
     "name": "Clinic",
@@ -114,9 +116,11 @@ def test_a_running_trial_is_read_by_what_holds_at_any_time(clinic: tuple[asgi.Ap
     trial.decide("pending")
     running = AnalysisJob(database=database, trial="clinic").run(lambda *_: None)
     assert not running["finished"]
-    assert running["answers"][0].startswith("By intention to treat, as planned: Offering new drug")
-    assert running["answers"][0].endswith("survives adaptation and drift, at any number of looks.")
-    assert any(each.startswith("At one look: ") for each in running["beside"])
+    assert running["answers"][0].startswith(LEADS)
+    assert (
+        "survives adaptation and drift, at any number of looks. The planned test, betting: p" in running["answers"][0]
+    )
+    assert running["answers"][1].startswith("At one look, as if it were the last: Offering new drug")
     assert any("More is to come" in each["sentence"] and each["alarm"] for each in running["checks"])
     naive = [each for each in running["rows"] if each["kind"] == "naive"]
     assert naive
@@ -164,7 +168,7 @@ def test_the_trial_page_leads_with_the_planned_reading(clinic: tuple[asgi.Api, T
         return page[: page.index("As of event")]
 
     first = told()
-    assert "By intention to treat, as planned: Offering new drug rather than usual <b>care may be better" in first
+    assert f"{LEADS} rather than usual <b>care may be better" in first
     assert "This interval survives adaptation and drift, at any number of looks." in first
     assert first.index("By intention to treat") < first.index("Believed so far, not corrected for adaptive allocation:")
 

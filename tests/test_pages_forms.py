@@ -186,7 +186,7 @@ def test_what_a_spec_means_is_said_in_words() -> None:
     assert checked is not None
     said = " ".join(spec_sentences(checked.design)).replace("\u00a0", " ")
     for part in (
-        "tea or coffee is proposed",
+        "tea or coffee is offered",
         "tea, coffee or water",
         "men and women",
         "bad (worth 0) or good (worth 1)",

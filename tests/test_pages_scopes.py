@@ -36,6 +36,8 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
     ("POST", "/app/trials/{trial}/decide"): ({"decide"}, {"unit": "a", "context": "morning"}),
     ("GET", "/app/trials/{trial}/report"): ({"report"}, {}),
     ("POST", "/app/trials/{trial}/report"): ({"report"}, {"decision": "1", "implemented": "0"}),
+    ("GET", "/app/trials/{trial}/worklist"): ({"report"}, {}),
+    ("GET", "/app/trials/{trial}/worklist.csv"): ({"report"}, {}),
     ("GET", "/app/trials/{trial}/log"): (READ, {}),
     ("GET", "/app/trials/{trial}/export"): (READ, {}),
     ("GET", "/app/trials/{trial}"): (READ, {}),
@@ -221,7 +223,7 @@ def test_pages_are_whole_labelled_and_strict(api: asgi.Api, shared_trial: str) -
             if (
                 method != "GET"
                 or "{name}" in path
-                or path.endswith(("/export", "/dashboard", "/stream"))
+                or path.endswith(("/export", "/worklist.csv", "/dashboard", "/stream"))
                 or path == "/"
             ):
                 continue

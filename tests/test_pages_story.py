@@ -114,7 +114,7 @@ def design(page: Page, camera: Camera) -> None:
 def decide_and_report(page: Page, camera: Camera) -> None:
     """One patient by hand."""
     browser.follow(page, "Decide")
-    page.get_by_label("Unit", exact=True).fill("patient 1")
+    page.get_by_label("Patient", exact=True).fill("patient 1")
     page.get_by_role("button", name="Decide").click()
     assert page.locator(".proposal").inner_text() in ("new drug", "usual care")
     camera.see(page, "decided")

@@ -15,6 +15,7 @@ import asgi
 import tampering
 from look_twin import shares
 from plans import THREE, told
+from store_internals import AS_SCHEMA_7
 from takeup import specfile
 from takeup.conjugates.quadrature import betas
 from takeup.design.bounded import reading_of, with_reading
@@ -539,7 +540,8 @@ def test_a_trial_that_takeup_had_paused_before_there_were_looks_is_migrated(tmp_
         trial.start()
         trial.store.submit("old", Move(state="paused", reason="its policy failed", by=BY)).result()
     forger = tampering.Forger(path, stream(1))
-    forger.connection.execute("ALTER TABLE trials DROP COLUMN looks")
+    for statement in (*AS_SCHEMA_7, "ALTER TABLE trials DROP COLUMN looks"):
+        forger.connection.execute(statement)
     forger.connection.execute("UPDATE alembic_version SET version_num = '0006'")
     forger.close()
     with Trial.open(path) as trial:

@@ -1,20 +1,23 @@
 """Everything that may be concluded from a log, in one call."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from takeup import checks
+from takeup.analysis.estimate import Estimate
 from takeup.analysis.flow import flow
 from takeup.analysis.planned import HowMissing, planned_of
-from takeup.analysis.readings import BOUNDED, Readings
+from takeup.analysis.readings import BOUNDED, ITT, Readings
 from takeup.analysis.results import LEADING, Analysis, Entry, log_digest
 from takeup.analysis.scores import keeping_scores
+from takeup.analysis.times import longest, shortened, watched_by_all
 from takeup.analysis.tipping import Tipping
 from takeup.analysis.trial_checks import check_all, looks_check
 from takeup.analysis.units_check import one_each
 from takeup.analysis.weights import Weights
 from takeup.errors import InputError
 from takeup.log import Log
+from takeup.outcomes import Time
 from takeup.space import Label
 from takeup.trial.design import Design
 
@@ -30,10 +33,11 @@ def analyse(
     level: float | None = None,
     weights: Weights | None = None,
     missing: HowMissing | None = None,
+    until: float | None = None,
     replays: int | None = None,
     seed: int = 0,
     leave_out: Collection[str] = (),
-    finished: bool = True,
+    finished: bool | None = None,
     name: str = "",
     command: str = "",
     stage: Callable[[str], None] | None = None,
@@ -52,11 +56,14 @@ def analyse(
         weights: how decisions count in intention to treat; as planned, or else "uniform".
         missing: whether those whose outcome is missing are left out ("complete"), or others like them count for them,
             too ("weighted"); as planned, or else the former.
+        until: up to when times are compared; as planned, or else as long as people of every proposal were watched, and
+            of hazards the longest watch.
         replays: how many trials re-randomisation replays; see there.
         seed: of all that is random.
         leave_out: tests that are not made, as they take long.
-        finished: whether nothing is pending any more. Of a trial that still runs the interval that holds at any time
-            leads where nothing else was planned, and what holds at one look alone says so.
+        finished: whether nothing is pending any more; as the log says where left out. Of a trial that still runs the
+            interval that holds at any time leads where nothing else was planned, and what holds at one look alone says
+            so.
         name: of the trial.
         command: by which it can be repeated.
         stage: is told what is computed.
@@ -66,9 +73,11 @@ def analyse(
     if not len(log):
         raise InputError("log", "no decisions", "at least one")
     seed, say = checks.whole("seed", seed, least=0), stage or (lambda _: None)
-    planned = planned_of(
-        log, plan, own=own, control=control, promise=promise, level=level, weights=weights, missing=missing
-    )
+    finished = log.finished if finished is None else finished
+    asked = {"control": control, "promise": promise, "level": level, "weights": weights, "missing": missing}
+    planned = planned_of(log, plan, own=own, until=until, **asked)  # type: ignore[arg-type]  # each of its own kind
+    if isinstance(log.space.outcome, Time) and planned.until is None and (common := watched_by_all(log)) < longest(log):
+        log = replace(log, inferred=(*log.inferred, f"{shortened(log, common)} --until says otherwise."))
     if not finished and planned.leads == "by convention" and log.space.outcome.valued:
         planned = replace(planned, any_time=True)
     design = plan if own is None else own
@@ -80,6 +89,7 @@ def analyse(
     say("looking for tipping points and bounds")
     tippings = {one: found for one in readings.others if (found := readings.tipping(one)) is not None}
     entries = [_kept_promise(each, tippings.get(each.one), planned.promise) for each in entries]
+    tippings = {one: replace(found, offered=_offered(entries, one)) for one, found in tippings.items()}
     worst = [case for one in readings.others if (case := readings.worst_case(one)) is not None]
     bounds = [each for one in readings.others for each in readings.bounds(one)]
     say("testing")
@@ -101,7 +111,19 @@ def analyse(
         seed,
         log_digest(log),
         command,
+        finished,
     )
+
+
+def _offered(entries: Sequence[Entry], one: int) -> Estimate | None:
+    """Intention to treat at one look, as a difference: as it leads, or else as it is explored."""
+    found = [
+        each
+        for each in entries
+        if (each.one, each.context, each.estimate.measure) == (one, "", "difference")
+        if each.estimate.reading == ITT and not each.estimate.any_time
+    ]
+    return min(found, key=lambda each: each.kind not in LEADING).estimate if found else None
 
 
 def _kept_promise(entry: Entry, tipping: Tipping | None, promise: float | None) -> Entry:

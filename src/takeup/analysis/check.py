@@ -24,6 +24,11 @@ class Check:
     detail: str = ""
     p: float | None = None
 
+    @property
+    def of_all(self) -> bool:
+        """Whether a contradiction puts everything in doubt."""
+        return self.concerns.startswith("everything")
+
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
         return {

@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from takeup import checks
 from takeup.analysis import regions, targets
 from takeup.analysis.estimate import Estimate, Ray, honest
+from takeup.analysis.lacking import lacking
 from takeup.analysis.ratio_test import BoolArray, RatioSums, accepted, ratio_sums, region
 from takeup.analysis.scores import Scores, scores
 from takeup.analysis.targets import Target
@@ -62,10 +63,11 @@ def complier_effect(
     """
     level = checks.share("level", level)
     first, second, a = pair_and_action(log, one, other, action)
-    counted = possible(log, first, second)
+    lacks = lacking(_both_scores(log, a)[0], (first, second))
+    counted = possible(log, first, second) & ~lacks.rows
     known = counted & (log.implemented >= 0) & (log.outcome >= 0)
     n, missing = int(known.sum()), int((counted & ~known).sum())
-    space, impossible = log.space, int((~counted).sum())
+    space, impossible = log.space, int((~counted & ~lacks.rows).sum())
     contrast = f"{space.implemented[a]} taken or not, by {space.proposals[first]} against {space.proposals[second]}"
     checks.one_of("method", method, ("score", "normal"))
     withheld = _too_few(log, known, first, second)
@@ -73,7 +75,7 @@ def complier_effect(
     value = math.nan
     if not withheld and method == "score":
         test = complier_test(log, first, second, a)
-        value, impossible = test.estimate, len(log) - missing - int(test.counted.sum())
+        value = test.estimate
         found = test.region(level) if test.shown else ()
         withheld = _rare(log, (first, second), test) if not test.shown else ALIKE if found and test.alike else ""
         found = () if withheld else found
@@ -94,13 +96,14 @@ def complier_effect(
             low,
             high,
             level,
-            _assumed(space, first, second, a, missing, impossible),
+            _assumed(space, first, second, a, missing, impossible, str(lacks)),
             survives_adaptation=not withheld,
             survives_drift=not withheld and not missing,
             n=n,
             missing=missing,
             region=found if unbounded else (),
             withheld=withheld or unbounded,
+            left_out="" if withheld else lacks.left_out,
         ),
     )
 
@@ -274,7 +277,9 @@ def _rare(log: Log, pair: tuple[int, int], test: ComplierTest) -> str:
     return f"{name} was offered to too few: effectively {many:.1f}, and an interval needs {LEAST:.0f}"
 
 
-def _assumed(space: Space, one: int, other: int, action: int, missing: int, impossible: int) -> tuple[str, ...]:
+def _assumed(
+    space: Space, one: int, other: int, action: int, missing: int, impossible: int, lacks: str
+) -> tuple[str, ...]:
     taken, first, second = space.implemented[action], space.proposals[one], space.proposals[other]
     found = [EXCLUSION]
     if len(space.implemented) > 2:
@@ -289,4 +294,6 @@ def _assumed(space: Space, one: int, other: int, action: int, missing: int, impo
         found.append("Those whose action or outcome was never reported are like the others of their proposal.")
     if impossible:
         found.append(f"It is the effect in decisions where both could be offered: {impossible} others are left out.")
+    if lacks:
+        found.append(f"It is about the other contexts: {lacks}.")
     return tuple(found)

@@ -7,11 +7,11 @@ in `takeup.analysis.mean_intervals`.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from takeup import checks
 from takeup.analysis import targets
 from takeup.analysis.estimate import Estimate, Measure, honest
+from takeup.analysis.lacking import Lacking, lacking
 from takeup.analysis.mean_intervals import LEAST, Intervals, Method, intervals
 from takeup.analysis.scores import HowMissing, Scores, scores
 from takeup.analysis.targets import Target
@@ -140,10 +140,12 @@ def _estimate(log: Log, what: Target | Scores | None, asked: _Asked, missing: Ho
     _comparable(of, asked.measure)
     found = intervals(of, proposals, asked.measure, weights=weights, level=asked.level, context=x, method=method)
     here = np.ones(len(log), dtype=np.bool_) if x is None else log.context == x
+    lacks = lacking(of, proposals, here)
+    reason = _withheld(log, found, asked, lacks)
+    if not reason:
+        here = here & ~lacks.rows
     n = int((here & of.known).sum())
     lost = int(here.sum()) - n
-    lacks = _lacking(of, proposals, here)
-    reason = _withheld(log, found, asked, lacks)
     assumed = [SEPARATE, LOGGED]
     if weights != "uniform":
         assumed.insert(0, CONSTANT[asked.measure])
@@ -152,7 +154,7 @@ def _estimate(log: Log, what: Target | Scores | None, asked: _Asked, missing: Ho
     if x is None and len(log.space.contexts) > 1:
         assumed.append(CAME)
     if lacks and not reason:
-        assumed.append(f"It is about the other contexts: {'; '.join(lacks)}.")
+        assumed.append(f"It is about the other contexts: {lacks}.")
     ends = (np.nan, np.nan) if reason and method == "score" else (float(found.low), float(found.high))
     return honest(
         log,
@@ -169,6 +171,7 @@ def _estimate(log: Log, what: Target | Scores | None, asked: _Asked, missing: Ho
             n=n,
             missing=lost,
             withheld=reason,
+            left_out="" if reason else lacks.left_out,
         ),
     )
 
@@ -185,24 +188,11 @@ def _comparable(of: Scores, measure: Measure) -> None:
             )
 
 
-def _lacking(of: Scores, proposals: tuple[int, ...], here: NDArray[np.bool_]) -> list[str]:
-    """Which contexts had nobody who was offered a proposal and has a value, in words."""
-    space, found = of.log.space, []
-    could = of.known & here
-    for x, context in enumerate(space.contexts):
-        inside = could & (of.log.context == x)
-        for z in proposals if inside.any() else ():
-            if not (of.chance[inside, z] > 0).any() or np.isnan(of.score[inside, z]).all():
-                where = "" if len(space.contexts) == 1 else f" in {context} ({int(inside.sum())} decisions)"
-                found.append(f"{space.proposals[z]} was offered to nobody{where} of whom it is known")
-    return found
-
-
-def _withheld(log: Log, found: Intervals, asked: _Asked, lacks: list[str]) -> str:
+def _withheld(log: Log, found: Intervals, asked: _Asked, lacks: Lacking) -> str:
     """Why an interval is not to be relied upon; empty where it is."""
     weights = asked.weights
     if np.isnan(found.value) and lacks:
-        return "; ".join(lacks)
+        return str(lacks)
     if np.isnan(found.value) and found.n and asked.measure in ("ratio", "odds ratio"):
         return f"the {asked.measure} of two means that are both at the end of their range is nothing"
     if found.n == 0:
@@ -212,7 +202,7 @@ def _withheld(log: Log, found: Intervals, asked: _Asked, lacks: list[str]) -> st
     if not found.possible and weights == "batch":
         return "there are batches in which only one was offered: ask for weights='stabilised'"
     if not found.possible:
-        why = "; ".join(lacks) or "some could not have been offered it: a probability was 0"
+        why = str(lacks) or "some could not have been offered it: a probability was 0"
         return f"{why}; weights='stabilised' leave them out"
     if found.alike:
         return ALIKE

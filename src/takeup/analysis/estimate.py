@@ -31,7 +31,9 @@ class Estimate:
         survives_adaptation: whether the interval keeps its level after adaptive allocation.
         survives_drift: whether it does where outcomes change over the trial, whatever is allocated.
         n: how many decisions it rests on.
-        missing: how many were left out, as something about them was never reported.
+        missing: how many of those whom it is about were left out, as something about them was never reported.
+        left_out: who else was, and why: a clause such as "259 are left out, as drug B was offered to nobody in
+            south (259 decisions)"; empty where nobody was. They are in neither of the two counts.
         region: the whole confidence region where it is no interval: two rays, or the whole line.
         any_time: whether it holds at any number of looks, or at one.
         withheld: why there is no interval, or why it is not to be relied upon; empty where it is.
@@ -52,11 +54,20 @@ class Estimate:
     region: tuple[Ray, ...] = ()
     any_time: bool = False
     withheld: str = ""
+    left_out: str = ""
 
     @property
     def shown(self) -> bool:
         """Whether there is an interval to be relied upon, given what it assumes."""
         return not self.withheld
+
+    @property
+    def conclusion(self) -> int:
+        """1 where the interval is above no effect, -1 where it is below, 0 where it is neither, or is withheld."""
+        if self.withheld and not self.region:
+            return 0
+        none = 0.0 if self.measure in ("mean", "difference") else 1.0
+        return int(self.low > none) - int(self.high < none)
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it: numbers that are none, or infinite, are null."""
@@ -74,6 +85,7 @@ class Estimate:
             "survives_drift": self.survives_drift,
             "n": self.n,
             "missing": self.missing,
+            "left_out": self.left_out or None,
             "region": region,
             "any_time": self.any_time,
             "withheld": self.withheld or None,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from takeup.errors import InputError
 from takeup.log import SOURCES, Log
@@ -21,7 +22,7 @@ class ArmFlow:
         not_reported: of how many nobody said what they took.
         complied: how many took what was proposed; None where nobody says what complying means.
         followed_up: of how many the outcome is known.
-        awaited: of how many it is not, and may still come, as the trial goes on.
+        awaited: of how many it is not, and may still come.
         lost: of how many it is not, and will not come any more.
         analysed: how many an analysis by intention to treat rests on; those who were followed up.
         analysed_by_action: how many an analysis that needs the action too rests on.
@@ -81,23 +82,32 @@ class Flow:
         }
 
 
-def flow(log: Log, *, finished: bool = True) -> Flow:
-    """The flow of a single trial; of one that is not finished, outcomes that are not known are awaited."""
+def flow(log: Log, *, finished: bool | None = None) -> Flow:
+    """The flow of a single trial.
+
+    Args:
+        log: the trial.
+        finished: whether nothing is pending any more; as the log says where left out. Of a trial that is not finished
+            outcomes that are pending are awaited: where the log does not say which, all that are not known.
+    """
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial")
     space = log.space
+    awaited = np.zeros(len(log), dtype=np.bool_)
+    if not (log.finished if finished is None else finished):
+        awaited = log.outcome == UNSEEN if log.pending is None else log.pending
     return Flow(
         len(log),
         _named(space.contexts, log.context),
         {name: many for name, many in _named(SOURCES, log.source).items() if many},
-        tuple(_arm(log, z, finished) for z in range(len(space.proposals))),
+        tuple(_arm(log, z, awaited) for z in range(len(space.proposals))),
     )
 
 
-def _arm(log: Log, z: int, finished: bool) -> ArmFlow:
+def _arm(log: Log, z: int, awaited: NDArray[np.bool_]) -> ArmFlow:
     space, here = log.space, log.proposal == z
     a, seen = log.implemented[here], log.outcome[here] != UNSEEN
-    allocated, known = int(here.sum()), int(seen.sum())
+    allocated, known, waits = int(here.sum()), int(seen.sum()), int(awaited[here].sum())
     return ArmFlow(
         space.proposals[z],
         allocated,
@@ -105,8 +115,8 @@ def _arm(log: Log, z: int, finished: bool) -> ArmFlow:
         int((a == UNSEEN).sum()),
         None if space.intended is None else int((a == space.intended[z]).sum()),
         known,
-        0 if finished else allocated - known,
-        allocated - known if finished else 0,
+        waits,
+        allocated - known - waits,
         known,
         int((seen & (a != UNSEEN)).sum()),
     )

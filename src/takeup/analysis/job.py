@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from takeup.analysis.analyse import analyse
 from takeup.analysis.assumed import Assumed
-from takeup.analysis.headline import headline
+from takeup.analysis.headline import answers, beside, unplanned
 from takeup.analysis.pictures import forest_pictures
 from takeup.analysis.readings import Readings
 from takeup.analysis.results import Analysis, has_region
-from takeup.analysis.words import answers, beside, figure, interval, p_value, reasons, survives, unplanned
+from takeup.analysis.words import figure, interval, p_value, reasons, survives
 from takeup.live.job_process import SayMore, attend
 from takeup.live.log import log_of
 from takeup.live.trial import progress_in
@@ -42,10 +42,9 @@ class AnalysisJob:
             finished = progress_in(connection, self.trial, at).over
         say(0.2)
         design = Design.of_text(head.spec)
-        found = analyse(log, plan=design, finished=finished, leave_out=SLOW)
+        found = analyse(log, own=design, finished=finished, leave_out=SLOW)
         told = {"sequence": head.sequence, "state": head.state, "at": at, "finished": finished}
-        told["answers"] = headline(log, design, finished=finished)
-        told |= {"to_come": list(SLOW), **shown(found, finished=finished)}
+        told |= {"to_come": list(SLOW), **shown(found)}
         say(0.5, told)
         readings = Readings(log, found.planned, finished)
         more = [each for one in readings.others for each in readings.tests(one, design, None, found.seed, QUICK)]
@@ -54,13 +53,12 @@ class AnalysisJob:
         return told | {"to_come": [], **tested(whole)}
 
 
-def shown(found: Analysis, *, finished: bool) -> dict[str, Any]:
+def shown(found: Analysis) -> dict[str, Any]:
     """An analysis in words and tables."""
     space, assumed = found.log.space, Assumed.by(found)
-    once = [] if finished or found.planned.any_time else [f"At one look: {each}" for each in answers(found)]
     return {
         "decisions": len(found.log),
-        "beside": [*once, *beside(found), *unplanned(found)],
+        "beside": [*beside(found), *unplanned(found)],
         "rows": [
             {
                 "label": f"{each.label}, {each.context}" if each.context else each.label,
@@ -85,8 +83,9 @@ def shown(found: Analysis, *, finished: bool) -> dict[str, Any]:
 
 
 def tested(found: Analysis) -> dict[str, Any]:
-    """Its tests, and what could not be computed."""
+    """The answer, which has the planned test in it, all tests, and what could not be computed."""
     return {
+        "answers": answers(found),
         "tests": [
             {
                 "test": each.tested.test,

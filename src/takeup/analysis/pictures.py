@@ -12,7 +12,9 @@ from takeup.analysis import targets
 from takeup.analysis.assumed import Assumed
 from takeup.analysis.flow import Flow
 from takeup.analysis.results import Analysis, Entry, has_region
-from takeup.analysis.words import RATIOS, figure, interval, quantity, survives
+from takeup.analysis.telling import amount, axis, span
+from takeup.analysis.tested import Tested
+from takeup.analysis.words import RATIOS, figure, interval, p_value, quantity, survives
 from takeup.charts.document import Picture, ReportFigure, ReportTable
 from takeup.charts.flow import flow_diagram, sentence
 from takeup.evidence import Evidence
@@ -23,8 +25,10 @@ STRETCHES = 4
 """Into how many parts the trial is cut to see whether outcomes change."""
 
 
-def estimates_table(caption: str, entries: Sequence[Entry], analysis: Analysis) -> ReportTable:
-    """Estimates, a row each; what they assume by letters."""
+def estimates_table(
+    caption: str, entries: Sequence[Entry], analysis: Analysis, tests: Sequence[Tested] = ()
+) -> ReportTable:
+    """Estimates, a row each, and tests below them; what they assume by letters."""
     space, assumed = analysis.log.space, Assumed.by(analysis)
     rows = tuple(
         (
@@ -39,17 +43,37 @@ def estimates_table(caption: str, entries: Sequence[Entry], analysis: Analysis) 
         )
         for each in entries
     )
+    rows += tuple(
+        (
+            f"test: {each.test}",
+            each.contrast,
+            "not done" if each.refused else p_value(each.p),
+            "",
+            "",
+            "",
+            each.refused or _tested(each),
+            assumed.letters(each.assumes),
+        )
+        for each in tests
+    )
     return ReportTable(caption, ESTIMATES, rows, 2, 2)
+
+
+def _tested(found: Tested) -> str:
+    """What a test survives."""
+    kept = [name for name, held in (("adaptation", found.survives_adaptation), ("drift", found.survives_drift)) if held]
+    return f"survives {' and '.join(kept)}" if kept else "holds with fixed allocation alone"
 
 
 def forest_pictures(analysis: Analysis) -> tuple[Picture, ...]:
     """Differences, and ratios where there are any."""
     compared = [each for each in analysis.entries if not each.of_one]
     found = []
-    for ratio, name, what in ((False, "forest", "difference in"), (True, "ratios", "ratio of")):
+    for ratio, name in ((False, "forest"), (True, "ratios")):
         entries = [each for each in compared if (each.estimate.measure in RATIOS) == ratio]
         if entries and any(_drawable(each) for each in entries):
-            found.append(_forest(analysis, entries, name, f"{what} {quantity(analysis.log.space)}", ratio=ratio))
+            title = axis(analysis.log.space, (each.estimate.measure for each in entries))
+            found.append(_forest(analysis, entries, name, title, ratio=ratio))
     return tuple(found)
 
 
@@ -124,23 +148,23 @@ def compliance_picture(analysis: Analysis) -> Picture | None:
 
 def tipping_pictures(analysis: Analysis) -> tuple[Picture, ...]:
     """What is left of each effect over what may be promised of takers and refusers."""
-    found = []
+    found, space = [], analysis.log.space
     for one, tipping in analysis.tippings.items():
         if not tipping.points:
             continue
-        points, title = tipping.records(), f"difference in {quantity(analysis.log.space)}"
+        points, title = tipping.records(), axis(space, ["difference"])
         falls, least = tipping.falls_at, tipping.least_promise
         caption = (
             f"{tipping.contrast}: estimate and {100 * tipping.level:g} % interval if those who take and those who"
             " refuse would differ by at most Δ without what they are offered. Left: they are alike. Right: intention to"
-            " treat."
+            f" treat{f', of the {tipping.n:,} of whom it is known what they took' if tipping.missing else ''}."
         )
 
         def draw(points: Any = points, falls: Any = falls, least: float = least, title: str = title) -> Any:
             return charts.over_difference(points, falls_at=falls, least_promise=least, title=title)
 
         rows = tuple(
-            (f"{each.promise:.3g}", f"{each.value:.4g}", f"{each.low:.4g} to {each.high:.4g}")
+            (amount(each.promise, space, signed=False), amount(each.value, space), span(each.low, each.high, space))
             for each in tipping.points[:: max(1, len(tipping.points) // 8)]
         )
         table = ReportTable(f"{tipping.contrast}: the same in figures", ("Δ", "estimate", "interval"), rows, 0)

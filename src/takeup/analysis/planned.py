@@ -36,7 +36,7 @@ class Planned:
         any_time: whether intervals hold at any number of looks.
         promise: by how much takers and refusers may differ, of the bounded reading.
         control: the proposal that others are compared with.
-        named: whether a plan said so before the trial.
+        named: whether a plan says so.
         looks: at how many looks the trial could have ended.
         size: for how many decisions the trial was planned; None where nobody says.
         weights: how decisions count in intention to treat.
@@ -44,6 +44,9 @@ class Planned:
         changed: in what it is another analysis than the plan's, a sentence each; it is then no planned one.
         refused: why what was planned gives no answer, a sentence each.
         moved: the bounded reading with the weights that were fixed before the trial; None where they were not.
+        stored: whether that plan is the trial's own, which it began with; of another nobody knows when it was written.
+        control_named: whether the plan names the control.
+        until: up to when times are compared; None where nobody says.
     """
 
     reading: Reading = "intention to treat"
@@ -62,6 +65,9 @@ class Planned:
     changed: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     moved: BoundedReading | None = None
+    stored: bool = False
+    control_named: bool = False
+    until: float | None = None
 
     @property
     def two_sided_level(self) -> float:
@@ -72,6 +78,11 @@ class Planned:
     def leads(self) -> Literal["planned", "by convention", "explored"]:
         """What kind of answer it gives: what was changed after the plan is explored."""
         return "planned" if self.named else "explored" if self.changed else "by convention"
+
+    @property
+    def by_plan(self) -> str:
+        """By which plan something is so: "as planned" where it was written down before the trial for sure."""
+        return "as planned" if self.stored else "by the plan that was given"
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -87,6 +98,7 @@ class Planned:
             "promise": self.promise,
             "weights": self.weights,
             "missing": self.missing,
+            "until": self.until,
         }
 
 
@@ -100,6 +112,7 @@ def planned_of(
     level: float | None = None,
     weights: Weights | None = None,
     missing: HowMissing | None = None,
+    until: float | None = None,
 ) -> Planned:
     """What a design plans, or intention to treat by convention; what is given wins, and is then not what was planned.
 
@@ -112,6 +125,7 @@ def planned_of(
         level: of intervals.
         weights: how decisions count in intention to treat.
         missing: what becomes of those whose outcome is missing.
+        until: up to when times are compared.
     """
     plan = own if plan is None else plan
     for each in (plan, own):
@@ -142,7 +156,10 @@ def planned_of(
             changed.append(f"The plan's weights are {given.weights}, and these are {weights}.")
         if missing not in (None, given.missing):
             changed.append(f"The plan says {given.missing} of what is missing, and this is {missing}.")
-    given = _asked(log, given, weights, missing)
+        if until not in (None, given.until):
+            said = "as long as all were watched" if given.until is None else f"up to {given.until:g}"
+            changed.append(f"The plan compares times {said}, and this is up to {until:g}.")
+    given = _asked(log, given, weights=weights, missing=missing, until=until)
     return Planned(
         "bounded" if bound is not None else given.reading,  # type: ignore[arg-type]  # a name where it is no table
         given.contrast,
@@ -160,6 +177,9 @@ def planned_of(
         tuple(changed),
         () if plan is None or table is None else tuple(f"{key}: {why}" for key, _, why in problems(plan, table)),
         None if bound is None or changed or plan is None else _moved(plan, given, log.space, place),
+        own is not None and not changed,
+        plan is not None and plan.spec.stopping.control is not None and place == usual,
+        given.until,
     )
 
 
@@ -172,11 +192,12 @@ def _moved(plan: Design, table: AnalysisTable, space: Space, control: int) -> Bo
     return None
 
 
-def _asked(log: Log, table: AnalysisTable, weights: Weights | None, missing: HowMissing | None) -> AnalysisTable:
-    """The table with the weights that are asked for, if its reading has such."""
-    asked = {name: value for name, value in (("weights", weights), ("missing", missing)) if value is not None}
-    for name, value in asked.items():
-        checks.one_of(name, value, get_args(Weights if name == "weights" else HowMissing))
+def _asked(log: Log, table: AnalysisTable, **options: Any) -> AnalysisTable:
+    """The table with what is asked for in its place, if its reading has such."""
+    asked = {name: value for name, value in options.items() if value is not None}
+    for name, known in (("weights", Weights), ("missing", HowMissing)):
+        if name in asked:
+            checks.one_of(name, asked[name], get_args(known))
     found = table.model_copy(update=asked)
     for name, got, allowed in of_intervals(log.space, found):
         if name in asked:
@@ -194,7 +215,7 @@ def _differences(plan: Design, own: Design) -> list[str]:
     """In what a plan says another analysis than the trial's own design did before the trial, a sentence each."""
     if own.spec.analysis is None:
         return ["The trial began without a plan of its analysis: what was given was written down later, or elsewhere."]
-    given, stored = ((each.spec.analysis or AnalysisTable()).model_dump() for each in (plan, own))
+    given, stored = (_full(each.spec.analysis or AnalysisTable()) for each in (plan, own))
     found = [
         f"The trial was planned with {key} = {_told(stored[key])}, and what was given says {_told(given[key])}."
         for key in given
@@ -205,6 +226,11 @@ def _differences(plan: Design, own: Design) -> list[str]:
         ours, theirs = names[_control(own)], names[_control(plan)]
         found.append(f"The trial was planned to compare with {ours}, and what was given compares with {theirs}.")
     return found
+
+
+def _full(table: AnalysisTable) -> dict[str, Any]:
+    """All that a table says, with what it leaves to defaults."""
+    return {name: AnalysisTable.model_fields[name].default for name in table.newer} | table.model_dump()
 
 
 def _told(value: object) -> str:

@@ -15,7 +15,7 @@ from takeup.analysis.effects import compliance, effect, value
 from takeup.analysis.estimate import Estimate, Measure
 from takeup.analysis.missing import WorstCase, worst_case
 from takeup.analysis.naive import as_treated, naive_difference, per_protocol
-from takeup.analysis.planned import Planned, Reading
+from takeup.analysis.planned import Planned
 from takeup.analysis.rates import rate_effect
 from takeup.analysis.replay import re_randomise
 from takeup.analysis.results import LEADING, Entry, Kind, LeftOut, TestEntry
@@ -37,11 +37,26 @@ Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
 
 BOUNDED: Final = "bounded reading"
 ITT: Final = "intention to treat"
+AT_ANY_TIME: Final = f"{ITT}, at any time"
 STILL_RUNS = (
     "The trial still runs, and this is for one look at its end: looked at again and again it errs more often, and what"
     " is pending is left out as if it were missing."
 )
+TAKING: Final = {"compliers": "complier effect", "bounded": BOUNDED, "per protocol": "per protocol"}
+"""What readings by what people took are called in a list."""
 NO_DESIGN = "it needs the trial's own design: give the plan"
+
+
+def leading_label(planned: Planned) -> str:
+    """What the estimate that leads is called in a list; empty where there is none, as of a policy's own model."""
+    if planned.reading != ITT:
+        return TAKING.get(planned.reading, "")
+    names = [ITT] if planned.measure == "difference" else [ITT, planned.measure]
+    names += [] if planned.weights == "uniform" else [f"{planned.weights} weights"]
+    names += [] if planned.missing == "complete" else ["weights for what is missing"]
+    if planned.any_time:
+        return AT_ANY_TIME if names == [ITT] else ""
+    return ", ".join(names)
 
 
 @dataclass(slots=True)
@@ -81,12 +96,12 @@ class Readings:
 
     def _comparisons(self, one: int) -> list[Made]:
         made: list[Made] = [
-            (ITT if measure == "difference" else f"{ITT}, {measure}", self._kind(ITT, measure), make)
+            self._made(ITT if measure == "difference" else f"{ITT}, {measure}", make)
             for measure, make in self._by_proposal(one).items()
         ]
         made += self._otherwise_weighted(one)
         if self.log.space.outcome.valued:
-            made.append((f"{ITT}, at any time", self._kind(ITT, any_time=True), self._at_any_time(one)))
+            made.append(self._made(AT_ANY_TIME, self._at_any_time(one)))
             made += self._by_taking(one)
             made.append(("naive difference", "naive", self._pair(naive_difference, one)))
         self.left_out += [LeftOut("what was planned", why) for why in self.planned.refused]
@@ -183,6 +198,8 @@ class Readings:
         outcome = self.log.space.outcome
         by_kind: dict[type[Outcome], Callable[..., Estimate]] = {Time: time_effect, Count: rate_effect}
         own = by_kind.get(type(outcome), effect)
+        if own is time_effect:
+            own = partial(time_effect, until=self.planned.until)
         return {
             measure: self._pair(effect if outcome.valued and measure == "difference" else own, one, measure=measure)
             for measure in measures(outcome)
@@ -195,21 +212,17 @@ class Readings:
         given |= {} if planned.missing == "complete" else {"missing": planned.missing}
         if not given or planned.refused:
             return []
-        told = {"weights": f"{planned.weights} weights", "missing": "weights for what is missing"}
-        names = (*(() if planned.measure == "difference" else (planned.measure,)), *(told[each] for each in given))
-        kind = self._kind(ITT, planned.measure, weighted=True)
-        return [(", ".join((ITT, *names)), kind, self._pair(effect, one, measure=planned.measure, **given))]
+        return [self._made(leading_label(planned), self._pair(effect, one, measure=planned.measure, **given))]
 
     def _by_taking(self, one: int) -> list[Made]:
         """What needs to know who took what."""
         if not self.compliance_seen:
             self.left_out.append(LeftOut("readings by what people took", "it was never reported"))
             return []
-        made: list[Made] = [("complier effect", self._kind("compliers"), self._pair(complier_effect, one))]
+        made: list[Made] = [self._made(TAKING["compliers"], self._pair(complier_effect, one))]
         if (promise := self.planned.moved or self.planned.promise) is not None:
-            made.append((BOUNDED, self._kind("bounded"), self._pair(bounded_effect, one, promise)))
-        protocol = self._kind("per protocol")
-        made.append(("per protocol", "naive" if protocol == "explored" else protocol, self._pair(per_protocol, one)))
+            made.append(self._made(BOUNDED, self._pair(bounded_effect, one, promise)))
+        made.append(self._made(TAKING["per protocol"], self._pair(per_protocol, one), "naive"))
         if (actions := self._actions(one)) is not None:
             made.append(("as treated", "naive", partial(as_treated, self.log, *actions, level=self._level)))
         return made
@@ -229,13 +242,10 @@ class Readings:
         """A comparison with the control."""
         return partial(make, self.log, one, self.planned.control, *more, level=self._level, **options)
 
-    def _kind(
-        self, reading: Reading, measure: Measure = "difference", *, any_time: bool = False, weighted: bool = False
-    ) -> Kind:
-        planned = self.planned
-        other = (planned.weights, planned.missing) != ("uniform", "complete")
-        leads = (planned.reading, planned.measure, planned.any_time, other) == (reading, measure, any_time, weighted)
-        return planned.leads if leads else "explored"
+    def _made(self, label: str, make: Callable[[], Estimate], otherwise: Kind = "explored") -> Made:
+        """An estimate in its place: it leads where it is called what leads."""
+        leads = self.planned.leads if label == leading_label(self.planned) else "explored"
+        return label, leads if leads in LEADING else otherwise, make
 
     def _entries(self, one: int, made: list[Made], context: str = "") -> list[Entry]:
         found = []

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import UnsuitableError
 from takeup.log import SOURCES, Log
-from takeup.log.table import TOLERANCE
+from takeup.log.arrays import TOLERANCE
 from takeup.policies import Uniform
 from takeup.policies.limits import shared
 from takeup.space import UNSEEN

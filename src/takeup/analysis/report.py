@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from takeup.analysis.assumed import Assumed
+from takeup.analysis.headline import answers, beside, leading, unplanned
 from takeup.analysis.pictures import (
     compliance_picture,
     estimates_table,
@@ -14,7 +15,7 @@ from takeup.analysis.pictures import (
 from takeup.analysis.results import Analysis
 from takeup.analysis.taken import compared_with
 from takeup.analysis.telling import span
-from takeup.analysis.words import answers, beside, p_value, quantity, reasons, unplanned
+from takeup.analysis.words import p_value, quantity, reasons
 from takeup.charts.document import Judged, ReportTable, Section, drawn_all, page
 from takeup.version import __version__
 
@@ -31,6 +32,14 @@ plain means then compares early with late. Estimates that survive drift weight e
 which it was offered at that moment."""
 MISSING = """Estimates are of those whose outcome, and where needed what they took, is known. That is fair where being
 known does not depend on the outcome."""
+PLANNED = "Planned before the trial"
+GIVEN = "By the plan that was given, of which nobody here knows when it was written"
+CAPTIONS = {
+    "planned": "What the plan that was given names",
+    "by convention": "What leads by convention",
+    "explored": "What was asked for, which is not what the plan names",
+}
+"""What the first table is called where no plan was stored before the trial, by what kind of answer leads."""
 EXPLORED = "Whatever is not marked as planned was not planned: take it as a question, not as an answer."
 
 
@@ -68,8 +77,8 @@ def _planned(analysis: Analysis) -> Section:
     if planned.named:
         test = f", tested by {planned.test}" if planned.test else ""
         text.append(
-            f"Planned before the trial: the {planned.measure} by the reading {planned.reading}, with intervals of"
-            f" {100 * planned.level:g} %, {'one' if planned.sided == 1 else 'two'}-sided{test}."
+            f"{PLANNED if planned.stored else GIVEN}: the {planned.measure} by the reading {planned.reading}, with"
+            f" intervals of {100 * planned.level:g} %, {'one' if planned.sided == 1 else 'two'}-sided{test}."
         )
     text += unplanned(analysis)
     if planned.sided == 1:
@@ -79,8 +88,9 @@ def _planned(analysis: Analysis) -> Section:
             f"There are {others} comparisons with {space.proposals[planned.control]}, each with a level of its own: one"
             f" of them misses in up to {100 * min(1.0, others * (1 - planned.level)):.3g} % of trials."
         )
-    caption = "What was planned" if planned.named else "What leads by convention"
-    tables = (estimates_table(caption, analysis.primary, analysis),) if analysis.primary else ()
+    caption = "What was planned" if planned.stored else CAPTIONS[planned.leads]
+    found, tests = leading(analysis), [each.tested for each in analysis.primary_tests]
+    tables = (estimates_table(caption, found, analysis, tests),) if found or tests else ()
     return Section(
         name="answer", title="The answer", text=tuple(text), tables=tables, pictures=tipping_pictures(analysis)
     )
@@ -119,8 +129,8 @@ def _flow(analysis: Analysis) -> Section:
         (
             each.contrast,
             f"{each.missing:,} of {each.n:,}",
-            span(each.low, each.high),
-            each.withheld or span(*each.interval),
+            span(each.low, each.high, space),
+            each.withheld or span(*each.interval, space),
         )
         for each in analysis.worst
     )
@@ -197,8 +207,8 @@ def _bounds(analysis: Analysis) -> Section | None:
         (
             each.contrast,
             "sharp" if each.sharp else "natural",
-            span(each.low, each.high),
-            each.withheld or span(each.least, each.most),
+            span(each.low, each.high, analysis.log.space),
+            each.withheld or span(each.least, each.most, analysis.log.space),
         )
         for each in analysis.bounds
     )
@@ -223,12 +233,3 @@ def _repeat(analysis: Analysis) -> Section:
     )
     code = (analysis.digest, analysis.command) if analysis.command else (analysis.digest,)
     return Section(name="repeat", title="How to repeat it", text=(text,), code=code)
-
-
-def _sentence(words: str) -> str:
-    """With a capital and a full stop."""
-    return words[:1].upper() + words[1:] + ("" if words.endswith(".") else ".")
-
-
-def _ends(ends: tuple[float, float]) -> str:
-    return f"{ends[0]:.3g} to {ends[1]:.3g}"

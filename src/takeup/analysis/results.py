@@ -100,6 +100,7 @@ class Analysis:
         seed: of all that is random.
         digest: SHA-256 of the log.
         command: by which it can be repeated; empty where nobody says.
+        finished: whether nothing is pending any more.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Analysis:
     seed: int
     digest: str = ""
     command: str = ""
+    finished: bool = True
 
     @property
     def primary(self) -> tuple[Entry, ...]:
@@ -129,8 +131,8 @@ class Analysis:
         return tuple(each for each in self.tests if each.kind in LEADING)
 
     def answers(self) -> list[str]:
-        """The answer of each comparison that leads, a sentence each."""
-        from takeup.analysis.words import answers
+        """The answer of each comparison that leads."""
+        from takeup.analysis.headline import answers
 
         return answers(self)
 
@@ -196,7 +198,7 @@ def log_digest(log: Log) -> str:
     found = hashlib.sha256(canonical(log.space.described()).encode())
     for each in fields(log):
         value = getattr(log, each.name)
-        if not isinstance(value, np.ndarray) or each.name in ("unit", "corrected"):
+        if not isinstance(value, np.ndarray) or each.name in ("unit", "corrected", "pending"):
             continue
         kind = "<f8" if value.dtype.kind == "f" else "<i8"
         found.update(f"{each.name} {value.shape}".encode())

@@ -18,7 +18,8 @@ def compared_with(analysis: Analysis) -> str:
     """What the answer compares with, and what it calls better; it belongs beside the answer."""
     space = analysis.log.space
     words = isinstance(space.outcome, Levels) and any(number_of(name) is None for name in space.outcomes)
-    hint = f" ({'--outcome-level' if words else '--better'} says otherwise)" if analysis.log.inferred else ""
+    told = any(each.startswith("Outcomes are ") for each in analysis.log.inferred)  # a plan's space is not inferred
+    hint = f" ({'--outcome-level' if words else '--better'} says otherwise)" if told else ""
     return f"Compared with {_control(analysis)}; {good(space)}{hint}."
 
 
@@ -60,9 +61,9 @@ def plain(analysis: Analysis) -> dict[str, Any]:
 
 def _control(analysis: Analysis) -> str:
     names, control = analysis.log.space.proposals, analysis.planned.control
-    if analysis.planned.named:
-        return f"{names[control]}, as planned"
-    if control_in(names) == control:
+    if analysis.planned.control_named:
+        return f"{names[control]}, {analysis.planned.by_plan}"
+    if not analysis.planned.named and control_in(names) == control:
         return f"{names[control]}, the control by its name (--control names another)"
     how = "the first of the proposals" if control == 0 else "which was asked for"
     return f"{names[control]}, {how} (--control names another)"

@@ -1,6 +1,7 @@
 """How outcomes are told to people: as shares or as means, in which unit, and which way is better."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from takeup.analysis.estimate import Measure
@@ -10,6 +11,8 @@ from takeup.space import Space
 RATIOS: tuple[Measure, ...] = ("ratio", "odds ratio", "rate ratio", "hazard ratio")
 SMALL = 0.001
 """p-values below this are told as such."""
+MORE = 9
+"""How many more digits a figure has at most to be told from no effect."""
 HUNDRED = 100
 """Of how many people a difference of shares is told."""
 
@@ -69,6 +72,13 @@ def measured(space: Space, measure: Measure) -> str:
     return between + quantity(space)
 
 
+def axis(space: Space, measures: Iterable[Measure]) -> str:
+    """What an axis of such figures is called: "hazard ratio of the event: below 1 it comes later"."""
+    names = list(dict.fromkeys(measures))
+    said = measured(space, names[0]).removeprefix("the ").replace(names[0], " or ".join(names), 1)
+    return f"{said}: below 1 it comes later" if said.endswith("of the event") else said
+
+
 def quantity(space: Space) -> str:
     """What an outcome is told as: the share of the better of two levels, or a mean."""
     outcome = space.outcome
@@ -110,9 +120,12 @@ def mean_of(number: float, space: Space) -> str:
     return f"{100 * number:.1f} %" if is_share(space) else rounded(number, space.outcome.shown.digits, signed=False)
 
 
-def span(low: float, high: float) -> str:
-    """From where to where; "not known" where there is neither."""
-    return "not known" if math.isnan(low) or math.isnan(high) else f"{low:.3g} to {high:.3g}"
+def span(low: float, high: float, space: Space) -> str:
+    """From where to where a difference is; "not known" where there is neither."""
+    if math.isnan(low) or math.isnan(high):
+        return "not known"
+    first, last = amount(low, space), amount(high, space)
+    return f"{first.removesuffix(' points' if is_share(space) else unit(space))} to {last}"
 
 
 def p_value(p: float) -> str:
@@ -123,6 +136,18 @@ def p_value(p: float) -> str:
 def rounded(number: float, digits: int, *, signed: bool) -> str:
     """With so many digits; nothing is not less than nothing."""
     return f"{round(number, digits) + 0.0:{'+' if signed else ''}.{digits}f}"
+
+
+def decimals(number: float, digits: int) -> int:
+    """So many digits after the point, or as many more as tell a number from nothing."""
+    more = (each for each in range(digits, digits + MORE) if round(number, each))
+    return next(more, digits)
+
+
+def significant(number: float, digits: int = 3) -> int:
+    """So many digits in all, or as many more as tell a ratio from one."""
+    more = (each for each in range(digits, digits + MORE) if float(f"{number:.{each}g}") != 1)
+    return next(more, digits)
 
 
 def of_people(number: float) -> str:

@@ -42,13 +42,16 @@ def time_effect(
         measure: the difference of the mean times that pass before the event within `until`, in the time's own unit:
             above zero where the event comes later; or the hazard ratio, below one where it does.
         level: how often such intervals hold the truth.
-        until: up to when; the longest watch where left out. What comes after does not count for either measure.
+        until: up to when; what comes after does not count for either measure. Where left out, of hazards the longest
+            watch, and of mean times as long as people of every proposal were watched, which is then said.
     """
     checks.one_of("measure", measure, ("hazard ratio", "difference"))
     which = Pair.of(log, one, other, level)
     log = which.log
-    until = until_of(log, until)
-    early = censored_before(log, until)
+    common = watched_by_all(log) if until is None and measure == "difference" else longest(log)
+    cut = common < longest(log)
+    until = until_of(log, common if until is None else until)
+    early = cut or censored_before(log, until)
     if measure == "hazard ratio":
         ratio = log_hazard_ratio(log, which.one, which.other, until)
         return compared(
@@ -67,7 +70,7 @@ def time_effect(
         measure,
         difference.value,
         difference.interval(level) if ours.error > 0 and theirs.error > 0 else (np.array(np.nan), np.array(np.nan)),
-        assumes=(CENSORED,) if early else (),
+        assumes=(*((shortened(log, until),) if cut else ()), *((CENSORED,) if early else ())),
         survives_drift=not early,
         nothing=_too_short(which, (ours, theirs), until) or NO_ERROR,
     )
@@ -100,6 +103,34 @@ def watched_times(log: Log, until: float) -> tuple[FloatArray, FloatArray]:
     return np.minimum(time, until), np.where((censored == 0) & (time <= until), 1.0, 0.0)
 
 
+def longest(log: Log) -> float:
+    """The longest watch of a log whose outcome is a time."""
+    return _time(log).longest
+
+
+def watched_by_all(log: Log) -> float:
+    """How long people of every proposal were watched, at most: up to then all have a mean time before the event.
+
+    Where the longest watch of a proposal ended in the event, nobody is left, and its mean is known however long.
+    """
+    most = longest(log)
+    time, event = watched_times(log, most)
+    found = most
+    for z in range(len(log.space.proposals)):
+        own = (log.proposal == z) & (log.outcome != UNSEEN)
+        last = float(time[own].max(initial=0.0))
+        if own.any() and not event[own & (time == last)].all():
+            found = min(found, last)
+    return found or most
+
+
+def shortened(log: Log, until: float) -> str:
+    """The sentence that says up to when mean times are compared, where that is less than the longest watch."""
+    unit = f" {_time(log).unit}" if _time(log).unit else ""
+    told = f"Mean times are those before the event within {until:g}{unit}"
+    return f"{told}, as long as people of every proposal were watched."
+
+
 def _time(log: Log) -> Time:
     if not isinstance(log.space.outcome, Time):
         raise UnsuitableError(f"the outcome is a {log.space.outcome.kind}, and this needs a time")
@@ -108,12 +139,12 @@ def _time(log: Log) -> Time:
 
 def until_of(log: Log, until: float | None) -> float:
     """Up to when: the longest watch where nobody says."""
-    longest = _time(log).longest
+    most = longest(log)
     if until is None:
-        return longest
+        return most
     given = checks.real("until", until)
-    if given.ndim or not 0 < given <= longest:
-        raise InputError("until", checks.shown(until), f"a time above 0, at most the longest watch, {longest:g}")
+    if given.ndim or not 0 < given <= most:
+        raise InputError("until", checks.shown(until), f"a time above 0, at most the longest watch, {most:g}")
     return float(given)
 
 

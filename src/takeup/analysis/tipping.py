@@ -18,7 +18,7 @@ from takeup import checks
 from takeup.analysis.bounded import bound_of
 from takeup.analysis.bounded_family import Compared, from_control
 from takeup.analysis.cell_sums import Summed, summed
-from takeup.analysis.effects import effect
+from takeup.analysis.estimate import Estimate
 from takeup.analysis.targets import Target
 from takeup.errors import InputError
 from takeup.log import Log
@@ -102,8 +102,10 @@ class Tipping:
         withheld: why there are no intervals; empty where there are.
         alike: what is concluded if takers and refusers are alike: 1 where the one has the higher mean for sure, -1
             where the other has, else 0.
-        unpromised: the same by intention to treat, as `takeup.analysis.effect` has it.
+        unpromised: the same by intention to treat, as `takeup.analysis.effect` has it of the same decisions.
         missing: of how many what was taken, or what came of it, is not known.
+        n: of how many both are.
+        offered: intention to treat as it is shown beside it, of all whose outcome is known; None where nothing is.
     """
 
     space: Space
@@ -117,6 +119,8 @@ class Tipping:
     alike: int = 0
     unpromised: int = 0
     missing: int = 0
+    n: int = 0
+    offered: Estimate | None = None
 
     @property
     def contrast(self) -> str:
@@ -183,9 +187,9 @@ def tipping(
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial")
     compared, space = Compared.of(log, one, other, control, of), log.space
     pair = compared.cells.rows[compared.one], compared.cells.rows[compared.other]
-    missing = int(compared.cells.missing)
+    missing, n = int(compared.cells.missing), int(compared.cells.n)
     if reason := compared.withheld(space):
-        return Tipping(space, *pair, level, (), None, (), reason, missing=missing)
+        return Tipping(space, *pair, level, (), None, (), reason, missing=missing, n=n)
     shown = _differences(compared, level, space)
     least = max((each.least for each in shown), default=0.0)
 
@@ -208,10 +212,10 @@ def tipping(
         given = np.unique(checks.real("promises", promises))
     points = tuple(point(promise) for promise in given)
     start = points[0] if given[0] == 0 else point(0.0)
-    plain = effect(log, one, other, level=level, of=of)
+    plain = compared.within(bound_of(space, 0.0), level, np.zeros(compared.apart.shape))
     unpromised = int(plain.low > 0) - int(plain.high < 0)
     falls_at = _falls_at((start, *points), point)
-    return Tipping(space, *pair, level, points, falls_at, shown, "", start.conclusion, unpromised, missing)
+    return Tipping(space, *pair, level, points, falls_at, shown, "", start.conclusion, unpromised, missing, n)
 
 
 def _falls_at(points: Sequence[TippingPoint], point: Callable[[float], TippingPoint]) -> float | None:

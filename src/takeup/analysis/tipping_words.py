@@ -1,5 +1,7 @@
 """What a tipping point says, for people: of the effect of offering, without a promise and with one."""
 
+from takeup.analysis.check import capital
+from takeup.analysis.estimate import Estimate
 from takeup.analysis.telling import amount, direction, quantity
 from takeup.analysis.tipping import Difference, Tipping
 
@@ -21,6 +23,8 @@ def leading(found: Tipping) -> tuple[str, ...]:
 def _fate(found: Tipping) -> str:
     """What follows with no promise, and what with one."""
     alike, falls, space = found.alike, found.falls_at, found.space
+    if found.offered is not None and found.offered.conclusion != found.unpromised:
+        return _at_odds(found, found.offered)
     if found.unpromised:
         held = f"That {_effect(found, found.unpromised)}, follows from what was offered, without any promise about"
         if alike == found.unpromised and falls is None:
@@ -42,6 +46,23 @@ def _fate(found: Tipping) -> str:
     return (
         "Nothing is concluded of offering it, with or without a promise about those who refuse: even if takers and"
         " refusers were alike without it, it might be better, worse or neither."
+    )
+
+
+def _at_odds(found: Tipping, offered: Estimate) -> str:
+    """What follows where intention to treat says another thing than the same without a promise here."""
+    if offered.n == found.n:
+        here, why = "By the interval of this reading", "Both are of the same people, and it is a close call."
+    else:
+        here = f"Among the {found.n:,} of whom it is also known what they took"
+        why = "What was taken is not known of all, and those of whom it is may be others."
+    everybody = f"by intention to treat, of all {offered.n:,} whose outcome is known,"
+    if offered.conclusion:
+        given = f"That {_effect(found, offered.conclusion)}, follows {everybody} without any promise about those who"
+        return f"{given} refuse. {here} it does not follow without one. {why}"
+    return (
+        f"{capital(everybody)} nothing is concluded. {here} it would follow that {_effect(found, found.unpromised)},"
+        f" without any promise about those who refuse. {why}"
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
 from takeup.log import Log
-from takeup.log.table import TOLERANCE
+from takeup.log.arrays import TOLERANCE
 
 Weights: TypeAlias = Literal["uniform", "stabilised", "batch"]
 """uniform: every decision the same. stabilised: so that each adds the same variance (Hadad et al. 2021). batch: means

@@ -2,50 +2,21 @@
 
 import math
 
-from takeup.analysis.compliance_checks import IGNORABLE
 from takeup.analysis.effects import COMPLETE
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.results import Analysis, Entry, has_region
 from takeup.analysis.telling import RATIOS as RATIOS
-from takeup.analysis.telling import amount, direction, is_share, measured, of_people, rounded
+from takeup.analysis.telling import amount, decimals, direction, is_share, measured, of_people, rounded, significant
 from takeup.analysis.telling import p_value as p_value
 from takeup.analysis.telling import quantity as quantity
 from takeup.space import Space
 
-ALWAYS = {"intention to treat": "By what was offered, whoever took it", "bounded reading": "Within the promise"}
-"""What stands beside the answer where it is not the answer, and how it is introduced."""
 OFFERED = "Offering {one} rather than {other}"
 SUBJECTS = {
     "complier effect": "For those who take it because it is offered, {one} rather than {other}",
     "per protocol": "Among people who chose to do as they were told, which nobody drew, {one} rather than {other}",
 }
 """Who is told of, where it is not everybody who was offered something."""
-CONVENTION = (
-    "No plan was given, so nothing here was planned: intention to treat leads by convention, and everything else is "
-    "under what was explored."
-)
-APART = (
-    "Two looks at the same question differ: {check}, while the interval above {interval}. The check takes all groups"
-    " together and outcomes as they came; the interval is of one group at a time and weighs outcomes by the probability"
-    " of what was offered. Do not promise that takers and refusers are alike on the strength of either."
-)
-
-
-def answers(analysis: Analysis) -> list[str]:
-    """The answer of each planned comparison, a sentence or two each."""
-    return [answer(entry, analysis.log.space, analysis.planned.control) for entry in analysis.primary]
-
-
-def beside(analysis: Analysis) -> list[str]:
-    """What belongs beside the answer: intention to treat where it is another, and what a promise would change."""
-    space, control = analysis.log.space, analysis.planned.control
-    said = []
-    for entry in analysis.entries:
-        if entry.label in ALWAYS and entry.kind == "explored" and not entry.context:
-            said.append(f"{ALWAYS[entry.label]}: {answer(entry, space, control)}")
-    for found in analysis.tippings.values():
-        said.append(f"{found.contrast}: {' '.join(found.leading())}")
-    return [*said, *_apart(analysis)]
 
 
 def answer(entry: Entry, space: Space, control: int) -> str:
@@ -53,17 +24,23 @@ def answer(entry: Entry, space: Space, control: int) -> str:
     return f"{_said(entry, space, control)}{_left_out(entry.estimate)}"
 
 
-def figure(number: float, estimate: Estimate, space: Space) -> str:
-    """A figure as tables have it: differences of shares in points of per cent."""
+def figure(number: float, estimate: Estimate, space: Space, *, end: bool = False) -> str:
+    """A figure as tables have it: differences of shares in points of per cent.
+
+    An end of an interval has as many digits as tell on which side of no effect it is.
+    """
     if not math.isfinite(number):
         return "without end" if math.isinf(number) else "none"
     if estimate.measure in RATIOS:
-        return f"{number:.3g}"
+        return f"{number:.{significant(number) if end else 3}g}"
     if is_share(space) or estimate.reading.startswith("compliance"):
-        return (
-            f"{100 * number:.1f} %" if estimate.measure == "mean" else f"{rounded(100 * number, 1, signed=True)} points"
-        )
-    return rounded(number, space.outcome.shown.digits, signed=estimate.measure != "mean")
+        if estimate.measure == "mean":
+            return f"{100 * number:.1f} %"
+        return f"{rounded(100 * number, decimals(100 * number, 1) if end else 1, signed=True)} points"
+    digits = space.outcome.shown.digits
+    if estimate.measure == "mean":
+        return rounded(number, digits, signed=False)
+    return rounded(number, decimals(number, digits) if end else digits, signed=True)
 
 
 def ranged(estimate: Estimate, space: Space) -> str:
@@ -132,41 +109,21 @@ def _said(entry: Entry, space: Space, control: int) -> str:
 
 def _left_out(estimate: Estimate) -> str:
     """How many an estimate leaves out, as a sentence of its own."""
+    apart = f" {estimate.left_out}." if estimate.left_out else ""
     if not estimate.missing or not estimate.n:
-        return ""
+        return apart
     total = estimate.n + estimate.missing
     if estimate.any_time and COMPLETE not in estimate.assumes:
-        return f" It rests on {estimate.n:,} of {total:,}: the others wait for outcomes that are not known yet."
-    return f" It rests on {estimate.n:,} of {total:,}: of {estimate.missing:,} what it needs is not known."
-
-
-def _apart(analysis: Analysis) -> list[str]:
-    """How it can be that the check of ignorable compliance and what intervals say of the promise disagree."""
-    alarm = next((each.alarm for each in analysis.checks if each.check == IGNORABLE), None)
-    told = [each for each in analysis.tippings.values() if not each.withheld and each.differences]
-    shown = any(each.least_promise > 0 for each in told)
-    if alarm is None or not told or alarm == shown:
-        return []
-    if alarm:
-        check, ends = "the check says that those who comply differ from those who do not", "does not show it"
-    else:
-        check, ends = "the check finds no difference between those who comply and those who do not", "shows one"
-    return [APART.format(check=check, interval=ends)]
+        return f" It rests on {estimate.n:,} of {total:,}: the others wait for outcomes that are not known yet.{apart}"
+    return f" It rests on {estimate.n:,} of {total:,}: of {estimate.missing:,} what it needs is not known.{apart}"
 
 
 def _part(low: float, high: float, estimate: Estimate, space: Space) -> str:
     if math.isinf(low) and math.isinf(high):
         return "anything at all"
     if math.isinf(low):
-        return f"{figure(high, estimate, space)} or less"
+        return f"{figure(high, estimate, space, end=True)} or less"
     if math.isinf(high):
-        return f"{figure(low, estimate, space)} or more"
-    first, last = figure(low, estimate, space), figure(high, estimate, space)
+        return f"{figure(low, estimate, space, end=True)} or more"
+    first, last = (figure(each, estimate, space, end=True) for each in (low, high))
     return f"{first.removesuffix(' points').removesuffix(' %')} to {last}"
-
-
-def unplanned(analysis: Analysis) -> list[str]:
-    """What is to be said beside an answer that was not planned: nothing was, or something else."""
-    if analysis.planned.changed:
-        return ["This is not the analysis that was planned: all of it is explored.", *analysis.planned.changed]
-    return [] if analysis.planned.named else [CONVENTION]

@@ -1,11 +1,15 @@
 """A chart of what is left of an effect, over what is promised of those who refuse."""
 
+from textwrap import wrap
+
 from takeup.charts.extra import required
 from takeup.charts.plans import LOW, PLAIN, WIDE
 from takeup.charts.records import Records, rows
 from takeup.charts.style import INK, Chart, dressed
 from takeup.charts.trial import ARMS
 
+LETTERS = LOW // 6
+"""How many letters of a title fit beside the chart."""
 REFUTED = "#D55E00"
 """The colour of what the data contradict."""
 
@@ -25,7 +29,7 @@ def over_difference(
     records = rows("points", points, "promise", "value", "low", "high")
     x = alt.X("promise:Q", title="Δ: takers and refusers differ by at most", axis=PLAIN, scale={"nice": False})
     base = alt.Chart(alt.Data(values=records)).encode(x=x)
-    y = alt.Y("low:Q", title=title, axis=PLAIN)
+    y = alt.Y("low:Q", title=wrap(title, LETTERS), axis=PLAIN)
     layers = [
         base.mark_area(opacity=0.25, strokeWidth=0, color=ARMS[0]).encode(y=y, y2="high:Q"),
         base.mark_line(strokeWidth=1.6, color=ARMS[0]).encode(y="value:Q"),

@@ -130,7 +130,7 @@ def survival_curves(steps: Records, labels: Sequence[str], title: str, least: fl
 
 
 def compliance_matrix(cells: Records) -> Chart:
-    """What was implemented after each proposal: shares with intervals and counts; what was proposed is framed.
+    """What was done after each proposal: shares as counted, and what is believed of them; what was proposed is framed.
 
     Args:
         cells: records with proposal, implemented, mean, low, high, count, total, intended and say.
@@ -142,7 +142,7 @@ def compliance_matrix(cells: Records) -> Chart:
         list(dict.fromkeys(record[field] for record in records)) for field in ("proposal", "implemented")
     )
     for record in records:
-        record["share"] = f"{100 * record['mean']:.0f} %"
+        record["share"] = f"{100 * record['count'] / record['total']:.0f} %" if record["total"] else "none yet"
         record["range"] = f"{100 * record['low']:.0f}-{100 * record['high']:.0f} %"
         record["of"] = f"{record['count']:,} of {record['total']:,}"
         record["shade"] = 0.06 + 0.44 * record["mean"]

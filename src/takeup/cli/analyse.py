@@ -72,6 +72,10 @@ def analyse(
     unit: Annotated[
         str | None, typer.Option(help="The column of whom each row is about.", rich_help_panel=COLUMNS)
     ] = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(help="Of counts: the column of how long each was watched.", rich_help_panel=COLUMNS),
+    ] = None,
     encoding: Annotated[
         str | None,
         typer.Option(help="Of a CSV file that is not UTF-8, such as cp1252.", rich_help_panel=COLUMNS),
@@ -104,6 +108,10 @@ def analyse(
             help="Whether those whose outcome is missing are left out, or others like them count for them, too.",
         ),
     ] = None,
+    until: Annotated[
+        float | None,
+        typer.Option(help="Of times: up to when they are compared; as planned, or as long as all were watched."),
+    ] = None,
     replays: Annotated[
         int | None, typer.Option(min=1, help="How often re-randomisation replays the trial; 10,000 or 1,000.")
     ] = None,
@@ -131,11 +139,12 @@ def analyse(
         "context": context,
         "probability": probability,
         "unit": unit,
+        "exposure": exposure,
         "encoding": encoding,
     }
     given = {name: value for name, value in columns.items() if value}
     asked = {"control": control, "promise": promise, "level": level, "weights": weights, "missing": missing}
-    asked |= {"replays": replays}
+    asked |= {"until": until, "replays": replays}
     told = None if plan is None else Design.of(load(plan), plan.name, new=False)
     with watched("reading the log", STAGES + 1) as (report, say), in_options():
         say("reading the log")
@@ -143,7 +152,7 @@ def analyse(
         if control is not None and control not in (names := found.log.space.proposals):
             raise InputError("--control", repr(control), f"one of {', '.join(names)}", meant(control, names))
 
-        if not found.finished and (weights or missing):
+        if not found.log.finished and (weights or missing):
             option = "--weights" if weights else "--missing"
             raise InputError(option, repr(weights or missing), "nothing while the trial runs")
 
@@ -157,7 +166,6 @@ def analyse(
             own=found.design,
             **asked,  # type: ignore[arg-type]  # each of its own kind
             seed=seed,
-            finished=found.finished,
             name=found.name,
             command=_again(source, {"trial": trial, **columns, **asked, "plan": plan, "seed": seed or None}),
             stage=stage,

@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from takeup.analysis.headline import answers, beside, unplanned
 from takeup.analysis.results import LEADING, Analysis, Entry
 from takeup.analysis.taken import compared_with
 from takeup.analysis.telling import span
-from takeup.analysis.words import answers, beside, figure, interval, p_value, reasons, survives, unplanned
+from takeup.analysis.words import figure, interval, p_value, reasons, survives
 from takeup.version import __version__
 
 
@@ -87,9 +88,10 @@ def _tests(analysis: Analysis) -> Table:
 def _bounds(analysis: Analysis) -> Table:
     title = "Bounds of what taking it would do to everybody"
     table = _table(title, ("of what",), ("bounds", "interval of both"), ("why not",))
+    space = analysis.log.space
     for each in analysis.bounds:
-        ends = "" if each.withheld else span(each.least, each.most)
-        table.add_row(escape(each.contrast), span(each.low, each.high), ends, escape(each.withheld))
+        ends = "" if each.withheld else span(each.least, each.most, space)
+        table.add_row(escape(each.contrast), span(each.low, each.high, space), ends, escape(each.withheld))
     return table
 
 

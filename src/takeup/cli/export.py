@@ -7,7 +7,7 @@ import typer
 
 from takeup import folders
 from takeup.cli.serve import DATABASE_VARIABLE
-from takeup.errors import InputError, NotFoundError
+from takeup.errors import InputError
 from takeup.trial.formats import FORMATS, format_of
 
 
@@ -58,10 +58,7 @@ def export(
     from takeup.store import looking, now, reading
 
     with looking(database) as connection:
-        known = reading.identifiers(connection)
-        if trial not in known if trial is not None else len(known) != 1:
-            raise NotFoundError(f"say which trial: this database holds {', '.join(known) or 'none'}")
-        name = trial or known[0]
+        name = reading.named(connection, trial)
         if file is not None:
             write_rows(connection, name, file, kind, at=now(), blinded=blinded)
             typer.echo(file)

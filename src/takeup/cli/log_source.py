@@ -12,14 +12,14 @@ from takeup.log.columns import meant
 from takeup.log.files import ENDINGS, SHEETS, read_log
 from takeup.trial.design import Design
 
-_COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit", "better", "encoding")
+_COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit", "exposure", "better", "encoding")
 OPTIONS = {
     "levels": "--outcome-level",
     "space": "--plan",
     "path": "TRIAL",
     "frame": "TRIAL",
     "file": "TRIAL",
-    **{name: f"--{name}" for name in (*_COLUMNS, "plan", "promise", "level", "weights", "missing", "replays")},
+    **{name: f"--{name}" for name in (*_COLUMNS, "plan", "promise", "level", "weights", "missing", "until", "replays")},
 }
 """How somebody on the command line says what functions call so."""
 
@@ -28,12 +28,11 @@ _SQLITE = b"SQLite format 3\0"
 
 
 class Source(NamedTuple):
-    """A log, the design that its trial began with, where there is one, its name, and whether it is over."""
+    """A log, the design that its trial began with, where there is one, and its name."""
 
     log: Log
     design: Design | None
     name: str
-    finished: bool = True
 
 
 def read(source: str, trial: str | None, given: Mapping[str, Any], plan: Design | None) -> Source:
@@ -97,12 +96,15 @@ def _is_database(source: str) -> bool:
 
 
 def _database(source: str, trial: str | None, given: Mapping[str, Any]) -> Source:
-    from takeup.live import Trial
+    from takeup.live.log import log_of
+    from takeup.store import looking, now, reading
 
     for name, value in given.items():
         raise InputError(OPTIONS[name], value, "nothing for a database: a trial's log has its own columns")
-    with Trial.open(source, trial) as opened:
-        return Source(opened.log(), opened.design, opened.design.spec.name, opened.progress().over)
+    with looking(source) as connection:  # neither made nor brought up to date: analysing writes nothing
+        which = reading.named(connection, trial)
+        design = Design.of_text(reading.head(connection, which).spec)
+        return Source(log_of(connection, which, now()), design, design.spec.name)
 
 
 def _probability(given: list[str]) -> "str | dict[str, str | float]":

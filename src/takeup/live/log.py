@@ -35,13 +35,21 @@ class _Decided(NamedTuple):
     proposal: IntArray
     implemented: IntArray
     outcome: IntArray
+    pending: NDArray[np.bool_]
 
 
-def log_of(connection: Connection, trial: str) -> Log:
-    """The log of a trial, as a connection sees it."""
+def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
+    """The log of a trial, as a connection sees it.
+
+    Args:
+        connection: to the database, in one state of it.
+        trial: which trial.
+        at: what time it is: outcomes whose window has closed by then are not pending any more. Where left out all are
+            that are neither known nor declared missing.
+    """
     head = reading.head(connection, trial)
     design = Design.of_text(head.spec)
-    rows = _decided(connection, trial)
+    rows = _decided(connection, trial, at)
     probability, drawn = _drawn(connection, trial, len(design.space.proposals))
     n = rows.sequence.size
     told = told_of(connection, trial, rows.sequence)
@@ -59,17 +67,21 @@ def log_of(connection: Connection, trial: str) -> Log:
         np.where(drawn, np.where(first, who[1], who[0]), who[2]),
         rows.unit,
         corrected=told.replaced if told.replaced.any() else None,
+        pending=rows.pending,
+        running=head.state != "stopped",
     )
 
 
-def _decided(connection: Connection, trial: str) -> _Decided:
-    names = ("sequence", "unit", "context", "proposal", "implemented", "outcome", "counted")
+def _decided(connection: Connection, trial: str, at: int | None) -> _Decided:
+    names = ("sequence", "unit", "context", "proposal", "implemented", "outcome", "counted", "missing_outcome", "due")
     parts = [tuple(map(np.array, part)) for part in reading.decisions_by_column(connection, trial, names)]
     if not parts:
         none = np.zeros(0, dtype=np.int64)
-        return _Decided(none, np.zeros(0, dtype=np.str_), none, none, none, none)
-    sequence, unit, x, z, a, y, counted = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return _Decided(sequence, unit, x, z, a, np.where(counted == 1, y, UNSEEN))
+        return _Decided(none, np.zeros(0, dtype=np.str_), none, none, none, none, np.zeros(0, dtype=np.bool_))
+    sequence, unit, x, z, a, y, counted, missing, due = (np.concatenate(each) for each in zip(*parts, strict=True))
+    closed = due.astype(np.float64) <= (-np.inf if at is None else at)  # no window is NaN, which is never closed
+    pending = (counted != 1) & (missing == 0) & ~((y == UNSEEN) & closed)
+    return _Decided(sequence, unit, x, z, a, np.where(counted == 1, y, UNSEEN), pending)
 
 
 def _drawn(connection: Connection, trial: str, proposals: int) -> tuple[FloatArray, NDArray[np.bool_]]:

@@ -10,7 +10,7 @@ from typing import IO, Any, TypeVar
 from sqlalchemy import Connection
 
 from takeup import checks
-from takeup.errors import InputError, NotFoundError
+from takeup.errors import InputError
 from takeup.evidence import Evidence
 from takeup.live import export as exporting
 from takeup.live.anchors import Anchor
@@ -103,7 +103,7 @@ class Trial:
         store, owner = _opened(database, clock, witness)
         opened = cls(store, trial or "", owner=owner)
         try:
-            opened.id = opened.store.read(lambda connection: _which(reading.identifiers(connection), trial))
+            opened.id = opened.store.read(lambda connection: reading.named(connection, trial))
         except BaseException:
             opened.close()
             raise
@@ -286,7 +286,7 @@ class Trial:
 
     def log(self) -> Log:
         """Every decision with what it was drawn from, and what became of it when: what an analysis needs; unblinds."""
-        return self.store.read(lambda connection: log_of(connection, self.id))
+        return self.store.read(lambda connection: log_of(connection, self.id, self.store.clock()))
 
     def events(
         self,
@@ -370,15 +370,3 @@ def _opened(database: str | Path | Store, clock: Callable[[], int], witness: Wit
 
 def _slug(name: str) -> str:
     return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:64].strip("-") or "trial"
-
-
-def _which(known: list[str], wanted: str | None) -> str:
-    """The trial that is meant."""
-    listed = ", ".join(known) or "none"
-    if wanted is not None:
-        if wanted not in known:
-            raise NotFoundError(f"there is no trial {wanted!r} in this database; there is {listed}")
-        return wanted
-    if len(known) != 1:
-        raise NotFoundError(f"say which trial: this database holds {listed}")
-    return known[0]

@@ -21,6 +21,10 @@ from takeup.space import UNSEEN, Space
 MARKS = ("trial", "decision", "unit", "context", "decided_at", "outcome_status", "source")
 """Columns that together are in takeup's exports alone, blinded or not."""
 
+AWAITED = ("pending", "waiting")
+"""What an export says of outcomes that may still come."""
+
+NOT_PENDING = "No outcome is pending in this file: the trial is taken to have ended."
 AT_ONCE = "When reports came is not in this file, which an older version wrote: taken to be known by the next decision."
 
 
@@ -61,7 +65,9 @@ def log_of_export(frame: Frame, space: Space | None = None) -> Log:
         space, sentence = _guessed(frame, probability)
         said = ["What labels there are is taken from the rows of this file.", sentence]
     came = _text(frame, "outcome")
-    counted = np.array(values_of(frame, "file", "outcome_status")) == "counted"
+    status = np.array(values_of(frame, "file", "outcome_status"))
+    counted, pending = status == "counted", np.isin(status, AWAITED)[order]
+    said += [] if pending.any() else [NOT_PENDING]
     unit = _text(frame, "unit")
     log = Log.of(
         space,
@@ -74,6 +80,7 @@ def log_of_export(frame: Frame, space: Space | None = None) -> Log:
         unit=np.array([*map(str, unit.values), ""])[unit.codes][order],
         inferred=said,
     )
+    log = replace(log, pending=pending, running=bool(pending.any()))
     if not {"implemented_by", "outcome_by"} <= set(names_of(frame)):
         return replace(log, inferred=(*said, AT_ONCE))
     action, outcome = (_by(frame, name, numbers[order])[order] for name in ("implemented_by", "outcome_by"))

@@ -43,6 +43,7 @@ def read_log(
     context: str | Sequence[str] | None = None,
     probability: Probability = None,
     unit: str | None = None,
+    exposure: str | None = None,
     space: Space | None = None,
     levels: Sequence[str] | None = None,
     better: Better | None = None,
@@ -63,6 +64,7 @@ def read_log(
         context: likewise.
         probability: likewise.
         unit: likewise.
+        exposure: likewise.
         space: likewise.
         levels: likewise.
         better: likewise.
@@ -79,6 +81,7 @@ def read_log(
         "context": context,
         "probability": probability,
         "unit": unit,
+        "exposure": exposure,
         "levels": levels,
         "better": better,
     }

@@ -7,12 +7,16 @@ import numpy as np
 from takeup.checks import IntArray, shown
 from takeup.errors import NOTHING, InputError
 from takeup.log import labels, measured
-from takeup.log.columns import Column, Frame, column, text_of
+from takeup.log.columns import Column, Frame, column, named, text_of
+from takeup.log.exposures import over
 from takeup.log.shares import Probability, probabilities
-from takeup.log.spelling import alike
+from takeup.log.spelling import alike, near
 from takeup.log.table import Log
 from takeup.outcomes import Better, Levels
 from takeup.space import UNSEEN, Space
+
+MOST_CONTEXTS = 20
+"""So many contexts there may be, however few rows."""
 
 NOT_RECORDED = "not recorded"
 """The context of those of whom it is not known."""
@@ -27,6 +31,7 @@ def log_of(
     context: str | Sequence[str] | None = None,
     probability: Probability = None,
     unit: str | None = None,
+    exposure: str | None = None,
     space: Space | None = None,
     levels: Sequence[str] | None = None,
     better: Better | None = None,
@@ -50,6 +55,8 @@ def log_of(
             proposals; a mapping from labels to shares of fixed randomisation. Estimated as such shares where left out:
             the log is then `estimated`.
         unit: the column of whom each row is about.
+        exposure: the column of how long, or over how much, events were counted, where the outcome is a count; texts
+            such as "3/1.37" and "3 in 1.37 years" have it in the outcome's own column.
         space: what labels there are; inferred where left out.
         levels: the labels of the outcome from worst to best, where no space is given.
         better: "lower" where low numbers are good, or no of no and yes; "higher" where left out.
@@ -61,19 +68,30 @@ def log_of(
     for name, given in (("levels", levels), ("better", better)):
         if space is not None and given is not None:
             raise InputError(name, shown(given), "nothing beside space=, which says it")
-    _once(assigned=assigned, outcome=outcome, taken=taken, context=context, probability=probability, unit=unit)
+    _once(
+        assigned=assigned,
+        outcome=outcome,
+        taken=taken,
+        context=context,
+        probability=probability,
+        unit=unit,
+        exposure=exposure,
+    )
     proposed = labels.required(column(frame, "assigned", assigned))
     if not proposed.codes.size:
         raise InputError("frame", "no rows", "a row for each decision")
     offers = [proposed] if taken is None else [proposed, column(frame, "taken", taken)]
     offers, said = alike(offers, () if space is None else (*space.proposals, *space.implemented))
     (proposed, did) = (offers[0], None) if taken is None else offers
-    (came,), more = alike([column(frame, "outcome", outcome)], _levels_of(space, levels))
+    happened = column(frame, "outcome", outcome)
+    if exposure is not None:
+        happened = over(happened, column(frame, "exposure", exposure))
+    (came,), more = alike([happened], _levels_of(space, levels))
     met, others = _crossed(frame, context, space)
     said += [*more, *others]
     if space is None:
-        space, found = _space(proposed, did, came, met, probability, levels, better)
-        said = [*found, *said]
+        space, found = _space(proposed, did, came, met, probability, levels, better, exposure or "")
+        said = [*found, *said, *near([*offers, *([] if met is None else [met])])]
     x = np.zeros(proposed.codes.size, dtype=np.int64) if met is None else _contexts(met, space)
     z = labels.indices(proposed, space.proposals)
     p, estimated, how = probabilities(frame, probability, space.proposals, z, x)
@@ -98,6 +116,7 @@ def _space(
     probability: Probability,
     levels: Sequence[str] | None,
     better: Better | None,
+    exposure: str,
 ) -> tuple[Space, list[str]]:
     """What there is, as far as the columns tell, and what was taken to be so."""
     proposals, said = _proposals(proposed, probability)
@@ -109,15 +128,24 @@ def _space(
         if implemented != proposals:
             said.append(f"Actions: {', '.join(implemented)}.")
         said += [how] if how else []
-    kind, sentence = measured.outcome_from(came, levels, better)
+    kind, sentence = measured.outcome_from(came, levels, better, exposure)
     contexts: list[str] | int = 1
     if met is not None:
-        known = labels.ordered(met.values)
+        known = _few_enough(labels.ordered(met.values), met)
         contexts = [*known, *([NOT_RECORDED] if met.missing else [])]
         lost = f"; those of {met.missing} are not recorded, which is a context of its own" if met.missing else ""
-        said.append(f"Contexts: {', '.join(known)}{lost}.")
+        said.append(f"Contexts: {named(known)}{lost}.")
     space = Space(proposals, implemented, contexts=contexts, outcomes=kind, intended=intended)
     return space, [*said, sentence]
+
+
+def _few_enough(known: list[str], met: Column) -> list[str]:
+    """The contexts, if they are not nearly as many as rows: in one of a person or two nothing can be compared."""
+    if len(known) > MOST_CONTEXTS and 2 * len(known) > met.codes.size:
+        value = f"{len(known):,} different values in {met.codes.size:,} rows of the column {met.name!r}"
+        hint = "a column of identifiers is named with unit="
+        raise InputError("context", value, "a column of few values, each of many people, such as the site", hint)
+    return known
 
 
 def _proposals(proposed: Column, probability: Probability) -> tuple[list[str], list[str]]:

@@ -1,7 +1,6 @@
 """Outcomes of somebody else's trial: what kind they are where nobody says, and the code of each row's."""
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import get_args
 
 import numpy as np
@@ -10,8 +9,10 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray, shown
 from takeup.errors import InputError
 from takeup.log.columns import Column, number_of, numbers_of, text_of
+from takeup.log.exposures import count_from, counts_in
+from takeup.log.grids import grid_of
 from takeup.log.labels import indices, ordered
-from takeup.outcomes import Better, Levels, Number, Outcome, Time
+from takeup.outcomes import Better, Count, Levels, Number, Outcome, Time
 from takeup.space import UNSEEN
 
 FEW = 10
@@ -20,8 +21,6 @@ FEW = 10
 HALF = 0.5
 """Where less of the different values are texts, the others are numbers, and not names."""
 
-MOST_STEPS = 1_000_000
-MOST_DECIMALS = 6
 _HALF_WAY = 1e-6
 
 NO_YES = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"))
@@ -38,13 +37,17 @@ WORST_BEST = (
 """Pairs of words of which everybody knows which one is good; in any case of letters."""
 
 
-def outcome_from(column: Column, levels: Sequence[str] | None, better: Better | None = None) -> tuple[Outcome, str]:
+def outcome_from(
+    column: Column, levels: Sequence[str] | None, better: Better | None = None, unit: str = ""
+) -> tuple[Outcome, str]:
     """What kind of outcome a column holds, and the sentence that says so.
 
     Args:
         column: of outcomes.
         levels: their names from worst to best, where somebody said.
-        better: which end of numbers is the good one, and of no and yes, which are 0 and 1; higher where left out.
+        better: which end of numbers is the good one, and of no and yes, which are 0 and 1; higher where left out,
+            and of counts over an exposure lower.
+        unit: what exposures are measured in, where there are such.
     """
     if not column.values:
         raise InputError(column.argument, f"nothing in the column {column.name!r}", "at least two different outcomes")
@@ -52,6 +55,8 @@ def outcome_from(column: Column, levels: Sequence[str] | None, better: Better | 
         checks.one_of("better", better, get_args(Better))
     if levels is not None:
         return _named(levels, better)
+    if (counts := counts_in(column)) is not None:
+        return count_from(counts[0], counts[1] or unit, better)
     texts = ordered(column.values)
     if (names := _pair(texts, WORST_BEST)) is not None:
         return _named(names, better)
@@ -79,6 +84,8 @@ def codes_of(column: Column, outcome: Outcome) -> IntArray:
     """The code of each row's outcome; UNSEEN where it has none."""
     if isinstance(outcome, Levels):
         return indices(column, outcome.names)
+    if isinstance(outcome, Count) and (counts := counts_in(column)) is not None:
+        column = counts[0]
     if not isinstance(outcome, Number):
         return column.each(lambda value: outcome.code(value.strip() if isinstance(value, str) else value))
     steps = (numbers_of(column.values) - outcome.low) / outcome.step
@@ -131,7 +138,7 @@ def _levels(names: list[str]) -> tuple[Outcome, str]:
 
 
 def _number(numbers: FloatArray, better: Better) -> tuple[Outcome, str]:
-    low, high, step = _grid(numbers)
+    low, high, step = grid_of(numbers)
     found = Number(low, high, step, better=better)
     return found, (
         f"Outcomes are numbers from {low:g} to {high:g}, in steps of {step:g}, and {better} is better; that range is"
@@ -145,26 +152,10 @@ def _times(column: Column, texts: Sequence[str], better: Better) -> tuple[Outcom
         if number_of(text_of(value).removesuffix("+")) is None:
             where = column.place(column.values.index(value))
             raise InputError(where, shown(value), "a time, with a plus where it is censored")
-    _, high, step = _grid(np.array([0.0, *(number for number in numbers if number is not None)]))
+    _, high, step = grid_of(np.array([0.0, *(number for number in numbers if number is not None)]))
     found = Time(high, step=step, better=better)
     good = "late" if better == "higher" else "soon"
     return found, (
         f"Outcomes are times to an event, censored where they end in a plus, watched for {high:g} at most, and {good}"
         " is better."
     )
-
-
-def _grid(numbers: FloatArray) -> tuple[float, float, float]:
-    """The least range and the step of a grid that holds these numbers, or nearly where they have too many digits."""
-    decimals = next((d for d in range(MOST_DECIMALS) if _whole(numbers * 10.0**d)), MOST_DECIMALS)
-    least = (numbers.max() - numbers.min()) / MOST_STEPS
-    while 10.0**-decimals < least:
-        decimals -= 1
-    step = Decimal(1).scaleb(-decimals)
-    low = (Decimal(repr(float(numbers.min()))) / step).to_integral_value("ROUND_FLOOR") * step
-    high = (Decimal(repr(float(numbers.max()))) / step).to_integral_value("ROUND_CEILING") * step
-    return float(low), float(high), float(step)
-
-
-def _whole(numbers: FloatArray) -> bool:
-    return bool(np.all(np.abs(numbers - np.rint(numbers)) <= 1e-9 * np.maximum(1.0, np.abs(numbers))))

@@ -7,8 +7,8 @@ import numpy as np
 
 from takeup.checks import FloatArray, IntArray, shown
 from takeup.errors import NOTHING, InputError
+from takeup.log.arrays import TOLERANCE
 from takeup.log.columns import Frame, column
-from takeup.log.table import TOLERANCE
 
 Probability: TypeAlias = "str | Sequence[str] | Mapping[str, float | str] | None"
 """Of what was assigned, a column; of every proposal, columns or shares; None where it has to be estimated."""
@@ -70,19 +70,15 @@ def _own(frame: Frame, name: str, proposals: Sequence[str], proposal: IntArray, 
 
 
 def _estimated(proposals: Sequence[str], proposal: IntArray, context: IntArray) -> Found:
-    """The shares of what was proposed in each context; overall where some context lacks a proposal."""
+    """The shares of what was proposed in each context; zero of what was never proposed there."""
     counts = np.zeros((int(context.max()) + 1, len(proposals)))
     np.add.at(counts, (context, proposal), 1)
     used = counts.sum(axis=1) > 0
-    inside = bool(np.all(counts[used] > 0))
-    within = counts if inside else np.broadcast_to(counts.sum(axis=0), counts.shape)
-    if np.any(within[used] == 0):
-        never = ", ".join(z for z, many in zip(proposals, counts.sum(axis=0), strict=True) if not many)
+    if never := ", ".join(z for z, many in zip(proposals, counts.sum(axis=0), strict=True) if not many):
         allowed = f"a share of each label, as {never} was never assigned"
         raise InputError("probability", NOTHING, allowed, "or leave it out of the space")
-    shares = within / np.maximum(within.sum(axis=1, keepdims=True), 1)
-    overall = " of all contexts together, as not each has every one of them"
-    where = "" if used.sum() == 1 else " in each context" if inside else overall
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    where = "" if used.sum() == 1 else " in each context"
     how = f"Probabilities were not given: they are the shares of what was assigned{where}"
     return shares[context], True, f"{how}, as of randomisation that never changed. If it did, nothing here holds."
 

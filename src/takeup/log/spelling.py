@@ -1,7 +1,8 @@
 """Labels that differ in nothing but case and blanks are one label: "Drug", "drug " and "DRUG"."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 from unicodedata import normalize
 
@@ -9,6 +10,15 @@ import numpy as np
 
 from takeup.log.columns import Column, number_of, text_of
 from takeup.space import UNSEEN
+
+CLOSE = 0.8
+"""How alike two labels are, of 1, for one to be called nearly the other."""
+RARE = 10
+"""A label is rare beside another that has so many times as many rows."""
+SHORT = 2
+"""Words that are no longer name arms, such as A and B."""
+MOST_COMPARED = 200
+"""Where there are more labels they are no names that anybody would misspell."""
 
 
 def alike(columns: Sequence[Column], known: Sequence[str] = ()) -> tuple[list[Column], list[str]]:
@@ -33,6 +43,28 @@ def alike(columns: Sequence[Column], known: Sequence[str] = ()) -> tuple[list[Co
         said += _said(column, new, rows)
         made.append(_with(column, new))
     return made, said
+
+
+def near(columns: Sequence[Column]) -> list[str]:
+    """A sentence for each rare label that is spelled nearly like a common one: perhaps a slip, and not mended."""
+    return [sentence for column in columns for sentence in _near(column)]
+
+
+def _near(column: Column) -> Iterator[str]:
+    rows = np.bincount(column.codes[column.codes != UNSEEN], minlength=len(column.values)).tolist()
+    many = {text_of(value): n for value, n in zip(column.values, rows, strict=True) if _key(value) is not None}
+    for label, n in many.items() if len(many) <= MOST_COMPARED else ():
+        common = [other for other, more in many.items() if more >= RARE * n and _slip(label, other)]
+        if close := get_close_matches(label, common, n=1, cutoff=CLOSE):
+            told = f"{label!r} ({n:,}) is a label of its own, and spelled nearly like {close[0]} ({many[close[0]]:,})"
+            yield f"In the column {column.name}, {told}: if that is a slip, mend it in the file."
+
+
+def _slip(one: str, other: str) -> bool:
+    """Whether two labels may be one: they do not differ in numbers, or in words as short as those of arm A and B."""
+    words = [each.casefold().split() for each in (one, other)]
+    apart = set(words[0]) ^ set(words[1])
+    return any(len(word) > SHORT for word in apart) and not any(map(str.isdigit, "".join(apart)))
 
 
 def _known(names: Sequence[str]) -> tuple[dict[str, str], set[str]]:

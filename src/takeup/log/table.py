@@ -14,18 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
+from takeup.log.arrays import TOLERANCE, alike, check_known, whole_numbers, worst
 from takeup.outcomes import Better
 from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
 
 SOURCES = ("policy", "burn-in", "fallback")
 """Who drew a proposal: the policy, the first decisions of a trial before it, or a client that could not reach it."""
-
-TOLERANCE = 1e-6
-"""By how much probabilities may miss a sum of one, as files round them."""
-
-ROWS = 10_000
-"""How many rows are compared at a time."""
 
 Codes: TypeAlias = "ArrayLike | None"
 
@@ -57,6 +52,8 @@ class Log:
         inferred: what was taken to be so where nobody said, a sentence each.
         corrected: whether something else was known of a decision before, which others may have used, (n,); None where
             nobody says. What it was is not in a log.
+        pending: whether an outcome that is not known may still come, (n,); None where nobody says, and none may.
+        running: whether more decisions may come.
     """
 
     space: Space
@@ -72,6 +69,8 @@ class Log:
     estimated: bool = False
     inferred: tuple[str, ...] = ()
     corrected: NDArray[np.bool_] | None = None
+    pending: NDArray[np.bool_] | None = None
+    running: bool = False
 
     @classmethod
     def of(
@@ -95,13 +94,13 @@ class Log:
         What is left out is UNSEEN, or the first context, or drawn by the policy, or known by the next decision. A
         `probability` of one row, (Kz,), is that of every decision: fixed randomisation.
         """
-        z = _whole("proposal", proposal)
+        z = whole_numbers("proposal", proposal)
         n = z.shape[-1]
         unseen, at_once = np.full(z.shape, UNSEEN), np.broadcast_to(np.arange(1, n + 1), z.shape)
         rows = np.broadcast_to(checks.real("probability", probability), (*z.shape, len(space.proposals)))
 
         def whole(name: str, given: Codes, else_: ArrayLike) -> IntArray:
-            found = _whole(name, else_ if given is None else given)
+            found = whole_numbers(name, else_ if given is None else given)
             try:
                 return np.broadcast_to(found, z.shape)
             except ValueError:
@@ -162,16 +161,18 @@ class Log:
         checks.shaped("probability", self.probability, (*shape, proposals), "decision, proposal")
         total = self.probability.sum(axis=-1)
         if np.any(self.probability < 0) or not np.all(np.abs(total - 1) <= TOLERANCE):
-            raise InputError("probability", _worst(self.probability), "rows of probabilities that sum to one")
+            raise InputError("probability", worst(self.probability), "rows of probabilities that sum to one")
         own = self.probability_of_proposal
         if np.any(own <= 0):
             i = int(np.argmin(own.reshape(-1)))
             allowed = "a positive probability of what was proposed"
             raise InputError("probability", f"0 of the proposal of decision {i + 1}", allowed)
         for name in ("implemented_by", "outcome_by"):
-            _check_known(name, getattr(self, name), shape)
+            check_known(name, getattr(self, name), shape)
         if self.unit is not None:
             checks.shaped("unit", self.unit, shape[-1:], "one a decision")
+        if self.pending is not None and np.any(self.pending & (self.outcome != UNSEEN)):
+            raise InputError("pending", "a decision whose outcome is known", "those of which it is not known")
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, np.ndarray):
@@ -190,6 +191,7 @@ class Log:
         context: str | Sequence[str] | None = None,
         probability: "Probability" = None,
         unit: str | None = None,
+        exposure: str | None = None,
         space: Space | None = None,
         levels: Sequence[str] | None = None,
         better: Better | None = None,
@@ -208,6 +210,7 @@ class Log:
             context=context,
             probability=probability,
             unit=unit,
+            exposure=exposure,
             space=space,
             levels=levels,
             better=better,
@@ -222,6 +225,11 @@ class Log:
         return self.proposal.shape[:-1]
 
     @property
+    def finished(self) -> bool:
+        """Whether nothing more is to come, no decision and no outcome."""
+        return not self.running and (self.pending is None or not self.pending.any())
+
+    @property
     def probability_of_proposal(self) -> FloatArray:
         """The probability of what was proposed, (.., n)."""
         return np.take_along_axis(self.probability, self.proposal[..., np.newaxis], axis=-1)[..., 0]
@@ -229,12 +237,12 @@ class Log:
     @property
     def fixed(self) -> bool:
         """Whether all decisions of a context had the same probabilities: no adaptation."""
-        return all(_alike(self.probability, self.context == x) for x in range(len(self.space.contexts)))
+        return all(alike(self.probability, self.context == x) for x in range(len(self.space.contexts)))
 
     @property
     def constant(self) -> bool:
         """Whether all decisions had the same probabilities, whatever their context."""
-        return _alike(self.probability, np.ones(self.context.shape, dtype=np.bool_))
+        return alike(self.probability, np.ones(self.context.shape, dtype=np.bool_))
 
     def only(self, rows: NDArray[np.bool_] | IntArray | slice) -> "Log":
         """Some of the decisions of a single trial, in their order."""
@@ -250,44 +258,3 @@ class Log:
             if isinstance(getattr(self, each.name), np.ndarray)
         }
         return replace(self, **(taken | {name: where[kept] for name, where in by.items()}))
-
-
-def _whole(name: str, given: ArrayLike) -> IntArray:
-    """Whole numbers; NaN, fractions and texts are none."""
-    array = np.asarray(given)
-    if array.dtype.kind not in "iu":
-        array = checks.real(name, given)
-        if (off := array != np.floor(array)).any():
-            raise InputError(name, f"{array[off][0]:g}", "whole numbers")
-    return array.astype(np.int64, copy=False)
-
-
-def _check_known(name: str, by: IntArray, shape: tuple[int, ...]) -> None:
-    """Something is known by a later decision than its own, and by their number at the latest."""
-    checks.shaped(name, by, shape, "one a decision")
-    n = shape[-1]
-    wrong = (by <= np.arange(n)) | (by > n)
-    if wrong.any():
-        place = np.argwhere(wrong)[0]
-        i = int(place[-1])
-        allowed = f"from {i + 1} to {n}: nothing is known before its decision"
-        hint = f"{n} says that it came after the last"
-        raise InputError(name, f"{by[tuple(place)]} at decision {i + 1}", allowed, hint)
-
-
-def _alike(probability: FloatArray, which: NDArray[np.bool_]) -> bool:
-    """Whether all of these decisions had the same probabilities, as far as files tell them."""
-    if not any(probability.strides[:-1]):  # one row that stands for all
-        return True
-    rows = np.flatnonzero(which)
-    table = probability.reshape(-1, probability.shape[-1])
-    for start in range(0, rows.size, ROWS):  # those that changed mostly did so early
-        if np.abs(table[rows[start : start + ROWS]] - table[rows[0]]).max() > TOLERANCE:
-            return False
-    return True
-
-
-def _worst(probability: FloatArray) -> str:
-    rows = probability.reshape(-1, probability.shape[-1])
-    i = int(np.argmax(np.where(rows.min(axis=1) < 0, np.inf, np.abs(rows.sum(axis=1) - 1))))
-    return f"{np.array2string(rows[i], precision=6)} at decision {i + 1}"

@@ -60,10 +60,22 @@ def table(text: str, own: frozenset[str], pl: Any) -> tuple[Frame, list[str], li
         raise InputError("path", "no names in the first line" if text.strip() else "an empty file", "a table")
     nulls = None if own <= set(names) else list(NOT_KNOWN)
     options = {"infer_schema": False, "try_parse_dates": False, "null_values": nulls}
-    frame = pl.read_csv(text.encode(), separator=separator, **options)
+    try:
+        frame = pl.read_csv(text.encode(), separator=separator, **options)
+    except pl.exceptions.PolarsError:
+        _none_too_long(text, separator, len(names))
+        raise
     if len(names) == frame.width:
         frame.columns = [f"{name} ({k + 1})" if name in names[:k] else name for k, name in enumerate(names)]
     return _with_points(frame, names, pl) if separator == ";" else (frame, names, [])
+
+
+def _none_too_long(text: str, separator: str, many: int) -> None:
+    """An InputError that names the first row with more fields than columns have names, if there is one."""
+    for number, fields in enumerate(csv.reader(StringIO(text), delimiter=separator)):
+        if len(fields) > many:
+            hint = "put a field that has a separator in it between quotes"
+            raise InputError(f"path: row {number}", f"{len(fields)} fields", f"{many}, as the first line names", hint)
 
 
 def _with_points(frame: Frame, names: list[str], pl: Any) -> tuple[Frame, list[str], list[str]]:

@@ -44,6 +44,17 @@ def identifiers(connection: Connection) -> list[str]:
     return list(connection.execute(select(trials.c.id).order_by(trials.c.id)).scalars())
 
 
+def named(connection: Connection, wanted: str | None) -> str:
+    """The trial that is meant; which one may be left out where the database holds one."""
+    known = identifiers(connection)
+    listed = ", ".join(known) or "none"
+    if wanted is not None and wanted not in known:
+        raise NotFoundError(f"there is no trial {wanted!r} in this database; there is {listed}")
+    if wanted is None and len(known) != 1:
+        raise NotFoundError(f"say which trial: this database holds {listed}")
+    return wanted or known[0]
+
+
 def snapshot(connection: Connection, trial: str, *, time_series: bool = True) -> Book:
     """A trial's book, with its whole time series where asked for, without its single decisions."""
     book = books.load(connection, head(connection, trial))

@@ -75,10 +75,26 @@ decisions = Table(
 
 WAITING = text("outcome >= 0 AND counted = 0")
 """An outcome whose window is still open. Queries must say it in the same words for the index to serve them."""
-PENDING = text("outcome < 0 AND missing_outcome = 0 AND due IS NOT NULL")
-"""A window and no outcome; likewise."""
+PENDING = text("outcome < 0 AND missing_outcome = 0")
+"""An outcome that is still to be reported; likewise."""
+UNREPORTED = text("implemented < 0 AND missing_implemented = 0 AND (outcome >= 0 OR missing_outcome = 1)")
+"""What was done is not known, and all about the outcome is; likewise."""
 Index("decisions_waiting", decisions.c.trial, decisions.c.due, sqlite_where=WAITING, postgresql_where=WAITING)
-Index("decisions_pending", decisions.c.trial, decisions.c.due, sqlite_where=PENDING, postgresql_where=PENDING)
+Index(
+    "decisions_pending",
+    decisions.c.trial,
+    decisions.c.due,
+    decisions.c.number,
+    sqlite_where=PENDING,
+    postgresql_where=PENDING,
+)
+Index(
+    "decisions_unreported",
+    decisions.c.trial,
+    decisions.c.number,
+    sqlite_where=UNREPORTED,
+    postgresql_where=UNREPORTED,
+)
 
 evidence = Table(
     "evidence",

@@ -136,6 +136,10 @@ def of_intervals(space: Space, table: AnalysisTable) -> Iterator[Problem]:
         yield "missing", table.missing, allowed
     if table.missing != "complete" and table.weights == "batch":
         yield "missing", table.missing, "'complete' with weights = 'batch', or weights = 'stabilised'"
+    if table.until is not None and not isinstance(outcome, Time):
+        yield "until", table.until, f"nothing, as an outcome is a {outcome.kind}, not a time"
+    elif table.until is not None and isinstance(outcome, Time) and not 0 < table.until <= outcome.longest:
+        yield "until", table.until, f"a time above 0, at most the longest watch, {outcome.longest:g}"
 
 
 def _no_test(design: "Design", table: AnalysisTable) -> str | None:

@@ -96,11 +96,13 @@ class AnalysisTable(GrownTable):
         any_time: whether intervals hold at any number of looks, or at one.
         weights: how decisions count in intention to treat: the same, or by how likely proposals were.
         missing: whether those whose outcome is missing are left out, or others like them count for them, too.
+        until: up to when times are compared, in their unit; as long as people of every proposal were watched where
+            left out, and of hazards the longest watch.
 
     Which of them go together depends on the trial: see `takeup.trial.planned_analysis`.
     """
 
-    newer = ("test", "any_time", "weights", "missing")
+    newer = ("test", "any_time", "weights", "missing", "until")
 
     reading: Reading | Literal["per protocol"] = "intention to treat"
     contrast: Contrast = "difference"
@@ -110,6 +112,7 @@ class AnalysisTable(GrownTable):
     any_time: Annotated[bool, Field(strict=True)] = False
     weights: Literal["uniform", "stabilised", "batch"] = "uniform"
     missing: Literal["complete", "weighted"] = "complete"
+    until: Annotated[float, Field(gt=0)] | None = None
 
     @field_validator("contrast")
     @classmethod
@@ -130,6 +133,41 @@ class FallbackLimitsTable(Table):
 
     a_day: Annotated[int, Field(ge=0)] = 100
     within: Duration = 7 * SECONDS["day"]
+
+
+Word = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S(.*\S)?$")]
+
+
+class WordsTable(Table):
+    """`[words]`: what people of this trial call things; pages, advice and analyses say it so.
+
+    Attributes:
+        unit: whom a decision is for.
+        units: several of them; with an s where left out.
+        offered: what is done with a proposal, as in "of those offered the drug".
+        took: what those do who comply, as in "81 % of those offered the drug took it".
+        well: what those are whose outcome is the good one of two, as in "patients who would have been well"; the
+            outcome's own name where left out.
+    """
+
+    unit: Word = "patient"
+    units: Word | None = None
+    offered: Word = "offered"
+    took: Word = "took"
+    well: Word | None = None
+
+    @property
+    def several(self) -> str:
+        """Several units."""
+        return self.units or f"{self.unit}s"
+
+    def number(self, many: int) -> str:
+        """1 patient, 2,000 patients."""
+        return f"{many:,} {self.unit if many == 1 else self.several}"
+
+    def spared(self, good: str) -> str:
+        """Who would have fared well: the good one of two outcomes is called so."""
+        return f"{self.several} who would have been {self.well}" if self.well else f"{self.several} more with “{good}”"
 
 
 class TrialSpec(GrownTable):
@@ -153,10 +191,11 @@ class TrialSpec(GrownTable):
         anchored: that nothing is acknowledged before its anchor is on the disk; a store without anchors then refuses.
         fallback_limits: how late and how many of what clients drew are taken.
         rehearsal: that it is no real trial.
+        words: what people of this trial call things.
         seed: for rehearsals that shall be repeatable. A real trial leaves it out and gets 256 random bits.
     """
 
-    newer = ("anchored", "fallback_limits", "rehearsal", "looks", "scenarios", "analysis")
+    newer = ("anchored", "fallback_limits", "rehearsal", "looks", "scenarios", "analysis", "words")
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=10_000)] = ""
@@ -176,6 +215,7 @@ class TrialSpec(GrownTable):
     anchored: Annotated[bool, Field(strict=True)] = False
     fallback_limits: FallbackLimitsTable = FallbackLimitsTable()
     rehearsal: Annotated[bool, Field(strict=True)] = False
+    words: WordsTable = WordsTable()
     seed: Annotated[Seed | None, Field(repr=False)] = None
 
     @field_validator("scenarios", mode="before")

@@ -14,6 +14,7 @@ from takeup.service.pages import (
     signing,
     trial,
     trials,
+    worklist,
 )
 from takeup.service.pages.page import Page
 
@@ -23,6 +24,7 @@ PARTS = (
     signing.pages,
     new_trial.pages,
     decide_report.pages,
+    worklist.pages,
     log.pages,
     analysis.pages,
     sandbox.pages,

@@ -16,12 +16,24 @@ USUAL = "TS"
 """What a new form begins with; it comes first."""
 
 
+PLAIN: Mapping[str, str] = {
+    "TS": "Safe whatever people do",
+    "TS-Robust": "Faster where few do as they are told; goes back to the safe rule where the data speak for it",
+    "TS-Obs": "Faster still, if those who refuse are like those who do not",
+    "TS-Check": "Learns from those who did as they were told",
+    "TS-Lat-40": "For trials in which it is not always known what was done",
+    "Uniform": "Everybody with the same chance, to the end",
+}
+"""What people may choose by who know none of the names."""
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
     """A policy to choose.
 
     Attributes:
-        name: what people call it.
+        name: what it is called in the literature.
+        plain: what people may choose it by; may be empty.
         sentence: what it does.
         compliance: what it makes of compliance.
         source: where it is from.
@@ -31,6 +43,7 @@ class PolicyChoice:
     """
 
     name: str
+    plain: str
     sentence: str
     compliance: Compliance
     source: str
@@ -49,6 +62,7 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
     found = [
         PolicyChoice(
             policy.name,
+            PLAIN.get(policy.name, ""),
             variant.sentence,
             policy.compliance,
             policy.card.source,
@@ -59,7 +73,10 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
         for policy, variant in variants()
         if policy.live
     ]
-    return {each.name: each for each in sorted(found, key=lambda each: (not each.common, each.name != USUAL))}
+    return {
+        each.name: each
+        for each in sorted(found, key=lambda each: (not each.common, each.name != USUAL, not each.plain))
+    }
 
 
 def suited(space: Space) -> Mapping[str, PolicyChoice]:

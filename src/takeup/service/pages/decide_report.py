@@ -47,7 +47,7 @@ async def decide(visit: Visit) -> Response:
         made = await _submit(visit, Decide(ask=asked, key=key, **visit.key.asking), key)
     except ReusedKeyError:
         return await _form(
-            visit, "decide", "This form was sent before, for another unit. Look again, and send it.", 409
+            visit, "decide", "This form was sent before, for somebody else. Look again, and send it.", 409
         )
     except AccessError as error:
         return await _form(visit, "decide", sentence(error), 403, "unit")
@@ -55,7 +55,7 @@ async def decide(visit: Visit) -> Response:
         return await _form(visit, "decide", sentence(error), 409)
     except InputError as error:
         return await _form(visit, "decide", sentence(error), 422, error.argument)
-    return visit.page("decided", trial=visit.trial, made=made)
+    return visit.page("decided", trial=visit.trial, made=made, words=(await _head(visit))[0].spec.words)
 
 
 @pages.get("/app/trials/{trial}/report", "report")
@@ -82,6 +82,8 @@ async def report(visit: Visit) -> Response:
         return await _form(visit, "report", sentence(error), 404, "unit" if form.get("unit") else "decision")
     except InputError as error:
         return await _form(visit, "report", sentence(error), 422, error.argument)
+    if form.get("back") == "worklist" and command.reason is None and not receipt.corrected:
+        return visit.see(f"/app/trials/{visit.trial}/worklist?told={receipt.decision}")
     return await _form(visit, "report", fields={}, receipt=receipt, told=command)
 
 
@@ -92,9 +94,11 @@ def _report(visit: Visit, key: str | None) -> Report:
     if number and not (number.isascii() and number.isdecimal() and int(number[:20]) <= MOST_NUMBER):
         raise InputError("decision", repr(number)[:60], "a decision's number")
     if number and form.get("unit"):
-        raise InputError("unit", repr(form["unit"])[:60], "either a unit or a decision's number, not both")
+        raise InputError(
+            "unit", repr(form["unit"])[:60], "either the one or the other: who it is, or the decision's number"
+        )
     if not number and not form.get("unit"):
-        raise InputError("unit", NOTHING, "a unit or a decision's number")
+        raise InputError("unit", NOTHING, "who it is, or the decision's number")
     told = {name: form.get(name, "") for name in ("implemented", "outcome")}
     written = form.get("outcome_value", "").strip()[:MOST_NAME]
     if not written and not any(told.values()):
@@ -144,10 +148,9 @@ async def _form(
     **values: Any,
 ) -> Response:
     """A form with what was typed, or with what the address says; what is wrong stands at its field, or at the top."""
-    head = await visit.read(lambda: visit.service.store.read(lambda connection: reading.head(connection, visit.trial)))
+    design, state = await _head(visit)
     if fields is None:
         fields = visit.form or dict(visit.request.query_params)
-    design = Design.of_text(head.spec)
     if place in OUTCOME_PARTS and not isinstance(design.space.outcome, Levels):
         place = "outcome_value"
     return visit.page(
@@ -155,10 +158,17 @@ async def _form(
         status,
         trial=visit.trial,
         design=design,
-        state=str(head.state),
+        words=design.spec.words,
+        state=state,
         fields=fields,
         wrong={} if wrong is None else {place if place in PLACES else "": wrong},
         correcting=place == "reason" or bool(fields.get("reason")),
         key=secrets.token_urlsafe(16),
         **{"receipt": None, "told": None, **values},
     )
+
+
+async def _head(visit: Visit) -> tuple[Design, str]:
+    """The trial's design, and its state."""
+    head = await visit.read(lambda: visit.service.store.read(lambda connection: reading.head(connection, visit.trial)))
+    return Design.of_text(head.spec), str(head.state)

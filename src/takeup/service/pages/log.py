@@ -57,14 +57,14 @@ async def log(visit: Visit) -> Response:
     decision, before, after = (_number(asked, name, wrong) for name in ("decision", "before", "after"))
     unit = asked.get("unit") or None
 
-    def look(connection: Connection) -> tuple[list[Logged], bool, int]:
-        contexts = len(Design.of_text(reading.head(connection, visit.trial).spec).space.contexts)
+    def look(connection: Connection) -> tuple[list[Logged], bool, Design]:
+        design = Design.of_text(reading.head(connection, visit.trial).spec)
         wanted = None if decision is None else [decision]
         if unit is not None:
             own = reading.of_unit(connection, visit.trial, unit, MOST_DECISIONS)
             wanted = own if wanted is None else [number for number in own if number in wanted]
         if wanted == []:
-            return [], False, contexts
+            return [], False, design
         found = reading.log(
             connection,
             visit.trial,
@@ -76,9 +76,9 @@ async def log(visit: Visit) -> Response:
         )
         entries = list(found)
         more = len(entries) > PAGE
-        return (entries[:PAGE] if after is None else entries[:PAGE][::-1]), more, contexts
+        return (entries[:PAGE] if after is None else entries[:PAGE][::-1]), more, design
 
-    found, more, contexts = await visit.read(lambda: visit.service.store.read(look))
+    found, more, design = await visit.read(lambda: visit.service.store.read(look))
     kept = {name: asked[name] for name in ("kind", "decision", "unit") if asked.get(name)}
     older = found and (more if after is None else True)
     newer = found and (before is not None if after is None else more)
@@ -87,7 +87,8 @@ async def log(visit: Visit) -> Response:
         422 if wrong else 200,
         trial=visit.trial,
         lines=[_line(each, visit.unblinded) for each in found],
-        contexts=contexts,
+        contexts=len(design.space.contexts),
+        words=design.spec.words,
         kinds={name: each.plural for name, each in KINDS.items()},
         fields=asked,
         wrong=wrong,

@@ -13,7 +13,7 @@ from takeup.live.scenarios import assumed_of
 from takeup.live.trial_run import TriedSpec
 from takeup.service.drafts import Sketch
 from takeup.service.pages import spec_form
-from takeup.service.pages.choices import choices
+from takeup.service.pages.choices import USUAL, choices
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.service.problem import ProblemError
@@ -158,6 +158,7 @@ def _form(
         wrong=wrong or {},
         levels=spec_form.levels(fields),
         choices=list(choices().values()),
+        usual=USUAL,
         trial=trial,
         design=design,
         words=[] if design is None else spec_sentences(design),

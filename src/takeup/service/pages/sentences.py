@@ -4,11 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from takeup.live import Progress
 from takeup.live.findings import Disagreement, Findings
 from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.live.time_series import SampleRatio
+from takeup.outcomes import Levels
 from takeup.service.pages.templates import count, percent, plural
+from takeup.trial.spec import WordsTable
 from takeup.trial.stopping import FEW
 
 FAR = 0.1
@@ -56,12 +60,12 @@ def brief(found: Findings) -> str:
     return standing(found) if found.summary.progress.outcomes_counted < FEW else f"{BELIEVED}: {standing(found)}"
 
 
-def believed(found: Findings) -> str | None:
+def believed(found: Findings, words: WordsTable = WordsTable()) -> str | None:
     """What models make of the data, called what it is, and what is still to come; None where it is too early."""
     progress = found.summary.progress
     if progress.outcomes_counted < FEW:
         return None
-    said = "; ".join([standing(found), *_more(found)])
+    said = "; ".join([standing(found), *_more(found, words)])
     counts = f"{plural(progress.decisions, 'decision')}; {pending(progress)}"
     return f"{BELIEVED}, not corrected for adaptive allocation: {said}. {counts}."
 
@@ -105,7 +109,7 @@ def chance(probability: float) -> str:
     return ">\u00a00.99" if probability > 0.99 else "<\u00a00.01" if probability < 0.01 else f"{probability:.2f}"
 
 
-def _more(found: Findings) -> Iterator[str]:
+def _more(found: Findings, words: WordsTable) -> Iterator[str]:
     """What the policy's model says where that is something else, and how many complied."""
     leader, split = found.leader(found.summary.overall), found.split
     if split is not None:
@@ -114,7 +118,24 @@ def _more(found: Findings) -> Iterator[str]:
     row = found.taken()[z]
     known = sum(row)
     if intended is not None and known:
-        yield f"{percent(row[intended[z]] / known)} of those offered {leader.label} took it"
+        yield f"{percent(row[intended[z]] / known)} of those {words.offered} {leader.label} {words.took} it"
+
+
+def regret(found: Findings, words: WordsTable = WordsTable()) -> str:
+    """What better proposals would have brought, in people where one of two outcomes is the good one."""
+    how, space = found.space.outcome.shown, found.space
+    estimate = found.summary.overall.regret
+    mean, low, high = (f"{each:,.{how.summed_digits}f}" for each in (estimate.mean, estimate.low, estimate.high))
+    some = f"{mean} ({low} to {high})"
+    if isinstance(space.outcome, Levels) and sorted(space.utility) == [0, 1]:
+        return (
+            f"{some} {words.spared(space.outcomes[int(np.argmax(space.utility))])}, had the best always been proposed"
+        )
+    if how.what == "expected reward":
+        return f"{some} reward that better proposals would have brought"
+    worth = (f" {how.unit}" if how.unit else "") + (" worth" if how.what == "expected worth" else "")
+    verb = "spared" if how.sign < 0 else "gained"
+    return f"{some}{worth} that better proposals would have {verb}, all decisions added up"
 
 
 def checks(found: Findings) -> list[Check]:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from pydantic import ValidationError
@@ -44,7 +45,8 @@ MOST_LEVELS = 100
 ROWS = 4
 """How many outcome levels are asked for, at least."""
 
-_LISTS = ("proposals", "implemented", "contexts", "intended")
+_LISTS = ("proposals", "implemented", "contexts", "contexts_too", "intended")
+_CROSSED = ("contexts", "contexts_too")
 _PLACES = {
     "space.size": "proposals",
     "space.outcomes": "outcome-0",
@@ -176,6 +178,8 @@ def _assumed(fields: Fields, names: list[str], before: list[float], wrong: Wrong
 def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:
     """A spec as a file would have it."""
     lists = {name: [line.strip() for line in fields.get(name, "").splitlines() if line.strip()] for name in _LISTS}
+    crossed = [lists[name] for name in _CROSSED if lists[name]]
+    lists["contexts"] = [", ".join(each) for each in product(*crossed)] if crossed else []
     rows = [(i, label, utility) for i, label, utility in levels(fields) if label or utility]
     space: dict[str, Any] = {"proposals": lists["proposals"], "outcomes": [label for _, label, _ in rows]}
     space |= {name: lists[name] for name in ("implemented", "contexts", "intended") if lists[name]}

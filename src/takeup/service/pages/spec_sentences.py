@@ -24,10 +24,18 @@ def spec_sentences(design: Design) -> list[str]:
     return [*rehearsal, *_space(design), *_policy(design), *_time(design), *_ending(design)]
 
 
+def blinded_sentences(design: Design) -> list[str]:
+    """Those that name no arm, no action and no outcome, for blinded readers."""
+    space = design.space
+    levels = space.outcomes if isinstance(space.outcome, Levels) else ()
+    secret = {label.casefold() for label in (*space.proposals, *space.implemented, *levels)}
+    return [each for each in spec_sentences(design) if not any(label in each.casefold() for label in secret)]
+
+
 def _space(design: Design) -> list[str]:
-    space, spec = design.space, design.spec
-    who = "Each unit, such as a patient, gets one decision" if spec.decisions == "one" else "A unit gets many decisions"
-    found = [f"{who}: {_either(space.proposals)} is proposed."]
+    space, spec, words = design.space, design.spec, design.spec.words
+    who = f"Each {words.unit} gets one decision" if spec.decisions == "one" else f"A {words.unit} gets many decisions"
+    found = [f"{who}: {_either(space.proposals)} is {words.offered}."]
     if space.implemented != space.proposals:
         found.append(f"What is done in the end is {_either(space.implemented)}.")
     if space.intended is None:
@@ -49,7 +57,8 @@ def _space(design: Design) -> list[str]:
 def _policy(design: Design) -> list[str]:
     choice, spec = chosen(design.spec.policy), design.spec
     known = choice.sentence if choice is not None else "Its parameters are those of the spec."
-    found = [f"The policy is {design.policy.name}. {known}"]
+    plain = f"How it is decided: {choice.plain.lower()}. " if choice is not None and choice.plain else ""
+    found = [f"{plain}{known} The policy is called {design.policy.name}."]
     if spec.burn_in:
         found.append(f"The first {spec.burn_in:,} decisions are spread evenly, before the policy is asked.")
     floor, ceiling = spec.limits.floor, spec.limits.ceiling

@@ -15,6 +15,7 @@ from takeup.trial.steering import MEANINGS
 from takeup.version import __version__
 
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_AGES = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 _STATIC = files("takeup.service.pages") / "static"
 
 
@@ -63,6 +64,12 @@ def moment(at: int) -> Markup:
     )
 
 
+def ago(microseconds: int) -> str:
+    """How long something has been, in the largest unit of which it has been one."""
+    seconds = max(0, microseconds) // 1_000_000
+    return next((plural(seconds // size, unit) for unit, size in _AGES if seconds >= size), "less than a minute")
+
+
 @cache
 def environment() -> Environment:
     """The template environment: all values are escaped, and an undefined name is an error."""
@@ -74,7 +81,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(count=count, plural=plural, percent=percent, decimal=decimal)
-    made.filters.update(probability=probability, moment=moment, duration=duration)
+    made.filters.update(probability=probability, moment=moment, duration=duration, ago=ago)
     made.globals.update(asset=asset, version=__version__, meanings=MEANINGS)
     return made
 

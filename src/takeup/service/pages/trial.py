@@ -10,6 +10,7 @@ from takeup.service.pages.live_updates import LiveUpdates, news
 from takeup.service.pages.page import CONTENT_POLICY, READERS, Pages, Visit
 from takeup.service.pages.render.cache import Kind, RenderCache
 from takeup.service.pages.render.process import Rendered
+from takeup.service.pages.spec_sentences import blinded_sentences, spec_sentences
 from takeup.service.routes.log import AuditShown, audited
 from takeup.store import reading
 from takeup.trial import Design
@@ -38,9 +39,11 @@ async def trial(visit: Visit) -> Response:
         name=spec.name,
         rehearsal=spec.rehearsal,
         refused=design.refused,
+        design=spec_sentences(design) if visit.unblinded else blinded_sentences(design),
         seeded=seeded,
         limits=spec.fallback_limits,
         state=head.state,
+        sequence=head.sequence,
         rendered=rendered,
         dashboard=None if rendered is None else Markup(rendered.html.decode()),  # our own template made it
         audit=audit,

@@ -184,7 +184,7 @@ def _compliance(found: Findings) -> PageChart:
             records.append(_record(cell, say, **place, count=taken[z][a], total=n))
             rows.append((proposal, action, counted, count(n), share))
     told = "; ".join(
-        f"{space.proposals[z]}: {percent(table[z][a].mean)} did {space.implemented[a]}"
+        f"{space.proposals[z]}: {count(taken[z][a])} of {count(sum(taken[z]))} did {space.implemented[a]}"
         for z, a in enumerate(space.intended or ())
     )
     return PageChart(
@@ -192,7 +192,7 @@ def _compliance(found: Findings) -> PageChart:
         "Compliance",
         f"What was done after each proposal, with 95 % credible intervals. Frames mark what was proposed. {NAIVE}",
         drawn(charts.compliance_matrix(records), "compliance", f"A table of shares. {told}."),
-        ("proposed", "done", "count", "of", "share"),
+        ("proposed", "done", "count", "of", "believed share"),
         rows,
     )
 

@@ -217,7 +217,7 @@ async def exported(service: Service, trial: str, kind: Format, *, blinded: bool)
     except BaseException:
         folder.cleanup()
         raise
-    return _Passing(file, folder, MEDIA[kind])
+    return PassingFile(file, folder, MEDIA[kind])
 
 
 @router.get("/trials/{trial}/audit", **_READERS)
@@ -253,7 +253,7 @@ async def audited(service: Service, trial: str) -> Audit:
         return await service.read(here)
 
 
-class _Passing(FileResponse):
+class PassingFile(FileResponse):
     """A temporary file, deleted once it was sent or could not be."""
 
     def __init__(self, file: Path, folder: "tempfile.TemporaryDirectory[str]", media: str) -> None:
@@ -261,6 +261,7 @@ class _Passing(FileResponse):
         self._folder = folder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it whole."""
         whole = {**scope, "headers": [(name, value) for name, value in scope["headers"] if name != b"range"]}
         try:
             await super().__call__(whole, receive, send)

@@ -20,6 +20,7 @@ from takeup.service.pages.templates import count, render
 from takeup.service.pages.trial_charts import page_charts, readings, unread
 from takeup.store import looking, reading
 from takeup.trial.book import Book
+from takeup.trial.spec import WordsTable
 from takeup.trial.stopping import FEW
 
 PLANNED = PlannedReadings()
@@ -34,7 +35,7 @@ def render_trial(task: RenderTask) -> Rendered:
         found = findings_of(book, late)
         planned = PLANNED.of(task.database, book, found, read) if task.full else PlannedReading()
     return Rendered.of(
-        dashboard(found, task.at, planned) if task.full else "",
+        dashboard(found, task.at, planned, book.design.spec.words) if task.full else "",
         sequence=book.sequence,
         at=task.at,
         lasts=not found.window,
@@ -44,7 +45,9 @@ def render_trial(task: RenderTask) -> Rendered:
     )
 
 
-def dashboard(found: Findings, at: int, planned: PlannedReading = PlannedReading()) -> str:
+def dashboard(
+    found: Findings, at: int, planned: PlannedReading = PlannedReading(), words: WordsTable = WordsTable()
+) -> str:
     """The dashboard as HTML, led by what the planned reading says."""
     summary = found.summary
     contexts = summary.contexts if len(summary.contexts) > 1 else ()
@@ -56,7 +59,7 @@ def dashboard(found: Findings, at: int, planned: PlannedReading = PlannedReading
         headlines=planned.sentences or (sentences.headline(found),),
         behind=bool(planned.sentences) and planned.sequence < summary.progress.sequence,
         planned=planned,
-        believed=sentences.believed(found),
+        believed=sentences.believed(found, words),
         checks=sentences.checks(found),
         notes=[(each.kind, sentences.disagreement(each)) for each in found.disagreements],
         charts=page_charts(found),
@@ -65,7 +68,7 @@ def dashboard(found: Findings, at: int, planned: PlannedReading = PlannedReading
         contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
         contexts_left=max(0, len(contexts) - MOST_CONTEXTS),
         how=found.space.outcome.shown,
-        regret=_sum(found.space.outcome.shown, summary.overall.regret),
+        regret=sentences.regret(found, words),
         withheld=summary.overall.compliance.reason if isinstance(summary.overall.compliance, Withheld) else None,
     )
 

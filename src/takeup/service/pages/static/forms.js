@@ -31,3 +31,28 @@ if (policy) {
     document.getElementById("policy-help").textContent = policy.selectedOptions[0].dataset.sentence;
   });
 }
+
+// As many outcomes as are needed: another pair of fields like the last, for the next number.
+const more = document.getElementById("more-outcomes");
+if (more) {
+  const MOST = 100;
+  more.hidden = false;
+  more.addEventListener("click", () => {
+    const pairs = document.querySelectorAll(".pair");
+    const last = pairs[pairs.length - 1];
+    const number = pairs.length;
+    const fresh = last.cloneNode(true);
+    for (const field of fresh.querySelectorAll("input")) {
+      const kind = field.name.split("-")[0];
+      field.id = field.name = `${kind}-${number}`;
+      field.value = "";
+      field.removeAttribute("aria-invalid");
+      field.removeAttribute("aria-describedby");
+      field.setAttribute("aria-label", kind === "outcome" ? `Outcome ${number + 1}` : `Worth of outcome ${number + 1}`);
+      if (kind === "outcome") field.placeholder = `outcome ${number + 1}`;
+    }
+    last.after(fresh);
+    fresh.querySelector("input").focus();
+    more.hidden = number + 1 >= MOST;
+  });
+}

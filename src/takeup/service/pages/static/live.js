@@ -48,7 +48,8 @@
     document.getElementById("moved")?.remove();
     if (same) Object.assign(now.dataset, fresh.dataset);
     const badge = document.getElementById("state");
-    if (fresh.dataset.state) { badge.className = `state ${fresh.dataset.state}`; badge.textContent = fresh.dataset.state; }
+    const known = Number(badge.dataset.sequence) || 0; // what was drawn before the trial moved does not say how it is now
+    if (fresh.dataset.state && Number(fresh.dataset.sequence) >= known) { badge.className = `state ${fresh.dataset.state}`; badge.textContent = fresh.dataset.state; }
     if (focus && place(document.activeElement) !== focus) live.querySelector(focus)?.focus({ preventScroll: true });
     announce();
   }
