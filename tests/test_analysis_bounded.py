@@ -8,7 +8,7 @@ import pytest
 import adaptive_trials
 from adaptive_trials import refusing, trials
 from takeup import UNSEEN, Log, Space, stream
-from takeup.analysis import bounded_effect, bounded_interval, scores, targets
+from takeup.analysis import bounded_effect, bounded_interval, effect, scores, targets
 from takeup.analysis.cell_scores import CellScores, cell_scores
 from takeup.analysis.cell_sums import summed
 from takeup.analysis.planned import planned_of
@@ -51,8 +51,9 @@ def test_nothing_moved_is_intention_to_treat() -> None:
     np.testing.assert_array_equal(found.moved, 0)
     np.testing.assert_allclose(found.value, (score[..., 1] - score[..., 0]).mean(axis=-1), atol=1e-12)
     np.testing.assert_array_equal(found.bias, 0)
-    told = bounded_effect(single(log), 1, 0, 5.0)
+    told, same = bounded_effect(single(log), 1, 0, 5.0), effect(single(log), 1, 0)
     assert told.assumes[0].startswith("Nothing about refusers")
+    assert (told.low, told.high) == (same.low, same.high)
 
 
 def test_takers_who_are_like_refusers_are_read_as_ts_obs_reads_them() -> None:
@@ -133,7 +134,8 @@ def _enumerated(cells: CellScores, p: FloatArray, u: FloatArray, of_value: Any, 
 
 def test_variance_and_skewness_are_those_of_all_that_could_have_happened() -> None:
     """One decision, two proposals, guesses at random; the third cumulant where guesses are right."""
-    rng = stream(5, "cumulants")
+    rng, space = stream(5, "cumulants"), adaptive_trials.SPACE
+    unused = scores(Log.of(space, [0, 1], [0.5, 0.5], outcome=[0, 1]), targets.outcome(space))
     for right in (False, True):
         p, c, m = rng.dirichlet([2, 2]), rng.dirichlet([3, 3], 2), rng.uniform(0.2, 0.8, (2, 2))
         u = np.concatenate([np.ones((2, 1)), rng.uniform(0, 1, (2, 5))], axis=1)
@@ -145,7 +147,8 @@ def test_variance_and_skewness_are_those_of_all_that_could_have_happened() -> No
         inverse = np.stack([1 / p, 1 / p**2], axis=-1)
         counts = np.ones((2, 2), dtype=np.int64)
         v = (c * m).sum(axis=1)
-        cells = CellScores((0, 1), one, one, one, 0, 1, v, m, c, counts, m, zero + 1, inverse, zero, own, cross)
+        sums = inverse, zero, own, cross
+        cells = CellScores((0, 1), one, one, one, 0, 1, v, m, c, counts, m, zero + 1, *sums, unused)
         of_value, of_mean = rng.normal(size=2), rng.normal(size=(2, 2))
         second, third = cells.cumulants(of_value, of_mean, m)
         exact = _enumerated(cells, p, u, of_value, of_mean)

@@ -5,7 +5,7 @@ import pytest
 
 from adaptive_trials import trials
 from takeup import Log, Space, charts
-from takeup.analysis import analyse, bounded_effect, tipping
+from takeup.analysis import analyse, bounded_effect, effect, tipping
 from takeup.analysis.bounded_family import Compared
 from takeup.analysis.headline import beside
 from takeup.analysis.pictures import tipping_pictures
@@ -56,6 +56,24 @@ def test_a_conclusion_may_hold_for_all_or_for_none() -> None:
     back = tipping(large, "usual", "new", [0.0, 0.05])
     assert [point.conclusion for point in back.points] == [-1, -1]
     assert [point.promise for point in back.points] == [0.0, 0.05]
+
+
+def test_without_a_promise_it_says_what_intention_to_treat_does() -> None:
+    """Two sites that differ much, and rare outcomes: where nothing is moved ends are those of the effect, to the digit.
+
+    In the first intention to treat concludes as it tells the sites apart: usual 2 and 42 of 50, new 9 and 48 of 50.
+    """
+    sites = np.array([[[[48, 2], [0, 0]], [[8, 2], [33, 7]]], [[[8, 42], [0, 0]], [[0, 10], [2, 38]]]])
+    rare = np.array([[[[50, 0], [0, 0]], [[100, 5], [42, 3]]]])
+    for counts, share, concluded in ((sites, 0.5, 1), (rare, 0.75, 0)):
+        space = Space(["usual", "new"], outcomes=["no", "yes"], contexts=len(counts))
+        log = Log.from_counts(space, counts, probability=[1 - share, share])
+        found, by_offer = tipping(log, "new", "usual"), effect(log, "new", "usual")
+        assert found.unpromised == int(by_offer.low > 0) - int(by_offer.high < 0) == concluded
+        nothing_moved = bounded_effect(log, "new", "usual", 1.0)
+        assert (nothing_moved.low, nothing_moved.high) == (by_offer.low, by_offer.high)
+        assert found.points[-1].conclusion == concluded
+        assert found.sentences()[0].startswith("That offering" if concluded else ("From what", "Nothing"))
 
 
 def test_the_data_say_by_how_much_takers_and_refusers_differ() -> None:

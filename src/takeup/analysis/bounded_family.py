@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.analysis.cell_scores import CellScores, cell_scores
-from takeup.analysis.cell_sums import deviations, summed
+from takeup.analysis.cell_sums import Summed, deviations, summed
+from takeup.analysis.mean_intervals import intervals
 from takeup.analysis.shortest import Moves
 from takeup.analysis.targets import Target, outcome
 from takeup.checks import FloatArray
@@ -102,7 +103,16 @@ class Compared:
         between = np.zeros(len(self.cells.rows))
         between[self.one], between[self.other] = 1.0, -1.0
         found = summed(self.cells, between, from_control(moved), level)
-        return BoundedInterval(found.value, bias, found.error, (found.low, found.high), moved)
+        return BoundedInterval(found.value, bias, found.error, self._as_offered(found, moved, level), moved)
+
+    def _as_offered(self, found: Summed, moved: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        """The ends of an interval: where nothing is moved those of intention to treat itself."""
+        still = ~moved.any(axis=(-2, -1))
+        if not still.any():
+            return found.low, found.high
+        pair = self.cells.rows[self.other], self.cells.rows[self.one]
+        offered = intervals(self.cells.whole, pair, "difference", level=level)
+        return np.where(still, offered.low, found.low), np.where(still, offered.high, found.high)
 
     def moves(self, bound: FloatArray, level: float, trial: tuple[int, ...] = ()) -> Moves:
         """How weight may be moved in one of the trials.

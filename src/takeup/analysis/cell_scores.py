@@ -6,14 +6,15 @@ a score of anything with mean E and variance S, guessed as g, has the variance S
 the score of another proposal the covariance -(E - g)(E' - g'). So the variance of every weighted sum, *if the means are
 these*, follows from sums over the log: it needs no squares of scores, which are few and large where a proposal was
 rare, and it is not small where somebody was given up after bad luck. With fixed randomisation means are plain means
-within contexts, and the first term is all there is.
+within contexts, and the first term is all there is. How outcomes vary is not told apart by context: where contexts
+differ, the variance is that of all people together.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from takeup.analysis.scores import scores
+from takeup.analysis.scores import Scores, scores
 from takeup.analysis.targets import Target, among, took
 from takeup.checks import FloatArray, IntArray
 from takeup.log import Log
@@ -45,6 +46,7 @@ class CellScores:
         heaviest: the largest 1 / p, (..).
         own: Σ u u' / p of what was guessed, u = (1, g[y], g[1{a}].., g[y 1{a}]..), (.., z, u, u).
         cross: Σ u u' of two proposals, (.., z, u, z, u).
+        whole: the scores of the outcome, whatever was done, in the decisions that are used.
     """
 
     rows: tuple[int, ...]
@@ -63,6 +65,7 @@ class CellScores:
     heaviest: FloatArray
     own: FloatArray
     cross: FloatArray
+    whole: Scores
 
     @property
     def offered(self) -> FloatArray:
@@ -93,7 +96,7 @@ class CellScores:
         skew = within * self.spread[..., np.newaxis, np.newaxis] * (self.high + self.low - 2 * mean)
         second = (self.share * (slope**2 * within + centre**2)).sum(axis=-1)
         third = (self.share * (slope**3 * skew + 3 * slope**2 * within * centre + centre**3)).sum(axis=-1)
-        each = np.where(there, of_mean / c, 0.0)
+        each = np.broadcast_to(np.where(there, of_mean / c, 0.0), mean.shape)
         alphas = np.broadcast_to(alpha, value.shape)
         q = np.concatenate([alphas * value, -alphas, each * mean, -each], axis=-1)
         error = np.einsum("...zi,...zij,...zj->...", q, self.own, q)
@@ -167,6 +170,7 @@ def cell_scores(log: Log, of: Target, rows: tuple[int, ...]) -> CellScores:
         inverse.max(axis=(-2, -1), initial=0.0),
         error * np.stack(own, axis=-3),
         error * cross,
+        whole,
     )
 
 

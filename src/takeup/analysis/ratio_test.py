@@ -22,8 +22,8 @@ from takeup.checks import FloatArray
 
 Weights: TypeAlias = Literal["uniform", "stabilised"]
 
-BORROWED = 10.0
-"""As how many values the spread of both proposals counts towards that of each."""
+BORROWED = 2.5
+"""For how much room the spread of both proposals counts towards that of each: as ten people have at a rate of .5."""
 
 MOST_SKEWNESS = 1.0
 """Beyond this a correction for skewness is no correction."""
@@ -205,10 +205,15 @@ def _rates(value: FloatArray, offered: FloatArray, context: FloatArray, begun: F
 
 
 def _spread(sums: RatioSums, along: FloatArray, rate: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """The variance of u under each proposal as a part of the most that its mean allows, (.., 2)."""
+    """The variance of u under each proposal as a part of the most that its mean allows, (.., 2).
+
+    What is borrowed from both is counted by room and not by people: where hardly anything happens values look alike,
+    however many there are.
+    """
     squares = np.maximum(np.einsum("...v,...zvw,...w->...z", along, sums.squares, along), 0.0)
     many = np.maximum(sums.seen, 1.0)
     room = np.maximum(((rate - low) * (high - rate) * many).sum(axis=-2) / many.sum(axis=-2), 1e-300)
     free = np.maximum(sums.seen - 1.0, 0.0).sum(axis=-2)
     pooled = squares.sum(axis=-1, keepdims=True) / np.maximum((free * room).sum(axis=-1, keepdims=True), 1e-300)
-    return np.asarray(np.clip((squares + BORROWED * pooled * room) / ((free + BORROWED) * room), 0.0, 1.0))
+    borrowed = BORROWED * (high - low)[..., 0] ** 2
+    return np.asarray(np.clip((squares + borrowed * pooled) / (free * room + borrowed), 0.0, 1.0))

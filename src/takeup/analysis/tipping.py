@@ -102,7 +102,7 @@ class Tipping:
         withheld: why there are no intervals; empty where there are.
         alike: what is concluded if takers and refusers are alike: 1 where the one has the higher mean for sure, -1
             where the other has, else 0.
-        unpromised: the same by intention to treat, of the same decisions.
+        unpromised: the same by intention to treat, as `takeup.analysis.effect` has it of the same decisions.
         missing: of how many what was taken, or what came of it, is not known.
         n: of how many both are.
         offered: intention to treat as it is shown beside it, of all whose outcome is known; None where nothing is.
