@@ -39,10 +39,10 @@ def test_missing_is_counted_by_context_and_proposal_of_each_trial() -> None:
 def test_the_worst_case_is_that_of_trials_in_which_all_that_is_missing_was_at_one_end() -> None:
     log = some(50, (2,))
     of = targets.outcome(SPACE)
-    for end, found in enumerate(worst_case_scores(log, of, 1, 0)):
+    for end, score in enumerate(worst_case_scores(log, of, 1, 0)):
         worst = np.where(log.proposal == 1, end, 1 - end)
         right = scores(replace(log, outcome=np.where(log.outcome == UNSEEN, worst, log.outcome)), of).score
-        np.testing.assert_array_equal(found, right[..., 1] - right[..., 0])
+        np.testing.assert_array_equal(score, right[..., 1] - right[..., 0])
     found = worst_case(some(), of, 1)
     assert found.interval[0] < found.low < found.high < found.interval[1]
     assert found.missing == (some().outcome == UNSEEN).sum()

@@ -118,9 +118,10 @@ def worst_case_scores(log: Log, of: Target, proposal: int, against: int) -> tupl
 def worst_case_intervals(
     log: Log, of: Target, proposal: int, against: int, level: float = 0.95
 ) -> tuple[Intervals, Intervals]:
-    """Of the least and of the most that the effect may be, of trials side by side: the lower end of one, and the upper
-    of the other, are those of the worst case. Neither is inside the interval of those of whom it is known, if that is
-    shown.
+    """Of the least and of the most that the effect may be, of trials side by side.
+
+    The lower end of the one and the upper of the other are those of the worst case. Neither is inside the interval of
+    those of whom it is known, if that is shown.
     """
     pair = (against, proposal)
     known, least, most = (
