@@ -9,6 +9,10 @@ import pytest
 import adaptive_trials
 from takeup import UNSEEN, InputError, Log, Space, stream
 from takeup.analysis import effect, scores, targets, value
+from takeup.analysis.bounded import bounded_effect
+from takeup.analysis.bounds import POOLED, action_bounds
+from takeup.analysis.compliers import complier_effect
+from takeup.analysis.effects import AT_RANDOM, COMPLETE
 from takeup.analysis.mean_intervals import intervals
 from takeup.analysis.missing import missing, worst_case, worst_case_intervals, worst_case_scores
 from takeup.checks import FloatArray
@@ -137,6 +141,21 @@ def test_effects_and_values_can_be_weighted() -> None:
         effect(log, "new", "usual", missing="weighted", weights="batch")
     with pytest.raises(InputError, match="missing"):
         effect(log, "new", "usual", missing="none")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_all_readings_say_the_same_of_those_who_are_left_out(fixed: bool) -> None:
+    """After adaptation they need more than that those who are missing are like the others of their proposal."""
+    log = some(200)
+    log = replace(log, probability=np.full_like(log.probability, 0.5)) if fixed else log
+    both = [complier_effect(log, "new", "usual"), bounded_effect(log, "new", "usual", 0.1), effect(log, "new", "usual")]
+    for told in both:
+        assert (COMPLETE in told.assumes, AT_RANDOM in told.assumes) == (not fixed, fixed)
+        assert told.missing
+        assert not told.survives_drift
+    found = action_bounds(log, "new", "usual")
+    assert (COMPLETE in found.assumes, POOLED in found.assumes) == (not fixed, fixed)
+    assert not found.survives_drift
 
 
 def test_weights_and_their_scores_are_what_their_definition_says() -> None:
