@@ -249,7 +249,8 @@ class Readings:
         for label, kind, make in made:
             estimate = self._tried(f"{label}, {self.log.space.proposals[one]}", make)
             if estimate is not None:
-                found.append(Entry(label, one, kind, self._at_one_look(estimate), context))
+                estimate = replace(self._at_one_look(estimate), sided=self.planned.sided)
+                found.append(Entry(label, one, kind, estimate, context))
         return found
 
     def _at_one_look(self, estimate: Estimate) -> Estimate:
