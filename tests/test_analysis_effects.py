@@ -276,3 +276,10 @@ def test_errors_say_what_is_allowed() -> None:
         effect(adaptive_trials.trials(adaptive_trials.compliant(5, 0.2, 0.2), 3, 1), 1, 0)
     with pytest.raises(UnsuitableError, match="what complying means"):
         compliance(log, "a")
+
+
+def test_ratios_do_not_show_what_rounding_leaves_of_a_mean() -> None:
+    """Means of 0 and 1 but for 1e-15, and one below its range."""
+    means = np.array([[0.3, 1e-15], [0.3, -1e-15], [0.3, 1 - 1e-15], [1e-15, 0.3], [0.3, 0.3]])
+    np.testing.assert_allclose(Comparison("odds ratio").estimate(means), [0, 0, np.inf, np.inf, 1], rtol=1e-12)
+    np.testing.assert_allclose(Comparison("ratio").estimate(means[:2]), [0, 0], atol=0)

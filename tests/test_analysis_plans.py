@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from takeup import Log, stream
+from takeup.analysis import analyse
 from takeup.analysis.planned import planned_of
 from takeup.analysis.readings import Readings
 from takeup.specfile import SpecError
@@ -98,6 +99,7 @@ def test_a_test_that_may_be_planned_gives_a_p_value(kind: str) -> None:
         ({"contrast": "hazard ratio"}, {}, "'difference' or 'ratio' or 'odds ratio', as an outcome is a level"),
         ({"test": "betting", "sided": 1}, {}, "betting looks on both sides"),
         ({"test": "re-randomisation"}, {"policy": {"kind": "TSObs"}}, "TS-Obs reads what was implemented"),
+        ({"test": "re-randomisation"}, {"space": {"proposals": 3}}, "replays speak of all proposals together"),
         ({"test": "conditional exact"}, {"policy": {"kind": "TopTwo"}}, "it is for TS and Uniform"),
         ({"weights": "batch", "missing": "weighted"}, {}, "weights = 'stabilised'"),
         ({"weights": "batch", "reading": "compliers"}, {}, "'uniform'; others are of reading"),
@@ -112,9 +114,22 @@ def test_a_plan_without_an_answer_is_refused_with_what_to_choose(
     stored = Design.of(
         {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}, "analysis": table, **more}, new=False
     )
-    log = Log.of(stored.space, [0, 1], [0.5, 0.5], outcome=[0, 1])
+    log = Log.of(stored.space, [0, 1], stored.even, outcome=[0, 1])
     assert planned_of(log, stored).refused
     check_analysis(design_of("two levels"))
+
+
+def test_replays_of_three_proposals_are_told_once_and_are_no_planned_conclusion() -> None:
+    """Also of a trial that was begun with such a plan."""
+    table = {"name": "t", "space": {"proposals": 3}, "policy": {"kind": "Uniform"}, "analysis": {"test": TESTS[1]}}
+    stored = Design.of(table, new=False)
+    log = Log.of(stored.space, [0, 1, 2, 0, 1, 2], stored.even, outcome=[0, 1, 1, 0, 0, 1])
+    found = analyse(log, plan=stored, replays=19)
+    (told,) = [each for each in found.tests if each.tested.test == TESTS[1]]
+    assert (told.kind, told.tested.contrast) == ("explored", "any difference between proposals")
+    assert not told.tested.refused
+    assert not any(each.what == TESTS[1] for each in found.left_out)
+    assert all(Readings(log, found.planned).planned_test(one, stored, 19, 0) is None for one in (1, 2))
 
 
 def test_measures_are_those_that_an_outcome_has() -> None:

@@ -102,11 +102,33 @@ def test_other_policies_are_followed(tables: dict[str, Any]) -> None:
     """Those whose probabilities are counted in draws within six of their errors, others to the digit."""
     design = design_of(**{"space": {"proposals": 2}, **tables})
     log = lived(design, 25, 2, np.array([[0.3, 0.7, 0.5]]), delay=2)
-    found = re_randomise(log, design, 1, 0, replays=40, stronger=True, statistic="score", seed=1)
+    found = re_randomise(log, design, None, 0, replays=40, stronger=True, statistic="score", seed=1)
     assert not found.refused
     assert (1 + 40) * found.p == pytest.approx(round((1 + 40) * found.p))
     other = design_of(**{"space": {"proposals": 2}, **tables, "burn_in": 12})
-    assert "it is not the design" in re_randomise(log, other, 1, 0, replays=40, stronger=True).refused
+    assert "it is not the design" in re_randomise(log, other, None, 0, replays=40, stronger=True).refused
+
+
+@pytest.mark.parametrize("tables", [{}, {"limits": {"floor": 0.1}}, {"policy": "TSObs"}])
+@pytest.mark.parametrize("statistic", ["difference", "score"])
+def test_three_proposals_are_tested_together(tables: dict[str, Any], statistic: Statistic) -> None:
+    """By the largest of two statistics, each in units of its root mean square over the trial and the same replays."""
+    design = design_of(space={"proposals": 3, "contexts": 2}, **tables)
+    log = lived(design, 12, 4, np.array([[0.2, 0.4, 0.9], [0.3, 0.3, 0.8]]), delay=2)
+    options: dict[str, Any] = {"statistic": statistic, "replays": 39, "seed": 2, "stronger": True}
+    found = re_randomise(log, design, None, 0, **options)
+    both = []
+    for one in (1, 2):
+        trial = Replayable.of(log, design, (one, 0), stronger=True)
+        own = trial.observed(check=False).statistics[["difference", "score"].index(statistic)]
+        all_of_them = np.abs(np.append(trial.replays(statistic, 39, 2), own))
+        both.append(all_of_them / np.sqrt(np.mean(all_of_them**2)))
+    largest = np.max(both, axis=0)
+    assert found.p == pytest.approx(np.mean(largest >= largest[-1] - 1e-4))
+    assert found.contrast == "any difference between proposals"
+    of_two = re_randomise(log, design, 1, 0, **options)
+    assert "one=None tests all of them together" in of_two.refused
+    assert np.isnan(of_two.p)
 
 
 def test_another_design_is_refused_with_both_vectors() -> None:

@@ -116,11 +116,11 @@ def test_a_live_trial_that_drops_proposals_is_derived_again(tables: dict[str, An
         if dropped := bool((log.probability[:last] == 0).any()):
             break
     assert dropped
-    assert not re_randomise(log, design, 1, 0, replays=30).refused
+    assert not re_randomise(log, design, None, 0, replays=30).refused
     other = {**tables, "stopping": {"equivalence": {"probability": 0.99, "margin": 0.01}, **tables["stopping"]}}
     other["stopping"] |= {"inferiority": 0.01} if "inferiority" in other["stopping"] else {"superiority": 0.998}
     wrong = design_of(**{"space": {"proposals": 3}, "looks": {"at": [10, 20, 30, 40]}, **other})
-    assert "it is not the design" in re_randomise(log, wrong, 1, 0, replays=30).refused
+    assert "it is not the design" in re_randomise(log, wrong, None, 0, replays=30).refused
 
 
 def test_rules_that_read_compliance_cannot_be_held_again() -> None:

@@ -142,6 +142,19 @@ def test_only_the_closed_prefix_counts_until_the_trial_is_finished() -> None:
     assert "wrote down" in any_time_effect(replace(log, estimated=True), 2, 0).withheld
 
 
+def test_those_who_came_after_a_proposal_was_dropped_are_counted_and_left_out() -> None:
+    """Six decisions, of which two could not be the third proposal and one has no outcome."""
+    p = np.array([[1 / 3, 1 / 3, 1 / 3]] * 4 + [[0.5, 0.5, 0.0]] * 2)
+    log = Log.of(Space(3, outcomes=2), [0, 1, 2, 0, 1, 0], p, outcome=[0, 1, 1, UNSEEN, 0, 1])
+    told = any_time_effect(log, 2, 0, finished=True)
+    assert (told.n, told.missing) == (3, 1)
+    assert "It is about those who came while both could be proposed; 2 others are left out." in told.assumes
+    assert not any("left out" in each for each in any_time_effect(log, 1, 0, finished=True).assumes)
+    assert any_time_effect(log, 2, 0).n == 3
+    never = replace(log, probability=np.tile([0.5, 0.5, 0.0], (6, 1)), proposal=np.array([0, 1] * 3))
+    assert any_time_effect(never, 2, 0).withheld == "there is no decision in which both 2 and 0 could have been offered"
+
+
 def test_means_are_exact_over_every_path() -> None:
     """Scores sum to the effects on average; evidence against the truth, on either side, is at most one, and close."""
     paths = every_path(4, effect=True)

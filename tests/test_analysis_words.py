@@ -18,6 +18,7 @@ from takeup.analysis.results import Entry
 from takeup.analysis.telling import axis, direction, of_people, quantity, span
 from takeup.analysis.words import answer
 from takeup.outcomes import Levels, Outcome
+from takeup.trial.design import Design
 
 KINDS: dict[str, tuple[Outcome, tuple[Measure, ...], str]] = {
     "two levels": (Levels(("ill", "well")), ("difference", "ratio", "odds ratio"), "higher"),
@@ -213,3 +214,24 @@ def test_a_check_and_an_interval_that_disagree_are_explained() -> None:
         checks = tuple(replace(each, alarm=alarm) if each.check == IGNORABLE else each for each in found.checks)
         said = " ".join(beside(replace(found, checks=checks)))
         assert ("Two looks at the same question differ" in said) == (alarm is not None and alarm != shown)
+
+
+def test_a_plan_that_looks_for_better_alone_claims_nothing_else() -> None:
+    """40 of 80 with the one, 10 of 80 with the other, whichever is the control."""
+    space = Space(["usual", "new"], outcomes=["ill", "well"])
+    for good, said in ((1, "is better: it raises"), (0, "is not shown to be better: ")):
+        y = [int(i < (40 if z == good else 10)) for z in (0, 1) for i in range(80)]
+        log = Log.of(space, [0] * 80 + [1] * 80, [0.5, 0.5], outcome=y)
+        told = effect(log, 1, 0, level=0.9)
+        sided = answer(Entry("", 1, "planned", replace(told, sided=1)), space, 0)
+        assert said in sided
+        assert "The plan looks for better alone: each end of the interval has 95 % by itself." in sided
+        both = answer(Entry("", 1, "planned", told), space, 0)
+        assert ("is better" if good else "is worse") in both
+        assert "alone" not in both
+    design = Design.of(
+        {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}, "analysis": {"sided": 1}}
+    )
+    found = analyse(Log.of(design.space, log.proposal, [0.5, 0.5], outcome=y), plan=design, replays=19)
+    assert all(each.estimate.sided == 1 for each in found.entries)
+    assert "is not shown to be better" in found.answers()[0]

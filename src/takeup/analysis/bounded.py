@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.analysis.bounded_family import BoundedInterval, Compared
 from takeup.analysis.compliers import EXCLUSION, LARGE
-from takeup.analysis.effects import ALIKE
+from takeup.analysis.effects import ALIKE, left_out
 from takeup.analysis.estimate import Estimate, honest
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
@@ -85,7 +85,7 @@ def bounded_effect(
             low,
             high,
             level,
-            assumes=tuple(_assumed(compared, bound, found.moved, log.space)),
+            assumes=tuple(_assumed(compared, bound, found.moved, log)),
             survives_adaptation=not reason,
             survives_drift=not reason and not cells.missing,
             n=int(cells.n),
@@ -124,9 +124,9 @@ def bound_of(space: Space, promise: ArrayLike) -> FloatArray:
     return np.broadcast_to(given, actions)
 
 
-def _assumed(compared: Compared, bound: FloatArray, moved: FloatArray, space: Space) -> Iterator[str]:
+def _assumed(compared: Compared, bound: FloatArray, moved: FloatArray, log: Log) -> Iterator[str]:
     """What has to be true, a sentence each."""
-    cells = compared.cells
+    cells, space = compared.cells, log.space
     used = moved != 0
     if used.any():
         limits = [f"{bound[a]:g} with {space.implemented[a]}" for a in np.flatnonzero(used.any(axis=0))]
@@ -139,7 +139,7 @@ def _assumed(compared: Compared, bound: FloatArray, moved: FloatArray, space: Sp
     else:
         yield "Nothing about refusers: a promise so weak is worth nothing here, and this is intention to treat."
     if cells.missing:
-        yield "Those whose action or outcome was never reported are like the others of their proposal."
+        yield left_out(log)
     if cells.impossible:
         yield f"It is the effect in decisions where all could be offered: {cells.impossible} others are left out."
     yield "The logged probabilities are those that proposals were drawn with."

@@ -27,6 +27,7 @@ from takeup.analysis.cell_limits import (
     share_limits,
 )
 from takeup.analysis.compliers import EXCLUSION, LARGE, LEAST, both_seen
+from takeup.analysis.effects import left_out
 from takeup.analysis.response_types import MOST_UNKNOWNS, response_types, sharp_bounds
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
@@ -36,6 +37,9 @@ from takeup.outcomes import Levels
 from takeup.space import Label, Space
 
 ODDS = "what was seen contradicts that proposals work through what is taken alone: no response types agree with it"
+
+POOLED = "Those whose action or outcome was never reported are like the others of their proposal."
+"""What has to be true of them where contexts are taken together, as probabilities never changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ def action_bounds(log: Log, one: Label, other: Label | None = None, *, level: fl
     elif math.isnan(least):
         withheld = ODDS
     n, missing = int(known(log).sum()), int(((log.implemented < 0) | (log.outcome < 0)).sum())
-    assumes = (EXCLUSION, *_as_others(missing, len(log) - n - missing), *(() if exact else (LARGE,)))
+    assumes = (EXCLUSION, *_as_others(log, missing, len(log) - n - missing), *(() if exact else (LARGE,)))
     return Bounds(
         contrast,
         low,
@@ -199,10 +203,8 @@ def _filled(space: Space, action: int, otherwise: float) -> Target:
     return replace(whole, name=f"{whole.name} under {space.implemented[action]}", values=values)
 
 
-def _as_others(missing: int, impossible: int) -> tuple[str, ...]:
-    found = (
-        ["Those whose action or outcome was never reported are like the others of their proposal."] if missing else []
-    )
+def _as_others(log: Log, missing: int, impossible: int) -> tuple[str, ...]:
+    found = [POOLED if log.constant else left_out(log)] if missing else []
     if impossible:
         found.append(f"They are for decisions in which all could be offered: {impossible} others are left out.")
     return tuple(found)

@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from takeup import checks
 from takeup.analysis import regions, targets
+from takeup.analysis.effects import left_out
 from takeup.analysis.estimate import Estimate, Ray, honest
 from takeup.analysis.lacking import lacking
 from takeup.analysis.ratio_test import BoolArray, RatioSums, accepted, ratio_sums, region
@@ -24,7 +25,7 @@ from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
 from takeup.errors import InputError
 from takeup.log import Log
-from takeup.space import Label, Space
+from takeup.space import Label
 
 EXCLUSION = "What is offered changes the outcome through what is taken alone."
 EVEN = 40.0
@@ -96,7 +97,7 @@ def complier_effect(
             low,
             high,
             level,
-            _assumed(space, first, second, a, missing, impossible, str(lacks)),
+            _assumed(log, first, second, a, missing, impossible, str(lacks)),
             survives_adaptation=not withheld,
             survives_drift=not withheld and not missing,
             n=n,
@@ -277,9 +278,8 @@ def _rare(log: Log, pair: tuple[int, int], test: ComplierTest) -> str:
     return f"{name} was offered to too few: effectively {many:.1f}, and an interval needs {LEAST:.0f}"
 
 
-def _assumed(
-    space: Space, one: int, other: int, action: int, missing: int, impossible: int, lacks: str
-) -> tuple[str, ...]:
+def _assumed(log: Log, one: int, other: int, action: int, missing: int, impossible: int, lacks: str) -> tuple[str, ...]:
+    space = log.space
     taken, first, second = space.implemented[action], space.proposals[one], space.proposals[other]
     found = [EXCLUSION]
     if len(space.implemented) > 2:
@@ -291,7 +291,7 @@ def _assumed(
         )
     found += [f"Nobody takes {taken} if offered {second} who would not if offered {first}.", LARGE]
     if missing:
-        found.append("Those whose action or outcome was never reported are like the others of their proposal.")
+        found.append(left_out(log))
     if impossible:
         found.append(f"It is the effect in decisions where both could be offered: {impossible} others are left out.")
     if lacks:

@@ -112,6 +112,15 @@ def compliance(
     return _estimate(log, targets.took(log.space, a), what, missing)
 
 
+def left_out(log: Log) -> str:
+    """What has to be true where those of whom something was never reported are left out.
+
+    Leaving out decisions of one proposal alone changes how often it is met. Plain means, of fixed randomisation, do not
+    mind; scores are then weighted by probabilities that are no longer right.
+    """
+    return AT_RANDOM if log.fixed else COMPLETE
+
+
 class _Asked(NamedTuple):
     """What is asked of a log."""
 

@@ -37,6 +37,8 @@ class Estimate:
         region: the whole confidence region where it is no interval: two rays, or the whole line.
         any_time: whether it holds at any number of looks, or at one.
         withheld: why there is no interval, or why it is not to be relied upon; empty where it is.
+        sided: on how many sides something is looked for. Where that is one, what is better, each end of the interval
+            by itself errs by half of what the level leaves, and the other end concludes nothing.
     """
 
     reading: str
@@ -55,6 +57,7 @@ class Estimate:
     any_time: bool = False
     withheld: str = ""
     left_out: str = ""
+    sided: Literal[1, 2] = 2
 
     @property
     def shown(self) -> bool:
@@ -80,6 +83,7 @@ class Estimate:
             "low": _finite(self.low),
             "high": _finite(self.high),
             "level": self.level,
+            "sided": self.sided,
             "assumes": list(self.assumes),
             "survives_adaptation": self.survives_adaptation,
             "survives_drift": self.survives_drift,

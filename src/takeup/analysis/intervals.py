@@ -24,6 +24,9 @@ STEPS = 45
 WIDEST = 20.0
 """Ratios are looked for up to e^20, beyond which an interval has no end."""
 
+ROUNDING = 1e-12
+"""What a mean that is at an end of its range may miss it by."""
+
 MOST_SKEWNESS = 1.0
 """Beyond this a correction for skewness is no correction."""
 
@@ -65,7 +68,7 @@ class Comparison:
         other, one = mean[..., 0], mean[..., 1]
         if self.measure == "difference":
             return np.clip(one - other, -1.0, 1.0)
-        one, other = np.clip(one, 0.0, 1.0) - self.zero, np.clip(other, 0.0, 1.0) - self.zero
+        one, other = (_within(each) - self.zero for each in (one, other))
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.measure == "ratio":
                 return np.asarray(one / other)
@@ -90,6 +93,11 @@ class Comparison:
     def along(self, slope: FloatArray) -> FloatArray:
         """The direction in which a hypothesis is left fastest, (.., 2): across the curve."""
         return np.stack([-slope, np.ones_like(slope)], axis=-1)
+
+
+def _within(mean: FloatArray) -> FloatArray:
+    """Means between 0 and 1, and at an end where rounding alone keeps them from it: ratios would show it."""
+    return np.where(mean < ROUNDING, 0.0, np.where(mean > 1.0 - ROUNDING, 1.0, mean))
 
 
 def fitted(known: Moments, comparison: Comparison, at: FloatArray) -> tuple[FloatArray, FloatArray]:

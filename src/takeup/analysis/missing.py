@@ -9,7 +9,6 @@ do with what would have been seen. Two readings need less, or something else:
 """
 
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 
 from takeup import checks
 from takeup.analysis.compliers import LARGE
-from takeup.analysis.mean_intervals import LEAST
+from takeup.analysis.effects import ALIKE
+from takeup.analysis.mean_intervals import LEAST, Intervals, intervals
 from takeup.analysis.scores import scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray, IntArray
@@ -109,33 +109,48 @@ def worst_case_scores(log: Log, of: Target, proposal: int, against: int) -> tupl
     """Scores of the least and of the most that the effect may be, (.., n) each.
 
     The effect is least where all that is missing of the one was at its low end, and of the other at its high end. Each
-    end is the mean of a target that is always known, so that its scores are unbiased whatever the policy did.
+    end is the effect on a target that is always known, so that its scores are unbiased whatever the policy did.
     """
-    low, high = (scores(log, _filled(of, end)).score for end in (of.low, of.high))
-    return low[..., proposal] - high[..., against], high[..., proposal] - low[..., against]
+    least, most = (scores(log, each).score for each in _filled(of, proposal))
+    return least[..., proposal] - least[..., against], most[..., proposal] - most[..., against]
+
+
+def worst_case_intervals(
+    log: Log, of: Target, proposal: int, against: int, level: float = 0.95
+) -> tuple[Intervals, Intervals]:
+    """Of the least and of the most that the effect may be, of trials side by side.
+
+    The lower end of the one and the upper of the other are those of the worst case. Neither is inside the interval of
+    those of whom it is known, if that is shown.
+    """
+    pair = (against, proposal)
+    known, least, most = (
+        intervals(scores(log, each), pair, "difference", level=level) for each in (of, *_filled(of, proposal))
+    )
+    return (
+        replace(least, low=np.where(known.shown, np.fmin(least.low, known.low), least.low)),
+        replace(most, high=np.where(known.shown, np.fmax(most.high, known.high), most.high)),
+    )
 
 
 def worst_case(log: Log, of: Target, proposal: int, against: int = 0, level: float = 0.95) -> WorstCase:
     """Between which values the effect of one proposal against another lies, whatever was missing.
 
-    The interval adds the normal error of either end, each one-sided at half of what the level leaves over. As that of
-    an effect it is withheld where a proposal was offered to fewer than five people, effectively, or could not be.
+    Either end of the interval is that of an effect, with half of what the level leaves over. As that of an effect it is
+    withheld where a proposal was offered to fewer than five people, effectively, or could not be.
     """
     if log.batch:
-        raise InputError("log", f"{len(log.batch)} leading axes", "a single trial", "or use worst_case_scores")
+        raise InputError("log", f"{len(log.batch)} leading axes", "a single trial", "or use worst_case_intervals")
     checks.share("level", level)
-    least, most = worst_case_scores(log, of, proposal, against)
-    away = NormalDist().inv_cdf((1 + level) / 2)
-    counted = ~np.isnan(least)
-    n = int(counted.sum())
-    low, high = (float(each[counted].mean()) if n else float("nan") for each in (least, most))
-    errors = [float(each[counted].std(ddof=1)) / n**0.5 if n > 1 else float("inf") for each in (least, most)]
+    least, most = worst_case_intervals(log, of, proposal, against, level)
     names, reason = log.space.proposals, _too_few(log, (proposal, against))
+    if not reason and (least.alike or most.alike):
+        reason = ALIKE
     return WorstCase(
         f"{names[proposal]} - {names[against]}",
-        low,
-        high,
-        (np.nan, np.nan) if reason else (low - away * errors[0], high + away * errors[1]),
+        float(least.value),
+        float(most.value),
+        (np.nan, np.nan) if reason else (float(least.low), float(most.high)),
         level,
         len(log),
         int(np.isnan(of.values(log)).sum()),
@@ -159,9 +174,17 @@ def _too_few(log: Log, proposals: tuple[int, ...]) -> str:
     return ""
 
 
-def _filled(of: Target, end: float) -> Target:
-    """The target with everything that is missing at one end."""
-    return replace(of, values=lambda log: np.nan_to_num(of.values(log), nan=end))
+def _filled(of: Target, proposal: int) -> tuple[Target, Target]:
+    """The target with all that is missing of a proposal at its low end and of others at its high end; the reverse."""
+
+    def filled(own: float, others: float) -> Target:
+        def values(log: Log) -> FloatArray:
+            value = of.values(log)
+            return np.where(np.isnan(value), np.where(log.proposal == proposal, own, others), value)
+
+        return replace(of, values=values)
+
+    return filled(of.low, of.high), filled(of.high, of.low)
 
 
 def _place(log: Log) -> tuple[IntArray, ...]:

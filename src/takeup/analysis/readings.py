@@ -38,6 +38,7 @@ Made: TypeAlias = tuple[str, Kind, Callable[[], Estimate]]
 BOUNDED: Final = "bounded reading"
 ITT: Final = "intention to treat"
 AT_ANY_TIME: Final = f"{ITT}, at any time"
+RE_RANDOMISED: Final = "re-randomisation"
 STILL_RUNS = (
     "The trial still runs, and this is for one look at its end: looked at again and again it errs more often, and what"
     " is pending is left out as if it were missing."
@@ -132,13 +133,13 @@ class Readings:
     ) -> list[TestEntry]:
         """Every test of a proposal against the control, but those that are to be left out."""
         made = self._tests(one, design, replays, seed)
-        if self.planned.test and self.planned.test not in made and self.planned.test not in leave_out:
+        if design is None and self.planned.test not in ("", *made, *leave_out):
             self.left_out.append(LeftOut(self.planned.test, NO_DESIGN))
         found = []
         for name, make in made.items():
             if name in leave_out:
                 continue
-            planned = self.planned.named and name == self.planned.test
+            planned = self.planned.named and name == self.planned.test and not self._of_all(name)
             if (tested := self._tried(name, make)) is not None:
                 if not (self.finished or tested.any_time):
                     tested = replace(tested, assumes=(STILL_RUNS, *tested.assumes))
@@ -148,7 +149,11 @@ class Readings:
     def planned_test(self, one: int, design: Design | None, replays: int | None, seed: int) -> Tested | None:
         """The planned test of a proposal against the control, by itself; None where there is none."""
         make = self._tests(one, design, replays, seed).get(self.planned.test)
-        return None if make is None else self._tried(self.planned.test, make)
+        return None if make is None or self._of_all(self.planned.test) else self._tried(self.planned.test, make)
+
+    def _of_all(self, test: str) -> bool:
+        """Whether a test is of all proposals together: it is made once, and is no conclusion about two."""
+        return test == RE_RANDOMISED and len(self.others) > 1
 
     def _tests(
         self, one: int, design: Design | None, replays: int | None, seed: int
@@ -160,7 +165,9 @@ class Readings:
             "martingale score": partial(martingale_score, self.log, *pair),
         }
         if design is not None:
-            made["re-randomisation"] = partial(re_randomise, self.log, design, *pair, replays=replays, seed=seed)
+            if one == self.others[0]:
+                what = (None, pair[1]) if self._of_all(RE_RANDOMISED) else pair
+                made[RE_RANDOMISED] = partial(re_randomise, self.log, design, *what, replays=replays, seed=seed)
             made["conditional exact"] = partial(conditional_exact, self.log, design, *pair)
         if self.planned.sided == 1 and self.planned.test in made and self.planned.test != "betting":
             better: Alternative = "larger" if larger_is_better(self.log.space, "difference") else "smaller"
@@ -252,7 +259,8 @@ class Readings:
         for label, kind, make in made:
             estimate = self._tried(f"{label}, {self.log.space.proposals[one]}", make)
             if estimate is not None:
-                found.append(Entry(label, one, kind, self._at_one_look(estimate), context))
+                estimate = replace(self._at_one_look(estimate), sided=self.planned.sided)
+                found.append(Entry(label, one, kind, estimate, context))
         return found
 
     def _at_one_look(self, estimate: Estimate) -> Estimate:

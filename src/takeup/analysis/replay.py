@@ -5,17 +5,24 @@ any other proposals too. The trial can then be replayed: the same people in the 
 was known, and proposals drawn anew with the probabilities that the policy would have had. How extreme the trial was
 among its replays is a p-value that holds for any policy, any drift and any size (Simon & Simon; Nair & Janson).
 
+All proposals are drawn anew, so that it speaks of all of them together. With three or more nothing is said of two:
+where one does better than the others, replays give its outcomes to them, too, and two that are alike seem to differ.
+
 Looks are held again, too, and a replay ends where they say. One that goes on where the trial itself had ended has no
 outcomes to go on with, so that trials are ordered by their end first: with a claim the earlier the more extreme, then
 those that went on, then those without a claim, the later the more extreme. For a trial that ended at a look it is then
 enough to know which replays end there or before, and what they had (Tsiatis, Rosner & Mehta 1984).
 """
 
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
 
 from takeup import checks
 from takeup.analysis.prefix import pair_of, single
-from takeup.analysis.replay_reference import NONE, level_of
+from takeup.analysis.replay_reference import NONE, Replays, level_of
+from takeup.analysis.replay_schedule import INSTEAD
 from takeup.analysis.replayable import STATISTICS, Replayable, Statistic
 from takeup.analysis.tested import Alternative, Tested, directed
 from takeup.checks import FloatArray
@@ -35,12 +42,15 @@ DRAWS = 1_000
 """How many draws such a probability rests on, where it is counted; more count as several."""
 ALIKE, NEARLY_ALIKE = 1e-9, 1e-4
 """Statistics that differ by less than this part are the same: sums in another order, and scores by quadrature."""
+ANY = "any difference between proposals"
+LARGEST = "{}: the largest against {}, each in units of its size over replays"
+ALL_TOGETHER = "replays draw all proposals anew, and say nothing of two of more; one=None tests all of them together"
 
 
 def re_randomise(
     log: Log,
     design: Design,
-    one: Label,
+    one: Label | None,
     other: Label,
     *,
     statistic: Statistic = "difference",
@@ -58,8 +68,9 @@ def re_randomise(
     Args:
         log: of one trial.
         design: the trial's own.
-        one: the proposal that is compared,
-        other: and with which.
+        one: the proposal that is compared; None for all others together, by the largest of their differences. It has
+            to be None where there are more than two.
+        other: with which.
         statistic: what makes a trial extreme: the difference of the two means, or the martingale score.
         replays: how many; where left out as many as `usual` says, which depends on the trial alone.
         seed: of the replays; the same log and seed give the same p-value on any machine.
@@ -67,17 +78,17 @@ def re_randomise(
         alternative: whether both directions count, or that outcomes of `one` are larger, or smaller.
     """
     single(log)
-    pair, p, many, refused = pair_of(log.space, one, other), float("nan"), 0, ""
+    pairs, p, many, refused = _pairs(log.space, one, other), float("nan"), 0, ""
     try:
-        p, many = _tested(log, design, pair, statistic, replays, seed, stronger, True, alternative)
+        p, many = _tested(log, design, pairs, statistic, replays, seed, stronger, True, alternative)
     except UnsuitableError as error:
         refused = str(error)
     what = "neither the outcome nor what is implemented depends" if stronger else "the outcome does not depend"
-    names = log.space.proposals
+    names, several = log.space.proposals, len(pairs) > 1
     return Tested(
         test="re-randomisation",
-        contrast=f"{names[pair[0]]} - {names[pair[1]]}",
-        statistic=STATISTICS[statistic],
+        contrast=ANY if several else " - ".join(names[k] for k in pairs[0]),
+        statistic=LARGEST.format(STATISTICS[statistic], names[pairs[0][1]]) if several else STATISTICS[statistic],
         p=p,
         two_sided=alternative == "two-sided",
         null=f"{what} on the proposal, for anybody",
@@ -116,7 +127,7 @@ def usual(trial: Replayable, statistic: Statistic, draws: int) -> int:
 def replayed(
     log: Log,
     design: Design,
-    one: Label,
+    one: Label | None,
     other: Label,
     *,
     statistic: Statistic = "difference",
@@ -130,9 +141,9 @@ def replayed(
     `check` says whether the logged probabilities are held against the design, as those of one's own simulations need
     not be.
     """
-    pair, found = pair_of(log.space, one, other), np.empty(log.batch)
+    pairs, found = _pairs(log.space, one, other), np.empty(log.batch)
     for number, place in enumerate(np.ndindex(*log.batch)):
-        found[place] = _tested(one_of(log, place), design, pair, statistic, replays, seed + number, stronger, check)[0]
+        found[place] = _tested(one_of(log, place), design, pairs, statistic, replays, seed + number, stronger, check)[0]
     return found
 
 
@@ -150,10 +161,18 @@ def check_log(log: Log, design: Design, *, stronger: bool = False) -> None:
         Replayable.of(one_of(log, place), design, (0, 1), stronger).observed(check=True)
 
 
+def _pairs(space: Space, one: Label | None, other: Label) -> tuple[tuple[int, int], ...]:
+    """What is compared: two proposals, or each with the other one."""
+    if one is not None:
+        return (pair_of(space, one, other),)
+    control = space.index("proposal", other)
+    return tuple((k, control) for k in range(len(space.proposals)) if k != control)
+
+
 def _tested(
     log: Log,
     design: Design,
-    pair: tuple[int, int],
+    pairs: tuple[tuple[int, int], ...],
     statistic: Statistic,
     replays: int | None,
     seed: int,
@@ -164,26 +183,62 @@ def _tested(
     """The p-value of one trial, and how many replays it rests on."""
     if statistic not in STATISTICS:
         raise InputError("statistic", repr(statistic), f"one of {', '.join(STATISTICS)}")
-    trial = Replayable.of(log, design, pair, stronger)
+    if len(pairs) < len(log.space.proposals) - 1:
+        raise UnsuitableError(f"{ALL_TOGETHER}; {INSTEAD}")
+    trial = Replayable.of(log, design, pairs[0], stronger)
+    each = [replace(trial, pair=pair) for pair in pairs]
     seen, form = trial.observed(check=check, score=statistic == "score"), trial.form(statistic)
     many = usual(trial, statistic, seen.draws) if replays is None else checks.whole("replays", replays, least=1)
-    own = float(directed(seen.statistics[list(STATISTICS).index(statistic)], alternative))
+    more = [one.observed(check=False, score=statistic == "score") for one in each[1:]]
+    column, looks = list(STATISTICS).index(statistic), trial.schedule.look_at.size
+    own = directed([one.statistics[column] for one in (seen, *more)], alternative)
     alike = NEARLY_ALIKE if form == "quadrature" and statistic == "score" else ALIKE
-    least = own - alike * max(abs(own), 1.0)
-    looks = trial.schedule.look_at.size
-    if not looks:
-        extreme = directed(trial.replays(statistic, many, seed), alternative) >= least
-        return (1 + int(extreme.sum())) / (1 + many), many
     held = looks if seen.ended == NONE else seen.ended + 1
-    value, found = trial.by_reference(statistic, many, seed, held)
-    claims = _claims(log.space, pair, alternative)
-    level, own_level = found.level(looks, claims), level_of(seen.ended, seen.chosen, looks, claims)
-    extreme = (level > own_level) | ((level == own_level) & (directed(value, alternative) >= least))
+    value, found = _replayed(each, statistic, many, seed, held if looks else None)
+    extreme = _as_extreme(own, directed(value, alternative), alike)
+    if looks and found is not None:
+        claims = _claims(log.space, pairs, alternative)
+        level, own_level = found.level(looks, claims), level_of(seen.ended, seen.chosen, looks, claims)
+        extreme = (level > own_level) | ((level == own_level) & extreme)
     return (1 + int(extreme.sum())) / (1 + many), many
 
 
-def _claims(space: Space, pair: tuple[int, int], alternative: Alternative) -> tuple[int, ...]:
+def _replayed(
+    each: list[Replayable], statistic: Statistic, many: int, seed: int, looks: int | None
+) -> tuple[FloatArray, Replays | None]:
+    """The statistic of each replay in each comparison, (R, P), with so many looks; and the replays, where it has them.
+
+    One seed gives the same replays whatever is compared.
+    """
+    first = each[0]
+    if looks is None and first.form(statistic) != "reference":
+        return np.stack([one.replays(statistic, many, seed) for one in each], axis=-1), None
+    value, found = first.by_reference(statistic, many, seed, looks)
+    more = [
+        one.difference(found.proposal)
+        if statistic == "difference"
+        else one.by_reference(statistic, many, seed, looks)[0]
+        for one in each[1:]
+    ]
+    return np.stack([value, *more], axis=-1), found
+
+
+def _as_extreme(own: FloatArray, value: FloatArray, alike: float) -> NDArray[np.bool_]:
+    """Which replays are as extreme as the trial, of what is compared, (P,) and (R, P) -> (R,).
+
+    Several statistics are in units of their root mean square, over the replays and the trial: the trial is then one
+    like the others.
+    """
+    if own.size > 1:
+        size = np.sqrt(np.mean(np.vstack([own, value]) ** 2, axis=0))
+        own, value = own / np.where(size > 0, size, 1.0), value / np.where(size > 0, size, 1.0)
+    most = float(own.max())
+    return np.asarray(value.max(axis=-1) >= most - alike * max(abs(most), 1.0))
+
+
+def _claims(space: Space, pairs: tuple[tuple[int, int], ...], alternative: Alternative) -> tuple[int, ...]:
     """Of which proposals it speaks against no effect that they are called superior."""
+    ours, theirs = tuple(one for one, _ in pairs), (pairs[0][1],)
     if alternative == "two-sided":
-        return pair
-    return (pair[0] if (alternative == "larger") == larger_is_better(space, "difference") else pair[1],)
+        return ours + theirs
+    return ours if (alternative == "larger") == larger_is_better(space, "difference") else theirs

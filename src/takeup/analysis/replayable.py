@@ -99,7 +99,7 @@ class Replayable:
                 check_design(self.log, self.design, self.schedule, share)
             return Seen(found)
         if not (check or score or self.schedule.look_at.size):
-            return Seen(np.array([self._difference(self.log.proposal[np.newaxis])[0], np.nan]))
+            return Seen(np.array([self.difference(self.log.proposal[np.newaxis])[0], np.nan]))
         found, trial = self.followed_by_reference()
         end, chosen = int(trial.ended[0]), int(trial.chosen[0])
         if check:
@@ -115,7 +115,7 @@ class Replayable:
     def followed_by_reference(self) -> tuple[FloatArray, reference.Replays]:
         """The same by the reference, up to the look that ended the trial."""
         trial = reference.follow(self.log, self.design, self.schedule, self.residual, self.pair)
-        return np.array([self._difference(trial.proposal)[0], _standard(trial)[0]]), trial
+        return np.array([self.difference(trial.proposal)[0], _standard(trial)[0]]), trial
 
     def form(self, statistic: Statistic) -> Form:
         """What replays it: the fastest that can."""
@@ -155,10 +155,10 @@ class Replayable:
             score=statistic == "score",
             looks=looks,
         )
-        return _standard(found) if statistic == "score" else self._difference(found.proposal), found
+        return _standard(found) if statistic == "score" else self.difference(found.proposal), found
 
-    def _difference(self, proposal: IntArray) -> FloatArray:
-        """As the kernel has it, of replays side by side, (R, n) -> (R,)."""
+    def difference(self, proposal: IntArray) -> FloatArray:
+        """The difference of the means as the kernel has it, of replays side by side, (R, n) -> (R,)."""
         found, value = np.zeros(proposal.shape[0]), np.nan_to_num(self.value)
         for x, weight in enumerate(self.weight):
             here = (self.log.context == x) & ~np.isnan(self.value)

@@ -25,6 +25,7 @@ from takeup.analysis.estimate import Estimate, honest
 from takeup.analysis.mixtures import exponential_bound, log_exponential_mixture, tightest
 from takeup.analysis.prefix import NOT_LOGGED, closed_prefix, pair_of, single
 from takeup.analysis.scores import predictable_scores
+from takeup.analysis.showing import BOTH, NEVER_BOTH
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.log import Log
@@ -88,9 +89,10 @@ def any_time_effect(
     i, j = pair_of(log.space, one, other)
     path = effect_path(log, one, other, level, at=[len(log)], planned=planned, finished=finished)
     n, value, low, high = int(path.n[0]), float(path.value[0]), float(path.low[0]), float(path.high[0])
-    withheld = _withheld(log, n)
-    missing = int((~closed_prefix(log, finished=finished)).sum())
-    lost = finished and missing > 0
+    prefix = closed_prefix(log, finished=finished)
+    missing, without = int((~prefix).sum()), int(prefix.sum()) - n
+    withheld, lost = _withheld(log, (i, j), n, n + without), finished and missing > 0
+    assumes = ((COMPLETE,) if lost else ()) + ((BOTH.format(without),) if without else ())
     return honest(
         log,
         Estimate(
@@ -101,7 +103,7 @@ def any_time_effect(
             low=np.nan if withheld else low,
             high=np.nan if withheld else high,
             level=level,
-            assumes=((COMPLETE,) if lost else ()) + (LOGGED, IN_ORDER, SEPARATE, CAME),
+            assumes=(*assumes, LOGGED, IN_ORDER, SEPARATE, CAME),
             survives_adaptation=not withheld,
             survives_drift=not withheld and not lost,
             n=n,
@@ -112,10 +114,12 @@ def any_time_effect(
     )
 
 
-def _withheld(log: Log, n: int) -> str:
+def _withheld(log: Log, pair: tuple[int, int], n: int, known: int) -> str:
     """Why there is no interval."""
     if log.estimated:
         return NOT_LOGGED
+    if not n and known:
+        return NEVER_BOTH.format(" and ".join(log.space.proposals[z] for z in pair))
     if not n:
         return f"no outcome is known of the first of {len(log)} decisions" if len(log) else "there is no decision"
     return ""

@@ -16,6 +16,7 @@ from takeup.space import UNSEEN, Label
 
 READING = "intention to treat"
 BOTH = "It is about those who came while both could be proposed; {} others are left out."
+NEVER_BOTH = "there is no decision in which both {} could have been offered"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +48,7 @@ class Pair:
         both = np.all(log.probability[:, list(places)] > 0, axis=-1)
         if not both.any():
             names = " and ".join(log.space.proposals[place] for place in places)
-            raise UnsuitableError(f"there is no decision in which both {names} could have been offered")
+            raise UnsuitableError(NEVER_BOTH.format(names))
         shared = log if both.all() else log.only(both)
         return cls(shared, *places, checks.share("level", level), len(log) - len(shared))
 

@@ -21,7 +21,7 @@ SUBJECTS = {
 
 def answer(entry: Entry, space: Space, control: int) -> str:
     """What one comparison says, which way is better, and how many it leaves out."""
-    return f"{_said(entry, space, control)}{_left_out(entry.estimate)}"
+    return f"{_said(entry, space, control)}{_one_side(entry.estimate)}{_left_out(entry.estimate)}"
 
 
 def figure(number: float, estimate: Estimate, space: Space, *, end: bool = False) -> str:
@@ -99,12 +99,22 @@ def _said(entry: Entry, space: Space, control: int) -> str:
     if not above and not estimate.high < none:
         told = f"{what} is {value} ({ends})" if value else f"{what} is not to be had ({ends})"
         return f"{offer} may be better, worse or neither: {told}."
+    if estimate.sided == 1 and above != way.better_up:
+        told = f": {what} is {value}" if value else ""
+        return f"{offer} is not shown to be better{told} ({ends})."
     if measure in RATIOS or not value:
         told = f"; {what} is {value}" if value else ""
         return f"{offer} {way.verdict(above)}{told} ({ends})."
     people = f", {of_people(estimate.value)}" if is_share(space) else ""
     size = amount(abs(estimate.value), space, signed=False)
     return f"{offer} {way.verdict(above)} by {size}{people} ({ends})."
+
+
+def _one_side(estimate: Estimate) -> str:
+    """What an interval is for where the plan looks on one side, as a sentence of its own."""
+    if estimate.sided == 2 or not has_region(estimate):
+        return ""
+    return f" The plan looks for better alone: each end of the interval has {50 * (1 + estimate.level):g} % by itself."
 
 
 def _left_out(estimate: Estimate) -> str:

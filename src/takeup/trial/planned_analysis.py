@@ -151,6 +151,8 @@ def _no_test(design: "Design", table: AnalysisTable) -> str | None:
         return f"'betting', or none: the outcome is a {kind} that may be cut short, and has no mean to compare"
     if table.test == "re-randomisation" and (why := not_replayable(design)):
         return f"'betting', 'martingale score' or none: {why}"
+    if table.test == "re-randomisation" and len(design.space.proposals) > 2:
+        return "'betting', 'martingale score' or none: replays speak of all proposals together, not of two of more"
     if table.test == "conditional exact" and (why := not_exact(design)):
         return f"another test or none: {why}"
     return None
