@@ -160,6 +160,17 @@ def test_fewer_is_better_where_the_outcome_says_so() -> None:
     assert late.proposals == ("6-MP",)
 
 
+def test_the_gain_of_times_needs_more_people_than_their_mean() -> None:
+    times = leukaemia()
+    few, enough = (
+        policy_value(Log.of(times.space, times.proposal, [p, 1 - p], outcome=times.outcome), [1, 0], until=15)
+        for p in (0.3, 0.5)
+    )
+    assert not few.estimate.withheld
+    assert few.gain.withheld.endswith("an interval needs 5% at most")
+    assert not enough.gain.withheld
+
+
 def test_what_is_not_known_is_left_out() -> None:
     log = one_trial()
     outcome = np.where(np.arange(400) % 5 == 0, UNSEEN, log.outcome)

@@ -16,7 +16,7 @@ from takeup.analysis import targets
 from takeup.analysis.effects import COMPLETE, LOGGED, SEPARATE
 from takeup.analysis.estimate import Estimate, honest
 from takeup.analysis.figure import Figure, difference_of_positives
-from takeup.analysis.overlap import Overlap
+from takeup.analysis.overlap import HOPELESS_SHARE_OF_TIMES, Overlap
 from takeup.analysis.rates import rate_under
 from takeup.analysis.scores import scores
 from takeup.analysis.showing import LARGE, always
@@ -104,6 +104,8 @@ def policy_value(
         reason = "nobody was watched so long under it; choose an earlier `until`"
     ends, gained = value_ends(log, value, level), gain_ends(log, value, did, level)
     estimate = _estimate(log, value.value, ends, name, "mean", level, reason, until)
+    if isinstance(log.space.outcome, Time):
+        reason = reason or overlap.withheld(name, HOPELESS_SHARE_OF_TIMES)
     gain = _estimate(log, value.value - did.value, gained, f"{name} - {DID}", "difference", level, reason, until)
     return PolicyValue(estimate, gain, float(overlap.size), overlap.warning(name))
 

@@ -21,6 +21,8 @@ from takeup.log import Log
 
 HOPELESS_SHARE = 0.1
 """Where one decision could count for a larger share of all, there is no interval."""
+HOPELESS_SHARE_OF_TIMES = 0.05
+"""Likewise of a difference of mean times between what would have been and what was: see docs/readings.md."""
 POOR_SHARE = 0.1
 """With a smaller share of all decisions there is a warning."""
 
@@ -65,16 +67,21 @@ class Overlap:
         """How many decisions it is worth: the smaller of what was seen and what was expected."""
         return np.asarray(np.fmin(self.seen, self.expected))
 
-    def withheld(self, who: str) -> str:
-        """Why there is nothing to be relied upon, of a single trial; empty where there is."""
+    def withheld(self, who: str, most: float = HOPELESS_SHARE) -> str:
+        """Why there is nothing to be relied upon, of a single trial; empty where there is.
+
+        Args:
+            who: what the policy is called.
+            most: how large a share of all one decision may be.
+        """
         if self.n == 0:
             return "no outcome is known"
         if self.impossible > 0:
             return f"{self.impossible:.1%} of what {who} would have proposed had no chance of being proposed"
-        if self.largest > HOPELESS_SHARE * self.n * (1 + 1e-9):
+        if self.largest > most * self.n * (1 + 1e-9):
             return (
                 f"{who} was so improbable at times that one of the {self.n:.0f} decisions could count for "
-                f"{min(self.largest / self.n, 1.0):.0%} of all; an interval needs {HOPELESS_SHARE:.0%} at most"
+                f"{min(self.largest / self.n, 1.0):.0%} of all; an interval needs {most:.0%} at most"
             )
         return ""
 
