@@ -102,6 +102,7 @@ def test_alias_tables_hold_their_distribution() -> None:
     assert (back[probability == 0] == 0).all()
 
 
+@pytest.mark.long
 def test_many_arms() -> None:
     """64 proposals and 64 actions, and as many contexts as one likes."""
     rng = np.random.default_rng(5)
@@ -118,6 +119,7 @@ def test_progress_counts_every_decision() -> None:
     assert sum(seen) == 2 * 30 * 100
 
 
+@pytest.mark.long
 def test_builds_that_other_processes_left_on_disk_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

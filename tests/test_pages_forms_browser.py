@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page
 
 import browser
@@ -28,6 +29,7 @@ def quiet(page: Page) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_the_desk_in_a_browser(tmp_path: Path) -> None:
     """Design, simulate, sandbox, decide, report, correct, search; hostile labels run nothing anywhere."""
     with serving.served(tmp_path / "t.db", tmp_path) as served, browser.browser() as started:

@@ -13,7 +13,7 @@ from takeup.service.callers import SCOPES
 
 TEXTS = texts()
 SPEC_FIELDS = (
-    *("name", "trial", "description", "proposals", "contexts", "implemented", "intended"),
+    *("name", "trial", "description", "proposals", "contexts", "contexts_too", "implemented", "intended"),
     *("outcome-0", "utility-0", "outcome-2", "utility-2"),
     *("policy", "compliance", "decisions", "floor", "ceiling", "burn_in", "window", "maximum", "probability_best"),
     *("by", "sketch"),

@@ -212,6 +212,7 @@ def on_a_phone_in_the_dark(chromium: Browser, camera: Camera, server: serving.Se
     page.context.close()
 
 
+@pytest.mark.long
 def test_the_sandbox_teaches(chromium: Browser, camera: Camera, tmp_path: Path) -> None:
     with serving.served(tmp_path / "trials.db", tmp_path) as server:
         page = visit(chromium, server, server.key("decide"))

@@ -135,6 +135,7 @@ def test_silent_connections_keep_nobody_out(tmp_path: Path) -> None:
                 each.close()
 
 
+@pytest.mark.long
 def test_a_service_whose_writer_was_stopped_is_not_ready_and_ends_when_told_to(tmp_path: Path) -> None:
     server = Served(tmp_path / "trials.db", tmp_path)
     writer = server.writer()

@@ -87,6 +87,7 @@ def test_values_of_the_model_and_of_the_patients() -> None:
             np.testing.assert_allclose(environments("patients", coding)[outcome].value()[0], rates)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short")
 def test_excess_is_the_difference_in_regret() -> None:
     """Every replication by hand: the values of what was proposed, less the values of what Uniform proposed."""
