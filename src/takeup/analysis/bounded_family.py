@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from takeup.analysis.cell_scores import CellScores, cell_scores
 from takeup.analysis.cell_sums import Summed, deviations, summed
-from takeup.analysis.mean_intervals import intervals
+from takeup.analysis.mean_intervals import Intervals, intervals
 from takeup.analysis.shortest import Moves
 from takeup.analysis.targets import Target, outcome
 from takeup.checks import FloatArray
@@ -110,8 +110,10 @@ class Compared:
         still = ~moved.any(axis=(-2, -1))
         if not still.any():
             return found.low, found.high
-        pair = self.cells.rows[self.other], self.cells.rows[self.one]
-        offered = intervals(self.cells.whole, pair, "difference", level=level)
+        if level not in self._offered:
+            pair = self.cells.rows[self.other], self.cells.rows[self.one]
+            self._offered[level] = intervals(self.cells.whole, pair, "difference", level=level)
+        offered = self._offered[level]
         return np.where(still, offered.low, found.low), np.where(still, offered.high, found.high)
 
     def moves(self, bound: FloatArray, level: float, trial: tuple[int, ...] = ()) -> Moves:
@@ -127,6 +129,11 @@ class Compared:
         base[self.one], base[self.other] = share[self.one], -share[self.other]
         rest = np.sqrt(self._between[trial][[self.one, self.other]].sum())
         return Moves.of(base, many * error, bound * self.apart[trial], self._free[trial], many * rest)
+
+    @cached_property
+    def _offered(self) -> dict[float, Intervals]:
+        """Intention to treat by level, which is the same under every promise."""
+        return {}
 
     @cached_property
     def _spread(self) -> FloatArray:
