@@ -129,7 +129,11 @@ def test_the_kernel_has_the_allocation_of_the_enumerated_posterior(name: str) ->
     assert abs(found - expected) < 5 * (expected * (1 - expected) / DRAWS) ** 0.5
 
 
-@pytest.mark.parametrize("counts", TABLES, ids=str)
+@pytest.mark.parametrize(
+    "counts",
+    [pytest.param(counts, marks=pytest.mark.long if i % 3 else ()) for i, counts in enumerate(TABLES)],
+    ids=str,
+)
 def test_the_kernel_is_exact_at_any_size(counts: list[list[int]]) -> None:
     """After 80 sweeps, against quadrature, whose own error is below 5e-4; five standard errors."""
     found = share_of_the_first(TSLat(inference="gibbs", sweeps=80), table(counts))

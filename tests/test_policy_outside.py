@@ -166,6 +166,7 @@ def run(env: dict[str, str], *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_an_entry_point_is_known_in_every_process(installed: dict[str, str], tmp_path: Path) -> None:
     """Listed, simulated from a file, and live: decided in one process, and derived again from the log in another."""
     listed = json.loads(run(installed, "-m", "takeup", "policies", "--json"))["policies"]

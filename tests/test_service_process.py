@@ -53,6 +53,7 @@ def test_a_unit_asked_for_by_many_at_once_has_one_decision(server: Served) -> No
         assert opened.audit().passed
 
 
+@pytest.mark.long
 def test_two_processes_on_one_database_agree(postgres: servers.Server, tmp_path: Path) -> None:
     """Keys and units go to two servers at once; PostgreSQL's lock puts them in one order."""
     folders = [tmp_path / "one", tmp_path / "other"]
