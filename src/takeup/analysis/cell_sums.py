@@ -74,7 +74,8 @@ def fitted(cells: CellScores, weight: FloatArray, place: FloatArray) -> FloatArr
     k, rate = times[..., np.newaxis, np.newaxis] * each, (cells.rate - cells.low) / width
     root = np.sqrt((1 - k) ** 2 + 4 * k * rate)
     most = np.maximum(k, 1.0)
-    found = np.where(k > 1, (k - 1 + root) / (2 * most), 2 * rate / (1 - np.minimum(k, 1.0) + root))
+    below = np.maximum(1 - np.minimum(k, 1.0) + root, 1e-300)  # 0 where k is 1 and the rate 0, as the mean is then
+    found = np.where(k > 1, (k - 1 + root) / (2 * most), 2 * rate / below)
     return np.asarray(cells.low + width * np.clip(found, INSIDE, 1 - INSIDE))
 
 
