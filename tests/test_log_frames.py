@@ -110,6 +110,15 @@ def test_the_four_ways_to_give_the_same_probabilities(probability: Any) -> None:
     assert not log.estimated
 
 
+def test_one_number_is_the_share_that_all_proposals_had() -> None:
+    log = Log.from_frame(pl.DataFrame(ROWS), assigned="arm", outcome="well", probability=0.5)
+    assert np.array_equal(log.probability, np.full((6, 2), 0.5))
+    assert log.fixed
+    assert not log.estimated
+    with pytest.raises(InputError, match=r"0\.3.*0\.5, the share of each of 2.*give \{'new': \.\., 'usual': \.\.\}"):
+        Log.from_frame(pl.DataFrame(ROWS), assigned="arm", outcome="well", probability=0.3)
+
+
 def test_labels_of_probabilities_are_the_order_of_proposals() -> None:
     shares = {"usual": 0.5, "new": 0.3, "other": 0.2}
     log = Log.from_frame(pl.DataFrame(ROWS), assigned="arm", outcome="well", probability=shares)

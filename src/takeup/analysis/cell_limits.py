@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
 from takeup.analysis.compliers import both_seen
-from takeup.analysis.scores import scores
+from takeup.analysis.scores import once, scores
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray
 from takeup.log import Log
@@ -104,6 +104,7 @@ class CellMoments(NamedTuple):
     each: FloatArray
 
 
+@once
 def cell_moments(log: Log) -> CellMoments:
     """The means of the scores of all cells, and how sure they are."""
     _, proposals, actions, outcomes = log.space.shape

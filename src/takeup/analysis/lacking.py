@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from takeup.analysis.groups import Groups
 from takeup.analysis.scores import Scores
 
 MOST_NAMED = 3
@@ -48,12 +49,15 @@ def lacking(of: Scores, proposals: tuple[int, ...], here: NDArray[np.bool_] | No
     space, log = of.log.space, of.log
     here = np.ones(len(log), dtype=np.bool_) if here is None else here
     found = Lacking(np.zeros(len(log), dtype=np.bool_))
-    for x, context in enumerate(space.contexts):
+    known, many = here & of.known, len(space.contexts)
+    there = np.stack([(of.chance[:, z] > 0, ~np.isnan(of.score[:, z])) for z in proposals], axis=-1)  # (2, n, z)
+    ever = Groups.of(known, log.context, many).sums(np.concatenate([*there, known[:, np.newaxis]], axis=-1)) > 0
+    told = np.asarray(ever[:, :-1].reshape(many, 2, -1).all(axis=1))
+    for x in np.flatnonzero(ever[:, -1] & ~told.all(axis=-1)):
         inside = here & (log.context == x)
-        known = inside & of.known
-        for z in proposals if known.any() else ():
-            if not (of.chance[known, z] > 0).any() or np.isnan(of.score[known, z]).all():
-                where = "" if len(space.contexts) == 1 else f" in {context} ({int(inside.sum()):,} decisions)"
+        for z, enough in zip(proposals, told[x], strict=True):
+            if not enough:
+                where = "" if len(space.contexts) == 1 else f" in {space.contexts[x]} ({int(inside.sum()):,} decisions)"
                 found.why.append(f"{space.proposals[z]} was offered to nobody{where} of whom it is known")
                 found.rows[inside] = True
     return found

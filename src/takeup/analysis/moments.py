@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from takeup.analysis.groups import Groups
 from takeup.analysis.scores import Scores
 from takeup.analysis.weights import Weights, batches, decision_weights, per_batch
 from takeup.checks import FloatArray
@@ -93,15 +94,19 @@ def moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | N
 
 
 def _moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | None) -> Moments:
-    log, low, high = of.log, of.target.low, of.target.high
     used = of.counted(tuple(proposals), context)
+    if context is not None and how != "batch" and not of.log.batch:
+        of, used = of.only(used), np.ones(int(used.sum()), dtype=np.bool_)
+    log, low, high = of.log, of.target.low, of.target.high
     known = used & of.known
     unit = np.where(known, (of.value - low) / (high - low), 0.0)
     apart = context is None and how != "batch"
-    inside = np.stack([used & (log.context == x) for x in range(len(log.space.contexts))] if apart else [used], axis=-1)
+    inside = Groups.of(
+        used, log.context if apart else np.zeros_like(log.context), len(log.space.contexts) if apart else 1
+    )
     offered = np.stack([known & (log.proposal == z) for z in proposals], axis=-1)  # (.., n, J)
-    seen = _over(inside, offered)  # (.., X, J)
-    total = _over(inside, offered * unit[..., np.newaxis])
+    seen = inside.sums(offered)  # (.., X, J)
+    total = inside.sums(offered * unit[..., np.newaxis])
     begun = 1.0 if of.target.two_valued else 0.0
     overall = (unit.sum(axis=-1) + begun / 2) / np.maximum(known.sum(axis=-1) + begun, 1.0)
     rate = (total + overall[..., np.newaxis, np.newaxis]) / (seen + 1.0)
@@ -110,14 +115,14 @@ def _moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | 
     if how == "batch":
         return Moments(**sums, **_by_batch(of, offered, unit))
     chance = of.chance[..., list(proposals)]
-    u = _to_shares(inside, np.where(used, decision_weights(chance, how), 0.0))
+    u = inside.to_shares(np.where(used, decision_weights(chance, how), 0.0))
     guess = (of.guess[..., list(proposals)] - low) / (high - low)
     score = (np.where(used[..., np.newaxis], of.score[..., list(proposals)], low) - low) / (high - low)
     return Moments(**sums, **_by_decision(inside, u, chance, guess, score, plain=of.plain))
 
 
 def _by_decision(
-    inside: NDArray[np.bool_],
+    inside: Groups,
     u: FloatArray,
     chance: FloatArray,
     guess: FloatArray,
@@ -131,21 +136,21 @@ def _by_decision(
     square = each * each
     inverse = np.where(square > 0, square / np.where(chance > 0, chance, 1.0), 0.0)
     missed = each * (score - estimate[..., np.newaxis, :])
-    shape, j = (*estimate.shape[:-1], inside.shape[-1]), chance.shape[-1]
+    shape, j = (*estimate.shape[:-1], inside.many), chance.shape[-1]
     error, cross = np.zeros((*shape, j, 3)), np.zeros((*shape, 4 if j == 2 else 0))
     if not plain:
         rest = inverse - square
-        error = np.stack([_over(inside, rest * k) for k in (1.0, guess, guess * guess)], axis=-1)
+        error = np.stack([inside.sums(rest * k) for k in (1.0, guess, guess * guess)], axis=-1)
     if not plain and j == 2:
         m, n = guess[..., 0], guess[..., 1]
-        cross = np.stack([_over(inside, (u * u * k)[..., np.newaxis])[..., 0] for k in (1.0, m, n, m * n)], axis=-1)
+        cross = np.stack([inside.sums((u * u * k)[..., np.newaxis])[..., 0] for k in (1.0, m, n, m * n)], axis=-1)
     return {
         "estimate": estimate,
-        "share": _over(inside, np.broadcast_to(each, chance.shape)),
-        "inverse": _over(inside, inverse),
+        "share": inside.sums(np.broadcast_to(each, chance.shape)),
+        "inverse": inside.sums(inverse),
         "error": error,
         "cross": cross,
-        "cube": _over(inside, inverse * inverse / np.where(each > 0, each, 1.0)),
+        "cube": inside.sums(inverse * inverse / np.where(each > 0, each, 1.0)),
         "empirical": np.swapaxes(missed, -1, -2) @ missed,
         "complete": np.ones(estimate.shape[:-1], dtype=bool),
     }
@@ -186,37 +191,15 @@ def _by_batch(of: Scores, offered: NDArray[np.bool_], unit: FloatArray) -> dict[
     }
 
 
-def _to_shares(inside: NDArray[np.bool_], w: FloatArray) -> FloatArray:
-    """Weights that add up, within each context, to the part of the decisions that it has.
-
-    A context in which no decision has any weight is left out.
-    """
-    total = np.where(inside, w[..., np.newaxis], 0.0).sum(axis=-2)
-    many = np.where(total > 0, inside.sum(axis=-2), 0.0)
-    times = many / np.where(total > 0, total, 1.0) / np.maximum(many.sum(axis=-1, keepdims=True), 1.0)
-    u = np.zeros_like(w)
-    for x in range(inside.shape[-1]):
-        u += np.where(inside[..., x], w * times[..., x : x + 1], 0.0)
-    return u
-
-
-def _apart(inside: NDArray[np.bool_], own: NDArray[np.bool_], unit: FloatArray, mean: FloatArray) -> FloatArray:
+def _apart(inside: Groups, own: NDArray[np.bool_], unit: FloatArray, mean: FloatArray) -> FloatArray:
     """The sum of squares of what values miss the means of their contexts by, (..); zero but for rounding is zero."""
-    found = np.zeros(mean.shape[:-1])
-    for x in range(inside.shape[-1]):
-        missed = unit - mean[..., x, np.newaxis]
-        found += np.sum(missed * missed, axis=-1, where=own & inside[..., x])
+    missed = np.where(own, unit - inside.spread(mean), 0.0)
+    found = (missed * missed).sum(axis=-1)
     return np.where(found > ROUNDING**2 * np.maximum(own.sum(axis=-1), 1), found, 0.0)
 
 
-def _over(inside: NDArray[np.bool_], each: FloatArray | NDArray[np.bool_]) -> FloatArray:
-    """Sums over decisions by context, (.., X, J)."""
-    parts = [np.sum(each, axis=-2, where=inside[..., x : x + 1], dtype=np.float64) for x in range(inside.shape[-1])]
-    return np.stack(parts, axis=-2)
-
-
 def _spread(
-    of: Scores, known: NDArray[np.bool_], inside: NDArray[np.bool_], unit: FloatArray, proposals: Sequence[int]
+    of: Scores, known: NDArray[np.bool_], inside: Groups, unit: FloatArray, proposals: Sequence[int]
 ) -> FloatArray:
     """The variance within contexts and proposals as a part of μ (1 - μ), (.., J).
 
@@ -228,8 +211,8 @@ def _spread(
         return np.ones(shape)
     every = range(len(of.log.space.proposals))
     offered = np.stack([known & (of.log.proposal == z) for z in every], axis=-1)
-    seen = _over(inside, offered)
-    mean = _over(inside, offered * unit[..., np.newaxis]) / np.maximum(seen, 1.0)
+    seen = inside.sums(offered)
+    mean = inside.sums(offered * unit[..., np.newaxis]) / np.maximum(seen, 1.0)
     squares = np.stack([_apart(inside, offered[..., z], unit, mean[..., z]) for z in every], axis=-1)
     most = np.sum(np.maximum(seen - 1.0, 0.0) * mean * (1.0 - mean), axis=-2)
     pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(most.sum(axis=-1, keepdims=True), 1e-300)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from takeup.analysis.scores import once
 from takeup.checks import FloatArray, IntArray
 from takeup.conjugates import Conjugate, Dirichlet, likelihood_for
 from takeup.log import Log
@@ -12,6 +13,7 @@ ROWS = 100_000
 """How many densities are worked out at once, which bounds the memory that it takes."""
 
 
+@once
 def log_predictive(log: Log) -> FloatArray:
     """Log density of each decision's outcome, had each proposal been made, (.., n, Kz); up to a term of y alone.
 

@@ -14,11 +14,12 @@ means nothing. The guess is then the mean of all of the same context and proposa
 the place of p: the mean of the scores is the mean of each context's plain means, by how many came in each.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from functools import wraps
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from takeup.checks import FloatArray, IntArray
 from takeup.log import Log
 
 BoolArray: TypeAlias = NDArray[np.bool_]
+Made = TypeVar("Made")
 
 MOST_KEPT = 3
 """How many scores of a log of a million decisions are kept: they are large."""
@@ -69,6 +71,11 @@ class Scores:
         """Which decisions have a value."""
         return ~np.isnan(self.value)
 
+    def only(self, rows: BoolArray) -> "Scores":
+        """Those of some decisions of a single trial."""
+        each = {name: getattr(self, name)[rows] for name in ("value", "guess", "chance", "score")}
+        return replace(self, log=self.log.only(rows), sums={}, **each)
+
     def counted(self, proposals: tuple[int, ...], context: int | None = None) -> BoolArray:
         """Which decisions, of all contexts or of one, have a score of all these proposals."""
         found = ~np.isnan(self.score[..., proposals[0]])
@@ -78,6 +85,7 @@ class Scores:
 
 
 _KEPT: ContextVar[list[Scores] | None] = ContextVar("kept scores", default=None)
+_FOUND: ContextVar[dict[str, tuple[Log, Any]] | None] = ContextVar("found of a log", default=None)
 
 
 def scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
@@ -92,7 +100,8 @@ def scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
     kept = _KEPT.get()
     if kept is None:
         return make(log, of, missing)
-    same = [each for each in kept if each.log is log and each.missing == missing and _alike(each, of)]
+    value = of.values(log)
+    same = [each for each in kept if each.log is log and each.missing == missing and _alike(each, of, value)]
     found = replace(same[0], target=of) if same else make(log, of, missing)
     kept[:] = [*(each for each in kept if each not in same), found][-MOST_KEPT:]
     return found
@@ -100,18 +109,38 @@ def scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
 
 @contextmanager
 def keeping_scores() -> Iterator[None]:
-    """Scores that are asked for again, here or under another name, are not made again; the latest few of them."""
-    token = _KEPT.set([])
+    """Scores that are asked for again, here or under another name, are not made again; the latest few of them.
+
+    Nor is what `once` has found of a log.
+    """
+    tokens = _KEPT.set([]), _FOUND.set({})
     try:
         yield
     finally:
-        _KEPT.reset(token)
+        _KEPT.reset(tokens[0])
+        _FOUND.reset(tokens[1])
 
 
-def _alike(each: Scores, of: Target) -> bool:
+def once(make: Callable[[Log], Made]) -> Callable[[Log], Made]:
+    """What a function makes of a log, found again while scores are kept and the log is the same."""
+
+    @wraps(make)
+    def found(log: Log) -> Made:
+        kept = _FOUND.get()
+        if kept is None:
+            return make(log)
+        if make.__qualname__ not in kept or kept[make.__qualname__][0] is not log:
+            kept[make.__qualname__] = log, make(log)
+        made: Made = kept[make.__qualname__][1]
+        return made
+
+    return found
+
+
+def _alike(each: Scores, of: Target, value: FloatArray) -> bool:
     """Whether a target has the same values and the same range as that of these scores."""
     ranges = [(target.low, target.high, target.two_valued) for target in (each.target, of)]
-    return ranges[0] == ranges[1] and np.array_equal(each.value, of.values(each.log), equal_nan=True)
+    return ranges[0] == ranges[1] and np.array_equal(each.value, value, equal_nan=True)
 
 
 def predictable_scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
@@ -190,14 +219,34 @@ def guesses(
     seen = ~np.isnan(value)
     filled = np.where(seen, value, 0.0)
     overall = (before(filled) + start) / (before(seen) + 1.0)
+    order, begins = _by_context(context) if contexts > 1 else (None, None)
+
+    def earlier(each: FloatArray | BoolArray) -> FloatArray:
+        """The sum of all before in the same context, of decisions in the order of contexts."""
+        total = before(each)
+        return total if begins is None else total - np.take_along_axis(total, begins, axis=-1)
+
+    if order is not None:
+        proposal, seen, filled, overall = (
+            np.take_along_axis(each, order, axis=-1) for each in (proposal, seen, filled, overall)
+        )
     expected = np.empty((*value.shape, proposals))
-    for x in range(contexts):
-        here = context == x
-        for z in range(proposals):
-            own = here & (proposal == z)
-            mean = (before(filled * own) + overall) / (before(seen & own) + 1.0)
-            expected[..., z] = np.where(here, mean, expected[..., z]) if x else mean
+    for z in range(proposals):
+        own = proposal == z
+        mean = (earlier(filled * own) + overall) / (earlier(seen & own) + 1.0)
+        if order is None:
+            expected[..., z] = mean
+        else:
+            np.put_along_axis(expected[..., z], order, mean, axis=-1)
     return expected
+
+
+def _by_context(context: IntArray) -> tuple[IntArray, IntArray]:
+    """The order in which decisions of a context stand together, as they came; and there, where each one's begin."""
+    order = np.argsort(context.astype(np.int16), axis=-1, kind="stable")
+    sorted_by = np.take_along_axis(context, order, axis=-1)
+    begins = np.where(np.diff(sorted_by, axis=-1, prepend=-1) != 0, np.arange(context.shape[-1]), 0)
+    return order, np.maximum.accumulate(begins, axis=-1)
 
 
 def before(each: NDArray[np.float64] | NDArray[np.bool_]) -> FloatArray:

@@ -10,8 +10,9 @@ from takeup.errors import NOTHING, InputError
 from takeup.log.arrays import TOLERANCE
 from takeup.log.columns import Frame, column
 
-Probability: TypeAlias = "str | Sequence[str] | Mapping[str, float | str] | None"
-"""Of what was assigned, a column; of every proposal, columns or shares; None where it has to be estimated."""
+Probability: TypeAlias = "str | float | Sequence[str] | Mapping[str, float | str] | None"
+"""Of what was assigned, a column; one share that all proposals had; of every proposal, columns or shares; None where it
+has to be estimated."""
 
 Found: TypeAlias = tuple[FloatArray, bool, str]
 """The probability of each proposal in each row, whether it was estimated, and the sentence that says so."""
@@ -25,6 +26,8 @@ def probabilities(
         return _estimated(proposals, proposal, context)
     if isinstance(given, str):
         return _own(frame, given, proposals, proposal, context)
+    if isinstance(given, float | int):
+        return _even(float(given), proposals, proposal.size)
     if isinstance(given, Mapping):
         return _by_label(frame, given, proposals, proposal.size)
     if len(given) != len(proposals):
@@ -32,6 +35,16 @@ def probabilities(
         raise InputError("probability", f"{len(given)} columns", allowed)
     pairs = ", ".join(f"{z} from {name}" for z, name in zip(proposals, given, strict=True))
     return np.stack([_numbers(frame, name) for name in given], axis=-1), False, f"Probabilities: {pairs}."
+
+
+def _even(share: float, proposals: Sequence[str], n: int) -> Found:
+    """One number for all: fixed randomisation, evenly."""
+    many = len(proposals)
+    if abs(share * many - 1) > TOLERANCE * many:
+        example = ", ".join(f"{z!r}: .." for z in proposals)
+        allowed = f"{1 / many:.4g}, the share of each of {many} proposals that are drawn evenly"
+        raise InputError("probability", f"{share:g}", allowed, f"give {{{example}}} where they are not")
+    return np.full((n, many), 1 / many), False, ""
 
 
 def _by_label(frame: Frame, given: Mapping[str, float | str], proposals: Sequence[str], n: int) -> Found:
