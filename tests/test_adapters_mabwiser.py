@@ -38,6 +38,12 @@ def fitted(policy: Any, **given: Any) -> MAB:
     return mab
 
 
+def losing(policy: Any) -> MAB:
+    mab = MAB(ARMS, policy)
+    mab.fit(ARMS, [-9, -1])
+    return mab
+
+
 def test_the_best_mean_wins() -> None:
     """46 / 3 against 25."""
     mab = fitted(LearningPolicy.EpsilonGreedy(epsilon=0))
@@ -218,7 +224,7 @@ def test_other_rewards_are_told() -> None:
         fitted(TS(), rewards=[9, 17, 20])
 
 
-@pytest.mark.parametrize("name", ["LinUCB", "LinTS", "LinGreedy", "Softmax", "Popularity"])
+@pytest.mark.parametrize("name", ["LinUCB", "LinTS", "LinGreedy"])
 def test_what_takeup_has_not_is_said(name: str) -> None:
     with pytest.raises(UnsuitableError, match=name):
         getattr(LearningPolicy, name)
@@ -238,6 +244,10 @@ def test_what_takeup_has_not_is_said(name: str) -> None:
         (lambda: MAB(ARMS, TS(), "near"), "one of NeighborhoodPolicy"),
         (lambda: MAB(ARMS, LearningPolicy.UCB1(alpha=0)), "alpha: got 0"),
         (lambda: MAB(ARMS, EXP3()), "order of decisions"),
+        (lambda: MAB(ARMS, LearningPolicy.Softmax(tau=0)), "tau: got 0"),
+        (lambda: losing(LearningPolicy.Popularity()).predict(), "0 or more for Popularity"),
+        (lambda: NeighborhoodPolicy.Radius(1, no_nhood_prob_of_arm=[0.5, 0.6]), "no_nhood_prob_of_arm"),
+        (lambda: MAB(ARMS, TS(), NeighborhoodPolicy.Radius(1, "euclidean", [1])).predict(), "one for each of 2 arms"),
         (lambda: MAB(ARMS, TS()).fit(["third"], [0]), "add_arm"),
         (lambda: MAB(ARMS, TS()).fit(ARMS, [1]), "one for each of 2 decisions"),
         (lambda: MAB(ARMS, TS()).fit(ARMS, [1, 0], [[1]]), "a row of values for each of 2"),
@@ -251,6 +261,26 @@ def test_what_takeup_has_not_is_said(name: str) -> None:
 def test_mistakes_are_named(call: Any, said: str) -> None:
     with pytest.raises((InputError, LabelError, UnsuitableError), match=said):
         call()
+
+
+@pytest.mark.parametrize("name", ["LSHNearest", "Clusters", "TreeBandit"])
+def test_neighbourhoods_that_takeup_has_not_are_said(name: str) -> None:
+    with pytest.raises(UnsuitableError, match=f"{name}.*KNearest, Radius"):
+        getattr(NeighborhoodPolicy, name)
+
+
+def test_the_simulator_is_elsewhere() -> None:
+    with pytest.raises(ImportError, match=r"takeup\.simulate"):
+        from takeup.adapters.mabwiser import Simulator  # noqa: F401  # that is the test
+
+
+def test_shares_follow_the_means() -> None:
+    """Means 46/3 and 25: Popularity has 25 / (25 + 46/3) in the mean; Softmax of temperature 0.1 all but e^-96 of it."""
+    frame = [[0]] * 4000
+    popular = fitted(LearningPolicy.Popularity()).predict_expectations(frame)
+    share = [each["second"] for each in cast("list[dict[str, float]]", popular)]
+    assert np.mean(share) == pytest.approx(25 / (25 + 46 / 3), abs=5 * 0.35 / 4000**0.5)  # once in a million
+    assert set(fitted(LearningPolicy.Softmax(tau=0.1)).predict(frame)) == {"second"}
 
 
 def test_takeups_own_classes_are_there_by_name() -> None:

@@ -91,6 +91,27 @@ def test_thompson_draws_are_of_the_same_distribution() -> None:
         assert stats.ks_2samp(one, other).pvalue > 1e-4
 
 
+@pytest.mark.parametrize(("learning", "arguments"), [("Softmax", (2.5,)), ("Popularity", ())])
+def test_shares_are_of_the_same_distribution(learning: str, arguments: tuple[Any, ...]) -> None:
+    """Two samples of 4,000 of each arm, one of which was never tried: wrong once in 10,000."""
+    decisions, rewards = past(50)
+    draws = []
+    for mab in both([*ARMS, "new"], learning, *arguments):
+        mab.fit(decisions, rewards)
+        draws.append(mab.predict_expectations(np.zeros((4000, 1))))
+        proposed = mab.predict(np.zeros((400, 1)))
+        assert len(set(proposed)) > 1
+    for arm in ARMS:
+        one, other = ([each[arm] for each in drawn] for drawn in draws)
+        assert stats.ks_2samp(one, other).pvalue > 1e-4
+
+
+def test_who_has_no_neighbours_gets_an_arm_as_is_said() -> None:
+    for mab in both(ARMS, "UCB1", 1.0, near=("Radius", 0.5, "euclidean", [0.0, 1.0, 0.0])):
+        mab.fit(ARMS, [9, 5, 1], [[0], [0], [0]])
+        assert mab.predict([[7], [8], [0]]) == ["arm 1", "arm 1", "arm 0"]
+
+
 def test_both_refuse_rewards_that_are_not_binary() -> None:
     for mab in both(ARMS, "ThompsonSampling"):
         with pytest.raises(ValueError, match=r"0 and 1|binary"):
@@ -111,6 +132,20 @@ def test_neighbourhoods_are_the_same(near: tuple[Any, ...]) -> None:
         assert seen == pytest.approx({arm: one[arm] for arm in seen}, abs=SAME)
 
 
+def test_columns_of_a_data_frame_are_contexts() -> None:
+    """One value of many decisions, or many values of one: as told by what there was before."""
+    pandas: Any = pytest.importorskip("pandas")
+    for mab in both(ARMS, "EpsilonGreedy", 0, near=("KNearest", 1)):
+        mab.fit(pandas.Series(ARMS), pandas.Series([9, 5, 1]), pandas.Series([0.0, 1.0, 2.0]))
+        found = mab.predict_expectations(pandas.Series([0.1, 2.1]))
+        assert [{arm for arm, value in each.items() if 0 < value < np.inf} for each in found] == [{"arm 0"}, {"arm 2"}]
+    for mab in both(ARMS, "EpsilonGreedy", 0, near=("KNearest", 1)):
+        mab.fit(["arm 1"], [5], pandas.Series([0.0, 1.0]))
+        mab.partial_fit(["arm 2"], [5], pandas.Series([7.0, 7.0]))
+        found = mab.predict_expectations(pandas.Series([6.0, 7.5]))
+        assert {arm for arm, value in found.items() if 0 < value < np.inf} == {"arm 2"}
+
+
 def test_a_warm_start_is_the_same() -> None:
     features = {"arm 0": [1, 0, 0], "arm 1": [0, 1, 0], "arm 2": [0.1, 0.9, 0.1], "arm 3": [0.5, -1, 3]}
     pair = both([*ARMS, "arm 3"], "EpsilonGreedy", 0)
@@ -123,10 +158,13 @@ def test_a_warm_start_is_the_same() -> None:
 
 
 def test_defaults_are_the_same() -> None:
-    for name in ("EpsilonGreedy", "UCB1"):
+    for name in ("EpsilonGreedy", "UCB1", "Softmax", "Popularity", "ThompsonSampling", "Random"):
         policies = [getattr(package.LearningPolicy, name)() for package in BOTH]
         for field in policies[0]._fields:
             assert getattr(policies[1], field) == getattr(policies[0], field)
+    for name in ("KNearest", "Radius"):
+        near = [getattr(package.NeighborhoodPolicy, name)() for package in BOTH]
+        assert [getattr(near[1], field) for field in near[0]._fields] == list(near[0])
     for mab in both(ARMS, "Random"):
         mab.fit(ARMS, [1, 2, 3])
         assert mab.predict() in ARMS
@@ -138,6 +176,8 @@ LEARNING: list[tuple[str, tuple[Any, ...]]] = [
     ("UCB1", (1.25,)),
     ("ThompsonSampling", (lambda decision, reward: reward > 10,)),
     ("Random", ()),
+    ("Softmax", (2,)),
+    ("Popularity", ()),
 ]
 
 
@@ -166,3 +206,25 @@ def test_a_day_with_it_is_the_same_day(learning: str, arguments: tuple[Any, ...]
         if isinstance(one, dict):
             assert list(one) == list(other)
     assert answers[0][5:6] + answers[0][7:] == answers[1][5:6] + answers[1][7:]
+
+
+QUESTIONS = """
+mab = MAB(ARMS, LearningPolicy.UCB1(alpha=1.25))
+mab.fit(decisions, rewards)
+found = mab.predict([[0]] * 50)
+mab.add_arm("new")
+mab.partial_fit(["new"], [40])
+after = mab.predict()
+"""
+"""Past data, proposals for many, and one more arm."""
+
+
+def test_the_same_lines_ask_the_same_questions() -> None:
+    """One text for both packages, so that neither needs a line more."""
+    decisions, rewards = past(90)
+    answers = []
+    for package in BOTH:
+        told: dict[str, Any] = {**vars(package), "ARMS": list(ARMS), "decisions": decisions, "rewards": rewards}
+        exec(QUESTIONS, told)
+        answers.append((told["found"], told["after"]))
+    assert answers[0] == answers[1]

@@ -14,7 +14,7 @@ from typing import Literal
 from urllib.parse import unquote, urldefrag
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
 
 from browser import browser
 from test_reference import key, names, public

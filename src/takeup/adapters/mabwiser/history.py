@@ -79,9 +79,15 @@ class History:
 _COLUMNS = ("proposal", "implemented", "reward", "context", "own", "count")
 
 
-def matrix(contexts: object, many: int | None = None) -> NDArray[Any]:
-    """Contexts in rows: numbers as floats, anything else as texts."""
+def matrix(contexts: object, many: int | None = None, width: int = 0) -> NDArray[Any]:
+    """Contexts in rows: numbers as floats, anything else as texts.
+
+    A data frame's column is a value for each of `many` decisions, all values of a single one, or rows of this width.
+    """
     given = contexts.to_numpy() if hasattr(contexts, "to_numpy") else np.asarray(contexts)
+    if given.ndim == 1 and hasattr(contexts, "to_numpy"):
+        wide = max(width, 1) if many is None else given.size if many == 1 else 1
+        given = given.reshape(-1, wide) if wide and given.size % wide == 0 else given
     if given.ndim != 2 or (many is not None and len(given) != many):
         allowed = "rows of values" if many is None else f"a row of values for each of {many} decisions"
         raise InputError("contexts", f"shape {given.shape}", allowed)

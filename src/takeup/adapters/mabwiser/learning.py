@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from takeup import checks
+from takeup.adapters.mabwiser.shares import Exponential, Popular
 from takeup.errors import InputError, UnsuitableError
 from takeup.policies import TS, UCB1, EpsilonGreedy, Uniform
 from takeup.policies.base import Policy
@@ -15,13 +16,10 @@ Binarizer = Callable[[Any, float], Any]
 """Whether a reward of a decision is a success: 0 or 1, or False or True."""
 
 _LINEAR = "takeup has no linear models yet; its contexts are groups, such as age bands, each with a bandit of its own"
-_SHARES = "takeup has no such rule; EpsilonGreedy and ThompsonSampling explore too, and any policy can be added"
 ABSENT = {
     "LinGreedy": _LINEAR,
     "LinTS": _LINEAR,
     "LinUCB": _LINEAR,
-    "Popularity": _SHARES,
-    "Softmax": f"{_SHARES}: CONTRIBUTING.md of takeup writes this one",
 }
 """The learning policies of MABWiser that takeup has none for, and what there is instead."""
 
@@ -96,3 +94,24 @@ class LearningPolicy(metaclass=_Names):
         def policy(self, span: float) -> Policy[Any]:
             """The policy, whatever the rewards."""
             return Uniform()
+
+    @dataclass(frozen=True)
+    class Softmax(Rule):
+        """Arms by a Dirichlet draw around shares in proportion to exp(mean reward / tau), as in MABWiser."""
+
+        tau: float = 1
+
+        def policy(self, span: float) -> Policy[Any]:
+            """The policy, whatever the rewards."""
+            tau = float(checks.real("tau", self.tau))
+            if tau <= 0:
+                raise InputError("tau", self.tau, "a number above 0")
+            return Exponential(temperature=tau)
+
+    @dataclass(frozen=True)
+    class Popularity(Rule):
+        """Arms by a Dirichlet draw around shares in proportion to mean rewards, none negative, as in MABWiser."""
+
+        def policy(self, span: float) -> Policy[Any]:
+            """The policy, whatever the rewards."""
+            return Popular()

@@ -10,6 +10,7 @@ from takeup import checks
 from takeup.adapters.mabwiser import learning
 from takeup.adapters.mabwiser.history import History, grouped, matrix, numbers, outcome_for
 from takeup.adapters.mabwiser.neighbours import Same
+from takeup.adapters.mabwiser.shares import Given
 from takeup.adapters.mabwiser.warm_start import nearest
 from takeup.checks import FloatArray, IntArray, shown
 from takeup.errors import InputError, LabelError, UnsuitableError
@@ -248,13 +249,14 @@ class MAB:
 
     def _each(self, contexts: object, what: Any) -> list[Any]:
         """What is asked for, for every context; those that are the same are drawn together."""
-        asked = np.zeros((1, 0)) if contexts is None else matrix(contexts)
+        asked = np.zeros((1, 0)) if contexts is None else matrix(contexts, width=self._past.context.shape[1])
         past = self._past
         if not self.is_contextual:
             asked = np.zeros((len(asked), 0))
         elif asked.shape[1] != past.context.shape[1]:
             raise InputError("contexts", f"{asked.shape[1]} values", f"{past.context.shape[1]} in each row, as in fit")
-        policy, space, places = self._model(past)
+        chosen, space, places = self._model(past)
+        alone = self._alone()
         rng = stream(self.seed, "MAB", self._asked)
         self._asked += 1
         found: list[Any] = [None] * len(asked)
@@ -262,9 +264,17 @@ class MAB:
             where = range(len(asked))[rows] if isinstance(rows, slice) else rows
             near = (self.neighborhood_policy or Same()).near(past.context, np.array(row, dtype=asked.dtype))
             evidence = past.only(near).evidence(space, places)
+            policy = chosen if near.any() or alone is None else alone
             for i, each in zip(where, what(policy, evidence, len(where), rng), strict=True):
                 found[i] = each
         return found
+
+    def _alone(self) -> LivePolicy | None:
+        """What decides where a context has no neighbours, if that is told."""
+        told = getattr(self.neighborhood_policy, "no_nhood_prob_of_arm", None)
+        if told is not None and len(told) != len(self.arms):
+            raise InputError("no_nhood_prob_of_arm", f"{len(told)} values", f"one for each of {len(self.arms)} arms")
+        return None if told is None else Given(probability=tuple(told))
 
     def _proposals(self, policy: LivePolicy, evidence: Evidence, many: int, rng: np.random.Generator) -> list[Any]:
         beliefs = policy.beliefs(evidence, 0, rng)

@@ -1,5 +1,6 @@
 """MABWiser's names of neighbourhood policies: which past decisions count for a context."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,14 +45,23 @@ class NeighborhoodPolicy(metaclass=_Names):
 
     @dataclass(frozen=True)
     class Radius:
-        """The decisions whose contexts are within `radius`; where there are none, what is believed without data."""
+        """The decisions whose contexts are within `radius`.
+
+        Where there are none, arms are proposed with the probabilities `no_nhood_prob_of_arm`, in the order of the arms,
+        or by what is believed without data.
+        """
 
         radius: float = 0.05
         metric: str = "euclidean"
+        no_nhood_prob_of_arm: Sequence[float] | None = None
 
         def __post_init__(self) -> None:
             if checks.real("radius", self.radius) <= 0:
                 raise InputError("radius", self.radius, "a number above 0")
+            if self.no_nhood_prob_of_arm is not None:
+                checks.probabilities(
+                    "no_nhood_prob_of_arm", checks.real("no_nhood_prob_of_arm", self.no_nhood_prob_of_arm)
+                )
 
         def near(self, past: NDArray[Any], context: NDArray[Any]) -> NDArray[np.bool_]:
             """Which of the past contexts count."""
