@@ -275,7 +275,7 @@ def test_the_simulator_is_elsewhere() -> None:
 
 
 def test_shares_follow_the_means() -> None:
-    """Means 46/3 and 25: Popularity has 25 / (25 + 46/3) in the mean; Softmax of temperature 0.1 all but e^-96 of it."""
+    """Means 46/3 and 25: Popularity has 25 / (25 + 46/3) in the mean, Softmax of temperature 0.1 all but e^-96."""
     frame = [[0]] * 4000
     popular = fitted(LearningPolicy.Popularity()).predict_expectations(frame)
     share = [each["second"] for each in cast("list[dict[str, float]]", popular)]

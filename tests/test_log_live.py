@@ -168,7 +168,30 @@ def test_log_evidence_and_export_agree_whatever_happened(
     assert int(log.pending.sum()) == awaited
     assert log.finished == progress.over
     trial.export(tmp_path / f"trial.{ending}")
-    same(read_log(tmp_path / f"trial.{ending}"), log)
+    again = read_log(tmp_path / f"trial.{ending}")
+    same(again, log)
+    used, may_be = (
+        np.zeros(len(log), dtype=bool) if each.corrected is None else each.corrected for each in (log, again)
+    )
+    assert (may_be >= used).all()  # a file says how often something was corrected, and when what stands was known
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_file_says_what_was_corrected_after_it_could_be_used(store: Store, clock: Clock, tmp_path: Path) -> None:
+    """The first is corrected before anybody else is decided on, the second after, the third never."""
+    steps: list[Step] = [("decide", 0, 0), ("outcome", 0, 0), ("outcome", 0, 1), ("decide", 1, 0)]
+    steps += [("action", 1, 0), ("decide", 0, 0), ("action", 1, 1), ("action", 2, 1)]
+    trial = lived(store, clock, SPEC | {"window": None, "burn_in": 0}, steps, ["ill", "well"])
+    trial.report(1, implemented=0)
+    log = trial.log()
+    trial.export(tmp_path / "all.csv")
+    again = read_log(tmp_path / "all.csv")
+    assert log.corrected is not None
+    assert again.corrected is not None
+    assert log.corrected.tolist() == [False, True, False]
+    assert again.corrected.tolist() == [True, True, False]  # of the first something is known since later, so it may be
+    pl.read_csv(tmp_path / "all.csv", infer_schema=False).drop("corrected").write_csv(tmp_path / "old.csv")
+    assert read_log(tmp_path / "old.csv").corrected is None
 
 
 TOLD = [("decide", i, 0) for i in range(12)] + [("both", i, 0) for i in range(6)] + [("wait", 0, 0)] * 2

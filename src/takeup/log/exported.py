@@ -9,6 +9,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
@@ -84,7 +85,22 @@ def log_of_export(frame: Frame, space: Space | None = None) -> Log:
     if not {"implemented_by", "outcome_by"} <= set(names_of(frame)):
         return replace(log, inferred=(*said, AT_ONCE))
     action, outcome = (_by(frame, name, numbers[order])[order] for name in ("implemented_by", "outcome_by"))
-    return replace(log, implemented_by=action, outcome_by=outcome)
+    log = replace(log, implemented_by=action, outcome_by=outcome)
+    return replace(log, corrected=_corrected(frame, log, order))
+
+
+def _corrected(frame: Frame, log: Log, order: IntArray) -> NDArray[np.bool_] | None:
+    """Of which decisions something else was known before that others may have used; None where nothing was corrected.
+
+    A file says how often a decision was corrected, not what. What was corrected after others were decided on is known
+    since then, so that a decision of which all is known by the next one is none of them.
+    """
+    if "corrected" not in names_of(frame):
+        return None
+    often = column(frame, "file", "corrected").numbers("how often it was corrected")[order]
+    since = np.maximum(log.implemented_by, log.outcome_by)
+    found = (often > 0) & (since > np.arange(1, len(log) + 1))
+    return found if found.any() else None
 
 
 def _by(frame: Frame, name: str, numbers: IntArray) -> IntArray:
