@@ -7,10 +7,11 @@ import pytest
 
 import asgi
 from page_visitor import member
+from takeup.service import pages
 from takeup.service.auth import SCOPES as DECLARED
 from takeup.service.callers import SCOPES
 from takeup.service.people import ROLES, Role
-from takeup.service.routes import routes
+from takeup.service.routes import ROUTERS, routes
 
 ALL: set[str] = set(SCOPES)
 READ: set[str] = {"read-blinded", "read-unblinded"}
@@ -48,6 +49,14 @@ def test_every_operation_is_in_the_table() -> None:
         for method in route.methods or ()
     }
     assert found == {operation: scopes for operation, (scopes, _) in OPERATIONS.items()}
+
+
+def test_the_application_has_no_other_way_in(api: asgi.Api) -> None:
+    """What these tests and those of the pages go through is all that there is, but for the description of the API."""
+    listed = [*routes(), *pages.routes()]
+    assert [getattr(way, "path", way) for way in api.app.routes if way not in listed] == ["/openapi.json"]
+    assert all(way in api.app.routes for way in listed)
+    assert all(route in routes() for router in ROUTERS for route in router.routes)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
