@@ -73,7 +73,6 @@ class Window:
         self.press("Sign in")
 
 
-@pytest.mark.long
 def test_a_clinic_from_the_first_invitation_to_a_signed_stop(chromium: Browser, tmp_path: Path) -> None:
     images = Path(os.environ.get("TAKEUP_IMAGES", tmp_path))
     with serving.served(tmp_path / "trials.db", tmp_path) as server:
@@ -81,21 +80,29 @@ def test_a_clinic_from_the_first_invitation_to_a_signed_stop(chromium: Browser, 
         status, made = server.request("POST", "/trials", SPEC, key)
         assert status == 201, made
         admin = Window(chromium, server.url, images)
-        admin.accept(first_admin(server))
+        late(admin, link_for(server, "Eve Late", "eve@clinic.example", lasts=-1))
+        admin.accept(link_for(server, "Ada Byron", "ada@clinic.example", lasts=10**12))
         admin.sign_in("ada@clinic.example")
         link = invite(admin)
         nurse(chromium, server.url, images, link)
         coordinate(admin)
 
 
-def first_admin(server: serving.Served) -> str:
+def link_for(server: serving.Served, name: str, login: str, lasts: int) -> str:
     """The link that `takeup people invite` prints; in this process, as to start another takes a second."""
     with Store(server.database) as store:
         at, token = store.clock(), people.new_token()
-        ada = people.new("Ada Byron", "ada@clinic.example", ["admin", "coordinator"], at=at, by="command line")
-        store.write(partial(people.add, ada)).result()
-        store.write(partial(people.invite, ada.id, people.digest(token), at + 10**12, at, "command line")).result()
+        person = people.new(name, login, ["admin", "coordinator"], at=at, by="command line")
+        store.write(partial(people.add, person)).result()
+        store.write(partial(people.invite, person.id, people.digest(token), at + lasts, at, "command line")).result()
     return f"{server.url}/app/invitation/{token}"
+
+
+def late(window: Window, link: str) -> None:
+    """A link whose time is over."""
+    window.page.goto(link)
+    expect(window.page.get_by_role("heading", name="This link has ended")).to_be_visible()
+    window.see("link-late")
 
 
 def invite(admin: Window) -> str:

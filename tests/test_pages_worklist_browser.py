@@ -39,7 +39,6 @@ def seen(page: Page, folder: Path, name: str) -> None:
     page.screenshot(path=folder / f"{name}.png", full_page=True)
 
 
-@pytest.mark.long
 def test_a_nurse_reports_from_the_worklist(chromium: Browser, tmp_path: Path) -> None:
     folder = Path(os.environ.get("TAKEUP_IMAGES", tmp_path))
     with serving.served(tmp_path / "trials.db", tmp_path) as server:

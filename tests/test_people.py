@@ -24,7 +24,7 @@ from takeup.service.people import ROLE_WORDS, ROLES
 from takeup.service.problem import ProblemError
 from takeup.service.throttle import LIMITS, MOST_NAMES, Throttle
 from takeup.store import Store
-from takeup.store.schema import invitations
+from takeup.store.schema import invitations, metadata
 from takeup.store.schema import people as rows
 
 RFC = base64.b32encode(b"12345678901234567890").decode()
@@ -238,6 +238,22 @@ def test_the_database_holds_hashes_alone(api: asgi.Api) -> None:
     assert token not in kept
     assert PASSWORD not in repr(ada)
     assert "argon2" not in repr(ada)
+
+
+def test_what_a_copy_of_the_database_gives_away(api: asgi.Api) -> None:
+    """Of all secrets the keys of one-time codes and the seeds of trials alone, as docs/people.md says."""
+    accounts = api.app.state.service.people
+    ada = person(api, "admin", password=PASSWORD)
+    api.run(accounts.change(ada, {"code_secret": RFC}, "test", "test"))
+    hidden = {"password": PASSWORD, "invitation": api.run(accounts.invite(ada.id, "test")), "key": api.key("admin")}
+    hidden["session"] = Visitor(api, caller=person(api, "observer")).cookie
+    with engine(api.store).connect() as connection:
+        kept = "".join(str(connection.execute(table.select()).all()) for table in metadata.sorted_tables)
+    assert RFC in kept
+    for name, secret in hidden.items():
+        assert len(secret) > 20, name
+        assert secret not in kept, name
+    assert hidden["key"].split("_")[2] not in kept
 
 
 def test_a_code_is_asked_for_and_works_once() -> None:
