@@ -103,5 +103,23 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(NAV) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 
 
+def test_the_first_page_links_to_all_in_the_order_of_the_navigation() -> None:
+    links = re.findall(r"\]\((?!\.\.)([\w/-]+\.md)\)", (DOCS / "README.md").read_text())
+    assert list(dict.fromkeys(links)) == [page for page in NAV if page != "README.md"]
+
+
+def test_new_pages_are_found_from_the_readme() -> None:
+    """Whoever has nothing but the README finds what each page of a trial's day and of other tools is about."""
+    linked = re.findall(r"\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text())
+    assert {"tutorial.md", "people.md", "exports.md", "adapters.md", "coming-from.md", "outcomes.md"} <= set(linked)
+
+
+def test_the_layout_has_every_module() -> None:
+    layout = (ROOT / "CONTRIBUTING.md").read_text().partition("## How the code is laid out")[2].partition("## What")[0]
+    rows = " ".join(line for line in layout.splitlines() if line.startswith("    "))
+    named = {each.name for each in pkgutil.iter_modules(takeup.__path__) if each.name != "__main__"}
+    assert {name for name in named if not re.search(rf"\b{name}\b", rows)} == set()
+
+
 def test_nothing_is_described_twice() -> None:
     assert len(DIRECTIVES) == len(set(DIRECTIVES))
