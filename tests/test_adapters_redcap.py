@@ -131,6 +131,12 @@ def test_several_contexts_are_crossed() -> None:
     assert log.context.tolist() == [1, 0, 0, 2]
 
 
+def test_one_number_is_the_probability_of_all_proposals() -> None:
+    log = read(METADATA, RECORDS, **COLUMNS, probability=0.5)
+    assert log.probability.tolist() == [[0.5, 0.5]] * len(log)
+    assert not log.estimated
+
+
 def test_events_are_put_together() -> None:
     """Who was assigned at the first visit and is well at the last one, each in a row of its own."""
     first = {"record_id": "1", "redcap_event_name": "start", "arm": "1", "well": "0", "took": ""}

@@ -321,6 +321,24 @@ def test_somebody_elses_adam_is_read_and_what_is_inferred_is_said() -> None:
         log_of_adam(adsl.with_columns(USUBJID=pl.lit("1")), outcome="RESP")
 
 
+@pytest.mark.parametrize(
+    ("probability", "said"),
+    [
+        (0.5, [0.5, 0.5]),
+        ("P", [0.4, 0.6]),
+        (["PA", "PB"], [0.4, 0.6]),
+        ({"a": 0.4, "b": 0.6}, [0.4, 0.6]),
+        ({"a": "PA", "b": "PB"}, [0.4, 0.6]),
+    ],
+)
+def test_probabilities_are_given_in_every_way_that_a_frame_takes(probability: Any, said: list[float]) -> None:
+    adsl = {"USUBJID": ["1", "2"], "TRT01P": ["a", "b"], "TRT01A": ["a", "a"], "RESP": ["Y", "N"]}
+    shares = {"P": [0.4, 0.6], "PA": [0.4, 0.4], "PB": [0.6, 0.6]}
+    log = log_of_adam({**adsl, **shares}, outcome="RESP", probability=probability)
+    assert log.probability.tolist() == [said, said]
+    assert not log.estimated
+
+
 def test_the_command_writes_files_and_folders(tmp_path: Path) -> None:
     database = str(tmp_path / "t.db")
     with Trial.create(database, SPEC, trial="six") as trial:

@@ -1,7 +1,7 @@
 """A log from datasets of ADaM: ADSL, and what came of it from ADSL itself or a dataset such as ADTTE."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from takeup.checks import shown
 from takeup.errors import NOTHING, InputError
 from takeup.log import Log
 from takeup.log.columns import Frame, names_of, text_of, values_of
-from takeup.log.shares import Probability
+from takeup.log.shares import Probability, columns_of
 from takeup.outcomes import Better
 from takeup.space import Space
 
@@ -74,7 +74,7 @@ def log_of_adam(
         raise InputError("outcomes", NOTHING, "a dataset such as ADTTE, or outcome=, a variable of ADSL")
     if probability is None:
         probability = _probabilities(frame, space)
-    for name in [] if probability is None or isinstance(probability, str) else _names(probability):
+    for name in columns_of(probability):
         table[name] = _column(frame, "probability", name)
     log = Log.from_frame(
         {name: [values[i] for i in order] for name, values in table.items()},
@@ -180,9 +180,3 @@ def _probabilities(frame: Frame, space: Space | None) -> Probability:
     if set(labels) != set(arms):
         raise InputError("space", NOTHING, "all labels: some arm was never assigned, so that ADSL does not name it")
     return {labels[arm]: probability_variable(arm) for arm in arms}
-
-
-def _names(probability: Sequence[str] | Mapping[str, float | str]) -> list[str]:
-    """The variables that probabilities are in."""
-    given = probability.values() if isinstance(probability, Mapping) else probability
-    return [name for name in given if isinstance(name, str)]

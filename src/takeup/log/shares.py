@@ -18,6 +18,15 @@ Found: TypeAlias = tuple[FloatArray, bool, str]
 """The probability of each proposal in each row, whether it was estimated, and the sentence that says so."""
 
 
+def columns_of(given: Probability) -> list[str]:
+    """The columns that probabilities are in."""
+    if given is None or isinstance(given, float | int):
+        return []
+    if isinstance(given, str):
+        return [given]
+    return [each for each in (given.values() if isinstance(given, Mapping) else given) if isinstance(each, str)]
+
+
 def probabilities(
     frame: Frame, given: Probability, proposals: Sequence[str], proposal: IntArray, context: IntArray
 ) -> Found:

@@ -13,7 +13,7 @@ from takeup.log.columns import column
 from takeup.log.frames import NOT_RECORDED, log_of
 from takeup.log.labels import ordered
 from takeup.log.measured import outcome_from
-from takeup.log.shares import Probability
+from takeup.log.shares import Probability, columns_of
 from takeup.outcomes import UNSEEN, Levels, Outcome
 from takeup.space import Space
 
@@ -62,7 +62,7 @@ def read(
     named = {"assigned": assigned, "outcome": outcome, "taken": taken}
     fields = {name: known.field(argument, name) for argument, name in named.items() if name is not None}
     fields |= {name: known.field("context", name) for name in crossed}
-    columns = [name for name in _columns_of(probability) if name not in fields]
+    columns = [name for name in columns_of(probability) if name not in fields]
     rows = rows_of("records", records)
     units, values = _together(rows, known.record_id, [*fields, *columns], events or {}, set(missing))
     frame: dict[str, list[Any]] = {name: _labels(fields.get(name), values[name], units) for name in values}
@@ -104,15 +104,6 @@ def reports_of(log: Log) -> Iterator[dict[str, Any]]:
         said |= {} if y == UNSEEN else {"outcome": log.space.outcome.plain(y)}
         if said:
             yield {"unit": unit, **said}
-
-
-def _columns_of(probability: Probability) -> list[str]:
-    """The columns that probabilities are in."""
-    if probability is None or isinstance(probability, str):
-        return [] if probability is None else [probability]
-    if isinstance(probability, Mapping):
-        return [each for each in probability.values() if isinstance(each, str)]
-    return list(probability)
 
 
 def _together(
