@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from takeup import UNSEEN, Count, InputError, LabelError, Log, Number, Space, Time
-from takeup.log.columns import Frame
+from takeup.frames.columns import Frame
 
 ROWS: dict[str, list[Any]] = {
     "patient": ["p1", "p2", "p3", "p4", "p5", "p6"],

@@ -1,7 +1,7 @@
 """Evidence: a table of whole numbers that add, which is everything that a policy may learn from."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from takeup import checks
 from takeup.checks import IntArray
-from takeup.errors import InputError, LabelError, MismatchError
+from takeup.errors import NOTHING, InputError, LabelError, MismatchError
+from takeup.frames.columns import Frame, column
+from takeup.log.frames import Rows, rows_of
+from takeup.outcomes import Better
 from takeup.space import UNSEEN, Label, Space
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -78,10 +81,12 @@ class Evidence:
     Attributes:
         space: what the axes stand for.
         counts: the table.
+        inferred: what was taken to be so where nobody said, a sentence each, of one that was read from a table.
     """
 
     space: Space
     counts: IntArray
+    inferred: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         table = checks.counts("counts", self.counts)
@@ -113,10 +118,68 @@ class Evidence:
         np.add.at(counts, place, log.space.outcome.amounts(log.outcome))
         return _summed(log.space, counts)
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Frame,
+        *,
+        assigned: str,
+        outcome: str,
+        taken: str | None = None,
+        context: str | Sequence[str] | None = None,
+        exposure: str | None = None,
+        count: str | None = None,
+        space: Space | None = None,
+        levels: Sequence[str] | None = None,
+        better: Better | None = None,
+    ) -> "Evidence":
+        """The table of somebody else's decisions; `inferred` says what was taken to be so.
+
+        All arguments but `count` are as `takeup.Log.from_frame` takes them: `takeup.log.frames.log_of` says what each
+        column is for. Null, NaN, None and blank cells of what was taken and of the outcome are UNSEEN.
+
+        Args:
+            frame: a polars or pandas frame, a mapping from the names of columns to lists, or the path of a file.
+            assigned: the column of what was proposed.
+            outcome: the column of what came of it.
+            taken: the column of what was implemented; UNSEEN of all where left out.
+            context: the column, or several that are crossed, that people were told apart by before.
+            exposure: the column of how long events were counted.
+            count: the column of how many decisions each row stands for, where there is not a row for each.
+            space: what labels there are; inferred where left out.
+            levels: the labels of the outcome from worst to best, where no space is given.
+            better: "lower" where low numbers are good.
+
+        Raises:
+            LabelError: a label that is not known; names row, column and what is.
+            InputError: a column that is not there, or holds what it should not, such as weights that are no counts.
+        """
+        rows = rows_of(
+            frame,
+            assigned=assigned,
+            outcome=outcome,
+            taken=taken,
+            context=context,
+            exposure=exposure,
+            count=count,
+            space=space,
+            levels=levels,
+            better=better,
+        )
+        counts = np.zeros(rows.space.table, dtype=np.int64)
+        actions = UNSEEN if rows.implemented is None else rows.implemented
+        amounts = rows.space.outcome.amounts(rows.outcome)
+        if count is not None:
+            amounts = amounts * _many(rows, count)[:, np.newaxis]
+        np.add.at(counts, (rows.context, rows.proposal, actions), amounts)
+        return replace(_summed(rows.space, counts), inferred=rows.inferred)
+
     def __add__(self, other: "Evidence") -> "Evidence":
         if self.space != other.space:
             raise MismatchError(f"evidence from two different spaces does not add: {self.space} and {other.space}")
-        return _summed(self.space, self.counts + other.counts)
+        both = _summed(self.space, self.counts + other.counts)
+        said = tuple(dict.fromkeys((*self.inferred, *other.inferred)))
+        return replace(both, inferred=said) if said else both
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Evidence):
@@ -280,6 +343,19 @@ def _summed(space: Space, counts: IntArray) -> Evidence:
     except InputError:
         allowed, hint = "sums of at most 2^63 - 1", "a larger step of the outcome keeps them small"
         raise InputError("counts", "sums that are larger", allowed, hint) from None
+
+
+def _many(rows: Rows, name: str) -> IntArray:
+    """How many decisions each row stands for: whole numbers, as evidence counts people."""
+    given = column(rows.frame, "count", name)
+    numbers = given.numbers("a whole number")
+    wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2**53))
+    if wrong.any():
+        row = int(wrong.argmax())
+        value = NOTHING if np.isnan(numbers[row]) else f"{numbers[row]:g}"
+        hint = "evidence counts decisions, which have no weights; what is to count for less is a Prior with a discount"
+        raise InputError(f"count: row {row + 1}, column {name!r}", value, "a whole number from 0", hint)
+    return numbers.astype(np.int64)
 
 
 def _cell(space: Space, event: Event) -> tuple[Index, ...]:

@@ -1,6 +1,8 @@
 """A Prior is what was known before the first decision: here, what a pilot taught."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Required, TypedDict, Unpack
 
 import numpy as np
 
@@ -8,7 +10,23 @@ from takeup import checks
 from takeup.checks import FloatArray
 from takeup.errors import InputError
 from takeup.evidence import Evidence
+from takeup.frames.columns import Frame
+from takeup.outcomes import Better
 from takeup.space import Space
+
+
+class Columns(TypedDict, total=False):
+    """What `takeup.Evidence.from_frame` takes beside the table."""
+
+    assigned: Required[str]
+    outcome: Required[str]
+    taken: str | None
+    context: str | Sequence[str] | None
+    exposure: str | None
+    count: str | None
+    space: Space | None
+    levels: Sequence[str] | None
+    better: Better | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +56,19 @@ class Prior:
     def from_evidence(cls, evidence: Evidence, discount: float = 1.0) -> "Prior":
         """What a pilot taught, where each of its decisions counts for `discount` of one's own."""
         return cls(evidence, discount)
+
+    @classmethod
+    def from_frame(cls, frame: Frame, *, discount: float = 1.0, **columns: Unpack[Columns]) -> "Prior":
+        """What a past trial taught, from a table of it, a row a decision.
+
+        Give the `space` of the next trial, whose labels have to be those of the past one.
+
+        Args:
+            frame: a polars or pandas frame, a mapping from the names of columns to lists, or the path of a file.
+            discount: for how many of one's own decisions each one counts.
+            columns: as `takeup.Evidence.from_frame` takes them.
+        """
+        return cls(Evidence.from_frame(frame, **columns), discount)
 
     @property
     def space(self) -> Space:

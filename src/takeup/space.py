@@ -1,7 +1,7 @@
 """What an experiment happens in: contexts, proposals, implemented actions and outcomes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -10,7 +10,10 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.errors import InputError, LabelError, UnsuitableError
-from takeup.outcomes import UNSEEN, Levels, Outcome, described, outcome_of
+from takeup.frames.columns import Frame
+from takeup.frames.files import own_table
+from takeup.frames.inferring import columns_of, inferred, once
+from takeup.outcomes import UNSEEN, Better, Levels, Outcome, described, outcome_of
 
 __all__ = ["UNSEEN", "Axis", "Label", "Names", "Space"]
 
@@ -24,7 +27,7 @@ Names: TypeAlias = int | Sequence[str]
 """How many there are, or what each is called."""
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Space:
     """What can be met (x), proposed (z), implemented (a) and come out (y), and what each outcome is worth.
 
@@ -42,6 +45,10 @@ class Space:
         intended: the implemented action that complying with each proposal means, as indices or names, or as a
             mapping from proposals to actions. Where left out: the action of the same name, or else of the same
             position where there are as many actions as proposals, or else nothing.
+
+    Attributes:
+        inferred: what was taken to be so where nobody said, a sentence each, of one that was read from a table; two
+            spaces that differ in nothing else are equal.
     """
 
     contexts: tuple[str, ...]
@@ -49,6 +56,7 @@ class Space:
     implemented: tuple[str, ...]
     outcome: Outcome
     intended: tuple[int, ...] | None
+    inferred: tuple[str, ...] = field(compare=False)
 
     def __init__(
         self,
@@ -70,6 +78,55 @@ class Space:
         )
         set_(self, "outcome", _outcome(outcomes, utility))
         set_(self, "intended", self._intended(intended))
+        set_(self, "inferred", ())
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Frame,
+        *,
+        assigned: str,
+        outcome: str,
+        taken: str | None = None,
+        context: str | Sequence[str] | None = None,
+        exposure: str | None = None,
+        levels: Sequence[str] | None = None,
+        better: Better | None = None,
+    ) -> "Space":
+        """What there is in a table of somebody else's trial, a row a decision; `inferred` says what was taken to be so.
+
+        All arguments are as `takeup.Log.from_frame` takes them, and `takeup.log.frames.log_of` says what they are for.
+
+        Args:
+            frame: a polars or pandas frame, a mapping from the names of columns to lists, or the path of a file.
+            assigned: the column of what was proposed.
+            outcome: the column of what came of it.
+            taken: the column of what was implemented.
+            context: the column, or several that are crossed, that people were told apart by before.
+            exposure: the column of how long events were counted.
+            levels: the labels of the outcome from worst to best.
+            better: "lower" where low numbers are good.
+        """
+        columns: dict[str, Any] = {"assigned": assigned, "outcome": outcome, "taken": taken, "context": context}
+        columns["exposure"] = exposure
+        once(**columns)
+        table, read = own_table(frame, columns)
+        found = columns_of(table, **columns, levels=levels or ())
+        arguments, said = inferred(found, levels=levels, better=better, exposure=exposure)
+        space = cls(**arguments)
+        object.__setattr__(space, "inferred", (*said, *read))
+        return space
+
+    def __repr__(self) -> str:
+        names = (
+            "contexts",
+            "proposals",
+            "implemented",
+            "outcome",
+            "intended",
+            *(("inferred",) if self.inferred else ()),
+        )
+        return f"Space({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     @property
     def shape(self) -> tuple[int, int, int, int]:

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
+from takeup.frames.columns import column
+from takeup.frames.measured import outcome_from
 from takeup.log import Log
-from takeup.log.columns import column
 from takeup.log.frames import log_of
-from takeup.log.measured import outcome_from
 from takeup.outcomes import Levels
 from takeup.space import UNSEEN, Space
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from takeup.analysis.results import Analysis
-from takeup.log.columns import number_of
-from takeup.log.labels import control_in
+from takeup.frames.columns import number_of
+from takeup.frames.labels import control_in
 from takeup.outcomes import Count, Levels, Number, Time
 from takeup.space import Space
 

@@ -11,8 +11,8 @@ from takeup.cdisc.arms import NOT_TREATED
 from takeup.cdisc.datasets import probability_variable
 from takeup.checks import shown
 from takeup.errors import NOTHING, InputError
+from takeup.frames.columns import Frame, names_of, text_of, values_of
 from takeup.log import Log
-from takeup.log.columns import Frame, names_of, text_of, values_of
 from takeup.log.shares import Probability, columns_of
 from takeup.outcomes import Better
 from takeup.space import Space

@@ -12,7 +12,7 @@ from takeup.cli.command import command
 from takeup.cli.log_source import in_options, read, shown
 from takeup.cli.progress import watched
 from takeup.errors import InputError
-from takeup.log.columns import meant
+from takeup.frames.columns import meant
 from takeup.outcomes import Better
 from takeup.trial.design import Design
 from takeup.trial.spec import load

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from takeup.errors import InputError
-from takeup.log import Log
-from takeup.log.columns import meant
-from takeup.log.files import ENDINGS, SHEETS, read_log
+from takeup.frames.columns import meant
+from takeup.frames.files import ENDINGS, SHEETS
+from takeup.log import Log, read_log
 from takeup.trial.design import Design
 
 _COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit", "exposure", "better", "encoding")

@@ -13,14 +13,11 @@ from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
-from takeup.log.columns import Column, Frame, column, names_of, values_of
-from takeup.log.labels import indices, ordered
-from takeup.log.measured import codes_of, outcome_from
+from takeup.frames.columns import Column, Frame, column, names_of, values_of
+from takeup.frames.labels import indices, ordered
+from takeup.frames.measured import codes_of, outcome_from
 from takeup.log.table import SOURCES, Log
 from takeup.space import UNSEEN, Space
-
-MARKS = ("trial", "decision", "unit", "context", "decided_at", "outcome_status", "source")
-"""Columns that together are in takeup's exports alone, blinded or not."""
 
 AWAITED = ("pending", "waiting")
 """What an export says of outcomes that may still come."""

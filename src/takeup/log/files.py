@@ -1,37 +1,20 @@
 """Logs from files: takeup's own exports as they are, and anybody's by naming columns."""
 
-import gzip
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from takeup.checks import shown
-from takeup.errors import NOTHING, InputError, MissingExtraError
-from takeup.log import texts
-from takeup.log.columns import Frame, meant, named, names_of
-from takeup.log.exported import MARKS, log_of_export
+from takeup.errors import NOTHING, InputError
+from takeup.frames.columns import named
+from takeup.frames.files import MARKS, check_names, table_in
+from takeup.log.exported import log_of_export
 from takeup.log.frames import log_of
 from takeup.log.shares import Probability
 from takeup.log.table import Log
 from takeup.outcomes import Better
 from takeup.space import Space
-
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-}
-"""What a file is by its ending; it may be packed, and end in .gz too."""
-
-
-SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
-"""Spreadsheets, which have no one table."""
 
 
 def read_log(
@@ -73,7 +56,7 @@ def read_log(
     Raises:
         InputError: a file that cannot be read, or is not what it should be; names row and column.
     """
-    frame, names, said = _frame(Path(path), encoding)
+    frame, names, said = table_in(Path(path), encoding)
     columns: dict[str, Any] = {
         "assigned": assigned,
         "outcome": outcome,
@@ -93,63 +76,6 @@ def read_log(
     for argument in ("assigned", "outcome"):
         if columns[argument] is None:
             raise InputError(argument, NOTHING, f"one of the columns {named(names)}")
-    for argument, given in columns.items():
-        _once_there(argument, given, names)
+    check_names(columns, names)
     log = log_of(frame, **columns, space=space)
     return replace(log, inferred=(*log.inferred, *said))
-
-
-def _once_there(argument: str, given: object, names: Sequence[str]) -> None:
-    """No column that is asked for has the name of another."""
-    values = given.values() if isinstance(given, Mapping) else [given] if isinstance(given, str) else given or ()
-    for name in values if argument not in ("levels", "better") else ():  # type: ignore[attr-defined]  # checked later
-        if isinstance(name, str) and names.count(name) > 1:
-            raise InputError(argument, shown(name), "the name of one column", f"{names.count(name)} are called so")
-
-
-def _frame(path: Path, encoding: str | None) -> tuple[Frame, list[str], list[str]]:
-    """The table in a file, what its columns are called, and what was taken to be so."""
-    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    kind = ENDINGS.get(ending)
-    if kind is None:
-        hint = "save the sheet as CSV" if ending in SHEETS else ""
-        raise InputError("path", repr(str(path)), f"a file whose name ends in {', '.join(ENDINGS)}", hint)
-    if encoding is not None and kind != "csv":
-        raise InputError("encoding", repr(encoding), f"nothing for a {kind} file")
-    try:
-        import polars as pl
-    except ImportError:
-        raise MissingExtraError("polars", "sim") from None
-    data = content(path)
-    try:
-        if kind == "csv":
-            return texts.table(texts.decoded(data, encoding), frozenset(MARKS), pl)
-        if kind == "parquet":
-            frame = pl.read_parquet(data)
-        else:
-            frame = (pl.read_json if kind == "json" else pl.read_ndjson)(data, infer_schema_length=None)
-    except pl.exceptions.PolarsError as error:
-        why = str(error).strip().partition("\n")[0]
-        raise InputError("path", f"{path} ({why})", f"a {kind} file that can be read") from None
-    return frame, names_of(frame), []
-
-
-def content(path: Path) -> bytes:
-    """The bytes of one file, unpacked where it is packed."""
-    if path.is_dir():
-        raise InputError("path", f"the folder {str(path)!r}", "one file")
-    if not path.exists() and set(path.name) & set("*?["):
-        raise InputError("path", repr(str(path)), "one file", "put the tables together first")
-    try:
-        data = path.read_bytes()
-        data = gzip.decompress(data) if path.suffix == ".gz" else data
-    except FileNotFoundError:
-        there = sorted(file.name for file in path.parent.iterdir()) if path.parent.is_dir() else []
-        raise InputError("path", repr(str(path)), "a file that exists", meant(path.name, there)) from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError("path", f"{path} ({error})", "a file that can be read") from None
-    if not data.strip():
-        raise InputError("path", f"{path}, which is empty", "a table")
-    if data.startswith(b"PK"):
-        raise InputError("path", f"{path}, which is a spreadsheet or an archive", "a table", "save the sheet as CSV")
-    return data

@@ -7,8 +7,8 @@ import numpy as np
 
 from takeup.checks import FloatArray, IntArray, shown
 from takeup.errors import NOTHING, InputError
+from takeup.frames.columns import Frame, column
 from takeup.log.arrays import TOLERANCE
-from takeup.log.columns import Frame, column
 
 Probability: TypeAlias = "str | float | Sequence[str] | Mapping[str, float | str] | None"
 """Of what was assigned, a column; one share that all proposals had; of every proposal, columns or shares; None where it

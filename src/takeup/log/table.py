@@ -25,7 +25,7 @@ SOURCES = ("policy", "burn-in", "fallback")
 Codes: TypeAlias = "ArrayLike | None"
 
 if TYPE_CHECKING:
-    from takeup.log.columns import Frame
+    from takeup.frames.columns import Frame
     from takeup.log.shares import Probability
 
 

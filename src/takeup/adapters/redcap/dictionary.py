@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from takeup.adapters.redcap.tables import Table, rows_of
 from takeup.checks import shown
 from takeup.errors import InputError, LabelError
-from takeup.log.columns import number_of, text_of
+from takeup.frames.columns import number_of, text_of
 from takeup.outcomes import Number, Outcome
 
 COLUMNS = {

@@ -8,11 +8,12 @@ from takeup.adapters.redcap.dictionary import Dictionary, Field
 from takeup.adapters.redcap.tables import Rows, Table, rows_of
 from takeup.checks import shown
 from takeup.errors import InputError, LabelError
+from takeup.frames.columns import column
+from takeup.frames.contexts import NOT_RECORDED
+from takeup.frames.labels import ordered
+from takeup.frames.measured import outcome_from
 from takeup.log import Log
-from takeup.log.columns import column
-from takeup.log.frames import NOT_RECORDED, log_of
-from takeup.log.labels import ordered
-from takeup.log.measured import outcome_from
+from takeup.log.frames import log_of
 from takeup.log.shares import Probability, columns_of
 from takeup.outcomes import UNSEEN, Levels, Outcome
 from takeup.space import Space

@@ -12,7 +12,7 @@ import numpy as np
 
 from takeup.checks import FloatArray, IntArray, shown
 from takeup.errors import InputError
-from takeup.space import UNSEEN
+from takeup.outcomes import UNSEEN
 
 Frame: TypeAlias = Any
 """A polars or a pandas data frame, or a mapping from the names of columns to their values."""
@@ -101,10 +101,10 @@ def values_of(frame: Frame, argument: str, name: str) -> Sequence[Any]:
     return list(found)
 
 
-def named(names: Sequence[str]) -> str:
+def named(names: Sequence[str], between: str = ", ") -> str:
     """Names of columns, as errors list them."""
     few = [name or "(one without a name)" for name in names[:MOST_NAMED]]
-    return ", ".join(few) + (f", and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    return between.join(few) + (f"{between}and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
 
 
 def meant(name: object, names: Sequence[str]) -> str:

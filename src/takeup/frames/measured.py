@@ -8,12 +8,11 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray, IntArray, shown
 from takeup.errors import InputError
-from takeup.log.columns import Column, number_of, numbers_of, text_of
-from takeup.log.exposures import count_from, counts_in
-from takeup.log.grids import grid_of
-from takeup.log.labels import indices, ordered
-from takeup.outcomes import Better, Count, Levels, Number, Outcome, Time
-from takeup.space import UNSEEN
+from takeup.frames.columns import Column, number_of, numbers_of, text_of
+from takeup.frames.exposures import count_from, counts_in
+from takeup.frames.grids import grid_of
+from takeup.frames.labels import indices, ordered
+from takeup.outcomes import UNSEEN, Better, Count, Levels, Number, Outcome, Time
 
 FEW = 10
 """So many different whole numbers are levels, more are a number."""

@@ -5,11 +5,10 @@ import re
 import numpy as np
 
 from takeup.errors import InputError
-from takeup.log.columns import Column, text_of
-from takeup.log.grids import grid_of
-from takeup.outcomes import Better, Count, Outcome
+from takeup.frames.columns import Column, text_of
+from takeup.frames.grids import grid_of
+from takeup.outcomes import UNSEEN, Better, Count, Outcome
 from takeup.outcomes.base import MOST_CODES
-from takeup.space import UNSEEN
 
 _COUNT = re.compile(r"(\d+)\s*(?:/|\bin\b)\s*(\d*\.?\d+)\s*(.*)")
 FEWEST_STEPS = 10.0

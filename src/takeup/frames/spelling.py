@@ -8,8 +8,8 @@ from unicodedata import normalize
 
 import numpy as np
 
-from takeup.log.columns import Column, number_of, text_of
-from takeup.space import UNSEEN
+from takeup.frames.columns import Column, number_of, text_of
+from takeup.outcomes import UNSEEN
 
 CLOSE = 0.8
 """How alike two labels are, of 1, for one to be called nearly the other."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from takeup.checks import IntArray, shown
 from takeup.errors import NOTHING, InputError, LabelError
-from takeup.log.columns import Column, meant, number_of, text_of
-from takeup.space import UNSEEN
+from takeup.frames.columns import Column, meant, number_of, text_of
+from takeup.outcomes import UNSEEN
 
 CONTROLS = {"control", "placebo", "usual", "standard", "sham", "untreated"}
 """Words in the name of what others are compared with."""

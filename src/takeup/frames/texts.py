@@ -6,7 +6,7 @@ from io import StringIO
 from typing import Any
 
 from takeup.errors import InputError
-from takeup.log.columns import Frame
+from takeup.frames.columns import Frame
 
 NOT_KNOWN = ("NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", ".")
 """What stands for a missing value in a CSV file of somebody else, beside nothing at all."""
