@@ -10,7 +10,7 @@ import numpy as np
 
 from takeup.analysis.prefix import pair_of, single
 from takeup.analysis.replay import check_log
-from takeup.analysis.replay_schedule import INSTEAD
+from takeup.analysis.replay_schedule import INSTEAD, check_own
 from takeup.analysis.tested import Alternative, Tested, directed
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import UnsuitableError
@@ -164,6 +164,7 @@ def _check(log: Log, design: Design) -> None:
         raise UnsuitableError(f"{int((log.outcome == UNSEEN).sum())} outcomes are missing, and it needs all of them")
     if (log.source == SOURCES.index("fallback")).any():
         raise UnsuitableError("clients drew some proposals by themselves; re-randomisation takes them as they were")
+    check_own(log)
     ends = np.arange(n) + 1
     if looks is not None and looks.update == "look":
         places = np.array([*_updates(looks, n), n])

@@ -105,6 +105,12 @@ def _reports(log: Log, compliance: bool) -> tuple[IntArray, ...]:
     return tuple(each[order] for each in both)
 
 
+def check_own(log: Log) -> None:
+    """An UnsuitableError where some were assigned before the trial was taken over, by what nobody can do again."""
+    if many := int((log.source == SOURCES.index("past")).sum()):
+        raise UnsuitableError(f"{many} were assigned before the trial was taken over, not by its design; {INSTEAD}")
+
+
 def even_of(design: Design) -> FloatArray:
     """The probabilities before the policy is asked."""
     even, rules = np.array(design.even), design.rules

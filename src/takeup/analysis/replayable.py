@@ -8,7 +8,7 @@ import numpy as np
 
 from takeup.analysis import replay_reference as reference
 from takeup.analysis import targets
-from takeup.analysis.replay_schedule import INSTEAD, Schedule, check_design, even_of, schedule_of
+from takeup.analysis.replay_schedule import INSTEAD, Schedule, check_design, check_own, even_of, schedule_of
 from takeup.analysis.scores import guesses
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError, UnsuitableError
@@ -79,6 +79,7 @@ class Replayable:
         """Lay it out; an UnsuitableError where it cannot be replayed."""
         if log.space != design.space:
             raise InputError("design", f"of {design.space}", f"that of the log, {log.space}")
+        check_own(log)
         if why := not_replayable(design, stronger=stronger):
             rest = "" if stronger else ", and stronger=True tests that neither outcomes nor compliance change"
             raise UnsuitableError(f"{why}; {INSTEAD}{rest}")

@@ -12,7 +12,7 @@ from takeup.live.export import time_of
 from takeup.live.log import log_of
 from takeup.store import reading
 from takeup.trial.design import Design
-from takeup.trial.events import Decided, event_of
+from takeup.trial.events import Decided, TakenOver, event_of
 
 
 def study_of(
@@ -71,7 +71,7 @@ def study_in(
         log,
         tuple(subjects),
         tuple(time_of(record.at).astimezone(place) for record, _ in some),
-        tuple(event.site if isinstance(event, Decided) else None for _, event in some),
+        tuple(event.site if isinstance(event, Decided | TakenOver) else None for _, event in some),
         untreated_of(log, untreated),
         Design.of_text(head.spec).spec.rehearsal,
         time_of(head.at).astimezone(place),

@@ -73,6 +73,8 @@ def _said(found: "Audit") -> str:
     if found.fallbacks:
         who = ", ".join(f"{by or 'somebody without a name'}: {n}" for by, n in found.fallbacks_by.items())
         parts.append(f"{found.fallbacks} drawn by clients ({who})")
+    if found.past:
+        parts.append(f"{found.past} from before the trial came here, taken as they were")
     if found.seeded:
         parts.append("a seed that was given, so that every proposal could be foreseen: a rehearsal")
     elif found.seeded is None:

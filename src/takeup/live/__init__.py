@@ -5,6 +5,7 @@ from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
 from takeup.live.auditing import Audit, DatabaseAudit, Difference, audit, audit_database
 from takeup.live.estimates import Estimate
 from takeup.live.model_checks import ModelCheck, Withheld
+from takeup.live.past import Past
 from takeup.live.progress import Progress
 from takeup.live.summary import TrialSummary
 from takeup.live.time_series import SampleRatio, TimePoint, TimeSeries
@@ -18,6 +19,7 @@ __all__ = [
     "Difference",
     "Estimate",
     "ModelCheck",
+    "Past",
     "Progress",
     "SampleRatio",
     "TimePoint",

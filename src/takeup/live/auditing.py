@@ -19,7 +19,7 @@ from takeup.store.indexes import disagreements
 from takeup.store.reading import Logged
 from takeup.store.shape import ALONE, oddities
 from takeup.trial.book import Book, Cell, Changes
-from takeup.trial.events import Created, Decided, Event, Looked, body_of, event_of, link
+from takeup.trial.events import Created, Decided, Event, Looked, TakenOver, body_of, event_of, link
 from takeup.trial.proposal import forget
 from takeup.trial.secret import Secret
 
@@ -59,6 +59,7 @@ class Audit:
         other_software: decisions that another version made and this one would have made otherwise, or not at all, by
             version: whether they can be true is checked.
         fallbacks: decisions that clients drew by themselves.
+        past: assignments from before the trial came to takeup, which nothing can derive again.
         looks: planned looks that were held, and derived again.
         looks_other_software: how many of them another version judged otherwise than this one does.
         anchors: how many signed anchors were compared; None where none were given, so that a log whose end was cut
@@ -82,6 +83,7 @@ class Audit:
     looks_other_software: int = 0
     fallbacks_by: dict[str, int] = field(default_factory=dict)
     seeded: bool | None = None
+    past: int = 0
 
     @property
     def passed(self) -> bool:
@@ -137,7 +139,7 @@ def _audit(
         trial,
         difference,
         replay.events,
-        sum(replay.other.values()) + replay.rederived + replay.fallbacks,
+        sum(replay.other.values()) + replay.rederived + replay.fallbacks + replay.past,
         replay.rederived,
         dict(replay.other),
         replay.fallbacks,
@@ -147,6 +149,7 @@ def _audit(
         replay.other_looks,
         {} if replay.book is None else {by: sum(each.proposals) for by, each in replay.book.draws.items()},
         replay.seeded,
+        replay.past,
     )
 
 
@@ -205,6 +208,7 @@ class _Replay:
     events: int = 0
     rederived: int = 0
     fallbacks: int = 0
+    past: int = 0
     looks: int = 0
     other_looks: int = 0
     seeded: bool | None = None
@@ -293,6 +297,7 @@ class _Replay:
         if isinstance(event, Looked):
             self.looks += 1
             self.other_looks += not same
+        self.past += isinstance(event, TakenOver)
         if isinstance(event, Decided):
             if event.software is None:
                 self.fallbacks += 1

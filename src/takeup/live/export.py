@@ -17,7 +17,7 @@ from takeup.space import UNSEEN
 from takeup.store import reading
 from takeup.trial.book import Record
 from takeup.trial.design import Design
-from takeup.trial.events import Decided, event_of
+from takeup.trial.events import Decided, TakenOver, event_of
 from takeup.trial.formats import Format as Format
 from takeup.trial.formats import format_of
 
@@ -63,11 +63,12 @@ def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, A
     named = probability_columns(design.space.proposals)
     for record, body in reading.records(connection, trial):
         event, number = event_of(body), record.number
-        assert isinstance(event, Decided)  # a decision's row points to its event
+        assert isinstance(event, Decided | TakenOver)  # a decision's row points to its event
         did, came = record.implemented != UNSEEN, record.outcome != UNSEEN
         yield {
             **_row(trial, design, record, event, at),
-            **dict(zip(named, event.probability, strict=True)),
+            **dict.fromkeys(named),
+            **dict(zip(named, event.probability or (), strict=False)),
             "implemented_at": time_of(told.implemented.at[number]) if did else None,
             "outcome_at": time_of(told.outcome.at[number]) if came else None,
             "corrected": told.corrected[number],
@@ -95,7 +96,7 @@ def moment(microseconds: int) -> str:
     return time_of(microseconds).isoformat(timespec="microseconds")
 
 
-def _row(trial: str, design: Design, record: Record, event: Decided, at: int) -> dict[str, Any]:
+def _row(trial: str, design: Design, record: Record, event: Decided | TakenOver, at: int) -> dict[str, Any]:
     space, seen = design.space, record.outcome != UNSEEN
     return {
         "trial": trial,
@@ -111,14 +112,16 @@ def _row(trial: str, design: Design, record: Record, event: Decided, at: int) ->
         "outcome_status": _outcome_status(record, at),
         "decided_at": time_of(record.at),
         "window_closes_at": None if record.due is None else time_of(record.due),
-        "probability": event.probability[record.proposal],
-        "evidence_version": event.version,
+        "probability": None if event.probability is None else event.probability[record.proposal],
+        "evidence_version": None if isinstance(event, TakenOver) else event.version,
         "source": _source(design, event),
-        "software": event.software,
+        "software": None if isinstance(event, TakenOver) else event.software,
     }
 
 
-def _source(design: Design, event: Decided) -> str:
+def _source(design: Design, event: Decided | TakenOver) -> str:
+    if isinstance(event, TakenOver):
+        return "past"
     if not event.software:
         return "fallback"
     return "burn-in" if event.number <= design.spec.burn_in else "policy"

@@ -38,13 +38,20 @@ _FIRST = {
     "implemented_at": Column(datetime, "when what stands as implemented was reported", True),
     "outcome_at": Column(datetime, "when the outcome that stands was reported", True),
     "corrected": Column(int, "how many reports corrected an earlier one; 0 where none did", True),
-    "probability": Column(float, "the probability of what was proposed, when it was drawn", True),
+    "probability": Column(
+        float, "the probability of what was proposed, when it was drawn; empty where unknown", True
+    ),
 }
 _LAST = {
-    "evidence_version": Column(int, "the last event of the log that the decision could learn from", True),
+    "evidence_version": Column(
+        int, "the last event of the log that the decision could learn from; none of past ones", True
+    ),
     "disputes": Column(int, "how many reports contradicted an earlier one without a reason", True),
-    "source": Column(str, "who drew it: the policy, the burn-in before it, or a client by itself (fallback)"),
-    "software": Column(str, "what computed it; empty where a client drew it"),
+    "source": Column(
+        str,
+        "who drew it: the policy, the burn-in, a client by itself (fallback), or somebody before (past)",
+    ),
+    "software": Column(str, "what computed it; empty where a client drew it, or somebody before"),
     "purpose": Column(str, "a trial or a rehearsal, and whether somebody chose its seed"),
     "implemented_by": Column(int, "the first decision that could use what was implemented", True),
     "outcome_by": Column(int, "the first decision that could use the outcome", True),

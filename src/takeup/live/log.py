@@ -16,10 +16,11 @@ from sqlalchemy import Connection
 from takeup.checks import FloatArray, IntArray
 from takeup.live.told import known_by, told_of
 from takeup.log import SOURCES, Log
+from takeup.log.shares import filled
 from takeup.space import UNSEEN
 from takeup.store import reading
 from takeup.trial.design import Design
-from takeup.trial.events import Decided
+from takeup.trial.events import Decided, TakenOver
 
 # In canonical JSON a text has no quote that is not escaped, so that no text of anybody looks like these.
 _PROBABILITY = re.compile(r'"probability":\[([^\]]*)\]')
@@ -51,10 +52,13 @@ def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
     design = Design.of_text(head.spec)
     rows = _decided(connection, trial, at)
     probability, drawn = _drawn(connection, trial, len(design.space.proposals))
+    past = _past(connection, trial, len(design.space.proposals))
+    probability, estimated, how = filled(np.concatenate([past, probability]), rows.proposal, rows.context)
     n = rows.sequence.size
     told = told_of(connection, trial, rows.sequence)
     first = np.arange(1, n + 1) <= design.spec.burn_in
     who = [SOURCES.index(name) for name in ("policy", "burn-in", "fallback")]
+    own = np.where(drawn, np.where(first[len(past) :], who[1], who[0]), who[2])
     return Log(
         design.space,
         rows.context,
@@ -64,8 +68,10 @@ def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
         rows.outcome,
         np.where(rows.implemented == UNSEEN, n, known_by(rows.sequence, told.implemented.since)),
         np.where(rows.outcome == UNSEEN, n, known_by(rows.sequence, told.outcome.since)),
-        np.where(drawn, np.where(first, who[1], who[0]), who[2]),
+        np.concatenate([np.full(len(past), SOURCES.index("past")), own]),
         rows.unit,
+        estimated,
+        (how,) if how else (),
         corrected=told.replaced if told.replaced.any() else None,
         pending=rows.pending,
         running=head.state != "stopped",
@@ -92,3 +98,13 @@ def _drawn(connection: Connection, trial: str, proposals: int) -> tuple[FloatArr
         probability.extend(json.loads(f"[{','.join(lists)}]"))
         by_takeup.extend(_SOFTWARE in text for text in texts)
     return np.array(probability).reshape(-1, proposals), np.frombuffer(bytes(by_takeup), dtype=np.bool_)
+
+
+def _past(connection: Connection, trial: str, proposals: int) -> FloatArray:
+    """What past assignments were drawn from, which are a trial's first decisions; NaN where that is not known."""
+    found = array("d")
+    for (texts,) in reading.events_by_column(connection, trial, TakenOver.kind, ("body",)):
+        for text in texts:
+            known = _PROBABILITY.search(text)
+            found.extend(json.loads(f"[{known[1]}]") if known else [np.nan] * proposals)
+    return np.array(found).reshape(-1, proposals)

@@ -36,6 +36,7 @@ class Progress:
         fallbacks: decisions that clients drew when they could not reach the service.
         fallbacks_by: how many each of them recorded.
         rehearsal: whether it is no real trial.
+        past: decisions from before the trial came to takeup.
     """
 
     trial: str
@@ -60,6 +61,7 @@ class Progress:
     fallbacks: int
     fallbacks_by: dict[str, int]
     rehearsal: bool
+    past: int
 
     @property
     def over(self) -> bool:
@@ -101,4 +103,5 @@ def progress_of(book: Book, late: int) -> Progress:
         fallbacks=tally.fallbacks,
         fallbacks_by={by: sum(each.proposals) for by, each in book.draws.items()},
         rehearsal=spec.rehearsal,
+        past=tally.past,
     )

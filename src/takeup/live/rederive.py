@@ -12,6 +12,7 @@ from takeup.trial.events import Event, stamp_of
 from takeup.trial.fallbacks import fallback_event
 from takeup.trial.following import closed_event
 from takeup.trial.looking import due_look, looked_event
+from takeup.trial.past import past_of, taken_over_event
 from takeup.trial.proposal import Proposal
 from takeup.trial.reporting import reported_event
 from takeup.trial.secret import Secret
@@ -63,6 +64,8 @@ def _following(book: Book, event: Event) -> Event:
     match event:
         case events.Decided():
             return _decided(book, event)
+        case events.TakenOver():
+            return _taken_over(book, event)
         case events.Reported():
             return reported_event(
                 book,
@@ -117,6 +120,15 @@ def _decided(book: Book, event: events.Decided) -> Event:
     unknown = None if book.design.refused is None else Proposal(proposal, (), ())
     again = decided_event(book, book.decisions + 1, place, context, unknown, **stamp_of(event))
     return again if again.software == event.software else replace(again, software=event.software)
+
+
+def _taken_over(book: Book, event: events.TakenOver) -> Event:
+    """A past assignment, which nothing derives: whether it can be one."""
+    place = event.unit, event.occasion
+    if place in book.units:
+        raise UnexpectedError(f"one decision for unit {event.unit!r}: it has {book.units[place]}")
+    last = book.records[book.decisions].at if book.decisions else 0
+    return taken_over_event(book, book.decisions + 1, past_of(event), last, **stamp_of(event))
 
 
 def otherwise(book: Book, again: Event, event: Event) -> bool:

@@ -12,10 +12,12 @@ from sqlalchemy import Connection
 from takeup import checks
 from takeup.errors import InputError
 from takeup.evidence import Evidence
+from takeup.frames.columns import Frame
 from takeup.live import export as exporting
 from takeup.live.anchors import Anchor
 from takeup.live.auditing import Audit, audit
 from takeup.live.log import log_of
+from takeup.live.past import Past
 from takeup.live.progress import Progress, progress_of
 from takeup.live.summary import TrialSummary, summary_of
 from takeup.live.time_series import TimeSeries, time_series_of
@@ -30,6 +32,7 @@ from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, as
 from takeup.trial.design import Design
 from takeup.trial.fallbacks import Fallback
 from takeup.trial.formats import Format
+from takeup.trial.past import TakeOver
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec
@@ -66,6 +69,7 @@ class Trial:
         by: str | None = None,
         clock: Callable[[], int] = now,
         witness: Witness | None = None,
+        past: "Past | Frame | None" = None,
     ) -> "Trial":
         """A new trial, in draft.
 
@@ -76,15 +80,19 @@ class Trial:
             by: who creates it.
             clock: what time it is, in microseconds since 1970, UTC.
             witness: who is told of every committed head, such as `takeup.live.Anchors`.
+            past: those who were assigned before, where it takes over a running trial: a table whose columns are called
+                unit, assigned, outcome and, where there, as `takeup.live.Past` calls them; or a `Past`, which says what
+                they are called. All of them are taken over with the trial's creation, or there is no trial.
         """
         checked = _tried(spec)
+        taken = None if past is None else TakeOver(past=Past.of(past).assignments(checked.design), by=by)
         identifier = _slug(checked.design.spec.name) if trial is None else trial
         if not _IDENTIFIER.fullmatch(identifier):
             raise InputError("trial", repr(identifier), "up to 64 small letters, digits and hyphens")
         store, owner = _opened(database, clock, witness)
         made = cls(store, identifier, owner=owner)
         try:
-            made.store.create(identifier, checked.design, Secret.new(checked.seed), by).result()
+            made.store.create(identifier, checked.design, Secret.new(checked.seed), by, taken).result()
         except BaseException:
             made.close()
             raise
@@ -228,6 +236,21 @@ class Trial:
             by=by,
         )
         return self.submit(report).result()
+
+    def take_over(self, past: "Past | Frame", *, key: str | None = None, by: str | None = None) -> int:
+        """Take over those who were assigned before into a draft, as `create` does; how many there are.
+
+        Args:
+            past: as `create` takes it.
+            key: an idempotency key.
+            by: who does.
+
+        Raises:
+            StateError: the trial is no draft any more.
+            ConflictError: it has taken over others already.
+        """
+        rows = Past.of(past).assignments(self.design)
+        return self.submit(TakeOver(past=rows, key=key, by=by)).result()
 
     def start(self, *, reason: str | None = None, by: str | None = None) -> str:
         """Begin to decide, or go on after a pause; from then on the spec cannot change."""

@@ -16,6 +16,7 @@ from takeup.errors import InputError
 from takeup.frames.columns import Column, Frame, column, names_of, values_of
 from takeup.frames.labels import indices, ordered
 from takeup.frames.measured import codes_of, outcome_from
+from takeup.log.shares import filled
 from takeup.log.table import SOURCES, Log
 from takeup.space import UNSEEN, Space
 
@@ -67,15 +68,19 @@ def log_of_export(frame: Frame, space: Space | None = None) -> Log:
     counted, pending = status == "counted", np.isin(status, AWAITED)[order]
     said += [] if pending.any() else [NOT_PENDING]
     unit = _text(frame, "unit")
+    x, z = indices(_text(frame, "context"), space.contexts), indices(_text(frame, "ARM"), space.proposals)
+    probability, estimated, how = filled(probability, z, x)
+    said += [how] if how else []
     log = Log.of(
         space,
-        indices(_text(frame, "ARM"), space.proposals)[order],
+        z[order],
         probability[order],
         outcome=np.where(counted, codes_of(came, space.outcome), UNSEEN)[order],
         implemented=indices(_text(frame, "ACTARM"), space.implemented)[order],
-        context=indices(_text(frame, "context"), space.contexts)[order],
+        context=x[order],
         source=indices(column(frame, "file", "source"), SOURCES)[order],
         unit=np.array([*map(str, unit.values), ""])[unit.codes][order],
+        estimated=estimated,
         inferred=said,
     )
     log = replace(log, pending=pending, running=bool(pending.any()))

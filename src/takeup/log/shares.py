@@ -105,6 +105,21 @@ def _estimated(proposals: Sequence[str], proposal: IntArray, context: IntArray) 
     return shares[context], True, f"{how}, as of randomisation that never changed. If it did, nothing here holds."
 
 
+def filled(probability: FloatArray, proposal: IntArray, context: IntArray) -> Found:
+    """Probabilities of which some rows are NaN, as nobody wrote those down: shares of what was proposed in these."""
+    lost = np.isnan(probability).any(axis=1)
+    many = int(lost.sum())
+    if not many:
+        return probability, False, ""
+    counts = np.zeros((int(context.max()) + 1, probability.shape[1]))
+    np.add.at(counts, (context[lost], proposal[lost]), 1)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    found = np.where(lost[:, np.newaxis], shares[context], probability)
+    how = f"The probabilities of {many:,} past assignments are not known: they are the shares of what was assigned"
+    told = f"{how} in each context, as of randomisation that never changed. If it did, nothing here holds for them."
+    return found, True, told
+
+
 def _numbers(frame: Frame, name: str) -> FloatArray:
     found = column(frame, "probability", name)
     numbers = found.numbers("a probability")

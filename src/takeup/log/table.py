@@ -19,8 +19,9 @@ from takeup.outcomes import Better
 from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
 
-SOURCES = ("policy", "burn-in", "fallback")
-"""Who drew a proposal: the policy, the first decisions of a trial before it, or a client that could not reach it."""
+SOURCES = ("policy", "burn-in", "fallback", "past")
+"""Who drew a proposal: the policy, the first decisions of a trial before it, a client that could not reach it, or
+whoever ran the trial before it was taken over."""
 
 Codes: TypeAlias = "ArrayLike | None"
 
@@ -257,4 +258,7 @@ class Log:
             for each in fields(self)
             if isinstance(getattr(self, each.name), np.ndarray)
         }
-        return replace(self, **(taken | {name: where[kept] for name, where in by.items()}))
+        past = SOURCES.index("past")
+        known = (self.source == past).any() and not (self.source[kept] == past).any()  # of all others they were logged
+        estimated = self.estimated and not known
+        return replace(self, **(taken | {name: where[kept] for name, where in by.items()}), estimated=estimated)

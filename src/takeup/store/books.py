@@ -21,7 +21,7 @@ from takeup.trial.book import Book, Cell, Entry, Record, StatusCounts, blank
 from takeup.trial.commands import Needs
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
-from takeup.trial.events import Decided, Event, KeyedEvent, Looked, Moved, answered_numbers, event_of
+from takeup.trial.events import Decided, Event, KeyedEvent, Looked, Moved, TakenOver, answered_numbers, event_of
 from takeup.trial.following import MOST_CLOSED
 from takeup.trial.rollup import Row as RollupRow
 from takeup.trial.rollup import first_of
@@ -314,7 +314,7 @@ def _fill_makers(connection: Connection, book: Book, wanted: Iterable[tuple[tupl
     for some in _chunks(book.records[number].sequence for number in known - book.makers.keys()):
         for body in connection.execute(_BODIES, {"trial": book.trial, "some": some}).scalars():
             event = event_of(body)
-            if isinstance(event, Decided):
+            if isinstance(event, Decided | TakenOver):
                 book.makers[event.number] = event
 
 

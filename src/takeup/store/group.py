@@ -13,6 +13,7 @@ from takeup.trial.book import Book
 from takeup.trial.commands import Command, Decide, DecideMany, Needs, perform
 from takeup.trial.computing import BY, METER, FailedPolicyError
 from takeup.trial.design import Design
+from takeup.trial.past import TakeOver
 from takeup.trial.reporting import Report
 from takeup.trial.secret import Secret
 from takeup.trial.steering import created_event, moved_event
@@ -24,11 +25,12 @@ ANCHORING = "give --anchors and --anchor-key, or witness=Anchors(..), or leave `
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
-    """A new trial, in draft."""
+    """A new trial, in draft, that may take over those who were assigned before: both take place, or neither."""
 
     design: Design
     secret: Secret
     by: str | None = None
+    past: TakeOver | None = None
     needs: Needs = field(default=Needs(), init=False, repr=False)
 
 
@@ -118,7 +120,10 @@ class Group:
             if book is not None:
                 raise ConflictError(f"there is a trial {trial!r} already; choose another identifier")
             event = created_event(trial, command.design, command.secret, self.now, command.by)
-            self.books[trial], self.before[trial] = Book.begin(event, command.secret), None
+            new = Book.begin(event, command.secret)
+            if command.past is not None:
+                command.past.run(new, self.now)
+            self.books[trial], self.before[trial] = new, None
             return trial
         if book is None:
             raise NotFoundError(f"there is no trial {trial!r} in this database")

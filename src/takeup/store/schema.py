@@ -39,6 +39,7 @@ trials = Table(
     Column("moved", BigInteger, nullable=False, server_default="0"),
     Column("draws", Text, nullable=False, server_default="{}"),
     Column("looks", Text, nullable=False, server_default="{}"),
+    Column("past", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
 """A row a trial: its head. On PostgreSQL its lock is the trial's lock. What clients drew and the last look are JSON."""

@@ -18,6 +18,7 @@ from takeup.store.opening import reading_engine, said, shown
 from takeup.store.writer import Witness, Writer, Writes, now
 from takeup.trial.commands import Command
 from takeup.trial.design import Design
+from takeup.trial.past import TakeOver
 from takeup.trial.secret import Secret
 
 LOG = logging.getLogger("takeup.store")
@@ -93,10 +94,12 @@ class Store:
         """The same, with a promise of the caller's own."""
         self._put(Submitted((trial, command), promise, time.monotonic()))
 
-    def create(self, trial: str, design: Design, secret: Secret, by: str | None = None) -> "Future[str]":
-        """A new trial, in draft."""
+    def create(
+        self, trial: str, design: Design, secret: Secret, by: str | None = None, past: TakeOver | None = None
+    ) -> "Future[str]":
+        """A new trial, in draft, that may take over those who were assigned before."""
         future: Future[str] = Future()
-        self.submit_to(future, trial, Create(design=design, secret=secret, by=by))
+        self.submit_to(future, trial, Create(design=design, secret=secret, by=by, past=past))
         return future
 
     def read(self, look: Callable[[Connection], Result]) -> Result:

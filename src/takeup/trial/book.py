@@ -29,6 +29,7 @@ from takeup.trial.events import (
     Refused,
     Reported,
     SetAside,
+    TakenOver,
     Unblinded,
     body_of,
     link,
@@ -104,6 +105,7 @@ class StatusCounts:
         corrections: how many reports corrected an earlier one.
         fallbacks: decisions that a client drew when it could not reach the service.
         disputes: how many reports contradicted an earlier one without a reason.
+        past: decisions from before the trial came to takeup.
     """
 
     missing_implemented: int = 0
@@ -112,6 +114,7 @@ class StatusCounts:
     corrections: int = 0
     fallbacks: int = 0
     disputes: int = 0
+    past: int = 0
 
 
 @dataclass(slots=True)
@@ -186,7 +189,7 @@ class Book:
     units: dict[tuple[str, str], int] = field(default_factory=dict)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
     answers: dict[str, KeyedEvent] = field(default_factory=dict)
-    makers: dict[int, Decided] = field(default_factory=dict)
+    makers: dict[int, Decided | TakenOver] = field(default_factory=dict)
     open: list[tuple[int, int]] = field(default_factory=list)
     horizon: int | None = None
     changes: Changes = field(default_factory=Changes)
@@ -210,6 +213,8 @@ class Book:
         match event:
             case Decided():
                 self._decided(event)
+            case TakenOver():
+                self._taken_over(event)
             case Reported():
                 self._reported(event)
             case Closed():
@@ -219,7 +224,8 @@ class Book:
                 self.unlooked = event.state == "paused" and event.by == BY
             case Amended():
                 self.design = Design.of_text(canonical(event.spec))
-                self.counts = blank(self.design)
+                if not self.decisions:  # with past assignments the space stays, and what they add up to
+                    self.counts = blank(self.design)
             case Looked():
                 self.look, self.look_body = event, body
             case Created():
@@ -290,6 +296,33 @@ class Book:
             self.draws[who] = self.draws.get(who, ClientDraws.none(len(space.proposals))).plus(z, event.at)
         best = event.probability if event.best is None else event.best
         self.rollup.add(event.number, x, z, event.probability, best, event.at)
+
+    def _taken_over(self, event: TakenOver) -> None:
+        """Like a decision with what was reported of it. The time series has what was drawn here alone."""
+        space, known = self.design.space, event.outcome is not None
+        record = Record(
+            number=event.number,
+            unit=event.unit,
+            occasion=event.occasion,
+            context=space.contexts.index(event.context),
+            proposal=space.proposals.index(event.proposal),
+            at=event.at if event.decided is None else event.decided,
+            due=event.due,
+            sequence=self.sequence,
+            implemented=UNSEEN if event.implemented is None else space.implemented.index(event.implemented),
+            outcome=UNSEEN if event.outcome is None else space.outcome.code(event.outcome),
+            counted=known and (event.due is None or event.at >= event.due),
+        )
+        self.decisions = event.number
+        self.changes.created.add(record.number)
+        self.changes.records[record.number] = record
+        self.remember(record)
+        self._count(record, 1)
+        self.makers[event.number] = event
+        self.tally.past += 1
+        self.tally.waiting += record.waiting
+        if record.implemented != UNSEEN or record.counted:
+            self.version = self.sequence
 
     def _reported(self, event: Reported) -> None:
         before, space, stands = self.records[event.decision], self.design.space, event.stands or {}

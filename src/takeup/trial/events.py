@@ -23,6 +23,7 @@ Kind = Literal[
     "amended",
     "moved",
     "unblinded",
+    "taken over",
     "decided",
     "reported",
     "closed",
@@ -117,6 +118,38 @@ class KeyedEvent(_Event):
     site: str | None = None
     key: str | None = None
     request: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenOver(KeyedEvent):
+    """An assignment from before the trial came to takeup: a decision that nothing here made, and nothing derives again.
+
+    Attributes:
+        number: i, counted from 1, as of all decisions.
+        unit: who it was for.
+        occasion: which of the unit's decisions.
+        context: x, as a label.
+        proposal: z, as a label.
+        probability: what z was drawn from; None where nobody wrote it down.
+        implemented: a, as a label; None where it was not known when the trial was taken over.
+        outcome: y, as a report has it; likewise.
+        decided: when it was assigned; None where nobody wrote it down.
+        due: when the outcome window closes.
+    """
+
+    kind: ClassVar[Kind] = "taken over"
+    plural: ClassVar[str] = "past assignments"
+
+    number: int
+    unit: str
+    occasion: str = ""
+    context: str
+    proposal: str
+    probability: tuple[float, ...] | None = None
+    implemented: str | None = None
+    outcome: Plain | None = None
+    decided: int | None = None
+    due: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +297,18 @@ class Looked(_Event):
 
 
 Event: TypeAlias = (
-    Created | Amended | Moved | Unblinded | Decided | Reported | Closed | Answered | SetAside | Refused | Looked
+    Created
+    | Amended
+    | Moved
+    | Unblinded
+    | TakenOver
+    | Decided
+    | Reported
+    | Closed
+    | Answered
+    | SetAside
+    | Refused
+    | Looked
 )
 
 KINDS: Mapping[str, type[Event]] = {each.kind: each for each in get_args(Event)}
@@ -290,7 +334,7 @@ def stamp_of(event: KeyedEvent) -> Stamp:
 def answered_numbers(event: KeyedEvent) -> tuple[int, ...]:
     """The decisions that an event with a key is about."""
     match event:
-        case Decided():
+        case Decided() | TakenOver():
             return (event.number,)
         case Answered():
             return event.decisions

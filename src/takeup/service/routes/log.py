@@ -92,6 +92,7 @@ class AuditShown(BaseModel):
         other_software: decisions that another version made and this one would have made otherwise, or not at all, by
             version.
         fallbacks: decisions that clients drew by themselves.
+        past: assignments from before the trial came to takeup, which nothing can derive again.
         looks: planned looks that were held, and derived again.
         looks_other_software: how many of them another version judged otherwise than this one does.
         anchors: how many signed anchors were compared; None where there are none.
@@ -111,6 +112,7 @@ class AuditShown(BaseModel):
     rederived: int
     other_software: dict[str, int]
     fallbacks: int
+    past: int
     looks: int
     looks_other_software: int
     anchors: int | None
