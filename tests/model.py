@@ -35,12 +35,19 @@ class Model:
     cases: list[Case] = field(default_factory=list)
     units: dict[tuple[str, str | None], int] = field(default_factory=dict)
     corrections: int = 0
+    past: int = 0
 
     def decide(self, unit: str, occasion: str | None, context: int, proposal: int, at: int) -> int:
         """The number of a new decision."""
         self.cases.append(Case(context, proposal, at))
         self.units[unit, occasion] = len(self.cases)
         return len(self.cases)
+
+    def take_over(self, unit: str, occasion: str | None, case: Case) -> None:
+        """Somebody who was assigned before, with what is known of them."""
+        self.cases.append(case)
+        self.units[unit, occasion] = len(self.cases)
+        self.past += 1
 
     def contradicts(self, number: int, said: dict[str, int | str]) -> bool:
         """Whether a report differs from what has been reported."""
@@ -82,4 +89,5 @@ class Model:
             "outcomes_pending": len(pending),
             "outcomes_late": sum(self.window is not None and not self.open(case, at) for case in pending),
             "corrections": self.corrections,
+            "past": self.past,
         }

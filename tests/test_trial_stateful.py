@@ -1,5 +1,6 @@
 """The store against a model on paper: any sequence of requests, on both databases."""
 
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,14 +16,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from model import MISSING, Model
+from model import MISSING, PENDING, Case, Model
 from takeup.errors import ConflictError, StateError
-from takeup.live import Trial
+from takeup.live import Past, Trial
+from takeup.space import Space
 from takeup.store import Store, reading
 
 SECOND = 1_000_000
 UNITS = ["ann", "bob", "cy", "di", "ed"]
-SPEC = {
+SPEC: dict[str, Any] = {
     "name": "Any order",
     "space": {"proposals": ["rest", "drug"], "implemented": ["rest", "drug", "both"], "contexts": ["young", "old"]},
     "policy": {"kind": "TSObs"},
@@ -37,6 +39,20 @@ VALUES = st.fixed_dictionaries(
         "outcome": st.sampled_from([0, 1, MISSING]),
     },
 ).filter(bool)
+PAST = st.lists(
+    st.tuples(
+        st.sampled_from(["ann", "eve"]),
+        st.sampled_from("12"),
+        st.integers(0, 1),
+        st.integers(0, 1),
+        st.sampled_from([0, 1, 2, None]),
+        st.sampled_from([0, 1, None]),
+        st.integers(0, 15),
+    ),
+    max_size=4,
+    unique_by=lambda row: row[:2],
+)
+"""Unit, occasion, context, proposal, action, outcome, and how many seconds ago."""
 
 
 class Requests(RuleBasedStateMachine):
@@ -51,14 +67,28 @@ class Requests(RuleBasedStateMachine):
         self.done: list[tuple[str, dict[str, Any], object]] = []
         self.keys = 0
 
-    @initialize(window=st.sampled_from([None, 10]), started=st.sampled_from([True, True, True, False]))
-    def create(self, window: int | None, started: bool) -> None:
+    @initialize(
+        window=st.sampled_from([None, 10]),
+        started=st.sampled_from([True, True, True, False]),
+        past=PAST,
+        at_once=st.booleans(),
+    )
+    def create(self, window: int | None, started: bool, past: list[tuple[Any, ...]], at_once: bool) -> None:
         count = len(self.store.read(reading.identifiers))
-        self.trial = Trial.create(self.store, SPEC | {"window": window}, trial=f"t{count}")
+        space = Space(**SPEC["space"])
+        table = self.assigned(space, past)
+        taken = {"past": table} if past and at_once else {}
+        self.trial = Trial.create(self.store, SPEC | {"window": window}, trial=f"t{count}", **taken)
         self.model = Model(self.trial.design.space, None if window is None else window * SECOND)
+        if past and not at_once:
+            arguments = {"past": table, "key": self.key()}
+            self.remember("take_over", arguments, self.trial.take_over(**arguments))
+        for unit, occasion, x, z, a, y, ago in sorted(past, key=lambda row: -row[-1]):
+            known = (PENDING if value is None else value for value in (a, y))
+            self.model.take_over(unit, occasion, Case(x, z, self.now - ago * SECOND, *known))
         if started:
             self.move("start")
-            self.decide("ann", "1", 0, keyed=True)
+            self.decide("ann", "3", 0, keyed=True)
             self.decide("bob", "1", 1, keyed=False)
 
     @rule(state=st.sampled_from(["start", "start", "start", "pause"]))
@@ -179,6 +209,18 @@ class Requests(RuleBasedStateMachine):
         found = self.trial.audit() if hasattr(self, "trial") else None
         self.store.close()
         assert found is None or found.passed, found
+
+    def assigned(self, space: Space, past: list[tuple[Any, ...]]) -> Past:
+        """The table that somebody brings along."""
+        names = ("unit", "occasion", "context", "assigned", "taken", "outcome", "time")
+        columns: dict[str, list[Any]] = {name: [] for name in names}
+        for unit, occasion, x, z, a, y, ago in past:
+            at = datetime.fromtimestamp(self.now // SECOND - ago, UTC)
+            action = None if a is None else space.implemented[a]
+            row = (unit, occasion, space.contexts[x], space.proposals[z], action, y, at)
+            for name, value in zip(names, row, strict=True):
+                columns[name].append(value)
+        return Past.of(columns)
 
     def key(self) -> str:
         self.keys += 1
