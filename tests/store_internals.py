@@ -26,6 +26,7 @@ def engine(store: Store) -> Engine:
 
 
 AS_SCHEMA_7 = (
+    "ALTER TABLE trials DROP COLUMN past",
     "ALTER TABLE sessions DROP COLUMN used_at",
     "DROP TABLE people",
     "DROP TABLE invitations",
@@ -37,7 +38,7 @@ AS_SCHEMA_7 = (
         " WHERE outcome < 0 AND missing_outcome = 0 AND due IS NOT NULL"
     ),
 )
-"""Take away what came with accounts of people and with the worklist."""
+"""Take away what came with accounts of people, with the worklist and with past assignments."""
 
 
 def as_version_0_1(connection: Connection) -> None:

@@ -19,6 +19,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "service.md").read_text() + (DOCS / "exports.md").read_text()
 COMMANDS = (
     "serve",
+    "create",
     "keys create",
     "keys list",
     "keys revoke",

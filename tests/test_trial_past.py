@@ -12,10 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
+from typer.testing import CliRunner
 
 import tampering
 from takeup import UNSEEN, Evidence, InputError, LabelError, Log, analysis
 from takeup.analysis.replay import re_randomise
+from takeup.cli import app
 from takeup.errors import AccessError, ConflictError, StateError
 from takeup.live import Past, Trial, audit
 from takeup.log import SOURCES, read_log
@@ -390,3 +392,30 @@ def test_the_next_log_of_a_frame_and_the_log_of_its_trial_agree(store: Store) ->
     ours = taken_over(store, **SHARES).log()
     for part in ("proposal", "implemented", "outcome", "probability", "context"):
         np.testing.assert_array_equal(getattr(ours, part), getattr(theirs, part), part)
+
+
+def test_the_command_line_creates_a_trial_and_takes_over(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps(SPEC))
+    pl.DataFrame(ROWS).write_csv(tmp_path / "past.csv")
+    base = ["create", str(tmp_path / "plan.json"), "--database", str(tmp_path / "trials.db")]
+    past = ["--past", str(tmp_path / "past.csv"), "--unit", "patient", "--assigned", "arm", "--taken", "got"]
+    past += ["--outcome", "came", "--context", "site", "--time", "when"]
+    done = CliRunner().invoke(
+        app, [*base, *past, "--probability", "A=pA", "--probability", "B=pB", "--probability", "C=pC"]
+    )
+    assert (done.exit_code, done.stdout) == (0, "takes-over: a draft, with 8 past assignments\n"), done
+    with Trial.open(tmp_path / "trials.db") as trial:
+        assert not trial.log().estimated
+        assert trial.log().proposal.tolist() == [0, 1, 2, 0, 1, 2, 0, 1]
+    plain = CliRunner().invoke(app, [*base, "--trial", "plain"])
+    assert plain.stdout == "plain: a draft\n"
+    for options, told in (
+        ([*past, "--outcome", "got"], r"--outcome: .*a column of its own"),
+        ([*past, "--assigned", "patient"], r"--assigned: row 1, column 'patient': got 'p1', expected one of A, B, C"),
+        (["--unit", "patient"], r"--unit: .*nothing without --past"),
+        (["--past", str(tmp_path / "none.csv"), "--context", "site"], r"--past: .*a file that exists"),
+    ):
+        with pytest.raises(InputError, match=told):
+            CliRunner().invoke(app, [*base, "--trial", "other", *options], catch_exceptions=False)
+    found = CliRunner().invoke(app, ["audit", str(tmp_path / "trials.db"), "--trial", "takes-over"])
+    assert "8 from before the trial came here, taken as they were" in " ".join(found.stdout.split())

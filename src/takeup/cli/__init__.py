@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from takeup.cli.analyse import analyse
 from takeup.cli.audit import audit
+from takeup.cli.create import create
 from takeup.cli.demo import demo
 from takeup.cli.design import design
 from takeup.cli.doctor import doctor
@@ -50,6 +51,11 @@ app.command(
     "[bold]takeup analyse trials.db --out found[/]\n\n"
     "[bold]takeup analyse log.parquet --plan plan.toml --replays 2000 --json > analysis.json[/]"
 )(analyse)
+app.command(
+    epilog="Examples:\n\n[bold]takeup create plan.toml[/]\n\n"
+    "[bold]takeup create plan.toml --database trials.db --past past.csv --unit patient --assigned arm --taken received"
+    " --outcome result --context site --time enrolled[/]"
+)(create)
 app.command(
     epilog="Examples:\n\n[bold]takeup audit trials.db[/]\n\n"
     "[bold]takeup audit postgresql://trials.example.org/takeup --trial stroke --anchors anchors.jsonl --key key[/]"

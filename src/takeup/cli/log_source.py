@@ -13,13 +13,14 @@ from takeup.log import Log, read_log
 from takeup.trial.design import Design
 
 _COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit", "exposure", "better", "encoding")
+_OTHERS = ("time", "occasion", "plan", "promise", "level", "weights", "missing", "until", "replays")
 OPTIONS = {
     "levels": "--outcome-level",
     "space": "--plan",
     "path": "TRIAL",
     "frame": "TRIAL",
     "file": "TRIAL",
-    **{name: f"--{name}" for name in (*_COLUMNS, "plan", "promise", "level", "weights", "missing", "until", "replays")},
+    **{name: f"--{name}" for name in (*_COLUMNS, *_OTHERS)},
 }
 """How somebody on the command line says what functions call so."""
 
@@ -43,7 +44,7 @@ def read(source: str, trial: str | None, given: Mapping[str, Any], plan: Design 
         raise InputError("--trial", repr(trial), "nothing for a file, which holds one trial")
     options = dict(given)
     if "probability" in options:
-        options["probability"] = _probability(options["probability"])
+        options["probability"] = probability_of(options["probability"])
     contexts = options.get("context", ())
     if len(contexts) == 1:
         options["context"] = contexts[0]
@@ -53,13 +54,13 @@ def read(source: str, trial: str | None, given: Mapping[str, Any], plan: Design 
 
 
 @contextmanager
-def in_options() -> Iterator[None]:
-    """Errors that are raised inside name options."""
+def in_options(**others: str) -> Iterator[None]:
+    """Errors that are raised inside name options; `others` are what else is called otherwise."""
     try:
         yield
     except InputError as error:
         name, colon, place = error.argument.partition(":")
-        argument = OPTIONS.get(name, name) + colon + place
+        argument = (OPTIONS | others).get(name, name) + colon + place
         raise type(error)(argument, error.value, _typed(error.allowed), _typed(error.hint), error.words) from None
 
 
@@ -107,7 +108,7 @@ def _database(source: str, trial: str | None, given: Mapping[str, Any]) -> Sourc
         return Source(log_of(connection, which, now()), design, design.spec.name)
 
 
-def _probability(given: list[str]) -> "str | dict[str, str | float]":
+def probability_of(given: list[str]) -> "str | dict[str, str | float]":
     """A column, or a column or a share for each label."""
     if len(given) == 1 and "=" not in given[0]:
         return given[0]

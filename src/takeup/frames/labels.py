@@ -17,6 +17,8 @@ CONTROLS = {"control", "placebo", "usual", "standard", "sham", "untreated"}
 MOST_MATCHED = 7
 """Up to so many actions are matched with proposals that go by other names."""
 
+CODE = "it is a text, and no code for one of these: put the labels in the table, or make the codes the labels"
+
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -52,7 +54,8 @@ def indices(column: Column, names: Sequence[str]) -> IntArray:
         number = None if isinstance(value, str) and not known else number_of(value)
         if number is not None and number in numbers:
             return numbers[number]
-        raise LabelError(column.name, shown(value), _one_of(names), meant(text, names))
+        code = number_of(text) in range(len(names)) if isinstance(value, str) else False
+        raise LabelError(column.name, shown(value), _one_of(names), CODE if code else meant(text, names))
 
     return column.each(index)
 

@@ -38,9 +38,7 @@ _FIRST = {
     "implemented_at": Column(datetime, "when what stands as implemented was reported", True),
     "outcome_at": Column(datetime, "when the outcome that stands was reported", True),
     "corrected": Column(int, "how many reports corrected an earlier one; 0 where none did", True),
-    "probability": Column(
-        float, "the probability of what was proposed, when it was drawn; empty where unknown", True
-    ),
+    "probability": Column(float, "the probability of what was proposed, when it was drawn; empty where unknown", True),
 }
 _LAST = {
     "evidence_version": Column(
