@@ -57,6 +57,38 @@ def test_a_trial_from_draft_to_stop(api: Api, key: str) -> None:
     assert log[3]["event"]["by"].startswith("decide/report")
 
 
+def test_a_draft_takes_over_a_running_trial(api: Api, key: str) -> None:
+    api.request("POST", "/trials?trial=over", SPEC, key)
+    first = {"unit": "p1", "context": "morning", "proposal": "tea", "implemented": "coffee", "outcome": "good"}
+    past = [first | {"probability": [0.25, 0.75], "decided": 1_000}, {**MORNING, "unit": "p2", "proposal": "coffee"}]
+    path = "/trials/over/past"
+    for wrong, told in (
+        ({"proposal": "milk"}, "past: unit 'p2', proposal"),
+        ({"unit": "p1"}, "unit 'p1' is among the past assignments twice"),
+        ({"decided": 999}, "past: unit 'p2'"),
+        ({"probability": [1.0, 0.0]}, "a positive one of what was assigned"),
+        ({"outcome": "fine"}, "past: unit 'p2', outcome"),
+    ):
+        refused = api.request("POST", path, {"past": [past[0], past[1] | wrong]}, key)
+        assert 400 <= refused.status < 500
+        assert told in refused.json["detail"]
+    assert api.request("GET", "/trials/over/progress", key=key).json["decisions"] == 0
+    for _ in range(2):
+        done = api.request("POST", path, {"past": past}, key, headers={"idempotency-key": "over"})
+        assert (done.status, done.json) == (200, {"past": 2})
+    assert api.request("POST", path, {"past": past}, key).json["type"] == "urn:takeup:conflict"
+    progress = api.request("GET", "/trials/over/progress", key=key).json
+    assert (progress["decisions"], progress["past"], progress["outcomes_counted"]) == (2, 2, 1)
+    api.request("PUT", "/trials/over/state", {"state": "running"}, key)
+    assert api.request("POST", path, {"past": past}, key).json["type"] == "urn:takeup:state"
+    standing = api.request("POST", "/trials/over/decisions", {"unit": "p2", **MORNING}, key).json
+    assert (standing["number"], standing["proposal"]) == (2, "coffee")
+    found = api.request("GET", "/trials/over/audit", key=key).json
+    assert (found["passed"], found["past"]) == (True, 2)
+    page = api.request("GET", "/trials/over/events?kind=taken%20over", key=key).json["events"]
+    assert [each["event"]["unit"] for each in page] == ["p1", "p2"]
+
+
 def test_a_spec_in_toml(api: Api, key: str) -> None:
     text = 'name = "from toml"\n[space]\nproposals = 2\n[policy]\nkind = "TS"\n'
     made = api.request("POST", "/trials", key=key, raw=text.encode(), headers={"content-type": "application/toml"})

@@ -21,6 +21,10 @@ OPERATIONS: dict[tuple[str, str], tuple[set[str], Any]] = {
     ("GET", "/trials/{trial}"): (ALL, None),
     ("PUT", "/trials/{trial}/spec"): ({"design"}, asgi.SPEC),
     ("PUT", "/trials/{trial}/state"): ({"design"}, {"state": "running"}),
+    ("POST", "/trials/{trial}/past"): (
+        {"design"},
+        {"past": [{"unit": "p", "context": "morning", "proposal": "tea"}]},
+    ),
     ("POST", "/trials/{trial}/decisions"): ({"decide"}, {"unit": "a", "context": "morning"}),
     ("POST", "/trials/{trial}/decisions/batch"): ({"decide"}, {"units": [{"unit": "b", "context": "morning"}]}),
     ("POST", "/trials/{trial}/fallbacks"): ({"decide"}, {"unit": "c", "context": "morning", "proposal": "tea"}),

@@ -400,9 +400,8 @@ def test_the_command_line_creates_a_trial_and_takes_over(tmp_path: Path) -> None
     base = ["create", str(tmp_path / "plan.json"), "--database", str(tmp_path / "trials.db")]
     past = ["--past", str(tmp_path / "past.csv"), "--unit", "patient", "--assigned", "arm", "--taken", "got"]
     past += ["--outcome", "came", "--context", "site", "--time", "when"]
-    done = CliRunner().invoke(
-        app, [*base, *past, "--probability", "A=pA", "--probability", "B=pB", "--probability", "C=pC"]
-    )
+    shares = [word for label in "ABC" for word in ("--probability", f"{label}=p{label}")]
+    done = CliRunner().invoke(app, [*base, *past, *shares])
     assert (done.exit_code, done.stdout) == (0, "takes-over: a draft, with 8 past assignments\n"), done
     with Trial.open(tmp_path / "trials.db") as trial:
         assert not trial.log().estimated
@@ -410,8 +409,8 @@ def test_the_command_line_creates_a_trial_and_takes_over(tmp_path: Path) -> None
     plain = CliRunner().invoke(app, [*base, "--trial", "plain"])
     assert plain.stdout == "plain: a draft\n"
     for options, told in (
-        ([*past, "--outcome", "got"], r"--outcome: .*a column of its own"),
-        ([*past, "--assigned", "patient"], r"--assigned: row 1, column 'patient': got 'p1', expected one of A, B, C"),
+        ([*past, "--outcome", "got"], r"--taken: .*a column of its own; the same column is named for --outcome"),
+        ([*past, "--assigned", "pA"], r"--assigned: row 1, column 'pA': got '0.5', expected one of A, B, C"),
         (["--unit", "patient"], r"--unit: .*nothing without --past"),
         (["--past", str(tmp_path / "none.csv"), "--context", "site"], r"--past: .*a file that exists"),
     ):

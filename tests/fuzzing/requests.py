@@ -25,6 +25,12 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
             {"decision": 1, "missing": ["implemented"], "reason": "y"},
         ]
     },
+    ("POST", "/trials/{trial}/past"): {
+        "past": [
+            {"unit": MARK, "context": "morning", "proposal": "tea", "implemented": "tea", "outcome": 1, "decided": 5},
+            {"unit": "b", "context": 1, "proposal": "coffee", "probability": [0.5, 0.25, 0.25]},
+        ]
+    },
     ("PUT", "/trials/{trial}/state"): {"state": "paused", "reason": "x"},
     ("PUT", "/trials/{trial}/spec"): {
         **SPEC,

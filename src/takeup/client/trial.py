@@ -147,6 +147,17 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
         found: list[dict[str, Any]] = said["results"]
         return found
 
+    def take_over(self, past: Sequence[Mapping[str, Any]], *, key: str | None = None) -> int:
+        """Take over those who were assigned before into a draft, all or none; how many there are.
+
+        Args:
+            past: in their order, each with unit and proposal and, as far as they are known, context, occasion,
+                implemented, outcome, probability and decided.
+            key: an idempotency key.
+        """
+        body = {"past": [dict(each) for each in past]}
+        return int(self._client.call("POST", f"{self._path}/past", body, key=key or new_key())["past"])
+
     def waiting(self) -> list[Drawn]:
         """What was drawn here and is not recorded yet."""
         return [] if self._spool is None else self._spool.waiting()

@@ -21,7 +21,7 @@ class PastAssignment:
 
     Attributes:
         ask: the unit, its context and its occasion.
-        proposal: what was proposed, as a label.
+        proposal: what was proposed, as a label or its index.
         implemented: what was implemented, likewise; None where that is not known.
         outcome: what came of it; None where that is not known, or not yet.
         probability: with which each proposal was drawn then; None where nobody wrote it down.
@@ -29,8 +29,8 @@ class PastAssignment:
     """
 
     ask: Ask
-    proposal: str
-    implemented: str | None = None
+    proposal: str | int
+    implemented: str | int | None = None
     outcome: Plain | None = None
     probability: tuple[float, ...] | None = None
     decided: int | None = None
@@ -65,6 +65,7 @@ class TakeOver(KeyedCommand[int]):
         ]
 
     def _act(self, book: Book, at: int) -> int:
+        _check_draft(book)
         if book.decisions:
             told = f"trial {book.trial} has {book.tally.past} past assignments already"
             raise ConflictError(f"{told}, and takes over one table alone; create another trial for another table")
@@ -100,11 +101,15 @@ def taken_over_event(book: Book, number: int, past: PastAssignment, last: int, *
         last: when the one before it was assigned.
         stamp: of the request.
     """
-    if book.state != "draft":
-        raise StateError(f"trial {book.trial} is {book.state}; past assignments are taken over while it is a draft")
+    _check_draft(book)
     design, where = book.design, f"past: unit {past.ask.unit!r}"
-    space, at = design.space, stamp["at"]
-    context = past.ask.check(design)
+    space, kind, at = design.space, design.space.outcome, stamp["at"]
+    try:
+        context, proposal = past.ask.check(design), design.index("proposal", past.proposal)
+        action = None if past.implemented is None else design.index("implemented", past.implemented)
+        outcome = None if past.outcome is None else kind.plain(kind.code(past.outcome))
+    except InputError as error:
+        raise type(error)(f"{where}, {error.argument}", error.value, error.allowed, error.hint) from None
     decided = at if past.decided is None else past.decided
     if not last <= decided <= at:
         told = "in the future" if decided > at else "before the one that precedes it"
@@ -114,10 +119,9 @@ def taken_over_event(book: Book, number: int, past: PastAssignment, last: int, *
         raise InputError(where, NOTHING, allowed, "name the column with time=")
     if past.implemented is not None and design.spec.compliance == "never":
         raise InputError(where, repr(past.implemented), "no action: the spec says that compliance is never reported")
-    proposal, p = design.index("proposal", past.proposal), past.probability
+    p = past.probability
     if p is not None and not _drawable(p, len(space.proposals), proposal):
         raise InputError(where, str(p), "probabilities that sum to one, and a positive one of what was assigned")
-    kind = space.outcome
     return TakenOver(
         **stamp,
         number=number,
@@ -126,10 +130,8 @@ def taken_over_event(book: Book, number: int, past: PastAssignment, last: int, *
         context=space.contexts[context],
         proposal=space.proposals[proposal],
         probability=p,
-        implemented=None
-        if past.implemented is None
-        else space.implemented[design.index("implemented", past.implemented)],
-        outcome=None if past.outcome is None else kind.plain(kind.code(past.outcome)),
+        implemented=None if action is None else space.implemented[action],
+        outcome=outcome,
         decided=past.decided,
         due=None if design.window is None else decided + design.window,
     )
@@ -145,6 +147,11 @@ def past_of(event: TakenOver) -> PastAssignment:
         probability=event.probability,
         decided=event.decided,
     )
+
+
+def _check_draft(book: Book) -> None:
+    if book.state != "draft":
+        raise StateError(f"trial {book.trial} is {book.state}; past assignments are taken over while it is a draft")
 
 
 def _drawable(p: tuple[float, ...], proposals: int, proposal: int) -> bool:

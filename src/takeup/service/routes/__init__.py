@@ -2,9 +2,18 @@
 
 from fastapi.routing import APIRoute
 
-from takeup.service.routes import decisions, health, keys, log, reading, reports, trials
+from takeup.service.routes import decisions, health, keys, log, past, reading, reports, trials
 
-ROUTERS = (decisions.router, reports.router, trials.router, reading.router, log.router, keys.router, health.router)
+ROUTERS = (
+    decisions.router,
+    reports.router,
+    trials.router,
+    past.router,
+    reading.router,
+    log.router,
+    keys.router,
+    health.router,
+)
 
 
 def routes() -> list[APIRoute]:
