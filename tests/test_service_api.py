@@ -59,16 +59,23 @@ def test_a_trial_from_draft_to_stop(api: Api, key: str) -> None:
 
 def test_a_draft_takes_over_a_running_trial(api: Api, key: str) -> None:
     api.request("POST", "/trials?trial=over", SPEC, key)
-    first = {"unit": "p1", "context": "morning", "proposal": "tea", "implemented": "coffee", "outcome": "good"}
+    first: dict[str, Any] = {
+        "unit": "p1",
+        "context": "morning",
+        "proposal": "tea",
+        "implemented": "coffee",
+        "outcome": "good",
+    }
     past = [first | {"probability": [0.25, 0.75], "decided": 1_000}, {**MORNING, "unit": "p2", "proposal": "coffee"}]
     path = "/trials/over/past"
-    for wrong, told in (
+    ways: list[tuple[dict[str, Any], str]] = [
         ({"proposal": "milk"}, "past: unit 'p2', proposal"),
         ({"unit": "p1"}, "unit 'p1' is among the past assignments twice"),
         ({"decided": 999}, "past: unit 'p2'"),
         ({"probability": [1.0, 0.0]}, "a positive one of what was assigned"),
         ({"outcome": "fine"}, "past: unit 'p2', outcome"),
-    ):
+    ]
+    for wrong, told in ways:
         refused = api.request("POST", path, {"past": [past[0], past[1] | wrong]}, key)
         assert 400 <= refused.status < 500
         assert told in refused.json["detail"]

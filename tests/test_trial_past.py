@@ -50,7 +50,7 @@ ROWS: dict[str, list[Any]] = {
     "pC": [0.25, 0.25, 0.5, 0.25, 0.25, 0.5, 0.2, 0.4],
 }
 COLUMNS: dict[str, Any] = {"unit": "patient", "assigned": "arm", "taken": "got", "outcome": "came", "context": "site"}
-SHARES = {"probability": ["pA", "pB", "pC"]}
+SHARES: dict[str, Any] = {"probability": ["pA", "pB", "pC"]}
 
 
 class Clock:

@@ -77,11 +77,11 @@ class Requests(RuleBasedStateMachine):
         count = len(self.store.read(reading.identifiers))
         space = Space(**SPEC["space"])
         table = self.assigned(space, past)
-        taken = {"past": table} if past and at_once else {}
+        taken: dict[str, Any] = {"past": table} if past and at_once else {}
         self.trial = Trial.create(self.store, SPEC | {"window": window}, trial=f"t{count}", **taken)
         self.model = Model(self.trial.design.space, None if window is None else window * SECOND)
         if past and not at_once:
-            arguments = {"past": table, "key": self.key()}
+            arguments: dict[str, Any] = {"past": table, "key": self.key()}
             self.remember("take_over", arguments, self.trial.take_over(**arguments))
         for unit, occasion, x, z, a, y, ago in sorted(past, key=lambda row: -row[-1]):
             known = (PENDING if value is None else value for value in (a, y))

@@ -167,7 +167,7 @@ class Evidence:
             better=better,
         )
         counts = np.zeros(rows.space.table, dtype=np.int64)
-        actions = UNSEEN if rows.implemented is None else rows.implemented
+        actions = np.full_like(rows.proposal, UNSEEN) if rows.implemented is None else rows.implemented
         amounts = rows.space.outcome.amounts(rows.outcome)
         if count is not None:
             amounts = amounts * _many(rows, count)[:, np.newaxis]

@@ -135,7 +135,13 @@ def rows_of(
     for name, given in (("levels", levels), ("better", better)):
         if space is not None and given is not None:
             raise InputError(name, shown(given), "nothing beside space=, which says it")
-    columns = {"assigned": assigned, "outcome": outcome, "taken": taken, "context": context, **others}
+    columns: dict[str, object] = {
+        "assigned": assigned,
+        "outcome": outcome,
+        "taken": taken,
+        "context": context,
+        **others,
+    }
     columns |= {"probability": probability, "unit": unit, "exposure": exposure}
     once(**columns)
     frame, read = own_table(frame, columns)

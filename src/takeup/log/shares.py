@@ -107,7 +107,7 @@ def _estimated(proposals: Sequence[str], proposal: IntArray, context: IntArray) 
 
 def filled(probability: FloatArray, proposal: IntArray, context: IntArray) -> Found:
     """Probabilities of which some rows are NaN, as nobody wrote those down: shares of what was proposed in these."""
-    lost = np.isnan(probability).any(axis=1)
+    lost = np.asarray(np.isnan(probability).any(axis=1))
     many = int(lost.sum())
     if not many:
         return probability, False, ""
