@@ -135,6 +135,8 @@ def test_labels_that_are_not_known_are_named_with_row_and_column() -> None:
         Evidence.from_frame(ROWS, assigned="arm", outcome="well", space=Space(["A", "B"]))
     with pytest.raises(LabelError, match=r"outcome: row 4, column 'well': got 7"):
         Evidence.from_frame({**ROWS, "well": [0, 1, 1, 7, 0, 1, 1, 0]}, assigned="arm", outcome="well", space=space)
+    with pytest.raises(LabelError, match=r"row 1, column 'arm': got '0'.*make the codes the labels"):
+        Evidence.from_frame({"arm": ["0", "1"], "well": ["0", "1"]}, assigned="arm", outcome="well", space=space)
     with pytest.raises(InputError, match="did you mean arm"):
         Space.from_frame(ROWS, assigned="arms", outcome="well")
     with pytest.raises(InputError, match="a column of its own"):

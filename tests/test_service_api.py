@@ -94,6 +94,7 @@ def test_a_draft_takes_over_a_running_trial(api: Api, key: str) -> None:
     assert (found["passed"], found["past"]) == (True, 2)
     page = api.request("GET", "/trials/over/events?kind=taken%20over", key=key).json["events"]
     assert [each["event"]["unit"] for each in page] == ["p1", "p2"]
+    assert ["key" in each["event"] for each in page] == [True, False]
 
 
 def test_a_spec_in_toml(api: Api, key: str) -> None:

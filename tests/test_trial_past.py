@@ -14,14 +14,18 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 from typer.testing import CliRunner
 
+import asgi
 import tampering
+from page_visitor import Visitor
 from takeup import UNSEEN, Evidence, InputError, LabelError, Log, analysis
 from takeup.analysis.replay import re_randomise
 from takeup.cli import app
 from takeup.errors import AccessError, ConflictError, StateError
 from takeup.live import Past, Trial, audit
+from takeup.live.findings import findings_of
 from takeup.log import SOURCES, read_log
 from takeup.randomness import stream
+from takeup.service.pages.render.child import dashboard
 from takeup.store import Store, looking, reading
 from takeup.trial import Ask, Decide
 from takeup.trial.events import TakenOver, event_of
@@ -418,3 +422,21 @@ def test_the_command_line_creates_a_trial_and_takes_over(tmp_path: Path) -> None
             CliRunner().invoke(app, [*base, "--trial", "other", *options], catch_exceptions=False)
     found = CliRunner().invoke(app, ["audit", str(tmp_path / "trials.db"), "--trial", "takes-over"])
     assert "8 from before the trial came here, taken as they were" in " ".join(found.stdout.split())
+
+
+def test_pages_show_a_trial_that_has_only_a_past() -> None:
+    with asgi.api(clock=lambda: NOW) as api:
+        trial = taken_over(api.store, time="when")
+        trial.start()
+        seen, blinded = Visitor(api, "read-unblinded"), Visitor(api, "read-blinded")
+        assert "assigned before the trial came here" in blinded.get("/app/trials/takes-over").body.decode()
+        for visitor, shown in ((seen, True), (blinded, False)):
+            log = visitor.get("/app/trials/takes-over/log?kind=taken+over")
+            assert log.status == 200
+            assert ("Outcome: <b>well</b>" in log.body.decode()) == shown
+        for path in ("summary", "course", "progress"):
+            assert api.request("GET", f"/trials/takes-over/{path}", key=api.key("read-unblinded")).status == 200
+        for _ in range(2):
+            book = api.store.read(lambda connection: reading.snapshot(connection, "takes-over"))
+            assert "assigned before the trial came here" in dashboard(findings_of(book, 0), NOW)
+            trial.decide("new", "Bonn")

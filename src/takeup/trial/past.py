@@ -71,7 +71,9 @@ class TakeOver(KeyedCommand[int]):
             raise ConflictError(f"{told}, and takes over one table alone; create another trial for another table")
         last, events, places = 0, [], set[tuple[str, str]]()
         for number, each in enumerate(self.past, start=1):
-            stamp = self._stamp(at) if number == 1 else Stamp(at=at, by=self.by, site=self.site)
+            stamp = Stamp(at=at, by=self.by)  # no site: they may be of any, and who takes them over is of one
+            if number == 1:
+                stamp |= {"key": self.key, "request": self.request}
             event = taken_over_event(book, number, each, last, **stamp)
             if each.ask.place in places:
                 raise ConflictError(f"unit {each.ask.unit!r} is among the past assignments twice")
