@@ -115,6 +115,20 @@ def test_a_trial_at_a_distance(client: Client, server: Served, tmp_path: Path) -
     assert [row["unit"] for row in rows] == ["ann", "u0", "u1", "u2"]
 
 
+def test_a_running_trial_is_taken_over_at_a_distance(client: Client, server: Served) -> None:
+    trial = RemoteTrial(client, client.create(SPEC, trial="over"), deadline=30)
+    past: list[dict[str, Any]] = [
+        {"unit": "p1", "context": "old", "proposal": "drug", "outcome": 1},
+        {"unit": "p2", "context": 0, "proposal": 0},
+    ]
+    with pytest.raises(InputError, match="unit 'p2', proposal"):
+        trial.take_over([past[0], {**past[1], "proposal": "else"}])
+    assert trial.take_over(past, key="over") == trial.take_over(past, key="over") == 2
+    assert (trial.progress()["past"], trial.audit()["past"]) == (2, 2)
+    with stored(server, "over") as same:
+        assert same.log().estimated
+
+
 def test_refusals_are_the_errors_that_they_are_without_http(client: Client, name: str, line: Proxy) -> None:
     trial = RemoteTrial(client, name, deadline=30)
     trial.decide("ann", "old", key="k")

@@ -440,3 +440,30 @@ def test_pages_show_a_trial_that_has_only_a_past() -> None:
             book = api.store.read(lambda connection: reading.snapshot(connection, "takes-over"))
             assert "assigned before the trial came here" in dashboard(findings_of(book, 0), NOW)
             trial.decide("new", "Bonn")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "values", "shown"),
+    [
+        ({"kind": "number", "low": 0, "high": 10, "step": 0.5}, [2.5, None, 7], [2.5, None, 7.0]),
+        (
+            {"kind": "time", "longest": 90},
+            ["30", "90+", None],
+            [{"censored": False, "time": 30}, {"censored": True, "time": 90}, None],
+        ),
+    ],
+)
+def test_outcomes_of_every_kind_are_taken_over(outcome: dict[str, Any], values: list[Any], shown: list[Any]) -> None:
+    pandas = pytest.importorskip("pandas")
+    when = pandas.to_datetime(["2020-01-01 10:00", "2020-01-02 10:00", "2020-01-03 10:00"])
+    frame = pandas.DataFrame({"unit": [1, 2, 3], "assigned": ["A", "B", "A"], "outcome": values, "time": when})
+    spec = SPEC | {"space": {"proposals": ["A", "B"], "outcomes": outcome}}
+    with Trial.create("sqlite://", spec, past=frame) as trial:
+        told = [event_of(each.body) for each in trial.events(kind="taken over")]
+        assert [getattr(each, "outcome", "") for each in told] == shown
+        assert [getattr(each, "unit", "") for each in told] == ["1", "2", "3"]
+        first = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=getattr(told[0], "decided", 0))
+        assert first == datetime(2020, 1, 1, 10, tzinfo=UTC)
+        table = Evidence.from_frame(frame, assigned="assigned", outcome="outcome", space=trial.design.space)
+        assert trial.evidence() == table
+        assert trial.audit().passed
