@@ -110,6 +110,12 @@ def test_files_that_cannot_be_read_say_why(
         read_log(tmp_path / name, assigned="arm", outcome="y", **options)
 
 
+def test_one_number_is_the_share_of_all_proposals_in_a_file_too(tmp_path: Path) -> None:
+    (tmp_path / "past.csv").write_text("arm,well\nnew,1\nusual,0\nnew,0\n")
+    log = read_log(tmp_path / "past.csv", assigned="arm", outcome="well", probability=0.5)
+    assert log.probability.tolist() == [[0.5, 0.5]] * 3
+
+
 def test_what_is_no_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "past.csv").write_text(PLAIN)
     (tmp_path / "all.csv").mkdir()

@@ -97,7 +97,7 @@ def own_table(frame: Frame, columns: Mapping[str, object]) -> tuple[Frame, list[
 def check_names(columns: Mapping[str, object], names: Sequence[str]) -> None:
     """No column that is asked for has the name of another; `names` are those that the file has."""
     for argument, given in columns.items():
-        values = given.values() if isinstance(given, Mapping) else [given] if isinstance(given, str) else given or ()
-        for name in values if argument not in ("levels", "better") else ():  # type: ignore[attr-defined]  # checked later
+        values = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else [given]
+        for name in values if argument not in ("levels", "better") else ():
             if isinstance(name, str) and names.count(name) > 1:
                 raise InputError(argument, shown(name), "the name of one column", f"{names.count(name)} are called so")
