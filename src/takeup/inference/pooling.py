@@ -189,8 +189,13 @@ def levels(stick: FloatArray) -> FloatArray:
 def picked(probability: FloatArray, rng: Random, repeat: tuple[int, ...] = ()) -> IntArray:
     """An index along the last axis, drawn with these probabilities."""
     cumulative = np.cumsum(probability, axis=-1)
-    uniform = rng.random((*repeat, *probability.shape[:-1]))[..., np.newaxis] * cumulative[..., -1:]
-    return np.asarray((uniform >= cumulative).sum(axis=-1))
+    uniform = rng.random((*repeat, *probability.shape[:-1])) * cumulative[..., -1]
+    if not repeat:
+        return np.asarray((uniform[..., np.newaxis] >= cumulative).sum(axis=-1))
+    found = np.empty(uniform.shape, dtype=np.int64)
+    for row in np.ndindex(probability.shape[:-1]):
+        found[(..., *row)] = np.searchsorted(cumulative[row], uniform[(..., *row)], side="right")
+    return found
 
 
 def _everyone(counts: FloatArray) -> FloatArray:

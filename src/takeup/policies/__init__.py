@@ -3,6 +3,7 @@
 from takeup.policies.allocation import Allocation
 from takeup.policies.base import Carded, FromEvidence, LivePolicy, Policy, Thompson
 from takeup.policies.beliefs import Beliefs, Blocks, Exact
+from takeup.policies.borrowing import Borrowing
 from takeup.policies.bounded import ThompsonBounded
 from takeup.policies.card import Card, OneOf, Positive, Real, Variant, Whole
 from takeup.policies.conjugate import TS, TSCheck, TSObs, Uniform
@@ -30,6 +31,7 @@ __all__ = [
     "BayesUCB",
     "Beliefs",
     "Blocks",
+    "Borrowing",
     "Card",
     "Carded",
     "CausalTS",

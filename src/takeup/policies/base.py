@@ -72,6 +72,10 @@ class LivePolicy(Policy[Evidence], Protocol):
     def ignorable(self) -> bool:
         """Whether it takes those who comply to be like those who do not."""
 
+    @property
+    def borrows(self) -> bool:
+        """Whether what it believes of a context depends on what is known of the others."""
+
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """What it believes of a context; `rng` is for cold starts."""
 
@@ -130,6 +134,11 @@ class Carded:
     def suits(self, space: Space) -> None:
         """An UnsuitableError where it does not take the outcomes of this space."""
         check_outcome(self.name, self.card.outcomes, space.outcome)
+
+    @property
+    def borrows(self) -> bool:
+        """Whether what it believes of a context depends on what is known of the others; then it is shown all of it."""
+        return False
 
     @property
     def fractional(self) -> bool:

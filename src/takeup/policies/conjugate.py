@@ -1,12 +1,12 @@
 """The policies whose posterior has a closed form: prior plus counts."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from takeup.checks import FloatArray
+from takeup.checks import FloatArray, IntArray
 from takeup.evidence import Evidence, Index, at_context
 from takeup.policies.arms import Rows
 from takeup.policies.base import FromEvidence, Thompson, outcome_block, prior_at, prior_block, prior_of
@@ -20,6 +20,9 @@ from takeup.space import Space
 STIRN = "Stirn & Jebara (2019)"
 BY_PROPOSAL = tuple(f"takeup.simulation.kernels.{name}" for name in ("two_arm", "proposed", "proposed_numbers"))
 """The kernels of those that learn what proposing is worth: two arms without draws, others with, and numbers."""
+
+Seen: TypeAlias = tuple[IntArray, IntArray | None]
+"""What a policy learns from: outcomes by arm, and actions by proposal where it learns those."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,9 +88,13 @@ class TS(Thompson, Rows):
             self, **prior_of(self, prior.space, TS.prior(self, prior.space).block.plus(prior.proposed_outcomes))
         )
 
+    def seen(self, evidence: Evidence) -> Seen:
+        """n[x, z, y], summed over a, unseen included."""
+        return evidence.proposed_outcomes, None
+
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
-        """α'[x, z, y] = α + n[x, z, y], summed over a, unseen included."""
-        return prior.plus(evidence.proposed_outcomes)
+        """α'[x, z, y] = α + n[x, z, y]."""
+        return prior.plus(*self.seen(evidence))
 
     def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
         """The blocks of a bandit under any protocol: prior plus table."""
@@ -135,9 +142,9 @@ class TSCheck(TS):
         """α[x, z, y] plus the outcomes of those of the pilot who complied."""
         return replace(self, **prior_of(self, prior.space, self.prior(prior.space).block.plus(prior.complied_outcomes)))
 
-    def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
-        """α'[x, z, y] = α + n[x, z, intended[z], y]."""
-        return prior.plus(evidence.complied_outcomes)
+    def seen(self, evidence: Evidence) -> Seen:
+        """n[x, z, intended[z], y]."""
+        return evidence.complied_outcomes, None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -186,6 +193,10 @@ class TSObs(Thompson):
         assert blocks.compliance is not None
         return replace(self, beta=blocks.compliance, **prior_of(self, prior.space, blocks.block))
 
+    def seen(self, evidence: Evidence) -> Seen:
+        """n[x, a, y] and n[x, z, a]."""
+        return evidence.implemented_outcomes, evidence.compliance
+
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, a, y] = α + n[x, a, y] and β'[x, z, a] = β + n[x, z, a]."""
-        return prior.plus(evidence.implemented_outcomes, evidence.compliance)
+        return prior.plus(*self.seen(evidence))

@@ -80,6 +80,11 @@ class Forgetting(Carded):
         """Whether the base takes it so."""
         return self.base.ignorable
 
+    @property
+    def borrows(self) -> bool:
+        """Whether the base does."""
+        return self.base.borrows
+
     def informed(self, prior: Prior) -> Self:
         """The base with what a pilot taught; that is not forgotten."""
         return replace(self, base=self.base.informed(prior))

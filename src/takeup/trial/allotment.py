@@ -11,7 +11,7 @@ from takeup.policies.judging import Standing
 from takeup.policies.limits import shared
 from takeup.trial.design import Design
 from takeup.trial.events import Looked
-from takeup.trial.proposal import GRAIN, Proposal, allocated, best_of, drawn, grains, informative
+from takeup.trial.proposal import GRAIN, Proposal, allocated, best_of, drawn, grains, known_to
 from takeup.trial.secret import Secret
 
 
@@ -58,14 +58,14 @@ def allotment(design: Design, secret: Secret, counts: IntArray, number: int, loo
     standing = standing_of(design, look)
     if number <= design.spec.burn_in or design.looks.update == "look":
         return _allot(design, None, standing, 1.0)
-    best = best_of(design, secret, 0, informative(counts[0]).tobytes(), standing.offered)
+    best = best_of(design, secret, 0, known_to(design, counts, 0), standing.offered)
     return _allot(design, best, standing, _power(design, counts))
 
 
 def allotment_after(design: Design, secret: Secret, counts: IntArray, standing: Standing, look: int) -> Allotment:
     """How proposals are made after a look, where that is when probabilities change."""
     assert design.soften is not None  # it has looks
-    best = allocated(design, secret, 0, informative(counts[0]), standing.offered)
+    best = allocated(design, secret, 0, known_to(design, counts, 0), standing.offered)
     return _allot(design, best, standing, float(design.soften[look]))
 
 

@@ -43,7 +43,7 @@ def propose(design: Design, secret: Secret, counts: IntArray, context: int, numb
     """What to propose to the unit of decision `number`.
 
     Chance takes part twice. The vector of probabilities is a function of the seed, the context and what is known in
-    it: decisions that know the same share one vector, however many they are. The proposal is drawn from that vector by
+    it (in all contexts, for a policy that borrows): decisions that know the same share one vector, however many they are. The proposal is drawn from that vector by
     bits that are a function of the seed and the decision's number alone, so its probability is what the vector says.
 
     Args:
@@ -53,7 +53,7 @@ def propose(design: Design, secret: Secret, counts: IntArray, context: int, numb
         context: x.
         number: i, counted from 1.
     """
-    best = best_of(design, secret, context, informative(counts[context]).tobytes())
+    best = best_of(design, secret, context, known_to(design, counts, context))
     probability, ends = spread(design, None if number <= design.spec.burn_in else best)
     return Proposal(drawn(ends, secret, number), probability, best)
 
@@ -67,39 +67,47 @@ def prepare(design: Design, secret: Secret, counts: IntArray, context: int) -> N
     """Work out now what a decision in this context would need, as long as nothing more becomes known in it."""
     if design.looks is not None:
         return  # probabilities change at looks, or what is offered has to be known
-    best_of(design, secret, context, informative(counts[context]).tobytes())
+    best_of(design, secret, context, known_to(design, counts, context))
 
 
 def forget() -> None:
     """Forget what was worked out, so that an audit derives it again."""
-    best_of.cache_clear()
+    _best_of_one.cache_clear()
+    _best_of_all.cache_clear()
     spread.cache_clear()
 
 
 def informative(counts: IntArray) -> IntArray:
-    """A context's counts without decisions of which nothing is known yet: they inform nothing."""
+    """A table, or a context's part of it, without decisions of which nothing is known yet: they inform nothing."""
     known = counts.copy()
-    known[:, UNSEEN, UNSEEN] = 0
+    known[..., UNSEEN, UNSEEN] = 0
     return known
+
+
+def known_to(design: Design, counts: IntArray, context: int) -> IntArray:
+    """What a policy may read to decide in a context: n[z, a, y] of it, or n[x, z, a, y] where the policy borrows."""
+    return informative(counts if design.policy.borrows else counts[context])
 
 
 def allocated(
     design: Design, secret: Secret, context: int, known: IntArray, offered: tuple[int, ...] | None = None
 ) -> tuple[float, ...]:
-    """The probability that each proposal is best in a context of which the counts `known` are known, n[z, a, y].
+    """The probability that each proposal is best in a context, as far as `known` says.
 
     Args:
         design: the trial's.
         secret: the trial's.
         context: x.
-        known: n[z, a, y].
+        known: what the policy may read, see `known_to`.
         offered: the proposals that are still offered; all where left out.
 
     Raises:
         FailedPolicyError: the policy gave something else.
     """
-    table = np.zeros((len(design.space.contexts), *known.shape), dtype=np.int64)
-    table[context] = known
+    table = known
+    if not design.policy.borrows:
+        table = np.zeros(design.space.table, dtype=np.int64)
+        table[context] = known
     rng = stream(secret.number, "allocation", context, hashlib.sha256(known.tobytes()).hexdigest())
     evidence, draws, z = Evidence(design.space, table), design.spec.draws, len(design.space.proposals)
     if offered is None or len(offered) == z:
@@ -116,12 +124,28 @@ def allocated(
     return tuple((grains(np.maximum(found, 0.0)) / GRAIN).tolist())
 
 
-@lru_cache(maxsize=4096)
 def best_of(
-    design: Design, secret: Secret, context: int, counts: bytes, offered: tuple[int, ...] | None = None
+    design: Design, secret: Secret, context: int, known: IntArray, offered: tuple[int, ...] | None = None
 ) -> tuple[float, ...]:
-    """What is allocated, within the limits of this process."""
+    """What is allocated, within the limits of this process; kept as long as nothing more becomes known."""
+    kept = _best_of_all if design.policy.borrows else _best_of_one
+    return kept(design, secret, context, known.tobytes(), offered)
+
+
+@lru_cache(maxsize=4096)
+def _best_of_one(
+    design: Design, secret: Secret, context: int, counts: bytes, offered: tuple[int, ...] | None
+) -> tuple[float, ...]:
     known = np.frombuffer(counts, dtype=np.int64).reshape(design.space.table[1:])
+    return METER.run(lambda: allocated(design, secret, context, known, offered))
+
+
+@lru_cache(maxsize=64)
+def _best_of_all(
+    design: Design, secret: Secret, context: int, counts: bytes, offered: tuple[int, ...] | None
+) -> tuple[float, ...]:
+    """Whole tables are large, and anything that becomes known anywhere makes another one."""
+    known = np.frombuffer(counts, dtype=np.int64).reshape(design.space.table)
     return METER.run(lambda: allocated(design, secret, context, known, offered))
 
 
