@@ -90,6 +90,7 @@ class Borrowing(FromEvidence):
             "pooled": Several(Whole(0, MOST_POOLED), most=32),
             "pilot": Counts(MOST_PILOT),
         },
+        kernels=("takeup.simulation.kernels.borrowing",),
     )
     base: TS | TSObs = _BASE
     shared: float = 0.2
