@@ -94,7 +94,11 @@ class Distributions(Family):
         shapes = [
             prior + unseen + np.where(shared, everyone, here)
             for prior, unseen, here, everyone in zip(
-                sticks(self.alpha), (stopped, rest), sticks(own), sticks(self.counts.sum(axis=-3)), strict=True
+                sticks(self.alpha),
+                (stopped, rest),
+                sticks(own),
+                sticks(np.asarray(self.counts.sum(axis=-3))),
+                strict=True,
             )
         ]
         return levels(dirichlet(np.stack(shapes, axis=-1), rng)[..., 0])
@@ -118,9 +122,7 @@ class Measures(Family):
     probability: FloatArray
 
     @classmethod
-    def of(
-        cls, block: Conjugate, statistic: Statistic, models: tuple[int, ...], log_prior: FloatArray
-    ) -> "Measures":
+    def of(cls, block: Conjugate, statistic: Statistic, models: tuple[int, ...], log_prior: FloatArray) -> "Measures":
         """The models and their probabilities; the block is of one context, and the statistic of all."""
         links = tuple(linking.link(block, statistic[..., np.newaxis, :, :, :], strength) for strength in models)
         return cls(links, *weighed([each.log_evidence.sum(axis=(-2, -1)) for each in links], log_prior, 1.0))

@@ -10,21 +10,23 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.conjugates import Conjugate, Likelihood
-from takeup.errors import InputError
+from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Evidence, Index, Weighted
+from takeup.inference.borrowed_sharing import Responses, Sharing
 from takeup.inference.borrowing import Distributions, Family, outcomes
 from takeup.inference.pooling import SHARED
+from takeup.outcomes import Levels
 from takeup.policies.base import FromEvidence, prior_at
 from takeup.policies.beliefs import Beliefs
 from takeup.policies.card import Card, Compliance, Counts, Real, Several, Variant, Whole
 from takeup.policies.conjugate import TS, TSCheck, TSObs
-from takeup.policies.robust import MOST_PILOT, MOST_POOLED
+from takeup.policies.robust import MOST_PILOT, MOST_POOLED, TSRobust
 from takeup.posterior import Posterior
 from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
 
-BASES = (TS, TSCheck, TSObs)
+BASES = (TS, TSCheck, TSObs, TSRobust)
 _BASE = TS()
 
 
@@ -52,6 +54,26 @@ class Borrowed(Beliefs):
         return np.asarray(np.einsum("...za,...a->...z", done, reward))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BorrowedSharing(Beliefs):
+    """The same where it is in doubt how far proposals share their outcomes.
+
+    Attributes:
+        responses: the outcomes of those who were told z and did a.
+        compliance: what is done after each proposal.
+        context: which one; it may be another in each replication.
+    """
+
+    responses: Responses
+    compliance: Distributions
+    context: Index
+
+    def values(self, rng: Random, draws: int | None = None) -> FloatArray:
+        """E[r given x, z] in draws of κ, of how far proposals share, and of the blocks within both."""
+        done = self.compliance.sample(self.context, rng, () if draws is None else (draws,))
+        return np.asarray(np.einsum("...za,...za->...z", done, self.responses.rewards(rng, draws)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Borrowing(FromEvidence):
     """A policy whose contexts learn from each other: partial pooling, or a hierarchical model over contexts.
@@ -64,7 +86,7 @@ class Borrowing(FromEvidence):
     With one context it is the base, and κ = 0 alone is the base with many.
 
     Attributes:
-        base: TS, TSCheck or TSObs, with one prior for all contexts.
+        base: TS, TSCheck, TSObs, or TSRobust where outcomes have levels; with one prior for all contexts.
         shared: the prior probability that all contexts are the same; 1 is the base with one context for all.
         pooled: the strengths κ of the other models, equally probable: 0 shares nothing, more shares more. They are
             counted in people; of counts and times, in events.
@@ -92,9 +114,9 @@ class Borrowing(FromEvidence):
         },
         kernels=("takeup.simulation.kernels.borrowing",),
     )
-    base: TS | TSObs = _BASE
-    shared: float = 0.2
-    pooled: Sequence[int] = (0, 8, 64, 512)
+    base: TS | TSObs | TSRobust = _BASE
+    shared: float = 0.5
+    pooled: Sequence[int] = (64, 8, 0)
     pilot: ArrayLike | None = None
 
     def __post_init__(self) -> None:
@@ -102,6 +124,8 @@ class Borrowing(FromEvidence):
         if type(self.base) not in BASES:
             allowed = f"one of {', '.join(kind.__name__ for kind in BASES)}"
             raise InputError("base", getattr(self.base, "name", repr(self.base)), allowed)
+        if isinstance(self.base, TSRobust) and self.base.pilot is not None:
+            raise InputError("base.pilot", "a pilot", "none", "give it as pilot, or call informed of this policy")
         object.__setattr__(self, "pooled", tuple(int(strength) for strength in self.pooled))
         if self.shared < 1 and not self.pooled:
             raise InputError("pooled", "an empty list", "at least one strength unless shared is 1")
@@ -150,8 +174,19 @@ class Borrowing(FromEvidence):
         before, table = self._pilot(prior.space), prior.discount * prior.evidence.counts
         return replace(self, pilot=table if before is None else before + table)
 
+    def suits(self, space: Space) -> None:
+        """An UnsuitableError where the base does not take the outcomes, or is TSRobust and they have no levels."""
+        self.base.suits(space)
+        if isinstance(self.base, TSRobust) and not isinstance(space.outcome, Levels):
+            others = ", ".join(kind.__name__ for kind in BASES if kind is not TSRobust)
+            raise UnsuitableError(
+                f"{self.name} takes outcomes with levels alone, and this is a {space.outcome.kind};"
+                f" borrowing around {others} takes it"
+            )
+
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet; checks that the base and the pilot fit the space, and that contexts have one prior."""
+        self.suits(space)
         empty = self.base.start(space, batch)
         _check_alike(self.base.prior(space), len(space.contexts))
         self._pilot(space)
@@ -162,12 +197,17 @@ class Borrowing(FromEvidence):
         pilot = self._pilot(evidence.space)
         known = evidence if pilot is None else Weighted(evidence.space, evidence.counts + pilot)
         prior = prior_at(self.base, evidence.space, np.zeros_like(context))  # any: contexts have the same
-        seen, responses = self.base.seen(known)
         how = (self.models, self.log_prior)
+        seen, responses = self.base.read(known)
         done = None
         if responses is not None:
             assert prior.compliance is not None  # the base learns what is done
             done = Distributions.of(prior.compliance[..., 0, :, :], responses, *how)
+        if isinstance(self.base, TSRobust):
+            assert done is not None
+            sharing = Sharing(self.base.models, self.base.log_prior, self.base.sharpness)
+            one = prior_at(self.base, evidence.space, 0)
+            return BorrowedSharing(Responses.of(one, seen, sharing, context, *how), done, context)
         return Borrowed(outcomes(prior.block, seen, *how), done, context)
 
     def _pilot(self, space: Space) -> FloatArray | None:

@@ -88,13 +88,13 @@ class TS(Thompson, Rows):
             self, **prior_of(self, prior.space, TS.prior(self, prior.space).block.plus(prior.proposed_outcomes))
         )
 
-    def seen(self, evidence: Evidence) -> Seen:
+    def read(self, evidence: Evidence) -> Seen:
         """n[x, z, y], summed over a, unseen included."""
         return evidence.proposed_outcomes, None
 
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, z, y] = α + n[x, z, y]."""
-        return prior.plus(*self.seen(evidence))
+        return prior.plus(*self.read(evidence))
 
     def believe(self, table: FloatArray, space: Space, context: Index) -> Beliefs:
         """The blocks of a bandit under any protocol: prior plus table."""
@@ -142,7 +142,7 @@ class TSCheck(TS):
         """α[x, z, y] plus the outcomes of those of the pilot who complied."""
         return replace(self, **prior_of(self, prior.space, self.prior(prior.space).block.plus(prior.complied_outcomes)))
 
-    def seen(self, evidence: Evidence) -> Seen:
+    def read(self, evidence: Evidence) -> Seen:
         """n[x, z, intended[z], y]."""
         return evidence.complied_outcomes, None
 
@@ -193,10 +193,10 @@ class TSObs(Thompson):
         assert blocks.compliance is not None
         return replace(self, beta=blocks.compliance, **prior_of(self, prior.space, blocks.block))
 
-    def seen(self, evidence: Evidence) -> Seen:
+    def read(self, evidence: Evidence) -> Seen:
         """n[x, a, y] and n[x, z, a]."""
         return evidence.implemented_outcomes, evidence.compliance
 
     def update(self, prior: Posterior, evidence: Evidence, rng: Random) -> Posterior:
         """α'[x, a, y] = α + n[x, a, y] and β'[x, z, a] = β + n[x, z, a]."""
-        return prior.plus(*self.seen(evidence))
+        return prior.plus(*self.read(evidence))

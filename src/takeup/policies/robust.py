@@ -170,6 +170,10 @@ class TSRobust(FromEvidence):
         here = None if pilot is None else at_context(pilot, context, trailing=4)
         return Sharing(self._update(prior_at(self, evidence.space, context), evidence.at(context), here))
 
+    def read(self, evidence: Evidence) -> tuple[IntArray, IntArray]:
+        """n[x, z, a, y] and n[x, z, a], of decisions whose compliance is seen; the pilot left out."""
+        return evidence.counts[..., :-1, :-1], evidence.compliance
+
     def _pilot(self, space: Space) -> FloatArray | None:
         """The pilot's counts, checked."""
         if self.pilot is None:

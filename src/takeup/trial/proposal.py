@@ -42,9 +42,10 @@ class Proposal:
 def propose(design: Design, secret: Secret, counts: IntArray, context: int, number: int) -> Proposal:
     """What to propose to the unit of decision `number`.
 
-    Chance takes part twice. The vector of probabilities is a function of the seed, the context and what is known in
-    it (in all contexts, for a policy that borrows): decisions that know the same share one vector, however many they are. The proposal is drawn from that vector by
-    bits that are a function of the seed and the decision's number alone, so its probability is what the vector says.
+    Chance takes part twice. The vector of probabilities is a function of the seed, the context and what is known in it,
+    or in all contexts where the policy borrows: decisions that know the same share one vector, however many they are.
+    The proposal is drawn from that vector by bits that are a function of the seed and the decision's number alone, so
+    its probability is what the vector says.
 
     Args:
         design: the trial's.

@@ -15,7 +15,7 @@ import numpy as np
 from takeup.checks import FloatArray
 from takeup.inference import pooling
 from takeup.outcomes import Levels
-from takeup.policies import Borrowing, TSCheck, TSObs
+from takeup.policies import Borrowing, TSCheck, TSObs, TSRobust
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined, times_double
 from takeup.simulation.kernels.robust import judge, pick, stick
 from takeup.simulation.kernels.streams import ATTEMPT, POLICY, uniform, words
@@ -81,24 +81,25 @@ def parameters(policy: Borrowing, space: Space) -> Parameters:
         weights = [each.reshape(len(prior), -1) for each in samples] or [np.zeros((len(prior), 0))]
         models = np.zeros(len(policy.models))
         reals.append(np.concatenate([models, np.exp(policy.log_prior), np.concatenate(weights, axis=1).ravel()]))
-    counts = [(contexts + 1) * prior.size for prior in priors]
     credit = BY_ACTION if isinstance(policy.base, TSObs) else BY_PROPOSAL
     intended = np.zeros(len(space.proposals), dtype=np.int32)
     if isinstance(policy.base, TSCheck):
         credit, intended = BY_THOSE_WHO_COMPLIED, np.array(space.complying(policy.name), dtype=np.int32)
     utility = space.reward
     return Parameters(
-        np.concatenate(reals),
-        np.concatenate([prior.ravel() for prior in priors]),
-        *(np.array([prior.shape[i] for prior in priors], dtype=np.int32) for i in (0, 1)),
-        *(_begins([len(each) for each in several]) for several in ([range(n) for n in counts], reals)),
-        _begins([prior.size for prior in priors]),
-        (utility - utility.min()) / (utility.max() - utility.min()),
-        np.array(policy.models, dtype=np.int32),
-        policy.log_prior,
-        1.0,
-        intended,
-        credit,
+        start=np.concatenate(reals),
+        alpha=np.concatenate([prior.ravel() for prior in priors]),
+        rows=np.array([len(prior) for prior in priors], dtype=np.int32),
+        levels=np.array([prior.shape[1] for prior in priors], dtype=np.int32),
+        counts=_begins([(contexts + 1) * prior.size for prior in priors]),
+        reals=_begins([len(each) for each in reals]),
+        alphas=_begins([prior.size for prior in priors]),
+        weight=(utility - utility.min()) / (utility.max() - utility.min()),
+        strength=np.array(policy.models, dtype=np.int32),
+        log_prior=policy.log_prior,
+        sharpness=1.0,
+        intended=intended,
+        credit=credit,
     )
 
 
@@ -108,8 +109,8 @@ def _begins(sizes: list[int]) -> Array:
 
 
 def applies(policy: Borrowing, space: Space) -> bool:
-    """Where outcomes have levels, all gammas are of shapes of at least one, and no pilot counts by halves."""
-    if policy.pilot is not None or not isinstance(space.outcome, Levels):
+    """Not around TS-Robust; where outcomes have levels, all gammas are of shapes of at least one, and no pilot is."""
+    if isinstance(policy.base, TSRobust) or policy.pilot is not None or not isinstance(space.outcome, Levels):
         return False
     return bool(min(prior.min() for prior in _priors(policy, space)) >= 1)
 
@@ -162,9 +163,7 @@ def counted(state: State, start: Number, j: Number, levels: Number) -> tuple[Num
     return np.float64(counts[start + j, column]), np.float64(rest)
 
 
-def hear(
-    state: State, x: Number, row: Number, y: Number, family: Number, shape: Number, parameters: Number
-) -> None:
+def hear(state: State, x: Number, row: Number, y: Number, family: Number, shape: Number, parameters: Number) -> None:
     """One more of level y in a row of a context: every model is told."""
     counts, real, column = state
     levels, block = parameters.levels[family], parameters.reals[family]
