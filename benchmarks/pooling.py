@@ -3,9 +3,9 @@
 Usage: python benchmarks/pooling.py [--worlds N] [--runs N] [--robust]
 
 Worlds are drawn at random, and each kind of groups is made of the same draws: all groups alike, each a little different
-(a standard normal times 0.3 on every log odds), one of them with the actions' success rates exchanged, or each drawn on its
-own. Outcomes depend on what is done alone. Errors are those of the mean over worlds, of ratios by their differences. With
---robust it is TS-Robust, whose form with borrowing runs on the reference engine, so fewer runs of 1,000 decisions.
+(a standard normal times 0.3 on every log odds), one of them with the actions' success rates exchanged, or each drawn on
+its own. Outcomes depend on what is done alone. Errors are those of the mean over worlds, of ratios by their
+differences. With --robust it is TS-Robust, which has no kernel with borrowing, so fewer runs of 1,000 decisions.
 """
 
 import argparse

@@ -159,13 +159,14 @@ class Fit:
         return self.prior[0] + unseen + hits, self.prior[1] + self.total - unseen + misses
 
     def _unseen(self, sample: IntArray, mark: FloatArray) -> IntArray:
-        """Draws of u given S, for each proposal, from uniform numbers; both are worked out once for every value of S."""
+        """Draws of u given S, for each proposal, from uniform numbers; S by S, as few of its values come up."""
         found = np.zeros(mark.shape, dtype=np.int64)
         single = self.heard.ndim == 4  # one experiment, of which there are many draws
+        everywhere = np.broadcast_to(self.heard, (*sample.shape[:-2], *self.heard.shape[-4:]))
         for a, j in np.ndindex(self.chain.shape[:2]):
             for s in np.unique(sample[..., a, j]):
                 at = sample[..., a, j] == s
-                heard = self.heard[..., a, j, :] if single else self.heard[at][..., a, j, :]
+                heard = self.heard[..., a, j, :] if single else everywhere[at][..., a, j, :]
                 cumulative = np.cumsum(self.chain[a, j, s] * heard, axis=-1)
                 uniform = mark[at][..., a, j] * cumulative[..., -1]
                 for z in range(mark.shape[-3]):

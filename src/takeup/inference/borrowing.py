@@ -91,16 +91,9 @@ class Distributions(Family):
                 rest = np.where(model == i, strength - sample, rest)
         own = at_context(self.counts, context, trailing=3)[..., 0, :, :]
         shared = np.array(self.models)[model] == SHARED
-        shapes = [
-            prior + unseen + np.where(shared, everyone, here)
-            for prior, unseen, here, everyone in zip(
-                sticks(self.alpha),
-                (stopped, rest),
-                sticks(own),
-                sticks(np.asarray(self.counts.sum(axis=-3))),
-                strict=True,
-            )
-        ]
+        everyone = np.asarray(self.counts.sum(axis=-3))
+        seen = [np.where(shared, *both) for both in zip(sticks(everyone), sticks(own), strict=True)]
+        shapes = [np.add(*parts) + more for *parts, more in zip(sticks(self.alpha), (stopped, rest), seen, strict=True)]
         return levels(dirichlet(np.stack(shapes, axis=-1), rng)[..., 0])
 
     def rewards(self, context: Index, rng: Random, repeat: tuple[int, ...]) -> FloatArray:

@@ -24,6 +24,9 @@ from takeup.checks import FloatArray, IntArray
 from takeup.posterior import Posterior, dirichlet
 from takeup.randomness import Random
 
+MOST_SEARCHED = 100
+"""How many distributions are searched one by one where many are drawn from each; more are compared side by side."""
+
 SHARED = -1
 """Stands for κ → ∞: one distribution for all proposals."""
 
@@ -190,7 +193,7 @@ def picked(probability: FloatArray, rng: Random, repeat: tuple[int, ...] = ()) -
     """An index along the last axis, drawn with these probabilities."""
     cumulative = np.cumsum(probability, axis=-1)
     uniform = rng.random((*repeat, *probability.shape[:-1])) * cumulative[..., -1]
-    if not repeat:
+    if not repeat or probability.size > MOST_SEARCHED * probability.shape[-1]:
         return np.asarray((uniform[..., np.newaxis] >= cumulative).sum(axis=-1))
     found = np.empty(uniform.shape, dtype=np.int64)
     for row in np.ndindex(probability.shape[:-1]):
