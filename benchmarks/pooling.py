@@ -3,9 +3,10 @@
 Usage: python benchmarks/pooling.py [--worlds N] [--runs N] [--robust]
 
 Worlds are drawn at random, and each kind of groups is made of the same draws: all groups alike, each a little different
-(a standard normal times 0.3 on every log odds), one of them with the actions' success rates exchanged, or each drawn on
-its own. Outcomes depend on what is done alone. Errors are those of the mean over worlds, of ratios by their
-differences. With --robust it is TS-Robust, which has no kernel with borrowing, so fewer runs of 1,000 decisions.
+(a standard normal times 0.3 on every log odds), one of them with the actions' success rates exchanged, each drawn on
+its own, or each with success rates of any size between 0.2 and 0.8. Outcomes depend on what is done alone. Errors are
+those of the mean over worlds, of ratios by their differences. With --robust it is TS-Robust, which has no kernel with
+borrowing, so fewer runs of 1,000 decisions.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from takeup.checks import FloatArray
 
 SEED = 11
 HORIZONS = (1_000, 5_000)
-KINDS = ("alike", "similar", "one is opposite", "different")
+KINDS = ("alike", "similar", "one is opposite", "different", "far apart")
 GROUPS = (2, 4, 12)
 UNEQUAL = 1 / np.arange(1, 13)
 
@@ -35,7 +36,9 @@ def world(kind: str, shares: FloatArray, number: int) -> Environment:
     """A world of this kind, with groups of these sizes."""
     rng, groups = stream(SEED, "world", number), len(shares)
     comply, success = draws(rng, 12)
-    if kind != "different":
+    if kind == "far apart":
+        success = rng.uniform(0.2, 0.8, (12, 2))
+    elif kind != "different":
         comply, success = (np.repeat(each[:1], 12, axis=0) for each in (comply, success))
     if kind == "similar":
         comply, success = (expit(logit(each) + 0.3 * rng.standard_normal(each.shape)) for each in (comply, success))

@@ -22,7 +22,6 @@ from takeup import (
     Prior,
     Space,
     TopTwo,
-    Trial,
     TSCheck,
     TSObs,
     TSRobust,
@@ -34,6 +33,7 @@ from takeup.inference import borrowed_sharing, pooling
 from takeup.inference.borrowed_sharing import Fit
 from takeup.inference.borrowing import Distributions, Measures
 from takeup.inference.pooling import SHARED
+from takeup.live import Trial
 from takeup.policies.borrowing import Borrowed, BorrowedSharing
 from takeup.simulation.kernels import borrowing
 from takeup.simulation.kernels.choice import choose
@@ -85,7 +85,7 @@ class TestPosterior:
 
         evidence = [integral(1.3, 0.8, 5, 5)]
         for strength in models[1:]:
-            total = 0.0
+            total: Any = 0.0
             for s in range(strength + 1):
                 behind = comb(strength, s) * integral(1.3, 0.8, s, strength - s)
                 total += behind * np.prod([integral(1.3 + s, 0.8 + strength - s, *n) for n in counts[:, 0]])
@@ -122,8 +122,8 @@ class TestPosterior:
             none, all_of = (
                 families(Borrowing(base=TSObs(), shared=shared, pooled=[0]), evidence)[0] for shared in (0, 1)
             )
-            np.testing.assert_allclose(law(none, x, row), betainc(*apart, POINTS), atol=1e-12)
-            np.testing.assert_allclose(law(all_of, x, row), betainc(*together, POINTS), atol=1e-12)
+            np.testing.assert_allclose(law(none, x, row), betainc(apart[0], apart[1], POINTS), atol=1e-12)
+            np.testing.assert_allclose(law(all_of, x, row), betainc(together[0], together[1], POINTS), atol=1e-12)
             distance = [
                 abs(
                     law(families(Borrowing(base=TSObs(), shared=0, pooled=[k]), evidence)[0], x, row)
@@ -291,7 +291,8 @@ def test_it_is_calibrated(base: Any) -> None:
         a = (rng.random((many, 10 * (x + 1))) >= np.broadcast_to(done, (many, 3, 2, 2))[:, x, z, :1]).astype(int)
         chance = np.broadcast_to(outcome, (many, 3, 2, 2))[:, x, z]
         y = (rng.random(a.shape) >= np.take_along_axis(chance, a, axis=1)).astype(int)
-        np.add.at(counts, (np.arange(many)[:, np.newaxis], x, z, a, y), 1)
+        cells: Any = (np.arange(many)[:, np.newaxis], x, z, a, y)
+        np.add.at(counts, cells, 1)
     beliefs = policy.beliefs(Evidence(space, counts), np.ones(many, dtype=np.int64), stream(9))
     drawn = np.stack([beliefs.values(stream(9, i)) for i in range(19)])
     for z in range(2):
@@ -311,9 +312,9 @@ class TestPolicy:
         np.testing.assert_array_equal(ours.probability, met.probability)
 
     def test_what_it_refuses_it_says(self) -> None:
-        with pytest.raises(InputError, match="base: TS-TopTwo.*one of TS, TSCheck, TSObs, TSRobust"):
+        with pytest.raises(InputError, match=r"base: got TS-TopTwo.*one of TS, TSCheck, TSObs, TSRobust"):
             Borrowing(base=TopTwo())
-        with pytest.raises(InputError, match="pooled.*at least one strength"):
+        with pytest.raises(InputError, match=r"pooled.*at least one strength"):
             Borrowing(pooled=[])
         with pytest.raises(InputError, match=r"base.pilot"):
             Borrowing(base=TSRobust(pilot=np.zeros((1, 2, 2, 3))))
@@ -323,17 +324,17 @@ class TestPolicy:
         ):
             with pytest.raises(InputError, match=f"base.{name}.*one prior for all contexts.*informed"):
                 Borrowing(base=base).start(Space(2, contexts=2))
-        with pytest.raises(InputError, match="pilot.*shape"):
+        with pytest.raises(InputError, match=r"pilot.*shape"):
             Borrowing(pilot=np.zeros((2, 2, 3, 3))).start(Space(2))
         with pytest.raises(
-            UnsuitableError, match="TS-Robust borrowing takes outcomes with levels alone.*a number.*TSObs"
+            UnsuitableError, match=r"TS-Robust borrowing takes outcomes with levels alone.*a number.*TSObs"
         ):
             Borrowing(base=TSRobust()).start(Space(2, outcomes=Number(0, 9)))
 
     @pytest.mark.parametrize("base", BASES, ids=lambda base: base.name)
     def test_many_replications_are_each_as_one(self, base: Any) -> None:
-        """4,000 tables side by side, of two kinds, and draws of one: within 4.75 errors, false alarms below 1e-5."""
-        space, many = Space(2, contexts=3), 4_000
+        """1,500 tables side by side, of two kinds, and draws of one: within 4.75 errors, false alarms below 1e-5."""
+        space, many = Space(2, contexts=3), 1_500
         tables = [some(space, seed).counts for seed in (12, 13)]
         both = Evidence(space, np.stack([np.broadcast_to(each, (many, *each.shape)) for each in tables]))
         context = np.array([[0], [2]]) + np.zeros((2, many), dtype=np.int64)
@@ -401,35 +402,44 @@ def groups(success: np.ndarray) -> Environment:
     return Environment(Space(2, contexts=many), np.full(many, 1 / many), np.einsum("za,xay->xzay", done, law))
 
 
-def test_twelve_groups_that_are_alike_cost_little_more_than_one_and_different_ones_little_more_than_apart() -> None:
-    """1,000 patients, 300 runs: at most 1.5 times one group where all are alike, 1.1 times separate ones where not.
+@pytest.mark.parametrize(
+    ("worlds", "to_one", "to_apart"), [(10, 1.7, 1.26), pytest.param(40, 1.5, 1.18, marks=pytest.mark.long)]
+)
+def test_twelve_groups_that_are_alike_cost_little_more_than_one_and_different_ones_little_more_than_apart(
+    worlds: int, to_one: float, to_apart: float
+) -> None:
+    """1,000 patients, 40 runs in each world.
 
-    Measured with 4,000 runs and other seeds (TS, TS-Obs): 1.08 and 1.19 times, and 1.02 and 1.02 times. The ratios have
-    standard errors below 0.06 and 0.015, so a false alarm has a chance of less than 1e-6.
+    In six sets of ten worlds and other seeds twelve groups that are alike cost 1.08 times one group with TS and 1.23
+    with TS-Obs, with standard deviations of 0.05 and 0.09; different ones cost 1.05 and 1.07 times separate ones, with
+    0.02 and 0.04. The limits are five of them away or more, also for forty worlds; as six sets give them roughly, call
+    it a false alarm in fewer than 1 of 10,000 seeds.
     """
-    alike, rng = np.array([[0.4, 0.55]]), stream(18)
-    different = rng.uniform(0.2, 0.8, (12, 2))
+    rng, shape = stream(18), (worlds, 12)
+    rate, effect = rng.uniform(0.25, 0.65, shape), rng.uniform(0.04, 0.16, shape) * rng.choice([-1, 1], shape)
+    different = np.stack([rate, rate + effect], axis=-1)
+    one, alike = different[:, :1], np.repeat(different[:, :1], 12, axis=1)
+
+    def cost(policy: Any, success: np.ndarray) -> float:
+        environments = {str(i): groups(each) for i, each in enumerate(success)}
+        return float(simulate(environments, policy, 1_000, 40, seed=19, engine="cpu").regret[..., -1].mean())
+
     for base in (TS(), TSObs()):
-
-        def cost(success: np.ndarray, policy: Any) -> float:
-            return float(
-                simulate(groups(success), policy, 1_000, 300, seed=19, engine="cpu").regret[0, 0, :, -1].mean()
-            )
-
         ours = Borrowing(base=base)
-        assert cost(np.repeat(alike, 12, axis=0), ours) < 1.5 * cost(alike, base)
-        assert cost(different, ours) < 1.1 * cost(different, base)
+        assert cost(ours, alike) < to_one * cost(base, one)
+        assert cost(ours, different) < to_apart * cost(base, different)
+
+
+SPEC: dict[str, Any] = {
+    "name": "t",
+    "space": {"proposals": 2, "contexts": ["young", "old"]},
+    "policy": {"kind": "Borrowing", "base": {"kind": "TSObs"}},
+}
 
 
 class TestLive:
-    SPEC: dict[str, Any] = {
-        "name": "t",
-        "space": {"proposals": 2, "contexts": ["young", "old"]},
-        "policy": {"kind": "Borrowing", "base": {"kind": "TSObs"}},
-    }
-
     def test_a_decision_depends_on_what_is_known_of_other_contexts_and_on_nothing_that_is_not(self) -> None:
-        design, secret = Design.of(self.SPEC), Secret("5eed" * 16, "00" * 16)
+        design, secret = Design.of(SPEC), Secret("5eed" * 16, "00" * 16)
         counts = some(design.space, 20, 30).counts.copy()
         first = propose(design, secret, counts, 0, 5)
         pending, other = counts.copy(), counts.copy()
@@ -439,15 +449,16 @@ class TestLive:
         assert propose(design, secret, other, 0, 5).best != first.best
 
     def test_every_decision_is_derived_again_by_the_audit(self, tmp_path: Path) -> None:
-        with Trial.create(tmp_path / "t.db", self.SPEC) as trial:
+        with Trial.create(tmp_path / "t.db", SPEC) as trial:
+            trial.start()
             for i in range(24):
-                decision = trial.decide(context=("young", "old")[i % 2])
+                decision = trial.decide(f"unit {i}", context=("young", "old")[i % 2])
                 if i % 3:
-                    trial.report(decision.id, implemented=decision.proposal, outcome=i % 2)
+                    trial.report(decision.number, implemented=decision.proposal, outcome=i % 2)
             found = trial.audit()
         assert found.passed, found
         assert found.rederived == 24
 
     def test_it_is_written_down_in_a_spec(self) -> None:
-        assert json.loads(json.dumps(self.SPEC)) == self.SPEC
-        assert Design.of(self.SPEC).policy.name == "TS-Obs borrowing"
+        assert json.loads(json.dumps(SPEC)) == SPEC
+        assert Design.of(SPEC).policy.name == "TS-Obs borrowing"

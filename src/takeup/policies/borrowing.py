@@ -195,7 +195,9 @@ class Borrowing(FromEvidence):
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """What is believed of one context, given the evidence of all."""
         pilot = self._pilot(evidence.space)
-        known = evidence if pilot is None else Weighted(evidence.space, evidence.counts + pilot)
+        known = evidence
+        if pilot is not None:
+            known = Weighted(evidence.space, evidence.counts + pilot)  # type: ignore[arg-type]  # real numbers, there
         prior = prior_at(self.base, evidence.space, np.zeros_like(context))  # any: contexts have the same
         how = (self.models, self.log_prior)
         seen, responses = self.base.read(known)
