@@ -79,7 +79,7 @@ class Merged(Model):
     """One context for all."""
 
     def __init__(self, prior: Posterior, counts: IntArray | FloatArray, sharing: Sharing) -> None:
-        together: FloatArray = counts.sum(axis=-4, keepdims=True, dtype=np.float64)
+        together: FloatArray = np.asarray(counts.sum(axis=-4, keepdims=True), dtype=np.float64)
         self.all = _robust(prior, together, sharing)
         self.log_evidence = sharing.average(self.all.log_evidence).sum(axis=(-2, -1))
 

@@ -91,7 +91,7 @@ class Distributions(Family):
                 rest = np.where(model == i, strength - sample, rest)
         own = at_context(self.counts, context, trailing=3)[..., 0, :, :]
         shared = np.array(self.models)[model] == SHARED
-        everyone: FloatArray = self.counts.sum(axis=-3, dtype=np.float64)
+        everyone: FloatArray = np.asarray(self.counts.sum(axis=-3), dtype=np.float64)
         seen = [np.where(shared, *both) for both in zip(sticks(everyone), sticks(own), strict=True)]
         shapes = [np.add(*parts) + more for *parts, more in zip(sticks(self.alpha), (stopped, rest), seen, strict=True)]
         return levels(dirichlet(np.stack(shapes, axis=-1), rng)[..., 0])
