@@ -68,7 +68,8 @@ class Apart(Model):
     def __init__(self, prior: Posterior, counts: IntArray | FloatArray, sharing: Sharing, context: Index) -> None:
         everywhere = np.stack([pooling.weigh(prior.outcome, counts, each)[0] for each in sharing.models], axis=-1)
         self.log_evidence = sharing.average(everywhere).sum(axis=(-2, -1))
-        self.here = _robust(prior, at_context(counts, context, trailing=4), sharing)
+        own: FloatArray = np.asarray(at_context(counts, context, trailing=4), dtype=np.float64)
+        self.here = _robust(prior, own, sharing)
 
     def sample(self, rng: Random, draws: int | None) -> FloatArray:
         """As TS-Robust draws it."""

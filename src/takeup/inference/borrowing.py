@@ -89,7 +89,7 @@ class Distributions(Family):
                 sample = picked(self.samples[i], rng, repeat)
                 stopped = np.where(model == i, sample, stopped)
                 rest = np.where(model == i, strength - sample, rest)
-        own = at_context(self.counts, context, trailing=3)[..., 0, :, :]
+        own = np.asarray(at_context(self.counts, context, trailing=3)[..., 0, :, :], dtype=np.float64)
         shared = np.array(self.models)[model] == SHARED
         everyone: FloatArray = np.asarray(self.counts.sum(axis=-3), dtype=np.float64)
         seen = [np.where(shared, *both) for both in zip(sticks(everyone), sticks(own), strict=True)]
