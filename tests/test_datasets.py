@@ -15,7 +15,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from takeup import Environment, Evidence, InputError, Samples, World, datasets, event
+from takeup import (
+    CovariateEnvironment,
+    Environment,
+    Evidence,
+    InputError,
+    Samples,
+    UnsuitableError,
+    World,
+    datasets,
+    event,
+)
 from takeup.checks import IntArray
 from takeup.datasets import (
     DAYS,
@@ -28,6 +38,7 @@ from takeup.datasets import (
     ist_doubts,
     ist_environment,
     ist_evidence,
+    ist_rows,
 )
 
 CODINGS: tuple[Coding, ...] = get_args(Coding)
@@ -343,3 +354,45 @@ def test_unknown_outcomes() -> None:
 def test_whom_it_comes_from() -> None:
     assert "10.7488/ds/104" in datasets.ATTRIBUTION
     assert "Trials 12:101" in datasets.ATTRIBUTION
+
+
+# Covariates.
+
+
+def test_patients_come_with_what_was_known_of_them(tmp_path: Path) -> None:
+    """Age 15 is 0 and 100 is 1, so 66 is 0.6; 12 of 48 hours, and 100 of 50 to 300 mmHg."""
+    known = ["AGE", "SEX", "RCONSC", "RDELAY", "RSBP", "STYPE", "RATRIAL"]
+    one, other = ("66", "F", "D", "12", "100", "LACS", ""), ("100", "M", "F", "48", "300", "PACS", "Y")
+    rows: list[Row] = [(*PATIENT, *one), (*PATIENT, *other)]
+    path = write(tmp_path / "ist.csv", text(rows, [*COLUMNS, *known]))
+    found = ist_rows(path, "LTS", patients=None)
+    assert found.features.tolist() == [
+        [1000, 600, 1000, 1000, 0, 250, 200, 0, 1000, 0, 0, 0, 1000],
+        [1000, 1000, 0, 0, 0, 1000, 1000, 0, 0, 0, 0, 1000, 0],
+    ]
+    values = found.space.covariates.values(found.features[0])  # type: ignore[union-attr]
+    assert values["syndrome"] == "lacunar"
+    assert values["fibrillation"] is None
+    assert found.proposal.tolist() == [5, 5]
+    assert found.outcome.tolist() == [1, 1]
+    with pytest.raises(UnsuitableError, match="covariates go with"):
+        ist_rows(path, "DAYS", patients=None)
+    wrong = write(tmp_path / "wrong.csv", text([(*rows[0][:-2], "LACS?", "")], [*COLUMNS, *known]))
+    with pytest.raises(DatasetError, match=r"line 2, STYPE: got 'LACS\?'"):
+        ist_rows(wrong, patients=None)
+
+
+@with_file
+@pytest.mark.parametrize(("coding", "patients"), [("paper", 19_435), ("recorded-aspirin", 19_422)])
+def test_all_patients_with_covariates_are_those_without(coding: Coding, patients: int) -> None:
+    """The same counts; and in a world like theirs, without exclusion, proposals are worth what they were worth."""
+    rows = ist_rows(FILE, "LTS", coding)
+    assert rows.size == patients
+    evidence = rows.evidence()
+    assert np.array_equal(evidence.statistic[0, :, :-1], ist_counts("LTS", coding))
+    if coding == "recorded-aspirin":
+        environment = CovariateEnvironment.fitted(rows, exclusion=False)
+        share, units = environment.population.atoms()
+        counts = ist_counts("LTS", coding)
+        rate = counts[..., 1].sum(axis=1) / counts.sum(axis=(1, 2))
+        np.testing.assert_allclose(share @ environment.value(units), rate, atol=0.001)

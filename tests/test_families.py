@@ -32,7 +32,7 @@ from takeup import (
     simulate,
     stream,
 )
-from takeup.environment import _cumulative, _invert, _look_up
+from takeup.environment import _cumulative, _look_up, invert
 from takeup.outcomes import Levels
 from takeup.policies.description import describe, environment_of
 
@@ -242,7 +242,7 @@ def test_looking_up_by_halving_is_counting(weights: list[int], seed: int) -> Non
     uniform = np.append(stream(seed).random(50), [0.0, 0.5, np.nextafter(1, 0)])
     zero = np.zeros(uniform.size, dtype=np.int64)
     found = _look_up(np.cumsum(table)[np.newaxis, np.newaxis], zero, zero, uniform)
-    np.testing.assert_array_equal(found, _invert(table, uniform))
+    np.testing.assert_array_equal(found, invert(table, uniform))
     assert (table[found] > 0).all()
 
 

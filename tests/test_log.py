@@ -1,6 +1,7 @@
 """The log: what it refuses, and that evidence is what its decisions add up to."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def test_evidence_is_what_the_decisions_of_a_log_add_up_to() -> None:
     one_by_one = Evidence.empty(SPACE)
     for i in range(60):
         unseen = {"implemented": log.implemented[i], "outcome": log.outcome[i]}
-        seen = {name: None if code == UNSEEN else int(code) for name, code in unseen.items()}
+        seen: dict[str, Any] = {name: None if code == UNSEEN else int(code) for name, code in unseen.items()}
         one_by_one = one_by_one.record(event(SPACE, int(log.proposal[i]), **seen, context=int(log.context[i])))
     assert Evidence.from_log(log) == one_by_one
 

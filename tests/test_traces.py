@@ -77,7 +77,9 @@ def test_a_file_comes_back_whole(tmp_path: Path) -> None:
     WHOLE.write(path)
     back = Trace.read(path)
     same(back, WHOLE)
-    assert back.setup.environments["trap"].types is not None
+    trap = back.setup.environments["trap"]
+    assert isinstance(trap, Environment)
+    assert trap.types is not None
     assert not list(tmp_path.glob("*.part"))
     with pytest.raises(MismatchError, match="in both"):
         back + WHOLE

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from takeup import datasets
 from takeup.conjugates import Bootstrap, Exponential, LogNormal, Normal, Poisson
+from takeup.covariates import Category, Covariates, Measure, Profile
 from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
 from takeup.environment import Environment, Types
 from takeup.errors import (
@@ -49,9 +50,11 @@ from takeup.policies import (
     WarmTSLat,
 )
 from takeup.policies.registry import packaged
+from takeup.populations import CovariateEnvironment
 from takeup.posterior import Posterior
 from takeup.prior import Prior
 from takeup.randomness import stream
+from takeup.rows import Rows
 from takeup.simulation import Reporting, Summary, Trace, simulate
 from takeup.space import UNSEEN, Space
 from takeup.version import __version__
@@ -72,8 +75,11 @@ __all__ = [
     "BayesUCB",
     "Bootstrap",
     "Borrowing",
+    "Category",
     "CausalTS",
     "Count",
+    "CovariateEnvironment",
+    "Covariates",
     "Environment",
     "EpsilonGreedy",
     "Event",
@@ -90,6 +96,7 @@ __all__ = [
     "Log",
     "LogNormal",
     "LogNormals",
+    "Measure",
     "MismatchError",
     "Normal",
     "Normals",
@@ -99,8 +106,10 @@ __all__ = [
     "Policy",
     "Posterior",
     "Prior",
+    "Profile",
     "Protocol",
     "Reporting",
+    "Rows",
     "Samples",
     "Space",
     "Summary",

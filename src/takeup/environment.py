@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError, MismatchError
+from takeup.errors import InputError, MismatchError, UnsuitableError
 from takeup.evidence import Evidence, Index
 from takeup.outcomes import Outcome
 from takeup.space import Space
@@ -59,6 +59,11 @@ class Environment:
     later: tuple[tuple[int, "Environment"], ...] = ()
 
     def __post_init__(self) -> None:
+        if self.space.covariates is not None:
+            raise UnsuitableError(
+                "an Environment has no covariates, and its space has; a CovariateEnvironment says who comes and how"
+                " they fare, or give it space.without_covariates()"
+            )
         shape = self.space.shape
         context = checks.probabilities("context", self.context)
         checks.shaped("context", context, shape[:1], "context")
@@ -159,7 +164,7 @@ class Environment:
         if evidence.counts.ndim != 4:
             raise InputError("evidence", f"shape {evidence.counts.shape}", "a single table, not many side by side")
         evidence.space.levels  # noqa: B018  # sums do not tell the distribution
-        seen = evidence.counts[..., :-1, :-1]
+        seen = evidence.statistic[..., :-1, :]
         unseen = int(evidence.total.sum() - seen.sum())
         if unseen:
             raise InputError(
@@ -168,7 +173,7 @@ class Environment:
                 "complete decisions",
                 "leave them out or impute them, knowingly",
             )
-        return cls.from_counts(evidence.space, seen)
+        return cls.from_counts(evidence.space.without_covariates(), seen)
 
     @classmethod
     def from_counts(cls, space: Space, counts: ArrayLike) -> "Environment":
@@ -233,7 +238,7 @@ class Environment:
 
     def meet(self, uniform: FloatArray) -> IntArray:
         """The contexts that these uniform numbers stand for, by inversion."""
-        return _invert(self.context, np.asarray(uniform))
+        return invert(self.context, np.asarray(uniform))
 
     def respond(self, context: Index, proposal: Index, uniform: FloatArray) -> tuple[IntArray, IntArray]:
         """The implemented actions and outcomes that these uniform numbers stand for, by inversion.
@@ -245,7 +250,7 @@ class Environment:
             cell = _look_up(_cumulative(self), context, proposal, np.asarray(uniform))
         else:
             joint = self.response.reshape(*self.response.shape[:2], -1)
-            cell = _invert(joint[context, proposal], np.asarray(uniform))
+            cell = invert(joint[context, proposal], np.asarray(uniform))
         return cell // outcomes, cell % outcomes
 
 
@@ -253,7 +258,7 @@ def _contexts(context: ArrayLike | None, contexts: int) -> FloatArray:
     return np.full(contexts, 1 / contexts) if context is None else checks.probabilities("context", context)
 
 
-def _invert(probability: FloatArray, uniform: FloatArray) -> IntArray:
+def invert(probability: FloatArray, uniform: FloatArray) -> IntArray:
     """The index at which the cumulative distribution passes a number of [0, 1); never one of probability zero."""
     cumulative = np.cumsum(probability, axis=-1)
     # Rounding may leave the total a little below one: count against it, so that the last possible index catches all.
@@ -274,7 +279,7 @@ def _cumulative(environment: Environment) -> FloatArray:
 
 
 def _look_up(cumulative: FloatArray, context: Index, proposal: Index, uniform: FloatArray) -> IntArray:
-    """What `_invert` finds, by halving instead of by counting."""
+    """What `invert` finds, by halving instead of by counting."""
     proposals, cells = cumulative.shape[1:]
     row = np.broadcast_to(np.asarray(context) * proposals + proposal, uniform.shape)
     found = np.zeros(uniform.shape, dtype=np.int64)

@@ -2,42 +2,27 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from takeup import checks
 from takeup.checks import IntArray
-from takeup.errors import NOTHING, InputError, LabelError, MismatchError
+from takeup.covariates import LeastSquares
+from takeup.errors import NOTHING, InputError, MismatchError, UnsuitableError
+from takeup.events import Event, Index, check_report, checked, event
 from takeup.frames.columns import Frame, column
 from takeup.log.frames import Rows, rows_of
 from takeup.outcomes import Better
-from takeup.space import UNSEEN, Label, Space
+from takeup.space import UNSEEN, Space
+
+__all__ = ["Decisions", "Event", "Evidence", "Index", "Weighted", "at_context", "check_report", "checked", "event"]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-Index: TypeAlias = "int | IntArray"
-"""One index, or an array of them, one for each of many replications that run side by side."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One decision as far as it is known, in the order of algorithm 1 of Stirn & Jebara (2019).
-
-    Attributes:
-        context: x, the a priori variable, revealed before the decision.
-        proposal: z, the control.
-        implemented: a, an a posteriori variable; UNSEEN while compliance has not been reported.
-        outcome: y, an a posteriori variable, as its code; UNSEEN while the outcome is pending.
-        number: which decision it is, counted from 0; those who tell old from new need it.
-    """
-
-    context: Index
-    proposal: Index
-    implemented: Index = UNSEEN
-    outcome: Index = UNSEEN
-    number: int | None = None
+TOO_LARGE = ("sums of at most 2^63 - 1", "a larger step of the outcome keeps them small")
+"""What is allowed where 64 bits were too few, and what to do."""
 
 
 class Decisions(Protocol):
@@ -73,10 +58,11 @@ class Evidence:
     """What the decisions of each (x, z, a) add up to, of shape (.., X, Kz, Ka + 1, W + 1).
 
     Along the last axis is the statistic of the outcome (`takeup.outcomes`): with levels how often each was seen,
-    n[x, z, a, y], so that W = Y; with numbers how many are in each bin, and their sum and sum of squares in steps. The
-    last slot of the last two axes is UNSEEN. Every decision is counted in exactly one cell; reporting more about it
-    moves it to another. Evidence adds, in any order, to the bit, and its size does not grow with history. Leading axes,
-    where there are any, are replications side by side.
+    n[x, z, a, y], so that W = Y; with numbers how many are in each bin, and their sum and sum of squares in steps.
+    After it are the sums that covariates add (`takeup.covariates`), where there are any. The last slot of the last two
+    axes is UNSEEN. Every decision is counted in exactly one cell; reporting more about it moves it to another. Evidence
+    adds, in any order, to the bit, and its size does not grow with history. Leading axes, where there are any, are
+    replications side by side.
 
     Attributes:
         space: what the axes stand for.
@@ -104,9 +90,9 @@ class Evidence:
     def of(cls, space: Space, events: Iterable[Event]) -> "Evidence":
         """The table of these events, each a single decision."""
         counts = np.zeros_like(cls.empty(space).counts)
-        for event in events:
-            *place, outcome = _cell(space, event)
-            counts[tuple(place)] += space.outcome.amounts(outcome)
+        for each in events:
+            *place, outcome = checked(space, each)
+            counts[tuple(place)] += space.amounts(outcome, each.features)
         return _summed(space, counts)
 
     @classmethod
@@ -115,7 +101,7 @@ class Evidence:
         counts = np.zeros((*log.batch, *log.space.table), dtype=np.int64)
         trials = tuple(index[..., np.newaxis] for index in np.indices(log.batch, sparse=True))
         place = (*trials, log.context, log.proposal, log.implemented)
-        np.add.at(counts, place, log.space.outcome.amounts(log.outcome))
+        np.add.at(counts, place, log.space.amounts(log.outcome))
         return _summed(log.space, counts)
 
     @classmethod
@@ -168,7 +154,7 @@ class Evidence:
         )
         counts = np.zeros(rows.space.table, dtype=np.int64)
         actions = np.full_like(rows.proposal, UNSEEN) if rows.implemented is None else rows.implemented
-        amounts = rows.space.outcome.amounts(rows.outcome)
+        amounts = rows.space.amounts(rows.outcome)
         if count is not None:
             amounts = amounts * _many(rows, count)[:, np.newaxis]
         np.add.at(counts, (rows.context, rows.proposal, actions), amounts)
@@ -190,31 +176,35 @@ class Evidence:
 
     def record(self, event: Event) -> "Evidence":
         """The evidence with one more decision (one in each replication)."""
-        counts = self.counts.copy()
         place, amounts = self._added(event)
-        counts[place] += amounts
-        return _summed(self.space, counts)
+        return self._with((place, self.counts[place] + amounts))
 
     def move(self, before: Event, after: Event) -> "Evidence":
         """The evidence with a decision that was known as `before` now known as `after`; the total stays.
 
         Raises:
-            MismatchError: the two differ in context or proposal, or no decision is in the cell of `before`.
+            MismatchError: the two differ in what was known before, or no decision is in the cell of `before`.
         """
-        if not (np.array_equal(before.context, after.context) and np.array_equal(before.proposal, after.proposal)):
-            raise MismatchError(f"a report cannot change the context or the proposal: {before} became {after}")
-        counts = self.counts.copy()
+        check_report(before, after)
         place, amounts = self._added(before)
-        if np.any(counts[place] < amounts):
+        less = self.counts[place] - amounts
+        if np.any(less < 0):
             raise MismatchError(f"no decision is known as {before}; it may have been moved already")
-        counts[place] -= amounts
-        place, amounts = self._added(after)
-        counts[place] += amounts
-        return _summed(self.space, counts)
+        without = self._with((place, less))
+        place, amounts = without._added(after)
+        return without._with((place, without.counts[place] + amounts), copy=False)
 
     def at(self, context: Index) -> "Evidence":
-        """The evidence of one context, which may be another one in each replication."""
-        return type(self)(self.space.of_one_context(), at_context(self.counts, context, trailing=4))
+        """The evidence of one context, which may be another one in each replication; without covariates."""
+        plain = self.without_covariates().counts
+        return type(self)(self.space.of_one_context(), at_context(plain, context, trailing=4))
+
+    def without_covariates(self) -> "Evidence":
+        """What policies see that make nothing of covariates; itself where there are none."""
+        if self.space.covariates is None:
+            return self
+        counts = np.concatenate([self.counts[..., : self.space.outcome.width], self.counts[..., -1:]], axis=-1)
+        return type(self)(self.space.without_covariates(), counts)
 
     def only(self, contexts: NDArray[np.bool_]) -> "Evidence":
         """The evidence of some contexts, that of the others left out; `contexts` has the axes (.., X)."""
@@ -238,14 +228,30 @@ class Evidence:
         return np.asarray(self.space.outcome.seen(self.counts) + self.counts[..., UNSEEN])
 
     @property
+    def statistic(self) -> IntArray:
+        """[x, z, a, .]: the statistic of the outcomes that have been seen, by what was proposed and implemented."""
+        return self.counts[..., : self.space.outcome.width]
+
+    @property
+    def least_squares(self) -> LeastSquares:
+        """[x, z, a]: what linear models read of covariates, the last slot being those whose compliance is unseen.
+
+        Summed over a it is by proposal; over z, without the last a, by implemented action.
+        """
+        sums, outcome = self.space.sums, self.space.outcome
+        if sums is None:
+            raise UnsuitableError("the space has no covariates; give it covariates={'age': Measure(18, 100)}")
+        return sums.least_squares(self.counts[..., outcome.width : -1], outcome.seen(self.counts))
+
+    @property
     def proposed_outcomes(self) -> IntArray:
         """[x, z, .]: seen outcomes by proposal, whether or not compliance was seen. What TS learns from."""
-        return np.asarray(np.einsum("...xzay->...xzy", self.counts[..., :-1]))
+        return np.asarray(np.einsum("...xzay->...xzy", self.statistic))
 
     @property
     def implemented_outcomes(self) -> IntArray:
         """[x, a, .]: seen outcomes by seen implemented action."""
-        return np.asarray(np.einsum("...xzay->...xay", self.counts[..., :-1, :-1]))
+        return np.asarray(np.einsum("...xzay->...xay", self.statistic[..., :-1, :]))
 
     @property
     def compliance(self) -> IntArray:
@@ -256,27 +262,43 @@ class Evidence:
     def complied_outcomes(self) -> IntArray:
         """[x, z, .]: seen outcomes of those who did what was proposed. What TS-Check learns from."""
         a = np.array(self.space.complying("the count of those who complied"))
-        return self.counts[..., np.arange(a.size), a, :-1]
+        return self.statistic[..., np.arange(a.size), a, :]
 
     @property
     def latent_outcomes(self) -> IntArray:
         """[x, z, .]: seen outcomes with unseen compliance. What TS-Lat has to explain."""
-        return self.counts[..., UNSEEN, :-1]
+        return self.statistic[..., UNSEEN, :]
 
     @property
     def seen_outcomes(self) -> IntArray:
         """n[x]: how many outcomes have been seen in each context."""
         return np.asarray(self.space.outcome.seen(self.counts).sum(axis=(-2, -1)))
 
+    def _with(self, sums: tuple[tuple[Index, ...], IntArray], *, copy: bool = True) -> "Evidence":
+        """The evidence with these sums in place of those there: the rest has been checked before."""
+        place, values = sums
+        if np.any(values < 0):
+            raise InputError("counts", "sums that are larger", *TOO_LARGE)
+        counts = self.counts.copy() if copy else self.counts
+        counts.setflags(write=True)
+        counts[place] = values
+        counts.setflags(write=False)
+        found = object.__new__(Evidence)
+        object.__setattr__(found, "space", self.space)
+        object.__setattr__(found, "counts", counts)
+        object.__setattr__(found, "inferred", ())
+        return found
+
     def _added(self, event: Event) -> tuple[tuple[Index, ...], IntArray]:
         """The event's place in the table, one in each replication, and what it adds there."""
         batch = self.counts.shape[:-4]
-        *place, outcome = _cell(self.space, event)
+        *place, outcome = checked(self.space, event)
         if not batch:
-            return tuple(place), self.space.outcome.amounts(outcome)
+            return tuple(place), self.space.amounts(outcome, event.features)
         try:
             everywhere = (*np.indices(batch, sparse=True), *(np.broadcast_to(i, batch) for i in place))
-            return everywhere, self.space.outcome.amounts(np.broadcast_to(outcome, batch))
+            amounts = self.space.amounts(np.broadcast_to(outcome, batch), event.features)
+            return everywhere, np.broadcast_to(amounts, (*batch, amounts.shape[-1]))
         except ValueError:
             raise InputError("event", event, f"one decision in each of {batch} replications") from None
 
@@ -302,23 +324,6 @@ class Weighted(Evidence):
         raise MismatchError("weighted evidence is for reading; move within the counts that it was made from")
 
 
-def event(
-    space: Space,
-    proposal: Label,
-    implemented: Label | None = None,
-    outcome: object = None,
-    *,
-    context: Label = 0,
-) -> Event:
-    """An event in the words of its space; what is left out is UNSEEN."""
-    return Event(
-        space.index("context", context),
-        space.index("proposal", proposal),
-        UNSEEN if implemented is None else space.index("implemented", implemented),
-        UNSEEN if outcome is None else space.index("outcome", outcome),
-    )
-
-
 def at_context(array: NDArray[Scalar], context: Index, trailing: int) -> NDArray[Scalar]:
     """The slice of `array` at a context that may differ between replications; its context axis keeps length one.
 
@@ -341,8 +346,7 @@ def _summed(space: Space, counts: IntArray) -> Evidence:
     try:
         return Evidence(space, counts)
     except InputError:
-        allowed, hint = "sums of at most 2^63 - 1", "a larger step of the outcome keeps them small"
-        raise InputError("counts", "sums that are larger", allowed, hint) from None
+        raise InputError("counts", "sums that are larger", *TOO_LARGE) from None
 
 
 def _many(rows: Rows, name: str) -> IntArray:
@@ -356,18 +360,3 @@ def _many(rows: Rows, name: str) -> IntArray:
         hint = "evidence counts decisions, which have no weights; what is to count for less is a Prior with a discount"
         raise InputError(f"count: row {row + 1}, column {name!r}", value, "a whole number from 0", hint)
     return numbers.astype(np.int64)
-
-
-def _cell(space: Space, event: Event) -> tuple[Index, ...]:
-    """The indices of an event, checked: UNSEEN is allowed for what may be unseen."""
-    axes = (
-        ("context", event.context, 0),
-        ("proposal", event.proposal, 0),
-        ("implemented", event.implemented, UNSEEN),
-        ("outcome", event.outcome, UNSEEN),
-    )
-    for (name, index, least), size in zip(axes, space.shape, strict=True):
-        if np.min(index) < least or np.max(index) >= size:
-            unseen = ", or UNSEEN" if least == UNSEEN else ""
-            raise LabelError(name, f"index {index}", f"an index from 0 to {size - 1}{unseen}")
-    return tuple(index for _, index, _ in axes)

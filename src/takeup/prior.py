@@ -93,7 +93,7 @@ class Prior:
     @property
     def seen_compliance(self) -> FloatArray:
         """Pseudo-counts [x, z, a, y] of decisions with compliance seen; the last slot of y is for outcomes unseen."""
-        return np.asarray(self.discount * self.evidence.counts[..., :-1, :])
+        return np.asarray(self.discount * self.evidence.without_covariates().counts[..., :-1, :])
 
     @property
     def compliance(self) -> FloatArray:

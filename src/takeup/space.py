@@ -6,10 +6,12 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from takeup import checks
-from takeup.checks import FloatArray
-from takeup.errors import InputError, LabelError, UnsuitableError
+from takeup.checks import FloatArray, IntArray
+from takeup.covariates import Covariate, Covariates, Features, Profile, Sums, covariates_of, sums_of
+from takeup.errors import NOTHING, InputError, LabelError, UnsuitableError
 from takeup.frames.columns import Frame
 from takeup.frames.files import own_table
 from takeup.frames.inferring import columns_of, inferred, once
@@ -45,6 +47,8 @@ class Space:
         intended: the implemented action that complying with each proposal means, as indices or names, or as a
             mapping from proposals to actions. Where left out: the action of the same name, or else of the same
             position where there are as many actions as proposals, or else nothing.
+        covariates: what else is known of a unit before it is decided about, by name: a `Measure` or a `Category` each.
+        interactions: pairs of covariates of which one matters the more, or the less, the higher the other is.
 
     Attributes:
         inferred: what was taken to be so where nobody said, a sentence each, of one that was read from a table; two
@@ -56,6 +60,7 @@ class Space:
     implemented: tuple[str, ...]
     outcome: Outcome
     intended: tuple[int, ...] | None
+    covariates: Covariates | None
     inferred: tuple[str, ...] = field(compare=False)
 
     def __init__(
@@ -67,6 +72,8 @@ class Space:
         outcomes: Names | Outcome | Mapping[str, Any] = 2,
         utility: Sequence[float] | None = None,
         intended: Sequence[Label] | Mapping[Label, Label] | None = None,
+        covariates: Covariates | Mapping[str, Covariate | Mapping[str, Any]] | None = None,
+        interactions: Sequence[Sequence[str]] = (),
     ) -> None:
         set_ = object.__setattr__
         set_(self, "contexts", _names("contexts", contexts, least=1))
@@ -78,6 +85,8 @@ class Space:
         )
         set_(self, "outcome", _outcome(outcomes, utility))
         set_(self, "intended", self._intended(intended))
+        set_(self, "covariates", covariates_of(covariates, interactions))
+        self.sums  # noqa: B018  # refuses outcomes that covariates do not go with
         set_(self, "inferred", ())
 
     @classmethod
@@ -124,6 +133,7 @@ class Space:
             "implemented",
             "outcome",
             "intended",
+            *(() if self.covariates is None else ("covariates",)),
             *(("inferred",) if self.inferred else ()),
         )
         return f"Space({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
@@ -135,8 +145,33 @@ class Space:
 
     @property
     def table(self) -> tuple[int, int, int, int]:
-        """The shape of a table of evidence: (X, Kz, Ka + 1, W + 1), where W is the width of the outcome's statistic."""
-        return len(self.contexts), len(self.proposals), len(self.implemented) + 1, self.outcome.width + 1
+        """The shape of a table of evidence: (X, Kz, Ka + 1, W + 1), where W is the width of what a decision adds.
+
+        That is the outcome's statistic, and after it the sums of covariates, where there are any.
+        """
+        width = self.outcome.width + (self.sums.width if self.sums else 0)
+        return len(self.contexts), len(self.proposals), len(self.implemented) + 1, width + 1
+
+    @property
+    def sums(self) -> Sums | None:
+        """What covariates add to the evidence; nothing where there are none."""
+        return None if self.covariates is None else sums_of(self.outcome, self.covariates)
+
+    def amounts(self, outcome: ArrayLike, features: Features | None = None) -> IntArray:
+        """What decisions add to the evidence, along a new last axis; its last slot counts those that are pending.
+
+        Args:
+            outcome: their codes, UNSEEN where they are pending.
+            features: (.., d), where there are covariates.
+        """
+        added, sums = self.outcome.amounts(outcome), self.sums
+        if sums is None:
+            return added
+        if features is None:
+            raise InputError("features", NOTHING, f"those of {', '.join(sums.covariates.names)}", "profile has them")
+        more = sums.amounts(np.asarray(outcome), features)
+        added = np.broadcast_to(added, (*more.shape[:-1], added.shape[-1]))
+        return np.concatenate([added[..., :-1], more, added[..., -1:]], axis=-1)
 
     @property
     def levels(self) -> Levels:
@@ -163,6 +198,7 @@ class Space:
             "actions": self.shape[2] == other.shape[2],
             **_outcome_parts(self.outcome, other.outcome),
             "intended actions": self.intended == other.intended,
+            "covariates": self.covariates == other.covariates,
         }
         return [part for part, same in parts.items() if not same]
 
@@ -181,7 +217,15 @@ class Space:
             "outcomes": list(self.outcomes) if levels else described(self.outcome),
             "utility": list(self.utility) if levels else None,
             "intended": None if self.intended is None else list(self.intended),
+            **self._described_covariates(),
         }
+
+    def _described_covariates(self) -> dict[str, Any]:
+        """Their arguments; none where there are none, as it was before there could be any."""
+        if self.covariates is None:
+            return {}
+        pairs = [list(pair) for pair in self.covariates.interactions]
+        return {"covariates": self.covariates.described(), **({"interactions": pairs} if pairs else {})}
 
     def names(self, axis: Axis) -> tuple[str, ...]:
         """The names on an axis."""
@@ -199,6 +243,17 @@ class Space:
             return int(label)
         raise LabelError(axis, repr(label), f"one of {', '.join(names)}, or an index from 0 to {len(names) - 1}")
 
+    def profile(self, covariates: Mapping[str, object] | None = None, *, context: Label = 0) -> Profile:
+        """A unit as it is met, in the words of the space; an InputError or a LabelError that names what is wrong.
+
+        Args:
+            covariates: the value of each, by name; None where it is missing.
+            context: its context.
+        """
+        if self.covariates is None:
+            raise UnsuitableError("the space has no covariates; give it covariates={'age': Measure(18, 100)}")
+        return Profile(self.index("context", context), self.covariates.features(covariates or {}))
+
     def complying(self, who: str) -> tuple[int, ...]:
         """The intended action of each proposal, or an error that says who needs it."""
         if self.intended is None:
@@ -210,12 +265,16 @@ class Space:
         return self.intended
 
     def of_one_context(self) -> "Space":
-        """The same space with one nameless context: where each context's own bandit lives."""
+        """The same space with one nameless context and no covariates: where each context's own bandit lives."""
         return _of_one_context(self)
 
     def by_cell(self) -> "Space":
-        """The same space with a level for each cell that counts outcomes, worth its number."""
+        """The same space with a level for each cell that counts outcomes, worth its number; without covariates."""
         return _by_cell(self)
+
+    def without_covariates(self) -> "Space":
+        """The same space as policies see it that make nothing of covariates; itself where there are none."""
+        return self if self.covariates is None else _without_covariates(self)
 
     def _intended(self, given: Sequence[Label] | Mapping[Label, Label] | None) -> tuple[int, ...] | None:
         if isinstance(given, Mapping):
@@ -258,6 +317,17 @@ def _by_cell(space: Space) -> Space:
         contexts=space.contexts,
         outcomes=cells,
         utility=range(cells),
+        intended=space.intended,
+    )
+
+
+@lru_cache(maxsize=256)
+def _without_covariates(space: Space) -> Space:
+    return Space(
+        space.proposals,
+        space.implemented,
+        contexts=space.contexts,
+        outcomes=space.outcome,
         intended=space.intended,
     )
 

@@ -8,10 +8,12 @@ from takeup import checks
 from takeup.adapters.extra import required
 from takeup.checks import FloatArray
 from takeup.conjugates import Dirichlet
+from takeup.errors import UnsuitableError
 from takeup.evidence import Evidence
 from takeup.outcomes import Levels
 from takeup.policies.base import LivePolicy, Thompson
 from takeup.policies.beliefs import Blocks
+from takeup.policies.meeting import uses_covariates
 from takeup.randomness import stream
 from takeup.space import Space
 from takeup.version import __version__
@@ -42,6 +44,9 @@ def inference_data(policy: LivePolicy, evidence: Evidence, *, draws: int = 1000,
     """
     arviz = required("arviz", "arviz")
     many = checks.whole("draws", draws, least=1), checks.whole("chains", chains, least=1)
+    if uses_covariates(policy):
+        raise UnsuitableError(f"{policy.name} believes something of every profile, and these draws are by context")
+    evidence = evidence.without_covariates()
     space = evidence.space
     groups = {
         name: _drawn(policy, seen, many[0] * many[1], seed, name)

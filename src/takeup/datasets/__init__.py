@@ -3,11 +3,13 @@
 from takeup.datasets.codings import Coding, Doubt
 from takeup.datasets.columns import DatasetError
 from takeup.datasets.measures import DAYS, STATES, Outcome
+from takeup.datasets.patients import COVARIATES, ist_rows
 from takeup.datasets.shipped import ist_counts, ist_doubts, ist_environment, ist_evidence
 from takeup.datasets.stroke import ATTRIBUTION, StrokeTrial, ist
 
 __all__ = [
     "ATTRIBUTION",
+    "COVARIATES",
     "DAYS",
     "STATES",
     "Coding",
@@ -20,4 +22,5 @@ __all__ = [
     "ist_doubts",
     "ist_environment",
     "ist_evidence",
+    "ist_rows",
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from takeup.checks import IntArray, one_of
 from takeup.datasets import codings
@@ -39,6 +40,7 @@ class StrokeTrial:
         outcomes: y of each patient by outcome: the index of a level, 1 being success where there are two, or the code
             of a time; UNSEEN where the patient is left out.
         doubts: the patients whose record is not clear, and how it was read.
+        kept: which of the file's patients these are.
     """
 
     coding: Coding
@@ -46,6 +48,7 @@ class StrokeTrial:
     implemented: IntArray
     outcomes: Mapping[Outcome, IntArray]
     doubts: tuple[Doubt, ...]
+    kept: NDArray[np.bool_]
 
     def counts(self, outcome: Outcome) -> IntArray:
         """n[z, a, y]: how many patients were assigned z, got a and fared y."""
@@ -90,7 +93,7 @@ def ist(path: str | Path, coding: Coding = "paper", *, patients: int | None = PA
         doubts += unclear
     for array in (coded.proposals, coded.implemented, *outcomes.values()):
         array.setflags(write=False)
-    return StrokeTrial(coding, coded.proposals, coded.implemented, outcomes, tuple(doubts))
+    return StrokeTrial(coding, coded.proposals, coded.implemented, outcomes, tuple(doubts), coded.kept)
 
 
 def space_of(outcome: Outcome, coding: Coding) -> Space:

@@ -62,7 +62,7 @@ def complete_cases(evidence: Evidence, most: int) -> Cases:
     if evidence.counts.ndim != 4:
         raise InputError("evidence", f"shape {evidence.counts.shape}", "a single table, not many side by side")
     outcome = evidence.space.outcome
-    statistic = np.asarray(evidence.counts[..., :-1, :-1])
+    statistic = np.asarray(evidence.statistic[..., :-1, :])
     left_out = int(evidence.total - outcome.seen(statistic).sum())
     return Cases(outcome, statistic, left_out, *_levels(outcome, most))
 

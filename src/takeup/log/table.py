@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError
+from takeup.errors import InputError, UnsuitableError
 from takeup.log.arrays import TOLERANCE, alike, check_known, whole_numbers, worst
 from takeup.outcomes import Better
 from takeup.randomness import stream
@@ -146,6 +146,8 @@ class Log:
         return cls.of(space, z, probability, context=x, implemented=a, outcome=y)
 
     def __post_init__(self) -> None:
+        if self.space.covariates is not None:
+            raise UnsuitableError("a log keeps no covariates; its space is to be space.without_covariates()")
         shape = self.proposal.shape
         contexts, proposals, actions, outcomes = self.space.shape
         for name, least, most in (

@@ -172,6 +172,15 @@ class Outcome(ABC):
         whole = self.earned(statistic) - self.lowest * self.seen(statistic)
         return np.asarray(whole / (self.highest - self.lowest))
 
+    @property
+    def gain_line(self) -> tuple[float, float] | None:
+        """(offset, unit), where an outcome's gain is offset + unit k, of the whole number k that `score` gives."""
+        return None
+
+    def score(self, codes: IntArray) -> IntArray:
+        """K of each of these outcomes: what it is worth, in whole steps; see `gain_line`."""
+        raise UnsuitableError(f"the worth of a {self.kind} is no whole number of steps")
+
     def gains(self) -> FloatArray:
         """What each outcome is worth, rescaled to [0, 1], by its code."""
         return np.asarray((self.worths - self.lowest) / (self.highest - self.lowest))

@@ -181,6 +181,17 @@ class Count(Binned):
             return Outcome.earned(self, statistic)
         return np.asarray(statistic[..., self.cells] * (1.0 if self.better == "higher" else -1.0))
 
+    @property
+    def gain_line(self) -> tuple[float, float] | None:
+        """The count in parts of the greatest, up or down, where all have the same exposure."""
+        if not self.valued:
+            return None
+        return (0.0, 1 / self.most) if self.better == "higher" else (1.0, -1 / self.most)
+
+    def score(self, codes: IntArray) -> IntArray:
+        """The count, where all have the same exposure."""
+        return codes if self.valued else Outcome.score(self, codes)
+
     def gained(self, statistic: Statistic) -> FloatArray:
         """All events in parts of the greatest count, or what is missing to it, where all have the same exposure."""
         if not self.valued:

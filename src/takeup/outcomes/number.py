@@ -167,6 +167,18 @@ class Number(Binned):
         total = self.low * many + self.step * statistic[..., self.cells]
         return np.asarray(total if self.better == "higher" else -total)
 
+    @property
+    def gain_line(self) -> tuple[float, float]:
+        """K in parts of the whole range, up or down; with a utility, w."""
+        if self.utility:
+            return 0.0, 1 / WORTH_STEPS
+        most = self.size - 1
+        return (0.0, 1 / most) if self.better == "higher" else (1.0, -1 / most)
+
+    def score(self, codes: IntArray) -> IntArray:
+        """K; with a utility, w."""
+        return self.parts_of(codes)[1][..., -1] if self.utility else codes
+
     def gained(self, statistic: Statistic) -> FloatArray:
         """Σ k in parts of the whole range, or Σ w: never outside [0, 1], however far from zero the numbers are."""
         if self.utility:

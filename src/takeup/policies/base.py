@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,9 @@ from takeup.space import Space
 
 State = TypeVar("State")
 
+Met: TypeAlias = Any
+"""What is met before a decision: an Index, the context; or a Profile, for policies whose `covariates` is true."""
+
 FUNCTIONS = ("name", "start", "propose", "learn", "report")
 """What every policy has."""
 
@@ -46,8 +49,8 @@ class Policy(Protocol[State]):
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> State:
         """The state before the first decision; an UnsuitableError where the policy cannot work in this space."""
 
-    def propose(self, state: State, context: Index, rng: Random) -> IntArray:
-        """The proposal for a unit with this context."""
+    def propose(self, state: State, context: Met, rng: Random) -> IntArray:
+        """The proposal for a unit with this context; of a policy that uses covariates, with this profile."""
 
     def learn(self, state: State, event: Event, rng: Random) -> State:
         """The state after one more decision, as far as it is known."""
@@ -76,10 +79,10 @@ class LivePolicy(Policy[Evidence], Protocol):
     def borrows(self) -> bool:
         """Whether what it believes of a context depends on what is known of the others."""
 
-    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
+    def beliefs(self, evidence: Evidence, context: Met, rng: Random) -> Beliefs:
         """What it believes of a context; `rng` is for cold starts."""
 
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = ...) -> Allocation:
+    def allocation(self, evidence: Evidence, context: Met, rng: np.random.Generator, draws: int = ...) -> Allocation:
         """The probability of each proposal."""
 
 
@@ -132,8 +135,18 @@ class Carded:
         return self.card.ignorable
 
     def suits(self, space: Space) -> None:
-        """An UnsuitableError where it does not take the outcomes of this space."""
+        """An UnsuitableError where it does not take the outcomes of this space, or needs covariates that it lacks."""
         check_outcome(self.name, self.card.outcomes, space.outcome)
+        if self.covariates and space.covariates is None:
+            raise UnsuitableError(
+                f"{self.name} learns from covariates, and the space has none; give it"
+                " covariates={'age': Measure(18, 100)}, or choose a policy without"
+            )
+
+    @property
+    def covariates(self) -> bool:
+        """Whether it learns from covariates."""
+        return self.card.covariates
 
     @property
     def borrows(self) -> bool:
@@ -161,15 +174,15 @@ class FromEvidence(Carded, ABC):
     __slots__ = ()
 
     @abstractmethod
-    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
-        """What it believes of a context, which may be another one in each replication."""
+    def beliefs(self, evidence: Evidence, context: Met, rng: Random) -> Beliefs:
+        """What it believes of a context, or of a profile, which may be another one in each replication."""
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
         """No evidence yet."""
         self.suits(space)
         return Evidence.empty(space, batch)
 
-    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
+    def propose(self, state: Evidence, context: Met, rng: Random) -> IntArray:
         """What follows from what it believes."""
         return self.beliefs(state, context, rng).propose(rng)
 
@@ -181,7 +194,7 @@ class FromEvidence(Carded, ABC):
         """The evidence with a decision moved."""
         return state.move(before, after)
 
-    def allocation(self, evidence: Evidence, context: int, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
+    def allocation(self, evidence: Evidence, context: Met, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
         """The probability of each proposal for a unit with this context: Stirn & Jebara (2019), eq. 2.
 
         Exact where there is a quadrature or the rule gives it, else from this many draws.

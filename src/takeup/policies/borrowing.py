@@ -171,7 +171,7 @@ class Borrowing(FromEvidence):
 
     def informed(self, prior: Prior) -> Self:
         """With the pilot's decisions on top of any before."""
-        before, table = self._pilot(prior.space), prior.discount * prior.evidence.counts
+        before, table = self._pilot(prior.space), prior.discount * prior.evidence.without_covariates().counts
         return replace(self, pilot=table if before is None else before + table)
 
     def suits(self, space: Space) -> None:
@@ -194,6 +194,7 @@ class Borrowing(FromEvidence):
 
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """What is believed of one context, given the evidence of all."""
+        evidence = evidence.without_covariates()
         pilot = self._pilot(evidence.space)
         known = evidence
         if pilot is not None:
@@ -217,9 +218,10 @@ class Borrowing(FromEvidence):
         if self.pilot is None:
             return None
         counts = checks.real("pilot", self.pilot)
-        if counts.shape != space.table:
+        table = space.without_covariates().table
+        if counts.shape != table:
             axes = "context, proposal, implemented or UNSEEN, outcome or UNSEEN"
-            raise InputError("pilot", f"shape {counts.shape}", f"counts of shape {space.table}, the axes: {axes}")
+            raise InputError("pilot", f"shape {counts.shape}", f"counts of shape {table}, the axes: {axes}")
         return counts
 
 

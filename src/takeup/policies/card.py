@@ -179,6 +179,7 @@ class Card:
         outcomes: which outcomes it takes.
         variants: what there is to choose from, with a sentence each; the contract tests each of them.
         parameters: what each parameter may be.
+        covariates: whether it learns from covariates; it is then given a Profile where others are given the context.
         kernels: modules with compiled forms of it, by their full names; the first that applies is taken.
     """
 
@@ -190,4 +191,5 @@ class Card:
     outcomes: Outcomes = "levels"
     variants: tuple[Variant, ...]
     parameters: Mapping[str, Bound] = field(default_factory=dict)
+    covariates: bool = False
     kernels: tuple[str, ...] = ()

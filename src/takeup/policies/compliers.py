@@ -74,7 +74,7 @@ class Moments:
             rng: for other outcomes than levels.
             draws: of what the outcomes of each cell are worth on average, for those.
         """
-        space, seen = evidence.space, evidence.counts[0, :, :-1, :-1]
+        space, seen = evidence.space, evidence.statistic[0, :, :-1]
         if isinstance(space.outcome, Levels):
             alpha = prior.prior(space).outcome[0, :, np.newaxis, :] / len(space.implemented) + seen
             weight = alpha.sum(axis=-1)

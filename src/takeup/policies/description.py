@@ -9,6 +9,7 @@ import numpy as np
 from takeup.conjugates import Likelihood
 from takeup.environment import Environment, Types
 from takeup.policies.registry import kinds
+from takeup.populations import CovariateEnvironment
 from takeup.space import Space
 
 NEWER = ("likelihood", "pilot")
@@ -19,7 +20,7 @@ def describe(value: object) -> Any:
     """A value as JSON would have it: dataclasses as their fields, policies with their kind."""
     if isinstance(value, Space):
         return value.described()
-    if isinstance(value, Likelihood):
+    if isinstance(value, Likelihood | CovariateEnvironment):
         return value.described()
     if is_dataclass(value):
         kind = {"kind": type(value).__name__} if type(value).__name__ in kinds() else {}
@@ -34,13 +35,19 @@ def describe(value: object) -> Any:
     return value
 
 
-def environment_of(description: Mapping[str, Any]) -> Environment:
+def environment_of(description: Mapping[str, Any]) -> Environment | CovariateEnvironment:
     """The environment that a description is of."""
+    if "population" in description:
+        return CovariateEnvironment.of(description)
+    return _without_covariates(description)
+
+
+def _without_covariates(description: Mapping[str, Any]) -> Environment:
     types = description["types"]
     return Environment(
         Space(**description["space"]),
         np.array(description["context"]),
         np.array(description["response"]),
         None if types is None else Types(**{name: np.array(array) for name, array in types.items()}),
-        tuple((step, environment_of(other)) for step, other in description.get("later", ())),
+        tuple((step, _without_covariates(other)) for step, other in description.get("later", ())),
     )

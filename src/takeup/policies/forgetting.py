@@ -85,6 +85,11 @@ class Forgetting(Carded):
         """Whether the base does."""
         return self.base.borrows
 
+    @property
+    def covariates(self) -> bool:
+        """Whether the base learns from covariates."""
+        return self.base.covariates
+
     def informed(self, prior: Prior) -> Self:
         """The base with what a pilot taught; that is not forgotten."""
         return replace(self, base=self.base.informed(prior))

@@ -139,7 +139,7 @@ def cell_means(evidence: Evidence, policy: LivePolicy, rng: Random, draws: int =
 
     Numbers that have a utility or are read in logarithms go by the model, as counts and times do; it has a prior.
     """
-    space, seen, prior = evidence.space, evidence.counts[0, :, :-1, :-1], proposing(policy)
+    space, seen, prior = evidence.space, evidence.statistic[0, :, :-1], proposing(policy)
     outcome = space.outcome
     if isinstance(outcome, Levels):
         return CellMeans.of_counts(seen, space.reward)

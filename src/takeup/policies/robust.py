@@ -172,21 +172,21 @@ class TSRobust(FromEvidence):
 
     def read(self, evidence: Evidence) -> tuple[IntArray, IntArray]:
         """n[x, z, a, y] and n[x, z, a], of decisions whose compliance is seen; the pilot left out."""
-        return evidence.counts[..., :-1, :-1], evidence.compliance
+        return evidence.statistic[..., :-1, :], evidence.compliance
 
     def _pilot(self, space: Space) -> FloatArray | None:
         """The pilot's counts, checked."""
         if self.pilot is None:
             return None
         counts = checks.real("pilot", self.pilot)
-        x, z, a, y = space.table
+        x, z, a, y = space.without_covariates().table
         if counts.shape != (x, z, a - 1, y):
             axes = "context, proposal, implemented, outcome or UNSEEN"
             raise InputError("pilot", f"shape {counts.shape}", f"counts of shape {(x, z, a - 1, y)}, the axes: {axes}")
         return counts
 
     def _update(self, prior: Posterior, evidence: Evidence, pilot: FloatArray | None) -> Pooled | Linked:
-        seen = evidence.counts[..., :-1, :]
+        seen = evidence.without_covariates().counts[..., :-1, :]
         counts: IntArray | FloatArray = seen if pilot is None else seen + pilot
         made, how = _decisions(evidence.space.outcome, counts), (self.models, self.log_prior, self.sharpness)
         if isinstance(prior.block, Dirichlet):  # levels, or the bins of the bootstrap

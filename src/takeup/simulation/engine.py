@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError
 from takeup.policies import Policy
+from takeup.policies.base import Met
+from takeup.randomness import Streams
 from takeup.simulation.setup import Setup
 from takeup.space import Space
 
@@ -39,6 +42,19 @@ class Engine(Protocol):
 
     def __call__(self, setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
         """Run them."""
+
+
+def proposed(policy: Policy[Any], state: Any, unit: Met, rng: Streams, batch: tuple[int, ...], many: int) -> IntArray:
+    """What a policy proposes, checked: it may be anybody's."""
+    if state is None:
+        raise InputError(policy.name, "no state", "that start, learn and report return the state")
+    z = np.asarray(policy.propose(state, unit, rng))
+    if z.shape != batch or z.dtype.kind not in "iu":
+        allowed = f"whole numbers in the shape of the context, {batch}"
+        raise InputError(f"{policy.name}.propose", f"{z.dtype} of shape {z.shape}", allowed)
+    if z.min() < 0 or z.max() >= many:
+        raise InputError(f"{policy.name}.propose", f"{z.min()} to {z.max()}", f"indices from 0 to {many - 1}")
+    return z
 
 
 def packed_type(space: Space) -> np.dtype[np.unsignedinteger[Any]]:

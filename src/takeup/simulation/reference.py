@@ -5,14 +5,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from takeup.checks import IntArray
 from takeup.environment import Environment
-from takeup.errors import InputError
 from takeup.evidence import Event
 from takeup.policies import Policy
+from takeup.populations import CovariateEnvironment
 from takeup.randomness import Streams, stream
-from takeup.simulation.engine import Part, Progress, packed_type, silent
-from takeup.simulation.setup import Setup
+from takeup.simulation import profiled
+from takeup.simulation.engine import Part, Progress, packed_type, proposed, silent
+from takeup.simulation.setup import AnyEnvironment, Setup
+from takeup.simulation.waiting import Waiting
 from takeup.space import UNSEEN
 
 BLOCK = 100
@@ -25,7 +26,7 @@ LANES = 20
 class _Lane(NamedTuple):
     """One block of replications in one environment."""
 
-    environment: Environment
+    environment: AnyEnvironment
     block: int
 
 
@@ -34,8 +35,9 @@ def run(setup: Setup, policy: Policy[Any], replications: range, progress: Progre
     blocks = range(replications.start // BLOCK, -(-replications.stop // BLOCK))
     lanes = [_Lane(environment, block) for environment in setup.environments.values() for block in blocks]
     parts = []
-    for i in range(0, len(lanes), LANES):
-        group = lanes[i : i + LANES]
+    wide = LANES if setup.space.covariates is None else profiled.lanes(policy, setup.space, LANES)
+    for i in range(0, len(lanes), wide):
+        group = lanes[i : i + wide]
         rows = sum(len(_overlap(lane, replications)) for lane in group)
         parts.append(_run(setup, policy, group, rows, progress))
     first = replications.start - blocks.start * BLOCK
@@ -54,19 +56,6 @@ def _overlap(lane: _Lane, replications: range) -> range:
     return range(max(first, replications.start), min(first + BLOCK, replications.stop))
 
 
-def _proposed(policy: Policy[Any], state: Any, x: IntArray, rng: Streams, many: int) -> IntArray:
-    """What a policy proposes, checked: it may be anybody's."""
-    if state is None:
-        raise InputError(policy.name, "no state", "that start, learn and report return the state")
-    z = np.asarray(policy.propose(state, x, rng))
-    if z.shape != x.shape or z.dtype.kind not in "iu":
-        allowed = f"whole numbers in the shape of the context, {x.shape}"
-        raise InputError(f"{policy.name}.propose", f"{z.dtype} of shape {z.shape}", allowed)
-    if z.min() < 0 or z.max() >= many:
-        raise InputError(f"{policy.name}.propose", f"{z.min()} to {z.max()}", f"indices from 0 to {many - 1}")
-    return z
-
-
 def _run(setup: Setup, policy: Policy[Any], lanes: Sequence[_Lane], rows: int, progress: Progress) -> Part:
     """Some lanes side by side, of which so many rows are wanted; the first two axes are (lane, row)."""
 
@@ -74,40 +63,31 @@ def _run(setup: Setup, policy: Policy[Any], lanes: Sequence[_Lane], rows: int, p
         return Streams([stream(setup.seed, lane.environment.fingerprint(), purpose, lane.block) for lane in lanes])
 
     patients, rng = streams("patients"), streams("policy")
+    with_covariates = [each.environment for each in lanes if isinstance(each.environment, CovariateEnvironment)]
+    if with_covariates:
+        return profiled.run(setup, policy, with_covariates, (patients, rng), BLOCK, rows, progress)
     space, batch = setup.space, (len(lanes), BLOCK)
     everyone = np.indices(batch, sparse=True)
-    truth = [lane.environment for lane in lanes]
+    truth = [each.environment for each in lanes if isinstance(each.environment, Environment)]
     changes = [(step, i, other) for i, each in enumerate(truth) for step, other in each.later]
     gap = np.stack([each.regret() for each in truth])
     regret = np.zeros((*batch, setup.steps.size))
     pulls = np.zeros((*batch, *gap.shape[1:]), dtype=np.int64)
     decisions = np.zeros((*batch, setup.horizon if setup.full else 0), dtype=packed_type(space))
     past, before = np.zeros(batch), np.zeros_like(pulls)  # the regret up to the last change, and the pulls until then
-    state = policy.start(space, batch)
-    arrived: list[tuple[Event] | tuple[Event, Event]] = []
-    pending: list[tuple[Event, Event]] = []
+    state, waiting = policy.start(space, batch), Waiting(setup.reporting)
     for t in range(setup.horizon):
         for i, other in ((i, other) for step, i, other in changes if step == t):
             past[i] += np.einsum("rxz,xz->r", pulls[i] - before[i], gap[i])
             before[i], truth[i], gap[i] = pulls[i], other, other.regret()
-        if t % setup.reporting.batch == 0:
-            for news in arrived:
-                state = policy.learn(state, *news, rng) if len(news) == 1 else policy.report(state, *news, rng)
-            arrived = []
+        state = waiting.deliver(policy, state, t, rng)
         arrival, response, report = np.moveaxis(patients.random((len(lanes), 3, BLOCK)), 1, 0)
         x = np.stack([each.meet(u) for each, u in zip(truth, arrival, strict=True)])
-        z = _proposed(policy, state, x, rng, len(space.proposals))
+        z = proposed(policy, state, x, rng, batch, len(space.proposals))
         answers = (each.respond(*unit) for each, *unit in zip(truth, x, z, response, strict=True))
         a, y = np.moveaxis(np.array(list(answers)), 1, 0)
         seen = np.where(report < setup.reporting.compliance, a, UNSEEN)
-        if setup.reporting.delay == 0:
-            arrived.append((Event(x, z, seen, y, t),))
-        else:
-            decided = Event(x, z, seen, number=t)
-            arrived.append((decided,))
-            pending.append((decided, Event(x, z, seen, y, t)))
-            if len(pending) > setup.reporting.delay:
-                arrived.append(pending.pop(0))
+        waiting.send(Event(x, z, seen, y, t))
         pulls[(*everyone, x, z)] += 1
         if t + 1 in setup.steps:
             regret[..., np.searchsorted(setup.steps, t + 1)] = past + np.einsum("lrxz,lxz->lr", pulls - before, gap)

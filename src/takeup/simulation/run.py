@@ -8,20 +8,20 @@ import numpy as np
 
 from takeup import checks
 from takeup.checks import IntArray
-from takeup.environment import Environment
-from takeup.errors import InputError, MismatchError
+from takeup.errors import EngineError, InputError, MismatchError, UnsuitableError
 from takeup.policies import Policy
 from takeup.policies.base import FUNCTIONS
+from takeup.policies.meeting import space_for
 from takeup.simulation import reference
 from takeup.simulation.engine import Engine, Progress, silent
 from takeup.simulation.reporting import Reporting
-from takeup.simulation.setup import Setup
+from takeup.simulation.setup import AnyEnvironment, Setup
 from takeup.simulation.trace import Trace
 from takeup.space import Space
 
 EngineName: TypeAlias = Literal["auto", "reference", "cpu", "gpu", "dask"]
 Record: TypeAlias = Literal["summary", "curve", "full"]
-Environments: TypeAlias = Environment | Sequence[Environment] | Mapping[str, Environment]
+Environments: TypeAlias = AnyEnvironment | Sequence[AnyEnvironment] | Mapping[str, AnyEnvironment]
 Policies: TypeAlias = Policy[Any] | Sequence[Policy[Any]] | Mapping[str, Policy[Any]]
 
 CURVE = 100
@@ -76,6 +76,7 @@ def simulate(
 
     Args:
         environment: the truth, or several that a policy cannot tell apart by their space, by name or numbered from 0.
+            A CovariateEnvironment runs on the reference engine.
         policies: one or several, by name (`{"pilot": TS().informed(prior), "plain": TS()}`) or under their own names.
         horizon: T, how many units are met.
         replications: how many runs, or a range of their numbers, to run a part again or to add to one.
@@ -123,8 +124,13 @@ def plan(
     environments = _environments(environment)
     chosen = _policies(policies)
     space = next(iter(environments.values())).space
+    if space.covariates is not None and record == "full":
+        raise UnsuitableError(
+            "record='full' keeps context, proposal, action and outcome of every decision, and no covariates;"
+            " with covariates record 'summary' or 'curve'"
+        )
     for policy in chosen.values():
-        policy.start(space)  # fails before the first minute, not after it
+        policy.start(space_for(policy, space))  # fails before the first minute, not after it
     found = [_engine(engine, policy, space, reporting, scheduler) for policy in chosen.values()]
     setup = Setup(
         environments=environments,
@@ -144,13 +150,15 @@ def _engine(
 ) -> tuple[str, Engine]:
     """What runs a policy, and whose streams it uses: what the CPU and a cluster run is the same."""
     check_engine(name, scheduler)
+    if space.covariates is not None and name in ("cpu", "gpu"):
+        raise EngineError(f"the engine {name} has no kernel for covariates yet; choose the engine reference, or auto")
     if name == "dask":
         from takeup.simulation import compiled
         from takeup.simulation.cluster import Cluster
 
         local, engine = _engine("auto", policy, space, reporting, None)
         return local, Cluster(engine, scheduler, grain=reference.BLOCK if local == "reference" else compiled.GRAIN)
-    if name == "reference":
+    if name == "reference" or space.covariates is not None:
         return "reference", reference.run
     from takeup.simulation import compiled
 
@@ -167,9 +175,13 @@ def check_engine(name: EngineName, scheduler: object) -> None:
         raise InputError("scheduler", scheduler, f"none with the engine {name}", "choose the engine dask")
 
 
-def _environments(given: Environments) -> dict[str, Environment]:
+def _environments(given: Environments) -> dict[str, AnyEnvironment]:
     """The environments by name; engines and policies take the first one's space for that of all."""
-    named = dict(given) if isinstance(given, Mapping) else {str(i): each for i, each in enumerate(_listed(given))}
+    if isinstance(given, Mapping):
+        named = dict(given)
+    else:
+        each_one: list[AnyEnvironment] = list(given) if isinstance(given, Sequence) else [given]
+        named = {str(i): each for i, each in enumerate(each_one)}
     if not named:
         raise InputError("environment", "none", "at least one environment")
     first, space = next((name, each.space) for name, each in named.items())

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,9 +12,13 @@ from takeup.errors import MismatchError
 from takeup.policies import Policy
 from takeup.policies.description import describe, environment_of
 from takeup.policies.registry import policy_of
+from takeup.populations import CovariateEnvironment
 from takeup.simulation.reporting import Reporting
 from takeup.space import Space
 from takeup.version import __version__
+
+AnyEnvironment: TypeAlias = Environment | CovariateEnvironment
+"""A truth, without covariates or with them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -33,7 +37,7 @@ class Setup:
         version: the version of takeup.
     """
 
-    environments: Mapping[str, Environment]
+    environments: Mapping[str, AnyEnvironment]
     policies: Mapping[str, Policy[Any]]
     engines: tuple[str, ...]
     horizon: int

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError, LabelError, MismatchError
+from takeup.errors import InputError, LabelError, MismatchError, UnsuitableError
+from takeup.populations import CovariateEnvironment
 from takeup.regret import KINDS, Kind
 from takeup.simulation.setup import Setup
 
@@ -72,9 +73,12 @@ class Trace:
         if kind not in KINDS:
             raise InputError("kind", repr(kind), f"one of {', '.join(KINDS)}")
         where = self.place(policy, environment)
-        phases = [
-            each for each in list(self.setup.environments.values())[where[0]].phases if each[0] < self.setup.horizon
-        ]
+        truth = list(self.setup.environments.values())[where[0]]
+        if isinstance(truth, CovariateEnvironment):
+            if kind != "proposals":
+                raise UnsuitableError(f"the regret by {kind} is not known where there are covariates; 'proposals' is")
+            return self.final(policy, environment)
+        phases = [each for each in truth.phases if each[0] < self.setup.horizon]
         gaps = np.stack([KINDS[kind](environment) for _, environment in phases])
         if len(gaps) == 1:
             return np.asarray(np.einsum("rxz,xz->r", self.pulls[where], gaps[0]))

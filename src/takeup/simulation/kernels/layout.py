@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from takeup.checks import IntArray
+from takeup.environment import Environment
 from takeup.policies import Policy
 from takeup.simulation.engine import Part, packed_type
 from takeup.simulation.kernels.choice import bound, choose
@@ -48,7 +49,7 @@ class Layout:
         """
         space, reporting = setup.space, setup.reporting
         kernel = choose(policy, space, waiting=reporting.waiting, recurrence=recurrence)
-        tables = scenarios(list(setup.environments.values()), setup.seed)
+        tables = scenarios([each for each in setup.environments.values() if isinstance(each, Environment)], setup.seed)
         seen = Visibility(np.uint64(round(reporting.compliance * 2**32)), reporting.delay, reporting.batch)
         parameters = kernel.parameters(policy, space)
         return cls(
