@@ -12,7 +12,19 @@ import scipy
 from takeup.trial.design import Design
 from takeup.version import __version__
 
-FOLDERS = ("", "conjugates", "covariates", "families", "inference", "outcomes", "policies", "populations", "trial")
+FOLDERS = (
+    "",
+    "conjugates",
+    "covariates",
+    "families",
+    "frames",
+    "inference",
+    "log",
+    "outcomes",
+    "policies",
+    "populations",
+    "trial",
+)
 """The folders of this package whose code a decision depends on; they import no other, which a test holds."""
 
 
