@@ -40,6 +40,7 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
     ("GET", "/app/trials/{trial}/worklist.csv"): ({"report"}, {}),
     ("GET", "/app/trials/{trial}/log"): (READ, {}),
     ("GET", "/app/trials/{trial}/export"): (READ, {}),
+    ("GET", "/app/trials/{trial}/cdisc"): ({"read-unblinded"}, {}),
     ("GET", "/app/trials/{trial}"): (READ, {}),
     ("GET", "/app/trials/{trial}/dashboard"): (READ, {}),
     ("GET", "/app/trials/{trial}/stream"): (READ, {}),
@@ -223,7 +224,7 @@ def test_pages_are_whole_labelled_and_strict(api: asgi.Api, shared_trial: str) -
             if (
                 method != "GET"
                 or "{name}" in path
-                or path.endswith(("/export", "/worklist.csv", "/dashboard", "/stream"))
+                or path.endswith(("/export", "/cdisc", "/worklist.csv", "/dashboard", "/stream"))
                 or path == "/"
             ):
                 continue

@@ -12,6 +12,8 @@ from takeup.charts.extra import required
 from takeup.charts.style import Chart
 
 PAPER = "white"
+_EMPTY = re.compile(r'(<g class="mark-[^"]*") role="graphics-[^"]*"[^>]*(?=></g>)')
+"""A layer without a mark, which would be a picture that says nothing to screen readers."""
 
 
 def svg(chart: Chart) -> str:
@@ -35,7 +37,7 @@ def inline(chart: Chart, name: str, alternative: str) -> str:
         name: a prefix for its element ids, which must be unique on the page.
         alternative: what it shows in words, for screen readers.
     """
-    drawn = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", _svg(chart))
+    drawn = _EMPTY.sub(r"\1", re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", _svg(chart)))
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(alternative)}" ', 1)
 
 

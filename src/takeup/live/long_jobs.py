@@ -68,17 +68,29 @@ class LongJob:
         Raises:
             StoreError: the process failed.
         """
-        content = json.dumps(asdict(self)).encode()
-        (out, err), failed = await attend(
-            lambda process: (process.communicate(content), process.returncode),
-            running(__name__),
-            stderr=subprocess.PIPE,
-        )
-        if failed:
-            said = err.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-            raise StoreError(f"the {self.kind} failed: {said[-1]}")
-        found: dict[str, Any] = json.loads(out)
-        return found
+        return await sent(__name__, asdict(self), self.kind)
+
+
+async def sent(module: str, content: dict[str, Any], what: str) -> dict[str, Any]:
+    """Have a module of ours do a job in a process of its own.
+
+    Args:
+        module: which one; it reads the job from standard input, and prints what it found.
+        content: the job.
+        what: what errors call it.
+
+    Raises:
+        StoreError: the process failed.
+    """
+    job = json.dumps(content).encode()
+    (out, err), failed = await attend(
+        lambda process: (process.communicate(job), process.returncode), running(module), stderr=subprocess.PIPE
+    )
+    if failed:
+        said = err.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        raise StoreError(f"the {what} failed: {said[-1]}")
+    found: dict[str, Any] = json.loads(out)
+    return found
 
 
 def main() -> None:

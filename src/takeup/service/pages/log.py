@@ -12,7 +12,7 @@ from takeup.live.export import Format
 from takeup.live.export_files import installed
 from takeup.service.pages.page import READERS, Pages, Visit
 from takeup.service.problem import ProblemError
-from takeup.service.routes.log import MEDIA, exported
+from takeup.service.routes.log import MEDIA, archived, exported
 from takeup.store import reading
 from takeup.store.reading import Logged
 from takeup.trial.design import Design
@@ -95,6 +95,7 @@ async def log(visit: Visit) -> Response:
         older=urlencode({**kept, "before": found[-1].sequence}) if older else None,
         newer=urlencode({**kept, "after": found[0].sequence}) if newer else None,
         filtered=bool(kept),
+        cdisc=visit.unblinded and design.spec.decisions == "one",
         formats=[kind for kind in MEDIA if installed(kind)],
     )
 
@@ -107,6 +108,12 @@ async def export(visit: Visit) -> Response:
     if kind is None:
         raise ProblemError("input", f"there is no format {asked[:40]!r}", allowed=", ".join(MEDIA))
     return await exported(visit.service, visit.trial, kind, blinded=not visit.unblinded)
+
+
+@pages.get("/app/trials/{trial}/cdisc", "read-unblinded")
+async def cdisc(visit: Visit) -> Response:
+    """The datasets of CDISC in one file."""
+    return await archived(visit.service, visit.trial)
 
 
 def _number(asked: Mapping[str, str], name: str, wrong: dict[str, str]) -> int | None:

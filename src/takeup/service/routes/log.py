@@ -13,6 +13,7 @@ from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel, TypeAdapter
 from starlette.types import Receive, Scope, Send
 
+from takeup.cdisc.archive import ArchiveJob, archive
 from takeup.errors import InputError, StoreError, TakeupError
 from takeup.live import Audit, Trial
 from takeup.live.export import Format
@@ -222,6 +223,25 @@ async def exported(service: Service, trial: str, kind: Format, *, blinded: bool)
     return PassingFile(file, folder, MEDIA[kind])
 
 
+async def archived(service: Service, trial: str) -> Response:
+    """All datasets of CDISC as a temporary ZIP file; written by another process where there are many decisions."""
+    folder = tempfile.TemporaryDirectory(prefix="takeup-export-")
+    file = Path(folder.name) / f"{trial}-cdisc.zip"
+    try:
+        if await _long(service, trial):
+            job = ArchiveJob(database=service.store.url, trial=trial, file=str(file))
+            problem = (await _send(service, job)).get("problem")
+            if problem is not None:
+                raise ProblemError("input", problem)
+        else:
+            async with service.turn.taken(wait=True):
+                await service.read(lambda: service.store.read(lambda c: archive(c, trial, file)))
+    except BaseException:
+        folder.cleanup()
+        raise
+    return PassingFile(file, folder, "application/zip")
+
+
 @router.get("/trials/{trial}/audit", **_READERS)
 async def audit(request: Request, trial: TrialId) -> AuditShown:
     """Derive everything again from the log, and compare; one audit at a time.
@@ -287,7 +307,7 @@ async def _long(service: Service, trial: str) -> bool:
     return await _events(service, trial) >= LONG and shared(service.store.url)
 
 
-async def _send(service: Service, long_job: LongJob) -> dict[str, Any]:
+async def _send(service: Service, long_job: LongJob | ArchiveJob) -> dict[str, Any]:
     async with service.turn.taken(wait=False):
         try:
             return await long_job.send()
@@ -295,7 +315,8 @@ async def _send(service: Service, long_job: LongJob) -> dict[str, Any]:
             raise _failed(long_job, error) from error
 
 
-def _failed(long_job: LongJob, error: TakeupError) -> ProblemError:
+def _failed(long_job: LongJob | ArchiveJob, error: TakeupError) -> ProblemError:
     """What is told of a job that failed: its error names the service's files."""
-    LOG.error("the %s of trial %s failed: %s", long_job.kind, long_job.trial, error)
-    return ProblemError("unavailable", f"the {long_job.kind} failed; the service's own log says why")
+    what = long_job.kind if isinstance(long_job, LongJob) else "export"
+    LOG.error("the %s of trial %s failed: %s", what, long_job.trial, error)
+    return ProblemError("unavailable", f"the {what} failed; the service's own log says why")

@@ -10,6 +10,7 @@ async function poll(section) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = page.getElementById(name);
     if (!fresh) return;
+    localTimes(fresh);
     section.replaceWith(fresh);
     section = fresh;
   } catch {
