@@ -143,7 +143,7 @@ def watch(page: Page, camera: Camera, server: serving.Served, key: str) -> None:
     expect(page.locator("#believed")).to_contain_text("is best with probability")
     camera.see(page, "trial")
     page.goto(f"{server.url}/app")
-    expect(page.get_by_text("is best with probability")).to_be_visible()
+    expect(page.locator(".leader")).to_contain_text("Offering new drug rather than usual care")
     camera.see(page, "trials")
 
 

@@ -40,8 +40,8 @@ def test_the_headline_says_it_in_words(sound: Findings) -> None:
     """140 were offered the yak, and 98 took it, which is 70 %."""
     said = sentences.believed(replace_pending(sound, pending=12)) or ""
     assert re.fullmatch(
-        r"Believed so far, not corrected for adaptive allocation: yak is best with probability \S.*;"
-        r" 70\u00a0% of those offered yak took it\. \d+ decisions; 12 outcomes pending\.",
+        r"Believed so far, not corrected for adaptive allocation: By intention to treat yak is best with probability"
+        r" \S+; by TS-Obs's own model the probability is \S.*; 70\u00a0% of those offered yak took it\. \d+ decisions; 12 outcomes pending\.",
         said,
     ), said
 
@@ -56,7 +56,7 @@ def test_the_headline_takes_sides_with_intention_to_treat(unsound: Findings) -> 
     """Proposing the zebra wins 5 in 8, proposing the yak 1 in 2; TS-Obs believes otherwise, and is wrong."""
     believed = sentences.believed(unsound) or ""
     assert (
-        ": By intention to treat zebra is best with probability >\u00a00.99; the policy's own model says yak"
+        ": By intention to treat zebra is best with probability >\u00a00.999; the policy's own model says yak"
         in believed
     )
     assert sentences.brief(unsound).startswith("Believed so far: By intention to treat zebra")
@@ -96,7 +96,7 @@ def test_checks_sound_where_they_should(sound: Findings, unsound: Findings) -> N
 def test_the_dashboard_shows_the_summary(unsound: Findings) -> None:
     html = dashboard(unsound, 1_000_000)
     for proposal in unsound.summary.overall.proposals:
-        assert interval(proposal.value) in html
+        assert interval(proposal.value, unsound.space.outcome.shown) in html
     assert html.count("<svg ") == html.count('role="img"') == 5
     assert html.count("<details id=") >= 5
     for name in ("best", "allocation", "values", "compliance", "outcomes"):

@@ -33,12 +33,21 @@ def measured(outcome: Number | Count | Time, code: int) -> float:
     return plain["events"] / plain["exposure"] if "events" in plain else plain["time"]
 
 
+def test_levels_are_shown_as_shares_where_one_of_two_is_the_good_one() -> None:
+    shown = Levels(("well", "ill"), (1, 0)).shown
+    assert (shown.title, shown.share) == ("share whose outcome is well", True)
+    assert (Levels(("0", "5", "10"), (0, 5, 10)).shown.title, Levels(("a", "b"), (0, 2)).shown.share) == (
+        "mean outcome",
+        False,
+    )
+
+
 @pytest.mark.parametrize("case", OUTCOMES)
 def test_worth_is_shown_as_what_was_measured(case: str) -> None:
     """The worth of every outcome, with the sign that it is shown with, is the outcome itself; not so with a utility."""
     outcome = OUTCOMES[case]
     if isinstance(outcome, Levels):
-        assert outcome.shown.title == "expected reward"
+        assert outcome.shown.title == "mean worth of outcomes"
         return
     assert isinstance(outcome, Number | Count | Time)
     if isinstance(outcome, Number) and outcome.utility:

@@ -43,7 +43,7 @@ def test_advice_names_the_arm_the_reading_and_the_threshold() -> None:
     assert (said.context, said.arm, said.reading, said.threshold) == (None, "new drug", "intention to treat", 0.95)
     assert (advice.stop, advice.withheld) == (True, None)
     assert advice.reasons == (
-        "by intention to treat new drug is best with probability > 0.999, and the threshold is 0.95",
+        "by intention to treat new drug is best with probability >\u00a00.999, and the threshold is 0.95",
     )
 
 
@@ -146,8 +146,8 @@ def test_every_context_must_reach_the_threshold() -> None:
     assert not advise(100, None, [young, old]).stop
     both = advise(100, None, [young, sure])
     assert both.stop
-    assert "in context young b is best with probability 0.980" in both.reasons[0]
-    assert "in context old a is best with probability 0.960" in both.reasons[0]
+    assert "in context young b is best with probability 0.98, and the threshold is 0.95" in both.reasons[0]
+    assert "in context old a is best with probability 0.96, and the threshold is 0.95" in both.reasons[0]
     assert advise(100, 100, [young, old]).reasons == ("100 decisions have been made, and the maximum is 100",)
     assert not advise(99, 100, ()).stop
 

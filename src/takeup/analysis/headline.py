@@ -47,6 +47,18 @@ class _Led:
     tested: str = ""
 
 
+class Headline(list[str]):
+    """Lines, and the answer by itself.
+
+    Attributes:
+        brief: what the first comparison says, without which reading it is and after what it holds.
+    """
+
+    def __init__(self, lines: Iterable[str], brief: str) -> None:
+        super().__init__(lines)
+        self.brief = brief
+
+
 def answers(analysis: Analysis) -> list[str]:
     """The answer of each comparison; of a trial that runs what holds at any time, and then at one look."""
     planned, space, runs = analysis.planned, analysis.log.space, not analysis.finished
@@ -63,7 +75,7 @@ def answers(analysis: Analysis) -> list[str]:
     return said + _doubts(analysis.checks)
 
 
-def headline(log: Log, design: Design, *, finished: bool, most: int | None = None) -> list[str]:
+def headline(log: Log, design: Design, *, finished: bool, most: int | None = None) -> Headline:
     """The same for the page of a live trial, which cannot wait for a whole analysis.
 
     While decisions or outcomes are to come it is intention to treat with an interval that holds at any time: no other
@@ -84,7 +96,9 @@ def headline(log: Log, design: Design, *, finished: bool, most: int | None = Non
     left = len(readings.others) - len(others)
     more = [f"{left} more comparison{'s are' if left > 1 else ' is'} under Analysis."] if left else []
     more += [f"The planned test, {planned.test}, is under Analysis."] if planned.test else []
-    return [*_lines(led, planned, now, log.space, finished), *more, *_doubts((sample_ratio(log), one_each(log)))]
+    doubts = _doubts((sample_ratio(log), one_each(log)))
+    brief = _told(led[0], log.space, now.control, finished, holds=False) if led and not doubts else "".join(doubts)
+    return Headline([*_lines(led, planned, now, log.space, finished), *more, *doubts], brief)
 
 
 def beside(analysis: Analysis) -> list[str]:
@@ -159,10 +173,10 @@ def _called(planned: Planned) -> str:
     return (name if planned.measure == "difference" else f"{name}, the {planned.measure}").capitalize()
 
 
-def _told(led: _Led, space: Space, control: int, finished: bool) -> str:
+def _told(led: _Led, space: Space, control: int, finished: bool, *, holds: bool = True) -> str:
     entry = led.entry
     if entry is not None and (finished or not entry.estimate.withheld or entry.estimate.region):
-        return f"{answer(entry, space, control)} {_holds(entry.estimate, finished)}".rstrip()
+        return f"{answer(entry, space, control)} {_holds(entry.estimate, finished) if holds else ''}".rstrip()
     why = led.why if entry is None else entry.estimate.withheld
     said = "no conclusion" if finished else "too early to say"
     return f"Offering {space.proposals[led.one]} rather than {space.proposals[control]}: {said}, as {why}."

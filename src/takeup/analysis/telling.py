@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from takeup.analysis.estimate import Measure
-from takeup.outcomes import Count, Levels, Outcome, Time
+from takeup.outcomes import Count, Outcome, Time
 from takeup.space import Space
 
 RATIOS: tuple[Measure, ...] = ("ratio", "odds ratio", "rate ratio", "hazard ratio")
@@ -82,11 +82,6 @@ def axis(space: Space, measures: Iterable[Measure]) -> str:
 def quantity(space: Space) -> str:
     """What an outcome is told as: the share of the better of two levels, or a mean."""
     outcome = space.outcome
-    if is_share(space):
-        assert isinstance(outcome, Levels)
-        return f"the share whose outcome is {outcome.names[outcome.utility.index(1.0)]}"
-    if isinstance(outcome, Levels):
-        return "the mean outcome" if _named_by_worth(outcome) else "the mean worth of outcomes"
     if isinstance(outcome, Count):
         what = outcome.unit or "events"
         return f"the rate of {what}" if outcome.exposure else f"the mean number of {what}"
@@ -105,7 +100,7 @@ def unit(space: Space) -> str:
 
 def is_share(space: Space) -> bool:
     """Whether outcomes are told as shares: two levels, one of which is worth 0 and the other 1."""
-    return isinstance(space.outcome, Levels) and sorted(space.outcome.utility) == [0.0, 1.0]
+    return space.outcome.shown.share
 
 
 def amount(number: float, space: Space, *, signed: bool = True) -> str:
@@ -162,11 +157,3 @@ def _comparatives(outcome: Outcome) -> tuple[str, str]:
     if isinstance(outcome, Count):
         return "more", "fewer"
     return ("longer", "shorter") if isinstance(outcome, Time) else ("higher", "lower")
-
-
-def _named_by_worth(outcome: Levels) -> bool:
-    """Whether levels are called what they are worth, as on a scale from 0 to 10."""
-    try:
-        return tuple(float(name) for name in outcome.names) == outcome.utility
-    except ValueError:
-        return False

@@ -12,7 +12,7 @@ from takeup.charts.extra import required
 from takeup.charts.style import Chart
 
 PAPER = "white"
-_EMPTY = re.compile(r'(<g class="mark-[^"]*") role="graphics-[^"]*"[^>]*(?=></g>)')
+_EMPTY = re.compile(r'(<g class="mark-[^"]*") role="graphics-[^"]*"[^>/]*(?=/>|></g>)')
 """A layer without a mark, which would be a picture that says nothing to screen readers."""
 
 

@@ -4,6 +4,7 @@ import json
 import tempfile
 import time
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +31,8 @@ was lost against proposing the best from the beginning. Environments: 1 everyone
 """
 PATIENTS = 2_000
 FILE = "demo.db"
+WIDE = 120
+"""How many characters a line has."""
 SPEC: dict[str, Any] = {
     "name": "Demonstration",
     "description": "Simulated patients, of whom four in ten do not take the new drug when it is proposed.",
@@ -104,9 +107,11 @@ def _live(database: Path, seed: int) -> str:
     """Run the live trial, and say what came of it."""
     import numpy as np
 
+    from takeup.analysis.headline import headline
     from takeup.environment import Environment
     from takeup.live import Trial
     from takeup.live.simulated_units import meet
+    from takeup.live.standing import BELIEVED, NAIVE, standing
     from takeup.world import World
 
     compliance = np.array([[[0.9, 0.1], [0.4, 0.6]]] * 2)
@@ -122,12 +127,17 @@ def _live(database: Path, seed: int) -> str:
         begun = time.perf_counter()
         meet(trial, environment, range(PATIENTS), seed, progress=progress)
         seconds = time.perf_counter() - begun
-        drug = trial.summary().overall.proposals[1]
+        summary, log = trial.summary(), trial.log()
+        concluded = " ".join(headline(log, trial.design, finished=summary.progress.over))
         audit = trial.audit()
-    best, same = drug.probability_best, f"{audit.rederived:,} of {audit.decisions:,} decisions"
+    drug, same = summary.overall.proposals[1], f"{audit.rederived:,} of {audit.decisions:,} decisions"
     found = "passed" if audit.passed else f"FAILED: {audit.difference}"
     return f"""\
 A live trial: {PATIENTS:,} simulated patients went through the service's own code in {seconds:.1f} s.
-{drug.decisions:,} were proposed the {drug.label}; it is the better proposal with probability {best:.3f}.
+{drug.decisions:,} were proposed the {drug.label}.
+
+{fill(f"What may be concluded: {concluded}", WIDE)}
+{fill(f"{BELIEVED}, {NAIVE}: {standing(summary)}. That is no conclusion.", WIDE)}
+
 The audit {found}: {audit.events:,} events were read, and {same} came out the same when they were derived again.
 """

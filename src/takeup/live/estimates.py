@@ -10,7 +10,7 @@ from takeup.conjugates import Conjugate, Dirichlet
 from takeup.evidence import Evidence
 from takeup.outcomes import Shown
 from takeup.policies.base import LivePolicy
-from takeup.policies.beliefs import Exact
+from takeup.policies.beliefs import Blocks, Exact
 from takeup.policies.latent import Chains
 from takeup.randomness import Random
 from takeup.trial.design import Design
@@ -60,6 +60,20 @@ def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: 
         return None
     many = min(draws, _MOST_CHAINS) if any(isinstance(each, Chains) for each in beliefs) else draws
     return np.stack([each.values(rng, many) for each in beliefs], axis=1)
+
+
+def believes(policy: LivePolicy, evidence: Evidence, plain: Conjugate, rng: Random) -> bool:
+    """Whether a policy's own model is this very block of outcomes by proposal, as that of TS without a prior is."""
+    for x in range(len(evidence.space.contexts)):
+        beliefs = policy.beliefs(evidence, x, rng)
+        if not isinstance(beliefs, Blocks) or beliefs.posterior.compliance is not None:
+            return False
+        own, same = beliefs.posterior.block, plain.at(x)
+        if not isinstance(own, Dirichlet) or not isinstance(same, Dirichlet):
+            return False
+        if own.alpha.shape != same.alpha.shape or not np.array_equal(own.alpha, same.alpha):
+            return False
+    return True
 
 
 def weighted(draws: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,6 +6,7 @@ from takeup.evidence import Evidence
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import GroupSummary, ProposalSummary, TrialSummary, summary_of
 from takeup.live.time_series import TimeSeries, time_series_of
+from takeup.outcomes import Levels
 from takeup.space import Space
 from takeup.trial.book import Book
 
@@ -66,18 +67,21 @@ class Findings:
         return self.evidence.space
 
     @property
-    def by_model(self) -> bool:
-        """Whether the policy has a model of its own against which nothing speaks; else intention to treat is read."""
-        modelled = self.summary.overall.proposals[0].model_probability_best is not None
-        return modelled and self.summary.model_doubt is None
+    def modelled(self) -> bool:
+        """Whether the policy has a model of its own that says something else than intention to treat."""
+        return any(each.model_value not in (None, each.value) for each in self.summary.overall.proposals)
 
-    def probability(self, proposal: ProposalSummary) -> float:
-        """That a proposal is best, by the reading that can be relied on."""
-        return probability_of(proposal) if self.by_model else proposal.probability_best
+    def fared(self, context: str | None = None) -> list[tuple[int, int]]:
+        """Of each proposal how many had the good one of two outcomes, and of how many it is known.
 
-    def leader(self, group: GroupSummary) -> ProposalSummary:
-        """The proposal of a group that is most probably best."""
-        return max(group.proposals, key=self.probability)
+        Args:
+            context: of which context; of all where left out.
+        """
+        assert isinstance(self.space.outcome, Levels)  # others have no good one
+        good = self.space.outcome.names.index(str(self.space.outcome.good))
+        known = self.evidence.proposed_outcomes
+        seen = known.sum(axis=0) if context is None else known[self.space.contexts.index(context)]
+        return [(int(row[good]), int(row.sum())) for row in seen]
 
     @property
     def split(self) -> Disagreement | None:
@@ -107,8 +111,8 @@ def findings_of(book: Book, late: int) -> Findings:
 
 
 def leader_of(group: GroupSummary) -> ProposalSummary:
-    """The proposal that is most probably best there."""
-    return max(group.proposals, key=probability_of)
+    """The proposal that is most probably best there, by intention to treat."""
+    return max(group.proposals, key=lambda each: each.probability_best)
 
 
 def probability_of(proposal: ProposalSummary) -> float:
@@ -124,10 +128,10 @@ def disagreements(space: Space, group: GroupSummary) -> list[Disagreement]:
     themselves may differ. What may not is the order; and, where compliance is ignorable, the value of an action among
     those who took it as proposed and among all who took it.
     """
-    first = max(group.proposals, key=lambda each: each.probability_best)
+    first = leader_of(group)
     if not first.value.n:
         return []
-    model = leader_of(group)
+    model = max(group.proposals, key=probability_of)
     found = []
     if model.label != first.label:
         found.append(_leaders(first, MODEL, model.label, probability_of(model)))

@@ -7,7 +7,16 @@ import numpy as np
 
 from takeup.checks import FloatArray, IntArray
 from takeup.evidence import Evidence
-from takeup.live.estimates import Estimate, estimate, plain_block, shares, summary_draws, values_by_model, weighted
+from takeup.live.estimates import (
+    Estimate,
+    believes,
+    estimate,
+    plain_block,
+    shares,
+    summary_draws,
+    values_by_model,
+    weighted,
+)
 from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
 from takeup.live.progress import Progress, progress_of
 from takeup.live.time_series import SampleRatio, fallback_ratio_of, sample_ratio_of
@@ -29,7 +38,8 @@ class ProposalSummary:
         decisions: how often it was made.
         value: the expected reward of proposing it, by intention to treat: it assumes nothing about compliance.
         probability_best: that it is the best by that reading.
-        model_value: the same by the policy's own model, which assumes what the policy assumes.
+        model_value: the same by the policy's own model, which assumes what the policy assumes; where that is intention
+            to treat, the very same numbers.
         model_probability_best: likewise.
         complied_value: the reward of those who did what was proposed, who may not be like the others.
     """
@@ -158,11 +168,14 @@ class _Readings:
         def rewards(statistic: IntArray) -> FloatArray:
             return plain_block(design, statistic.shape[-2]).plus(statistic).sample_rewards(rng, (draws,))
 
+        plain = plain_block(design, len(space.proposals)).plus(evidence.proposed_outcomes)
+        proposed = plain.sample_rewards(rng, (draws,))
+        same = believes(design.policy, evidence, plain, rng)
         return cls(
             design,
             evidence,
-            rewards(evidence.proposed_outcomes),
-            values_by_model(design.policy, evidence, rng, draws),
+            proposed,
+            proposed if same else values_by_model(design.policy, evidence, rng, draws),
             None if space.intended is None else rewards(evidence.complied_outcomes),
             rewards(evidence.implemented_outcomes),
         )

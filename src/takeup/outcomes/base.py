@@ -41,12 +41,14 @@ class Shown:
         unit: what it is measured in; may be empty.
         sign: -1 where the worth is the negative of the mean, as lower is better.
         digits: how many decimals it has.
+        share: whether it is a share, which is told in per cent.
     """
 
     what: str = "expected reward"
     unit: str = ""
     sign: float = 1.0
     digits: int = 2
+    share: bool = False
 
     @property
     def title(self) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError, LabelError
-from takeup.outcomes.base import Outcome, Statistic
+from takeup.outcomes.base import Outcome, Shown, Statistic
 
 FEW = 100
 """Up to so many levels all that there is to add is kept, which grows with their square."""
@@ -67,6 +67,26 @@ class Levels(Outcome):
     def sentence(self) -> str:
         """The levels."""
         return f"one of {', '.join(self.names)}"
+
+    @property
+    def good(self) -> str | None:
+        """The good one of two levels, worth 1 where the other is worth 0; None where there is no such."""
+        return self.names[self.utility.index(1.0)] if sorted(self.utility) == [0.0, 1.0] else None
+
+    @property
+    def shown(self) -> Shown:
+        """The share of the good one of two levels, or a mean of what they are worth."""
+        if self.good is not None:
+            return Shown(f"share whose outcome is {self.good}", share=True)
+        return Shown("mean outcome" if self._named_by_worth else "mean worth of outcomes")
+
+    @property
+    def _named_by_worth(self) -> bool:
+        """Whether levels are called what they are worth, as on a scale from 0 to 10."""
+        try:
+            return tuple(float(name) for name in self.names) == self.utility
+        except ValueError:
+            return False
 
     @property
     def worths(self) -> FloatArray:

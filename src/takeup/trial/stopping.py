@@ -9,8 +9,21 @@ from takeup.trial.look_advice import LookAdvice, reading_words
 FEW = 20
 """With fewer known outcomes no proposal is called the best, and no end is advised for one."""
 
+EARLY = f"Too early to say which is best, with {{}}; it takes {FEW}"
+"""What is said with fewer, by how many are known."""
+
 Reading: TypeAlias = Literal["intention to treat", "policy"]
 """How the threshold for the probability best reads the data: by what was proposed, or by the policy's own model."""
+
+
+def chance(probability: float) -> str:
+    """A probability that draws have estimated, as all who speak of it write it.
+
+    Two digits are what draws are good for, a third where it is nearly 0 or 1; never quite either.
+    """
+    if probability > 0.9995 or probability < 0.0005:
+        return ">\u00a00.999" if probability > 0.5 else "<\u00a00.001"
+    return f"{probability:.{2 if 0.01 <= probability <= 0.99 else 3}f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +55,7 @@ class Advice:
     def sentence(self) -> str:
         """The arm, the reading, the probability and the threshold, in words."""
         where = "" if self.context is None else f"in context {self.context} "
-        chance = f"{self.probability:.3f}" if self.probability < 0.9995 else "> 0.999"
-        best = f"{reading_words(self.reading)} {where}{self.arm} is best with probability {chance}"
+        best = f"{reading_words(self.reading)} {where}{self.arm} is best with probability {chance(self.probability)}"
         return f"{best}, and the threshold is {self.threshold:g}"
 
 

@@ -4,22 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from takeup.live import Progress
-from takeup.live.findings import Disagreement, Findings
+from takeup.live.findings import Disagreement, Findings, leader_of, probability_of
 from takeup.live.model_checks import ModelCheck, Withheld
+from takeup.live.standing import BELIEVED, NAIVE, standing
 from takeup.live.time_series import SampleRatio
 from takeup.outcomes import Levels
 from takeup.service.pages.templates import count, percent, plural
 from takeup.trial.spec import WordsTable
-from takeup.trial.stopping import FEW
-
-FAR = 0.1
-"""The headline adds the probability by intention to treat where the policy's model is further away from it."""
-
-BELIEVED = "Believed so far"
-"""Of what a model says that does not know how its data were gathered."""
+from takeup.trial.stopping import FEW, chance
 
 State = Literal["fine", "sounds", "unknown"]
 
@@ -51,13 +44,14 @@ def headline(found: Findings) -> str:
     if not progress.outcomes_counted:
         return f"{plural(progress.decisions, 'decision')}; no outcome is known yet; {pending(progress)}."
     if progress.outcomes_counted < FEW:
-        return f"{standing(found)}; {pending(progress)}."
+        return f"{standing(found.summary)}; {pending(progress)}."
     return blinded_headline(progress)
 
 
-def brief(found: Findings) -> str:
-    """How the trial stands, for a list."""
-    return standing(found) if found.summary.progress.outcomes_counted < FEW else f"{BELIEVED}: {standing(found)}"
+def brief(found: Findings, planned: str = "") -> str:
+    """How the trial stands, for a list: what the planned reading says, or what is believed where nobody has read it."""
+    said = standing(found.summary)
+    return planned or (said if found.summary.progress.outcomes_counted < FEW else f"{BELIEVED}: {said}")
 
 
 def believed(found: Findings, words: WordsTable = WordsTable()) -> str | None:
@@ -65,26 +59,9 @@ def believed(found: Findings, words: WordsTable = WordsTable()) -> str | None:
     progress = found.summary.progress
     if progress.outcomes_counted < FEW:
         return None
-    said = "; ".join([standing(found), *_more(found, words)])
+    said = "; ".join([standing(found.summary), *_more(found, words)])
     counts = f"{plural(progress.decisions, 'decision')}; {pending(progress)}"
-    return f"{BELIEVED}, not corrected for adaptive allocation: {said}. {counts}."
-
-
-def standing(found: Findings) -> str:
-    """Which proposal is best, and how surely; no more than that it is early where few outcomes are known."""
-    known, split = found.summary.progress.outcomes_counted, found.split
-    leader = found.leader(found.summary.overall)
-    if not known:
-        return "No outcome is known yet"
-    if known < FEW:
-        return f"Too early to say which is best, with {plural(known, 'known outcome')}"
-    if split is not None:
-        return f"By intention to treat {split.proposal} is best with probability {chance(split.probability)}"
-    own, plain = found.probability(leader), leader.probability_best
-    said = f"{leader.label} is best with probability {chance(own)}"
-    if found.summary.model_doubt is not None:
-        return f"By intention to treat {said}"
-    return f"{said} ({chance(plain)} by intention to treat)" if abs(plain - own) > FAR else said
+    return f"{BELIEVED}, {NAIVE}: {said}. {counts}."
 
 
 def blinded_headline(progress: Progress) -> str:
@@ -104,16 +81,13 @@ def pending(progress: Progress) -> str:
     return f"{plural(progress.outcomes_pending, 'outcome')} pending{late}"
 
 
-def chance(probability: float) -> str:
-    """A probability that draws have estimated: never quite 0 or 1."""
-    return ">\u00a00.99" if probability > 0.99 else "<\u00a00.01" if probability < 0.01 else f"{probability:.2f}"
-
-
 def _more(found: Findings, words: WordsTable) -> Iterator[str]:
     """What the policy's model says where that is something else, and how many complied."""
-    leader, split = found.leader(found.summary.overall), found.split
+    leader, split = leader_of(found.summary.overall), found.split
     if split is not None:
         yield f"the policy's own model says {split.other} ({chance(split.other_probability)})"
+    elif found.modelled and found.summary.model_doubt is None:
+        yield f"by {found.summary.policy}'s own model the probability is {chance(probability_of(leader))}"
     intended, z = found.space.intended, found.space.proposals.index(leader.label)
     row = found.taken()[z]
     known = sum(row)
@@ -127,11 +101,9 @@ def regret(found: Findings, words: WordsTable = WordsTable()) -> str:
     estimate = found.summary.overall.regret
     mean, low, high = (f"{each:,.{how.summed_digits}f}" for each in (estimate.mean, estimate.low, estimate.high))
     some = f"{mean} ({low} to {high})"
-    if isinstance(space.outcome, Levels) and sorted(space.utility) == [0, 1]:
-        return (
-            f"{some} {words.spared(space.outcomes[int(np.argmax(space.utility))])}, had the best always been proposed"
-        )
-    if how.what == "expected reward":
+    if isinstance(space.outcome, Levels) and space.outcome.good is not None:
+        return f"{some} {words.spared(space.outcome.good)}, had the best always been proposed"
+    if isinstance(space.outcome, Levels):
         return f"{some} reward that better proposals would have brought"
     worth = (f" {how.unit}" if how.unit else "") + (" worth" if how.what == "expected worth" else "")
     verb = "spared" if how.sign < 0 else "gained"

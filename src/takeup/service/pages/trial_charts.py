@@ -8,13 +8,13 @@ from takeup.charts.trial import MOST_ARMS
 from takeup.live.estimates import Estimate
 from takeup.live.findings import Findings
 from takeup.live.model_checks import Withheld
-from takeup.live.summary import GroupSummary
+from takeup.live.summary import ActionSummary, GroupSummary
 from takeup.live.time_series import TimePoint
 from takeup.outcomes import Levels, Shown
 from takeup.service.pages.outcome_charts import outcome_charts
 from takeup.service.pages.page_chart import PageChart, Rows, drawn
-from takeup.service.pages.sentences import chance
 from takeup.service.pages.templates import count, decimal, percent, probability
+from takeup.trial.stopping import FEW, chance
 
 
 def page_charts(found: Findings) -> list[PageChart]:
@@ -37,8 +37,8 @@ def page_charts(found: Findings) -> list[PageChart]:
 
 
 def interval(estimate: Estimate, how: Shown = Shown(), *, share: bool = False) -> str:
-    """0.42 (0.38 to 0.46)."""
-    seen = estimate.shown(how)
+    """0.42 (0.38 to 0.46); of shares 42 % (38 % to 46 %)."""
+    seen, share = estimate.shown(how), share or how.share
     mean, low, high = (percent(x) if share else decimal(x, how.digits) for x in (seen.mean, seen.low, seen.high))
     return f"{mean} ({low} to {high})"
 
@@ -46,7 +46,7 @@ def interval(estimate: Estimate, how: Shown = Shown(), *, share: bool = False) -
 def _shown(found: Findings) -> list[int]:
     """The proposals that are shown: all, or those that are most probably best."""
     proposals = found.summary.overall.proposals
-    order = sorted(range(len(proposals)), key=lambda z: -found.probability(proposals[z]))
+    order = sorted(range(len(proposals)), key=lambda z: -proposals[z].probability_best)
     return sorted(order[:MOST_ARMS])
 
 
@@ -73,7 +73,8 @@ def _best(found: Findings) -> PageChart:
             "decision": point.last,
             "proposal": labels[z],
             "probability": point.best[z],
-            "say": f"{labels[z]} was best with probability {chance(point.best[z])} at decision {count(point.last)}",
+            "say": f"At decision {count(point.last)} the policy believed that {labels[z]} was best with probability"
+            f" {chance(point.best[z])}",
         }
         for point in points
         for z in shown
@@ -83,9 +84,11 @@ def _best(found: Findings) -> PageChart:
     told = "; ".join(f"{labels[z]} {chance(last.best[z])}" for z in shown)
     return PageChart(
         "best",
-        "Probability best over time",
-        "What the policy believed when it decided, before limits and burn-in." + _left_out(found),
-        drawn(chart, "best", f"Lines over {count(last.last)} decisions. At the end: {told}."),
+        "What the policy believed over time",
+        "The probability of being best by which it decided, before limits and burn-in, on average over the decisions of"
+        " each point. It is what was believed then, by the policy's own model: what is believed now stands above."
+        + _left_out(found),
+        drawn(chart, "best", f"Lines over {count(last.last)} decisions. What it believed in the last: {told}."),
         *_over_time(found, lambda point: map(chance, point.best)),
     )
 
@@ -135,8 +138,10 @@ def _assumed(found: Findings) -> str:
 def _values(found: Findings) -> PageChart:
     kinds: list[tuple[str, str]] = [("value", "by intention to treat")]
     overall = found.summary.overall
-    if overall.proposals[0].model_value is not None:
+    best = [("probability_best", BEST)]
+    if found.modelled:
         kinds.append(("model_value", f"by {found.summary.policy}'s model"))
+        best.append(("model_probability_best", f"best, by {found.summary.policy}'s model"))
     how = found.space.outcome.shown
     records = [
         _record(
@@ -155,17 +160,43 @@ def _values(found: Findings) -> PageChart:
         "Value of each proposal",
         f"The {how.what} of proposing it, with 95 % credible intervals. {NAIVE}" + _assumed(found),
         drawn(charts.intervals(records, how.title), "values", f"By intention to treat: {told}."),
-        ("proposal", "outcomes", *(name for _, name in kinds), "probability best"),
+        ("proposal", *_counted(found), *(name for _, name in kinds), *(name for _, name in best)),
         [
             (
                 each.label,
-                count(each.value.n),
+                counted,
                 *(interval(getattr(each, field), how) for field, _ in kinds),
-                chance(found.probability(each)),
+                *(_chance(overall, getattr(each, field)) for field, _ in best),
             )
-            for each in overall.proposals
+            for each, counted in zip(overall.proposals, _raw(found, overall), strict=True)
         ],
     )
+
+
+BEST = "best, by intention to treat"
+
+
+def _chance(group: GroupSummary, probability: float) -> str:
+    """How probably something is best, where enough is known to say so."""
+    return chance(probability) if known_in(group) >= FEW else "too early"
+
+
+def known_in(group: GroupSummary) -> int:
+    """How many outcomes are known there."""
+    return sum(each.value.n for each in group.proposals)
+
+
+def _counted(found: Findings) -> tuple[str]:
+    """What the column of counts is called."""
+    outcome = found.space.outcome
+    return (f"{outcome.good}, as counted",) if isinstance(outcome, Levels) and outcome.good else ("outcomes",)
+
+
+def _raw(found: Findings, group: GroupSummary) -> list[str]:
+    """Of each proposal how many fared well of those of whom it is known, or how many those are."""
+    if found.space.outcome.shown.share:
+        return [f"{count(good)} of {count(known)}" for good, known in found.fared(group.context)]
+    return [count(each.value.n) for each in group.proposals]
 
 
 def _compliance(found: Findings) -> PageChart:
@@ -203,29 +234,31 @@ def _outcomes(found: Findings) -> PageChart:
     assert not isinstance(actions, Withheld)  # the caller has looked
     levels = list(range(len(space.outcomes)))
     levels_shown = [int(space.reward.argmax())] if len(levels) == 2 else levels
+    seen = found.evidence.implemented_outcomes.sum(axis=0)
+
+    def share(action: ActionSummary, a: int, y: int) -> str:
+        raw = f"{count(int(seen[a, y]))} of {count(action.outcomes[y].n)}"
+        return f"{raw}, believed {interval(action.outcomes[y], share=True)}"
+
     records: list[dict[str, Any]] = [
         _record(
             action.outcomes[y],
-            f"{space.outcomes[y]} after {action.label}: {interval(action.outcomes[y], share=True)},"
-            f" from {count(action.outcomes[y].n)}",
+            f"{space.outcomes[y]} after {action.label}: {share(action, a, y)}",
             label=action.label,
             kind=space.outcomes[y],
         )
-        for action in actions
+        for a, action in enumerate(actions)
         for y in levels_shown
     ]
     title = f"share with outcome “{space.outcomes[levels_shown[0]]}”" if len(levels_shown) == 1 else "share"
-    told = "; ".join(f"{record['label']}, {record['kind']}: {percent(record['mean'])}" for record in records)
+    told = "; ".join(str(record["say"]) for record in records)
     return PageChart(
         "outcomes",
         "Outcomes by what was done",
         f"With 95 % credible intervals. They say what an action does only where compliance is ignorable. {NAIVE}",
         drawn(charts.intervals(records, title, share=True), "outcomes", f"{told}."),
-        ("done", "outcomes", *space.outcomes),
-        [
-            (each.label, count(each.value.n), *(interval(level, share=True) for level in each.outcomes))
-            for each in actions
-        ],
+        ("done", *space.outcomes),
+        [(each.label, *(share(each, a, y) for y in levels)) for a, each in enumerate(actions)],
     )
 
 
@@ -235,13 +268,14 @@ def readings(found: Findings, group: GroupSummary) -> tuple[tuple[str, ...], Row
     both = intended is not None and not isinstance(actions, Withheld)
     others = ("as treated", "complied only") if both else ()
     rows: Rows = []
+    counted = _raw(found, group) if how.share else []
     for z, proposal in enumerate(group.proposals):
-        cells = [proposal.label, interval(proposal.value, how)]
+        cells = [proposal.label, *counted[z : z + 1], interval(proposal.value, how)]
         if intended is not None and not isinstance(actions, Withheld):
             complied = proposal.complied_value
             cells += [interval(actions[intended[z]].value, how), "" if complied is None else interval(complied, how)]
-        rows.append((*cells, chance(proposal.probability_best)))
-    return ("proposal", "intention to treat", *others, "best, by intention to treat"), rows
+        rows.append((*cells, _chance(group, proposal.probability_best)))
+    return ("proposal", *(_counted(found) if how.share else ()), "intention to treat", *others, BEST), rows
 
 
 def unread(found: Findings) -> str | None:

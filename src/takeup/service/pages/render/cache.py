@@ -163,5 +163,5 @@ def _carrying(connection: Connection, task: RenderTask) -> RenderTask:
     """A task with the trial itself, for a process that cannot open the database."""
     book, late = reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
     book.secret = Secret("", "")  # no page needs it
-    log = log_of(connection, task.trial) if task.full and book.decisions <= SHORT else None
+    log = log_of(connection, task.trial) if book.decisions <= SHORT else None
     return replace(task, book=(book, late), log=log)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from takeup.live.estimates import Estimate
-from takeup.live.findings import Findings, findings_of
+from takeup.live.findings import Findings, findings_of, leader_of
 from takeup.live.log import log_of
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import GroupSummary
@@ -14,14 +14,14 @@ from takeup.log import Log
 from takeup.outcomes.base import Shown
 from takeup.pipes import lower_priority, packed, standard, unpacked
 from takeup.service.pages import sentences
-from takeup.service.pages.render.planned import PlannedReading, PlannedReadings
+from takeup.service.pages.render.planned import SHORT, PlannedReading, PlannedReadings
 from takeup.service.pages.render.process import Brief, Rendered, RenderTask
 from takeup.service.pages.templates import count, render
-from takeup.service.pages.trial_charts import page_charts, readings, unread
+from takeup.service.pages.trial_charts import known_in, page_charts, readings, unread
 from takeup.store import looking, reading
 from takeup.trial.book import Book
 from takeup.trial.spec import WordsTable
-from takeup.trial.stopping import FEW
+from takeup.trial.stopping import FEW, chance
 
 PLANNED = PlannedReadings()
 MOST_CONTEXTS = 24
@@ -33,13 +33,14 @@ def render_trial(task: RenderTask) -> Rendered:
     began = time.process_time()
     with _opened(task) as (book, late, read):
         found = findings_of(book, late)
-        planned = PLANNED.of(task.database, book, found, read) if task.full else PlannedReading()
+        wanted = task.full or book.decisions <= SHORT
+        planned = PLANNED.of(task.database, book, found, read) if wanted else PlannedReading()
     return Rendered.of(
         dashboard(found, task.at, planned, book.design.spec.words) if task.full else "",
         sequence=book.sequence,
         at=task.at,
         lasts=not found.window,
-        brief=Brief(sentences.brief(found), tuple(sentences.warnings(found))),
+        brief=Brief(sentences.brief(found, planned.brief), tuple(sentences.warnings(found))),
         seconds=time.process_time() - began,
         state=book.state,
     )
@@ -74,12 +75,12 @@ def dashboard(
 
 
 def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
-    leader, known = found.leader(group), sum(each.value.n for each in group.proposals)
+    leader = leader_of(group)
     columns, rows = readings(found, group)
     return {
         "label": group.context,
         "decisions": group.decisions,
-        "leader": f"{leader.label}, {sentences.chance(found.probability(leader))}" if known >= FEW else "",
+        "leader": f"{leader.label}, {chance(leader.probability_best)}" if known_in(group) >= FEW else "",
         "regret": _sum(found.space.outcome.shown, group.regret),
         "columns": ("proposal", "decisions", *columns[1:]),
         "rows": [(row[0], count(each.decisions), *row[1:]) for row, each in zip(rows, group.proposals, strict=True)],

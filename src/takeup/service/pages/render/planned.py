@@ -29,6 +29,7 @@ class PlannedReading:
 
     Attributes:
         sentences: of each comparison.
+        brief: the answer alone, for a list.
         decisions: from how many.
         sequence: of the last event that was read.
         over: whether nothing more was to come.
@@ -38,6 +39,7 @@ class PlannedReading:
     decisions: int = 0
     sequence: int = 0
     over: bool = False
+    brief: str = ""
 
 
 class PlannedReadings:
@@ -61,9 +63,8 @@ class PlannedReadings:
         last = self._found.get(name)
         if last is None or last.over != progress.over or book.sequence >= self._again(last):
             log = read() if book.decisions <= MOST_DECISIONS else None
-            last = PlannedReading(
-                _sentences(book, log, over=progress.over), book.decisions, book.sequence, progress.over
-            )
+            sentences, brief = _told(book, log, over=progress.over)
+            last = PlannedReading(sentences, book.decisions, book.sequence, progress.over, brief)
             self._found[name] = last
         self._found.move_to_end(name)
         while len(self._found) > KEPT:
@@ -76,9 +77,11 @@ class PlannedReadings:
         return last.sequence + 1 if last.decisions <= SHORT else GROWN * last.sequence
 
 
-def _sentences(book: Book, log: Log | None, *, over: bool) -> tuple[str, ...]:
+def _told(book: Book, log: Log | None, *, over: bool) -> tuple[tuple[str, ...], str]:
+    """What is said at the head of the page, and in a list."""
     if log is None:
-        return (TOO_LONG,)
+        return (TOO_LONG,), ""
     from takeup.analysis.headline import headline  # half a second, which pages without outcomes need not wait
 
-    return tuple(headline(log, book.design, finished=over, most=COMPARISONS))
+    said = headline(log, book.design, finished=over, most=COMPARISONS)
+    return tuple(said), said.brief
