@@ -41,7 +41,8 @@ def test_the_headline_says_it_in_words(sound: Findings) -> None:
     said = sentences.believed(replace_pending(sound, pending=12)) or ""
     assert re.fullmatch(
         r"Believed so far, not corrected for adaptive allocation: By intention to treat yak is best with probability"
-        r" \S+; by TS-Obs's own model the probability is \S.*; 70\u00a0% of those offered yak took it\. \d+ decisions; 12 outcomes pending\.",
+        r" \S+; by TS-Obs's own model the probability is \S.*;"
+        r" 70\u00a0% of those offered yak took it\. \d+ decisions; 12 outcomes pending\.",
         said,
     ), said
 

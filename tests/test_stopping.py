@@ -146,8 +146,8 @@ def test_every_context_must_reach_the_threshold() -> None:
     assert not advise(100, None, [young, old]).stop
     both = advise(100, None, [young, sure])
     assert both.stop
-    assert "in context young b is best with probability 0.98, and the threshold is 0.95" in both.reasons[0]
-    assert "in context old a is best with probability 0.96, and the threshold is 0.95" in both.reasons[0]
+    assert "in the group young b is best with probability 0.98, and the threshold is 0.95" in both.reasons[0]
+    assert "in the group old a is best with probability 0.96, and the threshold is 0.95" in both.reasons[0]
     assert advise(100, 100, [young, old]).reasons == ("100 decisions have been made, and the maximum is 100",)
     assert not advise(99, 100, ()).stop
 

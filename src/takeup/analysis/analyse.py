@@ -20,6 +20,7 @@ from takeup.log import Log
 from takeup.outcomes import Time
 from takeup.space import Label
 from takeup.trial.design import Design
+from takeup.trial.spec import WordsTable
 
 
 @keeping_scores()
@@ -112,6 +113,7 @@ def analyse(
         log_digest(log),
         command,
         finished,
+        WordsTable() if design is None else design.spec.words,
     )
 
 

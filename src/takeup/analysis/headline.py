@@ -19,6 +19,7 @@ from takeup.analysis.words import answer, survives
 from takeup.log import Log
 from takeup.space import Space
 from takeup.trial.design import Design
+from takeup.trial.wording import Wording
 
 CALLED = {"compliers": "the complier effect", "bounded": "the bounded reading", "policy": "the policy's own model"}
 """What readings are called in a sentence, where it is not by their names."""
@@ -72,7 +73,7 @@ def answers(analysis: Analysis) -> list[str]:
     if leading_label(now) != leading_label(planned) and runs:
         once = [(one, each) for one, each in _entries(analysis, planned).items() if each is not None]
         said += [f"{ONE_LOOK}: {answer(each, space, planned.control)}{_tested(analysis, one)}" for one, each in once]
-    return said + _doubts(analysis.checks)
+    return analysis.wording.all(said + _doubts(analysis.checks))
 
 
 def headline(log: Log, design: Design, *, finished: bool, most: int | None = None) -> Headline:
@@ -98,7 +99,9 @@ def headline(log: Log, design: Design, *, finished: bool, most: int | None = Non
     more += [f"The planned test, {planned.test}, is under Analysis."] if planned.test else []
     doubts = _doubts((sample_ratio(log), one_each(log)))
     brief = _told(led[0], log.space, now.control, finished, holds=False) if led and not doubts else "".join(doubts)
-    return Headline([*_lines(led, planned, now, log.space, finished), *more, *doubts], brief)
+    wording = Wording(design.spec.words, log.space)
+    lines = [*_lines(led, planned, now, log.space, finished), *more, *doubts]
+    return Headline(wording.all(lines), wording.told(brief))
 
 
 def beside(analysis: Analysis) -> list[str]:
@@ -111,7 +114,7 @@ def beside(analysis: Analysis) -> list[str]:
             said.append(f"{how}: {answer(entry, space, planned.control)}")
     for found in analysis.tippings.values():
         said.append(f"{found.contrast}{', at one look' if runs else ''}: {' '.join(found.leading())}")
-    return [*said, *_apart(analysis)]
+    return analysis.wording.all([*said, *_apart(analysis)])
 
 
 def unplanned(analysis: Analysis) -> list[str]:

@@ -56,7 +56,7 @@ class AnalysisJob:
 def shown(found: Analysis) -> dict[str, Any]:
     """An analysis in words and tables."""
     space, assumed = found.log.space, Assumed.by(found)
-    return {
+    told: dict[str, Any] = {
         "decisions": len(found.log),
         "beside": [*beside(found), *unplanned(found)],
         "rows": [
@@ -77,15 +77,13 @@ def shown(found: Analysis) -> dict[str, Any]:
         "checks": [{"check": each.check, "alarm": each.alarm, "sentence": each.sentence} for each in found.checks],
         "reasons": reasons(found),
         "assumed": assumed.sentences,
-        "chart": _chart(found),
-        **tested(found),
     }
+    return {**found.wording.all(told), "chart": _chart(found), **tested(found)}
 
 
 def tested(found: Analysis) -> dict[str, Any]:
     """The answer, which has the planned test in it, all tests, and what could not be computed."""
-    return {
-        "answers": answers(found),
+    told = {
         "tests": [
             {
                 "test": each.tested.test,
@@ -100,6 +98,7 @@ def tested(found: Analysis) -> dict[str, Any]:
         ],
         "left_out": [asdict(each) for each in found.left_out],
     }
+    return {"answers": answers(found), **found.wording.all(told)}
 
 
 def _chart(found: Analysis) -> str | None:
@@ -109,7 +108,7 @@ def _chart(found: Analysis) -> str | None:
     pictures = forest_pictures(found) if charts.available() else ()
     if not pictures:
         return None
-    drawn = pictures[0].figure
+    drawn = found.wording.all(pictures[0].figure)
     return charts.inline(drawn.draw(), drawn.name, drawn.alternative)
 
 

@@ -90,12 +90,12 @@ def _forest(analysis: Analysis, entries: Sequence[Entry], name: str, title: str,
         for each in entries
     )
     caption = (
-        "Every reading with its interval. Arrows: without end on that side. Grey: what people would compute as if"
+        "Every reading with its interval. Arrows: without end on that side. Grey: what would be computed as if"
         " nothing had been adapted and everybody were alike, shown for comparison. Crosses: the interval is"
         " withheld, and the table of what is withheld says why."
     )
     table = estimates_table("The same in figures", entries, analysis)
-    return Picture(ReportFigure(name, caption, words, lambda: charts.forest(records, title, ratio=ratio)), table)
+    return Picture(ReportFigure(name, caption, words, partial(charts.forest, records, title, ratio=ratio)), table)
 
 
 def _drawable(entry: Entry) -> bool:
@@ -143,7 +143,7 @@ def compliance_picture(analysis: Analysis) -> Picture | None:
     words = "; ".join(str(record["say"]) for record in records)
     columns = ("offered", "done", "people", "of", "share", "range")
     table = ReportTable("The same in figures", columns, tuple(rows), 2)
-    return Picture(ReportFigure("compliance", caption, words, lambda: charts.compliance_matrix(records)), table)
+    return Picture(ReportFigure("compliance", caption, words, partial(charts.compliance_matrix, records)), table)
 
 
 def tipping_pictures(analysis: Analysis) -> tuple[Picture, ...]:
@@ -159,10 +159,7 @@ def tipping_pictures(analysis: Analysis) -> tuple[Picture, ...]:
             " refuse would differ by at most Δ without what they are offered. Left: they are alike. Right: intention to"
             f" treat{f', of the {tipping.n:,} of whom it is known what they took' if tipping.missing else ''}."
         )
-
-        def draw(points: Any = points, falls: Any = falls, least: float = least, title: str = title) -> Any:
-            return charts.over_difference(points, falls_at=falls, least_promise=least, title=title)
-
+        draw = partial(charts.over_difference, points, falls_at=falls, least_promise=least, title=title)
         rows = tuple(
             (amount(each.promise, space, signed=False), amount(each.value, space), span(each.low, each.high, space))
             for each in tipping.points[:: max(1, len(tipping.points) // 8)]
@@ -190,7 +187,10 @@ def flow_picture(flow: Flow) -> Picture:
     without = "outcome awaited" if any(arm.awaited for arm in flow.arms) else "lost"
     columns = ("offered", "allocated", "did as offered", "not known what was done", "followed up", without)
     figure = ReportFigure(
-        "flow", "Who was allocated, took what, and was followed up.", sentence(plain), partial(flow_diagram, plain)
+        "flow",
+        "Who was allocated, took what, and was followed up.",
+        sentence(plain),
+        partial(flow_diagram, plain, took="took"),
     )
     return Picture(figure, ReportTable("The same in figures", columns, rows))
 

@@ -1,5 +1,6 @@
 """One page with what may be concluded from a trial, in words that a clinician reads, and how to repeat all of it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from takeup.analysis.assumed import Assumed
@@ -58,13 +59,14 @@ def report(analysis: Analysis, folder: Path | None = None) -> str:
         _assumed(analysis),
         _repeat(analysis),
     ]
-    kept = [each for each in sections if each is not None]
+    wording = analysis.wording
+    kept = [replace(wording.all(each), name=each.name, code=each.code) for each in sections if each is not None]
     return page(
         TEMPLATE,
         title=f"{analysis.name or 'A trial'}: analysis",
         answers=answers(analysis),
         beside=[compared_with(analysis), *beside(analysis)],
-        alarms=[each.sentence for each in analysis.checks if each.alarm],
+        alarms=wording.all([each.sentence for each in analysis.checks if each.alarm]),
         sections=kept,
         images=drawn_all(kept, folder),
     )

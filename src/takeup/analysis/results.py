@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -21,6 +21,8 @@ from takeup.analysis.tested import Tested
 from takeup.analysis.tipping import Tipping
 from takeup.log import Log
 from takeup.trial.design import canonical
+from takeup.trial.spec import WordsTable
+from takeup.trial.wording import Wording
 from takeup.version import __version__
 
 Kind: TypeAlias = Literal["planned", "by convention", "explored", "naive"]
@@ -101,6 +103,7 @@ class Analysis:
         digest: SHA-256 of the log.
         command: by which it can be repeated; empty where nobody says.
         finished: whether nothing is pending any more.
+        words: what the trial calls things; sentences for people are told in them.
     """
 
     name: str
@@ -119,6 +122,12 @@ class Analysis:
     digest: str = ""
     command: str = ""
     finished: bool = True
+    words: WordsTable = field(default_factory=WordsTable)
+
+    @property
+    def wording(self) -> Wording:
+        """How sentences are told."""
+        return Wording(self.words, self.log.space)
 
     @property
     def primary(self) -> tuple[Entry, ...]:

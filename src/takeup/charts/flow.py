@@ -15,18 +15,19 @@ MOST_LETTERS = 30
 HEADING = ' font-weight="bold"'
 
 
-def flow_diagram(flow: Mapping[str, Any], alternative: str = "") -> str:
+def flow_diagram(flow: Mapping[str, Any], alternative: str = "", *, took: str = "took") -> str:
     """An SVG picture, in the colour of the text around it, on nothing.
 
     Args:
         flow: what `takeup.analysis.flow.Flow.plain` gives: assessed, contexts, and arms with their counts.
         alternative: what it shows in words; a sentence of its own where left out.
+        took: what those do who have an action.
     """
     arms = list(flow["arms"])
     if not arms:
         raise InputError("flow", "no arms", "at least one")
     top = _wrapped(["Assessed and allocated", f"{flow['assessed']:,}", *_few(flow["contexts"])])
-    columns = [[_wrapped(box) for box in _boxes(arm)] for arm in arms]
+    columns = [[_wrapped(box) for box in _boxes(arm, took)] for arm in arms]
     heights = [max(len(column[row]) for column in columns) * LINE + 2 * PAD for row in range(len(columns[0]))]
     wide = len(arms) * WIDTH + (len(arms) - 1) * GAP
     first = len(top) * LINE + 2 * PAD
@@ -61,13 +62,13 @@ def sentence(flow: Mapping[str, Any]) -> str:
     return f"{flow['assessed']:,} were assessed and allocated. {'; '.join(arms)}."
 
 
-def _boxes(arm: Mapping[str, Any]) -> list[list[str]]:
+def _boxes(arm: Mapping[str, Any], verb: str) -> list[list[str]]:
     """What the boxes of an arm say, from allocated to analysed."""
-    took = [f"took {name}: {many:,}" for name, many in arm["took"].items() if many]
+    took = [f"{verb} {name}: {many:,}" for name, many in arm["took"].items() if many]
     silent = [f"not reported: {arm['not_reported']:,}"] if arm["not_reported"] else []
     return [
         [str(arm["proposal"]), f"allocated: {arm['allocated']:,}"],
-        [*took, *silent] or ["took: nothing reported"],
+        [*took, *silent] or [f"{verb}: nothing reported"],
         [f"followed up: {arm['followed_up']:,}", *_without(arm)],
         [f"analysed: {arm['analysed']:,}", f"with action: {arm['analysed_by_action']:,}"],
     ]

@@ -17,7 +17,7 @@ from takeup.version import __version__
 
 def show(analysis: Analysis) -> None:
     """Answers, estimates, tests, bounds and checks."""
-    console = Console()
+    console, told = Console(), analysis.wording.told
     for sentence in answers(analysis):
         console.print(f"[bold]{escape(sentence)}[/]", highlight=False, soft_wrap=True)
     for sentence in [compared_with(analysis), *beside(analysis), *unplanned(analysis)]:
@@ -44,13 +44,17 @@ def show(analysis: Analysis) -> None:
         console.print(_bounds(analysis))
     for check in analysis.checks:
         mark = "[dim]?[/]" if check.alarm is None else "[red]✗[/]" if check.alarm else "[green]✓[/]"
-        console.print(f"{mark} {check.check}: {escape(check.sentence)}", highlight=False, soft_wrap=True)
+        console.print(f"{mark} {check.check}: {escape(told(check.sentence))}", highlight=False, soft_wrap=True)
     for labels, why in reasons(analysis):
         console.print(
-            f"[dim]not to be relied upon: {escape(labels)}: {escape(why)}[/]", highlight=False, soft_wrap=True
+            f"[dim]not to be relied upon: {escape(labels)}: {escape(told(why))}[/]", highlight=False, soft_wrap=True
         )
     for left in analysis.left_out:
-        console.print(f"[dim]not computed: {escape(left.what)}: {escape(left.why)}[/]", highlight=False, soft_wrap=True)
+        console.print(
+            f"[dim]not computed: {escape(told(left.what))}: {escape(told(left.why))}[/]",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def _estimates(analysis: Analysis, entries: Sequence[Entry], title: str) -> Table:
@@ -80,7 +84,7 @@ def _tests(analysis: Analysis) -> Table:
             "" if tested.refused else p_value(tested.p).removeprefix("p ").removeprefix("= "),
             "" if tested.e is None or tested.refused else f"{tested.e:.3g}",
             f"{tested.replays:,}" if tested.replays else "",
-            escape(tested.refused),
+            escape(analysis.wording.told(tested.refused)),
         )
     return table
 
@@ -91,7 +95,9 @@ def _bounds(analysis: Analysis) -> Table:
     space = analysis.log.space
     for each in analysis.bounds:
         ends = "" if each.withheld else span(each.least, each.most, space)
-        table.add_row(escape(each.contrast), span(each.low, each.high, space), ends, escape(each.withheld))
+        table.add_row(
+            escape(each.contrast), span(each.low, each.high, space), ends, escape(analysis.wording.told(each.withheld))
+        )
     return table
 
 

@@ -26,6 +26,7 @@ from takeup.randomness import stream
 from takeup.trial.book import Book
 from takeup.trial.design import Design
 from takeup.trial.look_advice import look_advice
+from takeup.trial.spec import WordsTable
 from takeup.trial.stopping import FEW, Reading, StoppingAdvice, advise, most_probable
 
 
@@ -259,9 +260,11 @@ def _advice(
         return StoppingAdvice(looks=looks)
     if looks is not None:
         return StoppingAdvice(looks.ended, (looks.sentence,) if looks.ended else (), looks=looks)
+    spec = book.design.spec
+    words = spec.words if spec.decisions == "one" and spec.words != WordsTable() else None
     by_model, withheld = rule.reading == "policy", None
     if rule.probability_best is None or (by_model and book.design.refused is not None):
-        return advise(book.decisions, rule.maximum, ())
+        return advise(book.decisions, rule.maximum, (), words)
     if sample_ratio.alarm:
         withheld = "proposals did not come as often as the probabilities in the log say"
     elif by_model:
@@ -272,11 +275,11 @@ def _advice(
         best = {each.label: getattr(each, field) for each in group.proposals}
         context = group.context if len(contexts) > 1 else None
         known = sum(each.value.n for each in group.proposals)
-        where = "" if context is None else f" in context {context}"
+        where = "" if context is None else f" in the group {context}"
         few = f"{known} known outcomes{where} are too few to say which is best" if known < FEW else None
         reason = withheld or few
         said.append(most_probable(best, rule.probability_best, reading, context=context, withheld=reason))
-    return advise(book.decisions, rule.maximum, said)
+    return advise(book.decisions, rule.maximum, said, words)
 
 
 def _model_doubt(policy: LivePolicy, ignorable: ModelCheck | Withheld) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from takeup.trial.look_advice import LookAdvice, reading_words
+from takeup.trial.spec import WordsTable
 
 FEW = 20
 """With fewer known outcomes no proposal is called the best, and no end is advised for one."""
@@ -54,7 +55,7 @@ class Advice:
     @property
     def sentence(self) -> str:
         """The arm, the reading, the probability and the threshold, in words."""
-        where = "" if self.context is None else f"in context {self.context} "
+        where = "" if self.context is None else f"in the group {self.context} "
         best = f"{reading_words(self.reading)} {where}{self.arm} is best with probability {chance(self.probability)}"
         return f"{best}, and the threshold is {self.threshold:g}"
 
@@ -94,11 +95,21 @@ def most_probable(
     return Advice(context, arm, reading, best[arm], threshold, withheld)
 
 
-def advise(decisions: int, maximum: int | None, contexts: Sequence[Advice]) -> StoppingAdvice:
-    """An end is advised at the maximum size, or once the threshold is reached in every context."""
+def advise(
+    decisions: int, maximum: int | None, contexts: Sequence[Advice], words: WordsTable | None = None
+) -> StoppingAdvice:
+    """An end is advised at the maximum size, or once the threshold is reached in every context.
+
+    Args:
+        decisions: how many have been made.
+        maximum: how many there are to be at most.
+        contexts: what the threshold says in each.
+        words: what those are called who have one decision each; decisions are counted where left out.
+    """
     reasons = []
     if maximum is not None and decisions >= maximum:
-        reasons.append(f"{decisions:,} decisions have been made, and the maximum is {maximum:,}")
+        made = f"{decisions:,} decisions have been made" if words is None else f"{words.number(decisions)} have come"
+        reasons.append(f"{made}, and the maximum is {maximum:,}")
     if contexts and all(each.reached for each in contexts):
         reasons.append("; ".join(each.sentence for each in contexts))
     withheld = next((each.withheld for each in contexts if each.withheld is not None), None)

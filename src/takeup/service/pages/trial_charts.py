@@ -158,8 +158,8 @@ def _values(found: Findings) -> PageChart:
     return PageChart(
         "values",
         "Value of each proposal",
-        f"The {how.what} of proposing it, with 95 % credible intervals. {NAIVE}" + _assumed(found),
-        drawn(charts.intervals(records, how.title), "values", f"By intention to treat: {told}."),
+        f"The {how.what} where it is proposed, with 95 % credible intervals. {NAIVE}" + _assumed(found),
+        drawn(charts.intervals(records, how.title, share=how.share), "values", f"By intention to treat: {told}."),
         ("proposal", *_counted(found), *(name for _, name in kinds), *(name for _, name in best)),
         [
             (

@@ -22,6 +22,7 @@ from takeup.store import looking, reading
 from takeup.trial.book import Book
 from takeup.trial.spec import WordsTable
 from takeup.trial.stopping import FEW, chance
+from takeup.trial.wording import Wording
 
 PLANNED = PlannedReadings()
 MOST_CONTEXTS = 24
@@ -50,7 +51,7 @@ def dashboard(
     found: Findings, at: int, planned: PlannedReading = PlannedReading(), words: WordsTable = WordsTable()
 ) -> str:
     """The dashboard as HTML, led by what the planned reading says."""
-    summary = found.summary
+    summary, wording = found.summary, Wording(words, found.space)
     contexts = summary.contexts if len(summary.contexts) > 1 else ()
     return render(
         "dashboard",
@@ -61,8 +62,9 @@ def dashboard(
         behind=bool(planned.sentences) and planned.sequence < summary.progress.sequence,
         planned=planned,
         believed=sentences.believed(found, words),
-        checks=sentences.checks(found),
-        notes=[(each.kind, sentences.disagreement(each)) for each in found.disagreements],
+        checks=wording.all(sentences.checks(found)),
+        notes=[(each.kind, wording.told(sentences.disagreement(each))) for each in found.disagreements],
+        words=words,
         charts=page_charts(found),
         readings=readings(found, summary.overall),
         unread=unread(found),
