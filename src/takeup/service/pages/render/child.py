@@ -58,7 +58,7 @@ def dashboard(
         found=found,
         progress=summary.progress,
         at=at,
-        headlines=planned.sentences or (sentences.headline(found),),
+        headlines=[_apart(each, planned.brief) for each in planned.sentences or (sentences.headline(found),)],
         behind=bool(planned.sentences) and planned.sequence < summary.progress.sequence,
         planned=planned,
         believed=sentences.believed(found, words),
@@ -74,6 +74,12 @@ def dashboard(
         regret=sentences.regret(found, words),
         withheld=summary.overall.compliance.reason if isinstance(summary.overall.compliance, Withheld) else None,
     )
+
+
+def _apart(sentence: str, answer: str) -> tuple[str, str, str]:
+    """What stands before the answer, the answer, and what follows; a sentence without it is one by itself."""
+    before, found, after = sentence.partition(answer) if answer else ("", "", "")
+    return (before, found, after) if found else ("", sentence, "")
 
 
 def _context(found: Findings, group: GroupSummary) -> dict[str, object]:
