@@ -30,6 +30,9 @@ def test_words_of_the_spec_are_said_and_left_out_of_its_text_where_they_are_the_
     found = findings_of(book_of(COUNTS, {**ONE, "words": words}), 0)
     assert "of those invited to zebra came to it" in (sentences.believed(found, told.spec.words) or "")
     assert "mothers who would have been well" in sentences.regret(found, told.spec.words)
+    page = dashboard(found, 1, words=told.spec.words)
+    assert "The share of mothers who are well where it is proposed" in page
+    assert "hare whose outcome is" not in page
     assert WordsTable().number(1) == "1 patient"
     assert WordsTable(unit="visitor").number(2_000) == "2,000 visitors"
     assert "words" not in Design.of(ONE).text

@@ -22,9 +22,8 @@ def chance(probability: float) -> str:
 
     Two digits are what draws are good for, a third where it is nearly 0 or 1; never quite either.
     """
-    if probability > 0.9995 or probability < 0.0005:
-        return ">\u00a00.999" if probability > 0.5 else "<\u00a00.001"
-    return f"{probability:.{2 if 0.01 <= probability <= 0.99 else 3}f}"
+    said = f"{probability:.{2 if 0.01 <= probability <= 0.99 else 3}f}"
+    return {"1.000": ">\u00a00.999", "0.000": "<\u00a00.001"}.get(said, said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,19 @@ from takeup.service.pages.templates import count, decimal, percent, probability
 from takeup.trial.stopping import FEW, chance
 
 
-def page_charts(found: Findings) -> list[PageChart]:
-    """The charts that have something to show."""
+def page_charts(found: Findings, how: Shown | None = None) -> list[PageChart]:
+    """The charts that have something to show.
+
+    Args:
+        found: what is known of the trial.
+        how: what values are called; as the outcome itself says where left out.
+    """
     made: list[PageChart] = []
     with charts.unchecked():
         if found.time_series.overall:
             made += [_best(found), _allocation(found)]
         if found.summary.progress.outcomes_counted:
-            made.append(_values(found))
+            made.append(_values(found, how or found.space.outcome.shown))
         overall = found.summary.overall
         if not isinstance(overall.compliance, Withheld):
             made.append(_compliance(found))
@@ -135,14 +140,13 @@ def _assumed(found: Findings) -> str:
     return f" They hold if outcomes have the distribution that the policy assumes; {family} where it assumes none."
 
 
-def _values(found: Findings) -> PageChart:
+def _values(found: Findings, how: Shown) -> PageChart:
     kinds: list[tuple[str, str]] = [("value", "by intention to treat")]
     overall = found.summary.overall
     best = [("probability_best", BEST)]
     if found.modelled:
         kinds.append(("model_value", f"by {found.summary.policy}'s model"))
         best.append(("model_probability_best", f"best, by {found.summary.policy}'s model"))
-    how = found.space.outcome.shown
     records = [
         _record(
             estimate.shown(how),

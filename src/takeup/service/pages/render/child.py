@@ -52,6 +52,7 @@ def dashboard(
 ) -> str:
     """The dashboard as HTML, led by what the planned reading says."""
     summary, wording = found.summary, Wording(words, found.space)
+    how = wording.all(found.space.outcome.shown)
     contexts = summary.contexts if len(summary.contexts) > 1 else ()
     return render(
         "dashboard",
@@ -65,12 +66,12 @@ def dashboard(
         checks=wording.all(sentences.checks(found)),
         notes=[(each.kind, wording.told(sentences.disagreement(each))) for each in found.disagreements],
         words=words,
-        charts=page_charts(found),
+        charts=page_charts(found, how),
         readings=readings(found, summary.overall),
         unread=unread(found),
         contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
         contexts_left=max(0, len(contexts) - MOST_CONTEXTS),
-        how=found.space.outcome.shown,
+        how=how,
         regret=sentences.regret(found, words),
         withheld=summary.overall.compliance.reason if isinstance(summary.overall.compliance, Withheld) else None,
     )
