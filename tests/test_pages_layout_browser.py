@@ -24,7 +24,7 @@ SPEC: dict[str, Any] = {
     "words": {"unit": "participant", "well": "well"},
 }
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
-PATIENCE = 60_000
+PATIENCE = 240_000
 
 
 @pytest.fixture(scope="module")
