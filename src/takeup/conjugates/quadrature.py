@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import betainc, expit, gammainc, gammaincc, gammaln, logit, stdtr
+from scipy.special import betainc, expit, gammainc, gammaincc, gammaln, logit, ndtr, stdtr
 
 from takeup.checks import FloatArray
 
@@ -194,6 +194,35 @@ def students(centre: FloatArray, scale: FloatArray, freedom: FloatArray) -> Vari
     return Variables(
         np.concatenate([centre - away, centre + away]),
         np.stack([centre, scale, freedom]),
+        density,
+        below,
+        lambda t: middle + unit * t,
+        lambda value: (value - middle) / unit,
+    )
+
+
+def normals(centre: FloatArray, scale: FloatArray) -> Variables | None:
+    """Normal variables with these means and standard deviations. Errors of `largest` are below 1e-11.
+
+    None where there are too many.
+    """
+    if centre.size > MOST_EXACT:
+        return None
+    middle, unit = centre.mean(), scale.max()
+    centre, scale = (centre - middle) / unit, scale / unit
+
+    def density(t: FloatArray, given: FloatArray) -> FloatArray:
+        centre, scale = given
+        return np.asarray(np.exp(-(((t - centre) / scale) ** 2) / 2) / scale)
+
+    def below(t: FloatArray, given: FloatArray) -> FloatArray:
+        centre, scale = given
+        return np.asarray(ndtr((t - centre) / scale))
+
+    away = np.outer(_CORE, scale)
+    return Variables(
+        np.concatenate([centre - away, centre + away]),
+        np.stack([centre, scale]),
         density,
         below,
         lambda t: middle + unit * t,
