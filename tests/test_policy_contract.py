@@ -1,6 +1,7 @@
 """What every policy must do because it is registered: each is tested in every space that it takes."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from takeup import (
     UNSEEN,
+    Category,
     CausalTS,
     Count,
     Environment,
@@ -18,10 +20,12 @@ from takeup import (
     Evidence,
     Exponential,
     InputError,
+    Measure,
     Normal,
     Number,
     Poisson,
     Prior,
+    Profile,
     Space,
     Time,
     UnsuitableError,
@@ -35,11 +39,13 @@ from takeup.live.trial_run import evidence
 from takeup.outcomes import Levels, Outcome
 from takeup.policies import Policy, registered
 from takeup.policies.arms import Tally
-from takeup.policies.base import LivePolicy, Registered, is_live
+from takeup.policies.base import FromEvidence, LivePolicy, Registered, is_live
 from takeup.policies.beliefs import Beliefs, Exact
 from takeup.policies.card import ALikelihood, Bound, Counts, OneOf, Positive, Real, Several, Whole
 from takeup.policies.description import describe
+from takeup.policies.meeting import uses_covariates
 from takeup.policies.registry import policy_of
+from takeup.populations import CovariateEnvironment, Independent, Table
 from takeup.randomness import Random
 
 SPACES = [
@@ -53,6 +59,50 @@ SPACES = [
     Space(2, 4, contexts=3, outcomes=Time(10), intended=[1, 3]),
     Space(["a", "b"], contexts=["b", "a"], outcomes=Number(1, 9, scale="log", utility=((1, 0), (5, 4), (9, 5)))),
 ]
+KNOWN = {"age": Measure(18, 100), "consciousness": Category(["alert", "drowsy", "asleep"], missing="kept")}
+WITH_COVARIATES = [
+    Space(2, covariates=KNOWN),
+    Space(
+        ["a", "b", "c"], ["b", "a"], contexts=2, outcomes=3, utility=[0, 0.3, 1], intended=[1, 0, 0], covariates=KNOWN
+    ),
+    Space(2, 4, contexts=3, outcomes=Number(0, 20, 0.5, better="lower"), intended=[1, 3], covariates=KNOWN),
+    Space(3, outcomes=Count(6), covariates={"severity": Measure(0, 10)}),
+]
+
+
+def home(policy: Policy[Any]) -> Space:
+    """The plainest space that a policy takes."""
+    return WITH_COVARIATES[0] if uses_covariates(policy) else Space(2)
+
+
+def unit_of(space: Space, context: Any, seed: int = 0) -> Any:
+    """What a policy is given of a unit in a context, or of one in each replication."""
+    if space.covariates is None:
+        return context
+    return Profile(context, some_features(space, stream(seed, "unit"), np.shape(context)))
+
+
+def repeated(unit: Any, many: int) -> Any:
+    """The same unit in each of many replications."""
+    if not isinstance(unit, Profile):
+        return np.full(many, unit)
+    features = np.asarray(unit.features)
+    return Profile(np.full(many, unit.context), np.broadcast_to(features, (many, features.size)))
+
+
+def some_features(space: Space, rng: Any, batch: tuple[int, ...] = ()) -> Any:
+    """Features of units of any kind; nothing where there are no covariates."""
+    if space.covariates is None:
+        return None
+    known: Any = {"age": None, "severity": None}
+    units = np.empty((*batch, space.covariates.size), dtype=np.int64)
+    for place in np.ndindex(*batch):
+        for name in space.covariates.names:
+            levels = (None, "alert", "drowsy", "asleep")
+            known[name] = levels[rng.integers(4)] if name == "consciousness" else int(rng.integers(18, 100)) % 100
+            known[name] = known[name] % 11 if name == "severity" else known[name]
+        units[place] = space.covariates.features({name: known[name] for name in space.covariates.names})
+    return units
 
 
 def suits(policy: Policy[Any], space: Space) -> bool:
@@ -67,7 +117,7 @@ def suits(policy: Policy[Any], space: Space) -> bool:
 def takes_a_pilot(policy: Any) -> bool:
     """Whether it does; if not, it says so."""
     try:
-        policy.informed(Prior.from_evidence(Evidence.empty(Space(2))))
+        policy.informed(Prior.from_evidence(Evidence.empty(home(policy))))
     except UnsuitableError as refused:
         return policy.name not in str(refused)
     return True
@@ -77,16 +127,17 @@ def paired(policies: tuple[Registered, ...]) -> list[Any]:
     return [
         pytest.param(policy, space, id=f"{policy.name}-{'x'.join(map(str, space.shape))}")
         for policy in policies
-        for space in SPACES
+        for space in (WITH_COVARIATES if uses_covariates(policy) else SPACES)
         if suits(policy, space)
     ]
 
 
 MEMBERS = paired(registered())
-PLAIN = paired(tuple(p for p in registered() if isinstance(p.start(Space(2)), Evidence | Tally | Epochs)))
+PLAIN = paired(tuple(p for p in registered() if isinstance(p.start(home(p)), Evidence | Tally | Epochs)))
 """Those whose state is neither drawn at random nor fitted, and does not depend on the path."""
-LIVE = paired(tuple(policy for policy in registered() if policy.live))
-PILOTED = paired(tuple(policy for policy in registered() if policy.live and takes_a_pilot(policy)))
+FROM_EVIDENCE = tuple(policy for policy in registered() if isinstance(policy, FromEvidence))
+LIVE = paired(FROM_EVIDENCE)
+PILOTED = paired(tuple(policy for policy in FROM_EVIDENCE if takes_a_pilot(policy)))
 EXACT = [each for each in PILOTED if each.values[0].name not in ("TS-Lat-0", "TS-Lat-40")]
 """The others fit from their prior, and may end in another mode."""
 every_policy = pytest.mark.parametrize("policy", registered(), ids=lambda policy: policy.name)
@@ -101,6 +152,7 @@ def some_events(space: Space, many: int, rng: Random, batch: tuple[int, ...] = (
             rng.integers(proposals, size=batch),
             rng.integers(actions + 1, size=batch) + UNSEEN,
             rng.integers(levels + 1, size=batch) + UNSEEN,
+            features=some_features(space, rng, batch),
         )
         for _ in range(many)
     ]
@@ -112,7 +164,9 @@ def some_evidence(space: Space, seed: int = 5, many: int = 60) -> Evidence:
 
 @every_policy
 def test_takes_a_plain_space(policy: Registered) -> None:
-    assert suits(policy, Space(2))
+    """Without covariates, or with some where it learns from them; it then refuses one without."""
+    assert suits(policy, home(policy))
+    assert suits(policy, Space(2)) != uses_covariates(policy)
 
 
 @pytest.mark.parametrize(("policy", "space"), MEMBERS)
@@ -125,10 +179,11 @@ class TestContract:
         state = policy.start(space, batch)
         proposals = []
         for i, met in enumerate(some_events(space, 12, stream(seed, "world"), batch)):
-            z = policy.propose(state, met.context, rng)
-            stages = [Event(met.context, z, met.implemented, met.outcome, number=i)]
-            if i % 3 == 0:
-                stages = [Event(met.context, z, number=i), Event(met.context, z, met.implemented, number=i), *stages]
+            unit = met.context if met.features is None else Profile(met.context, met.features)
+            z = policy.propose(state, unit, rng)
+            known = replace(met, proposal=z, number=i)
+            decided = replace(known, implemented=UNSEEN, outcome=UNSEEN)
+            stages = [decided, replace(known, outcome=UNSEEN), known] if i % 3 == 0 else [known]
             state = policy.learn(state, stages[0], rng)
             for before, after in pairwise(stages):
                 state = policy.report(state, before, after, rng)
@@ -150,7 +205,7 @@ class TestContract:
     def test_explores_before_it_knows(self, policy: Registered, space: Space) -> None:
         """With no evidence every proposal comes up in 500 first decisions; a false alarm is rarer than 1e-60."""
         state = policy.start(space, (500,))
-        first = policy.propose(state, np.zeros(500, dtype=np.int64), stream(3))
+        first = policy.propose(state, unit_of(space, np.zeros(500, dtype=np.int64)), stream(3))
         assert set(first) == set(range(len(space.proposals)))
 
 
@@ -160,8 +215,9 @@ def test_what_is_reported_later_is_learnt_alike(policy: Registered, space: Space
     at_once = later = policy.start(space)
     for i, met in enumerate(some_events(space, 40, stream(4, "world"))):
         x, z = int(met.context), int(met.proposal)
-        known = Event(x, z, int(met.implemented), int(met.outcome), number=i)
-        stages = [Event(x, z, number=i), Event(x, z, UNSEEN if i % 2 else known.implemented, number=i), known]
+        known = Event(x, z, int(met.implemented), int(met.outcome), number=i, features=met.features)
+        decided = replace(known, implemented=UNSEEN, outcome=UNSEEN)
+        stages = [decided, decided if i % 2 else replace(known, outcome=UNSEEN), known]
         at_once, later = policy.learn(at_once, known, stream(0)), policy.learn(later, stages[0], stream(0))
         for before, after in pairwise(stages):
             later = policy.report(later, before, after, stream(0))
@@ -186,19 +242,24 @@ class TestLive:
         """
         many, kinds, context = 10_000, len(space.proposals), len(space.contexts) - 1
         evidence = some_evidence(space)
-        allocation = policy.allocation(evidence, context, stream(6), draws=many)
+        unit = unit_of(space, context)
+        allocation = policy.allocation(evidence, unit, stream(6), draws=many)
         together = Evidence(space, np.broadcast_to(evidence.counts, (many, *evidence.counts.shape)))
-        proposed = policy.propose(together, np.full(many, context), stream(7))
-        found = [proposed]
-        summary = values_by_model(policy, evidence, stream(8), many)
-        assert (summary is None) == isinstance(policy.beliefs(evidence, context, stream(0)), Exact)
-        if summary is not None:
-            values = summary[:, context]
+        found = [policy.propose(together, repeated(unit, many), stream(7))]
+        beliefs = policy.beliefs(evidence, unit, stream(0))
+        modelled = not isinstance(beliefs, Exact)
+        if space.covariates is None:
+            summary = values_by_model(policy, evidence, stream(8), many)
+            assert (summary is not None) == modelled
+            values = None if summary is None else summary[:, context]
+        else:
+            values = beliefs.values(stream(8), many) if modelled else None
+        if values is not None:
             assert values.shape[-1] == kinds
             if isinstance(space.outcome, Levels):
                 assert space.reward.min() <= values.min()
                 assert values.max() <= space.reward.max()
-            if type(policy.beliefs(evidence, context, stream(0))).scores is Beliefs.scores:
+            if type(beliefs).scores is Beliefs.scores:
                 found.append(values.argmax(axis=-1))
         p = np.maximum(allocation.probability, 1 / many)
         for each in found:
@@ -210,8 +271,10 @@ class TestLive:
         evidence = some_evidence(space)
         waiting = evidence
         for i in range(30):
-            waiting = waiting.record(Event(0, i % (len(space.proposals) - 1)))
-        before, after = (policy.allocation(each, 0, stream(1), draws=500) for each in (evidence, waiting))
+            decided = Event(0, i % (len(space.proposals) - 1), features=some_features(space, stream(i)))
+            waiting = waiting.record(decided)
+        unit = unit_of(space, 0)
+        before, after = (policy.allocation(each, unit, stream(1), draws=500) for each in (evidence, waiting))
         np.testing.assert_array_equal(before.probability, after.probability)
 
     def test_its_card_says_what_it_makes_of_compliance(self, policy: LivePolicy, space: Space) -> None:
@@ -220,7 +283,9 @@ class TestLive:
         Of 80 decisions a proposal three in four complied, and the last proposal did a little better; or of 800, much.
         """
         assert space.intended is not None
-        bad, good = (space.outcome.amounts(pick(space.reward)) for pick in (np.argmin, np.argmax))
+        unit = unit_of(space, 0)
+        features = None if space.covariates is None else unit.features
+        bad, good = (space.amounts(pick(space.reward), features) for pick in (np.argmin, np.argmax))
         same = []
         for best, times in ((33, 1), (57, 10)):
             seen = np.zeros_like(Evidence.empty(space).counts)
@@ -232,7 +297,7 @@ class TestLive:
             unseen = np.zeros_like(seen)
             unseen[..., UNSEEN, :] = seen.sum(axis=-2)
             seeing, blinded, ignorant = (
-                policy.allocation(Evidence(space, counts), 0, stream(1), draws=2_000).probability
+                policy.allocation(Evidence(space, counts), unit, stream(1), draws=2_000).probability
                 for counts in (seen, unseen, np.zeros_like(seen))
             )
             same.append((np.array_equal(seeing, blinded), np.array_equal(blinded, ignorant)))
@@ -243,16 +308,16 @@ class TestLive:
 
 def test_who_takes_a_pilot() -> None:
     """Every policy with a model of what proposals are worth; the others have no prior."""
-    for policy in registered():
-        if policy.live:
-            beliefs = policy.beliefs(policy.start(Space(2)), 0, stream(0))  # type: ignore[attr-defined]  # as it is live
-            assert takes_a_pilot(policy) != isinstance(beliefs, Exact)
+    for policy in FROM_EVIDENCE:
+        beliefs = policy.beliefs(policy.start(home(policy)), unit_of(home(policy), 0), stream(0))
+        assert takes_a_pilot(policy) != isinstance(beliefs, Exact)
 
 
 @pytest.mark.parametrize(("policy", "space"), PILOTED)
 def test_a_pilot_of_nobody_changes_nothing(policy: Any, space: Space) -> None:
     evidence, nobody = some_evidence(space), Prior.from_evidence(Evidence.empty(space))
-    before, after = (each.allocation(evidence, 0, stream(1), draws=500) for each in (policy, policy.informed(nobody)))
+    told, unit = policy.informed(nobody), unit_of(space, 0)
+    before, after = (each.allocation(evidence, unit, stream(1), draws=500) for each in (policy, told))
     rounding = (
         0 if isinstance(space.outcome, Levels) else 1e-12
     )  # a spread is a root of what is kept, and squared again
@@ -265,8 +330,9 @@ def test_a_pilot_counts_as_its_decisions_would(policy: Any, space: Space) -> Non
     pilot, evidence = some_evidence(space, seed=6).counts.copy(), some_evidence(space)
     pilot[..., UNSEEN, :] = 0
     told = policy.informed(Prior.from_evidence(Evidence(space, pilot)))
-    ours = told.allocation(evidence, 0, stream(1), draws=500).probability
-    met = policy.allocation(evidence + Evidence(space, pilot), 0, stream(1), draws=500).probability
+    unit = unit_of(space, 0)
+    ours = told.allocation(evidence, unit, stream(1), draws=500).probability
+    met = policy.allocation(evidence + Evidence(space, pilot), unit, stream(1), draws=500).probability
     np.testing.assert_allclose(ours, met, atol=1e-9)
 
 
@@ -291,7 +357,7 @@ def test_bad_parameters_are_refused_before_anything_runs(policy: Registered) -> 
             bad += [[value], [], np.array([value, value])]
         for each in bad:
             with pytest.raises(InputError, match=field.name):
-                type(policy)(**{field.name: each}).start(Space(2))
+                type(policy)(**{field.name: each}).start(home(policy))
 
 
 def edges(bound: Bound) -> tuple[list[Any], list[Any]]:
@@ -333,13 +399,33 @@ BOUNDED = [
 ]
 
 
+def tried(space: Space) -> Iterator[tuple[str, Any, Evidence]]:
+    """Evidence of any kind, and a unit in the context that it is of."""
+    if space.covariates is None:
+        for words, context, known in evidence(space):
+            table = Evidence.empty(space).counts.copy()
+            table[context] = known
+            yield words, context, Evidence(space, table)
+        return
+    for seed, times in ((1, 0), (2, 1), (3, 1_000), (4, 1_000_000)):
+        for many in (1, 60):
+            table = some_evidence(space, seed, many).counts * times
+            yield f"{many} decisions, {times:,} times", unit_of(space, 0, seed), Evidence(space, table)
+    for x, z, a, y in ((0, 0, 0, 0), (1, 1, 1, 2), (1, 0, UNSEEN, 1)):
+        table = Evidence.empty(space).counts.copy()
+        unit = unit_of(space, x)
+        table[x, z, a] = 100_000 * space.amounts(y, unit.features)
+        yield "one cell alone", unit, Evidence(space, table)
+
+
 @pytest.mark.parametrize(("policy", "name"), BOUNDED)
 def test_every_parameter_works_up_to_its_bounds(policy: Any, name: str) -> None:
     """The outermost values give probabilities from any evidence, and no warning; those next to them are refused.
 
     Some are refused together with the other parameters as they are, or do not fit this space.
     """
-    space = Space(["a", "b"], contexts=["b", "a"], outcomes=3, utility=[-1, 0, 4])
+    known = KNOWN if uses_covariates(policy) else None
+    space = Space(["a", "b"], contexts=["b", "a"], outcomes=3, utility=[-1, 0, 4], covariates=known)
     bound = policy.card.parameters[name]
     good, bad = edges(bound)
     for value in bad:
@@ -352,10 +438,8 @@ def test_every_parameter_works_up_to_its_bounds(policy: Any, name: str) -> None:
             other.start(space)
         except InputError:
             continue
-        for words, context, known in evidence(space) if other.live else ():
-            table = Evidence.empty(space).counts.copy()
-            table[context] = known
-            p = other.allocation(Evidence(space, table), context, stream(1), draws=10).probability
+        for words, unit, given in tried(space) if isinstance(other, FromEvidence) else ():
+            p = other.allocation(given, unit, stream(1), draws=10).probability
             assert (p >= 0).all(), words
             assert abs(p.sum() - 1) < 1e-9, words
             if isinstance(bound, Whole) or np.size(value) > 8:
@@ -370,7 +454,8 @@ KINDS: tuple[Outcome, ...] = (Number(0, 9), Count(9), Count(9, exposure="days", 
 def test_a_policy_takes_the_outcomes_that_its_card_says_and_refuses_others_by_their_kind(
     policy: Registered, outcome: Outcome
 ) -> None:
-    space = Space(["a", "b"], contexts=["a", "b"], outcomes=outcome)
+    known = KNOWN if uses_covariates(policy) and outcome.valued else None
+    space = Space(["a", "b"], contexts=["a", "b"], outcomes=outcome, covariates=known)
     takes = policy.card.outcomes
     if takes == "all" or (takes == "valued" and outcome.valued):
         policy.start(space)
@@ -406,12 +491,21 @@ def test_every_policy_can_be_written_down(policy: Registered) -> None:
     assert describe(policy_of(written)) == describe(policy)
 
 
+def with_covariates(rates: list[float]) -> CovariateEnvironment:
+    """Everybody complies, and covariates make no difference to these success rates."""
+    space = WITH_COVARIATES[0]
+    assert space.covariates is not None
+    outcome = Table([[1 - rate, rate] for rate in rates])
+    return CovariateEnvironment(space, Independent(space.covariates, {}), Table(np.eye(2)), outcome)
+
+
 @pytest.mark.parametrize(
     "policy", [p for p in registered() if p.name not in ("Uniform", "TS-TopTwo")], ids=lambda p: p.name
 )
 def test_learns_an_easy_problem(policy: Registered) -> None:
     """Success rates of 0.95 and 0.05: in the last 100 of 200 decisions at least two thirds propose the better one."""
-    environment = Environment.from_world(World.bernoulli(np.eye(2), [0.05, 0.95]))
+    easy = Environment.from_world(World.bernoulli(np.eye(2), [0.05, 0.95]))
+    environment = easy if not uses_covariates(policy) else with_covariates([0.05, 0.95])
     trace = simulate(environment, policy, 200, 20, engine="reference", record="curve", steps=[100, 200])
     late = trace.regret[0, 0, :, 1] - trace.regret[0, 0, :, 0]
     assert late.mean() < 0.9 * 100 / 3

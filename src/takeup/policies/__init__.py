@@ -15,6 +15,9 @@ from takeup.policies.instrument import UCBAT, UCBITT, TwoStage
 from takeup.policies.intent import CausalTS, IntentTS
 from takeup.policies.latent import TSLat, WarmTSLat
 from takeup.policies.limits import Limits
+from takeup.policies.linear import LinTS, LinUCB
+from takeup.policies.linear_obs import LinTSObs, LinTSRobust
+from takeup.policies.logistic import LogitTS, LogitTSObs
 from takeup.policies.protocol import Protocol
 from takeup.policies.registry import register, registered
 from takeup.policies.robust import TSRobust
@@ -42,7 +45,13 @@ __all__ = [
     "Hierarchical",
     "IntentTS",
     "Limits",
+    "LinTS",
+    "LinTSObs",
+    "LinTSRobust",
+    "LinUCB",
     "LivePolicy",
+    "LogitTS",
+    "LogitTSObs",
     "OneOf",
     "Policy",
     "Positive",

@@ -160,8 +160,8 @@ class Carded:
 
     @property
     def live(self) -> bool:
-        """Whether it may run a live trial, as those may whose state is the evidence."""
-        return isinstance(self, FromEvidence)
+        """Whether it may run a live trial, as those may whose state is the evidence; such a trial has no covariates."""
+        return isinstance(self, FromEvidence) and not self.covariates
 
     def informed(self, prior: Prior) -> Self:
         """The policy with what a pilot taught added to its own prior."""
