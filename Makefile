@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
 .PHONY: help demo test browser screenshots long lint peers bench bench-service bench-pages torture fuzz dask-torture robust \
-	choosing diagnostics promises docs clean
+	choosing covariates diagnostics promises docs clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -22,6 +22,7 @@ help:
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
+	@echo "make covariates   regret with covariates, the table of docs/policies.md: a quarter of an hour on a core"
 	@echo "make choosing   the tables of docs/choosing.md: half an hour on two cores"
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make promises   the picture of the README: size against what is promised of those who refuse"
@@ -98,6 +99,9 @@ bench-pages: $(VENV)/.dev
 
 robust: $(VENV)/.dev
 	$(BIN)/python benchmarks/robust.py
+
+covariates: $(VENV)/.dev
+	$(BIN)/python benchmarks/covariates.py
 
 choosing: $(VENV)/.dev
 	$(BIN)/python benchmarks/choosing.py
