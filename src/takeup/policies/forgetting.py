@@ -62,7 +62,7 @@ class Forgetting(Carded):
     def __post_init__(self) -> None:
         Carded.__post_init__(self)
         allowed = "a policy that works from the evidence alone, as TS does"
-        if not isinstance(self.base, Carded) or not self.base.live:
+        if not isinstance(self.base, Carded) or not (self.base.live or isinstance(self.base, FromEvidence)):
             raise InputError("base", getattr(self.base, "name", repr(self.base)), allowed)
         if not self.base.fractional:
             raise InputError("base", self.base.name, f"{allowed}, and from decisions that count less than one")
