@@ -11,6 +11,7 @@ from takeup.policies.base import FromEvidence
 from takeup.policies.beliefs import Beliefs, Exact
 from takeup.policies.card import Card, Compliance
 from takeup.randomness import Random
+from takeup.space import Space
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +45,10 @@ class RefusedPolicy(FromEvidence):
     def ignorable(self) -> bool:
         """Whether it takes those who comply to be like those who do not."""
         return self.of.ignorable
+
+    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
+        """No evidence yet; nobody asks whether it suits the space."""
+        return Evidence.empty(space, batch)
 
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """None: no proposal is better than another, and there is no model to show."""
