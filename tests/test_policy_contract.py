@@ -110,6 +110,16 @@ def some_evidence(space: Space, seed: int = 5, many: int = 60) -> Evidence:
     return Evidence.of(space, some_events(space, many, stream(seed, "evidence")))
 
 
+def believing(policy: Any, evidence: Evidence) -> Any:
+    """The state of a live policy that has seen this evidence; all of it lately, where it matters when."""
+    start = policy.start(evidence.space)
+    if isinstance(start, Evidence):
+        return evidence
+    counts = np.zeros((*evidence.counts.shape[:-4], *start.counts.shape), dtype=np.int64)
+    counts[..., 0, :, :, :, :] = evidence.counts
+    return replace(start, counts=counts)
+
+
 @every_policy
 def test_takes_a_plain_space(policy: Registered) -> None:
     assert suits(policy, Space(2))
@@ -185,9 +195,9 @@ class TestLive:
         together fewer than one seed in fifty sounds one; the seeds are fixed.
         """
         many, kinds, context = 10_000, len(space.proposals), len(space.contexts) - 1
-        evidence = some_evidence(space)
+        evidence = believing(policy, some_evidence(space))
         allocation = policy.allocation(evidence, context, stream(6), draws=many)
-        together = Evidence(space, np.broadcast_to(evidence.counts, (many, *evidence.counts.shape)))
+        together = replace(evidence, counts=np.broadcast_to(evidence.counts, (many, *evidence.counts.shape)))
         proposed = policy.propose(together, np.full(many, context), stream(7))
         found = [proposed]
         summary = values_by_model(policy, evidence, stream(8), many)
@@ -211,7 +221,8 @@ class TestLive:
         waiting = evidence
         for i in range(30):
             waiting = waiting.record(Event(0, i % (len(space.proposals) - 1)))
-        before, after = (policy.allocation(each, 0, stream(1), draws=500) for each in (evidence, waiting))
+        states = (believing(policy, each) for each in (evidence, waiting))
+        before, after = (policy.allocation(each, 0, stream(1), draws=500) for each in states)
         np.testing.assert_array_equal(before.probability, after.probability)
 
     def test_its_card_says_what_it_makes_of_compliance(self, policy: LivePolicy, space: Space) -> None:
@@ -232,7 +243,7 @@ class TestLive:
             unseen = np.zeros_like(seen)
             unseen[..., UNSEEN, :] = seen.sum(axis=-2)
             seeing, blinded, ignorant = (
-                policy.allocation(Evidence(space, counts), 0, stream(1), draws=2_000).probability
+                policy.allocation(believing(policy, Evidence(space, counts)), 0, stream(1), draws=2_000).probability
                 for counts in (seen, unseen, np.zeros_like(seen))
             )
             same.append((np.array_equal(seeing, blinded), np.array_equal(blinded, ignorant)))
@@ -251,7 +262,7 @@ def test_who_takes_a_pilot() -> None:
 
 @pytest.mark.parametrize(("policy", "space"), PILOTED)
 def test_a_pilot_of_nobody_changes_nothing(policy: Any, space: Space) -> None:
-    evidence, nobody = some_evidence(space), Prior.from_evidence(Evidence.empty(space))
+    evidence, nobody = believing(policy, some_evidence(space)), Prior.from_evidence(Evidence.empty(space))
     before, after = (each.allocation(evidence, 0, stream(1), draws=500) for each in (policy, policy.informed(nobody)))
     rounding = (
         0 if isinstance(space.outcome, Levels) else 1e-12
@@ -265,8 +276,9 @@ def test_a_pilot_counts_as_its_decisions_would(policy: Any, space: Space) -> Non
     pilot, evidence = some_evidence(space, seed=6).counts.copy(), some_evidence(space)
     pilot[..., UNSEEN, :] = 0
     told = policy.informed(Prior.from_evidence(Evidence(space, pilot)))
-    ours = told.allocation(evidence, 0, stream(1), draws=500).probability
-    met = policy.allocation(evidence + Evidence(space, pilot), 0, stream(1), draws=500).probability
+    ours = told.allocation(believing(told, evidence), 0, stream(1), draws=500).probability
+    both = believing(policy, evidence + Evidence(space, pilot))
+    met = policy.allocation(both, 0, stream(1), draws=500).probability
     np.testing.assert_allclose(ours, met, atol=1e-9)
 
 
@@ -355,7 +367,7 @@ def test_every_parameter_works_up_to_its_bounds(policy: Any, name: str) -> None:
         for words, context, known in evidence(space) if other.live else ():
             table = Evidence.empty(space).counts.copy()
             table[context] = known
-            p = other.allocation(Evidence(space, table), context, stream(1), draws=10).probability
+            p = other.allocation(believing(other, Evidence(space, table)), context, stream(1), draws=10).probability
             assert (p >= 0).all(), words
             assert abs(p.sum() - 1) < 1e-9, words
             if isinstance(bound, Whole) or np.size(value) > 8:
