@@ -80,13 +80,13 @@ def lived(trial: Trial, decisions: int, twin: Twin | None = None, seed: int = 3)
     rng, space = stream(seed, "world"), trial.design.space
     for i in range(decisions):
         x = int(rng.integers(2))
-        expected = None if twin is None else twin.probability(x)
+        expected = np.empty(0) if twin is None else twin.probability(x)
         decision = trial.decide(f"unit {seed} {i}", x)
         if twin is not None:
             np.testing.assert_allclose(logged(trial, decision.number), expected, rtol=0, atol=2 / GRAIN)
             twin.decide(x, space.proposals.index(decision.proposal))
         for number in rng.integers(1, decision.number + 1, size=2).tolist():
-            said = {"outcome": int(rng.integers(2))}
+            said: dict[str, Any] = {"outcome": int(rng.integers(2))}
             if rng.random() < 0.5:
                 said["implemented"] = int(rng.integers(2))
             trial.report(number, **said, reason="as it turned out")
