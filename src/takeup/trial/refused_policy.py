@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from takeup.epochs import Epochs
 from takeup.evidence import Evidence, Index
 from takeup.policies.base import FromEvidence
 from takeup.policies.beliefs import Beliefs, Exact
@@ -46,9 +47,10 @@ class RefusedPolicy(FromEvidence):
         """Whether it takes those who comply to be like those who do not."""
         return self.of.ignorable
 
-    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Evidence:
-        """No evidence yet; nobody asks whether it suits the space."""
-        return Evidence.empty(space, batch)
+    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Any:
+        """No evidence yet, kept by epoch where it was; nobody asks whether the policy suits the space."""
+        epoch = self.description.get("epoch")
+        return Evidence.empty(space, batch) if epoch is None else Epochs.empty(space, 2, epoch, batch)
 
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """None: no proposal is better than another, and there is no model to show."""
