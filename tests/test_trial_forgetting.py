@@ -20,7 +20,7 @@ from takeup.policies.registry import policy_of
 from takeup.specfile import SpecError
 from takeup.store import Store, reading
 from takeup.trial import Ask, Book, Decide, Design, perform
-from takeup.trial.proposal import GRAIN
+from takeup.trial.proposal import GRAIN, known_to
 from takeup.trial.secret import Secret
 from takeup.trial.steering import Move, created_event
 
@@ -66,7 +66,7 @@ class Twin:
         self.known.append(Event(context, proposal, number=len(self.known)))
         self.state = self.policy.learn(self.state, self.known[-1], stream(0))
 
-    def report(self, number: int, **said: int) -> None:
+    def report(self, number: int, **said: Any) -> None:
         after = replace(self.known[number - 1], **said)
         self.state = self.policy.report(self.state, self.known[number - 1], after, stream(0))
         self.known[number - 1] = after
@@ -267,6 +267,16 @@ def test_sums_of_numbers_are_kept_by_epoch_too(store: Store) -> None:
     shown = book_of(trial).seen_by(31)
     np.testing.assert_array_equal(shown.sum(axis=0), trial.evidence().counts)
     assert isinstance(trial.design.space.outcome, Number)
+
+
+def test_a_base_that_borrows_reads_the_epochs_of_all_contexts(store: Store) -> None:
+    base = {"kind": "Borrowing", "base": {"kind": "TS"}}
+    trial = Trial.create(store, SPEC | {"policy": POLICY | {"base": base}, "draws": 100})
+    trial.start()
+    lived(trial, 20)
+    known = known_to(trial.design, book_of(trial).seen_by(21), 0)
+    assert known.shape == (KEPT + 1, *trial.design.space.table)
+    assert trial.audit().passed
 
 
 @pytest.mark.parametrize(
