@@ -31,7 +31,7 @@ from takeup.store.sqlite import Synchronous
 SPEC: dict[str, Any] = {
     "name": "Hammer",
     "space": {"proposals": ["rest", "drug"], "contexts": ["young", "old"]},
-    "policy": {"kind": "Uniform"},
+    "policy": {"kind": "Forgetting", "base": {"kind": "Uniform"}, "half_life": 8, "epoch": 4},
     "window": 1,
 }
 THREADS = 4

@@ -4,7 +4,7 @@ It keeps what was asked for and reported, and counts everything afresh each time
 or caches, and it takes the proposals as they come.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -73,6 +73,11 @@ class Model:
             outcome = case.outcome if isinstance(case.outcome, int) and not self.open(case, at) else UNSEEN
             counts[case.context, case.proposal, implemented, outcome] += 1
         return counts
+
+    def by_epoch(self, at: int, length: int) -> dict[int, IntArray]:
+        """The same of every epoch of so many decisions, in which there is one."""
+        parts = range(0, len(self.cases), length)
+        return {i // length: replace(self, cases=self.cases[i : i + length]).evidence(at) for i in parts}
 
     def statuses(self, at: int) -> dict[str, int]:
         """The counts that a progress shows."""

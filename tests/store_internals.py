@@ -26,6 +26,7 @@ def engine(store: Store) -> Engine:
 
 
 AS_SCHEMA_7 = (
+    "DROP TABLE evidence_epochs",
     "ALTER TABLE trials DROP COLUMN past",
     "ALTER TABLE sessions DROP COLUMN used_at",
     "DROP TABLE people",

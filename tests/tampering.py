@@ -11,7 +11,7 @@ import numpy as np
 
 from takeup.live import Anchors, Trial, new_key
 from takeup.store import books, sqlite
-from takeup.store.schema import TRIGGERS
+from takeup.store.schema import FOLDS, TRIGGERS
 from takeup.trial import Ask, Decide, Report, perform
 from takeup.trial.book import Book
 from takeup.trial.events import Created, event_of, link
@@ -21,7 +21,7 @@ Random = np.random.Generator
 SPEC: dict[str, Any] = {
     "name": "Victim",
     "space": {"proposals": ["rest", "drug"], "implemented": ["rest", "drug", "both"], "contexts": ["young", "old"]},
-    "policy": {"kind": "TSObs"},
+    "policy": {"kind": "Forgetting", "base": {"kind": "TSObs"}, "half_life": 6, "epoch": 3},
     "draws": 100,
     "window": 60,
     "limits": {"floor": 0.05},
@@ -215,13 +215,15 @@ class Forger:
     # The tables that are folds of the log.
 
     def do_change_a_table(self) -> str:
-        table = ("evidence", "decisions", "keys", "rollup", "trials")[self.rng.integers(5)]
+        table = ("evidence", "evidence_epochs", "decisions", "keys", "rollup", "trials")[self.rng.integers(6)]
         rows = self.connection.execute(f"SELECT * FROM {table}").fetchall()
         row = rows[self.rng.integers(len(rows))]
         columns = [c for c in row.keys() if c not in ("trial", "id")]  # noqa: SIM118  # a Row is no mapping
         column = columns[self.rng.integers(len(columns))]
         if table == "evidence":
             column = "amount"
+        if table == "evidence_epochs":
+            column = ("amount", "epoch")[self.rng.integers(2)]
         where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118  # a row is no mapping
         try:
             self.connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (self.other(row[column]), *row))
@@ -230,7 +232,7 @@ class Forger:
         return f"{table}.{column}"
 
     def do_delete_a_row(self) -> str:
-        table = ("evidence", "decisions", "keys", "rollup")[self.rng.integers(4)]
+        table = ("evidence", "evidence_epochs", "decisions", "keys", "rollup")[self.rng.integers(5)]
         rows = self.connection.execute(f"SELECT * FROM {table}").fetchall()
         row = rows[self.rng.integers(len(rows))]
         where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118  # a row is no mapping
@@ -264,6 +266,13 @@ class Forger:
             if cell not in known:
                 break
         count = int(self.rng.integers(2))
+        if self.rng.integers(2):
+            epoch = int(self.rng.integers(-1, 9))
+            places = "SELECT epoch, context, proposal, implemented, outcome FROM evidence_epochs"
+            if (epoch, *cell) not in set(map(tuple, self.connection.execute(places))):
+                row = (epoch, *cell, count)
+                self.connection.execute("INSERT INTO evidence_epochs VALUES ('victim', ?, ?, ?, ?, ?, ?)", row)
+                return f"{cell} in epoch {epoch}: {count}"
         self.connection.execute("INSERT INTO evidence VALUES ('victim', ?, ?, ?, ?, ?)", (*cell, count))
         return f"{cell}: {count}"
 
@@ -283,13 +292,13 @@ class Forger:
         return f"{table}.{name}"
 
     def do_add_rows_of_another_trial(self) -> str:
-        table = ("events", "decisions", "evidence", "keys", "rollup")[self.rng.integers(5)]
+        table = ("events", *FOLDS)[self.rng.integers(1 + len(FOLDS))]
         row = ("ghost", *tuple(self.connection.execute(f"SELECT * FROM {table}").fetchone())[1:])
         self.connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
         return table
 
     def do_delete_the_trial(self) -> str:
-        for table in ("events", "decisions", "evidence", "keys", "rollup"):
+        for table in ("events", *FOLDS):
             self.connection.execute(f"DELETE FROM {table}")
         self.connection.execute("DELETE FROM trials")
         return "all of it"
@@ -361,7 +370,7 @@ class Forger:
         self.store(self.book(bodies))
 
     def store(self, book: Book) -> None:
-        for table in ("trials", "events", "decisions", "evidence", "keys", "rollup"):
+        for table in ("trials", "events", *FOLDS):
             self.connection.execute(f"DELETE FROM {table}")
         engine = sqlite.writer(str(self.path), synchronous="OFF")
         with engine.begin() as connection:

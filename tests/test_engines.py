@@ -1,6 +1,5 @@
 """Every registered policy: its kernel agrees with the reference in distribution, and `simulate` finds the engines."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,8 +58,6 @@ def test_kernels_agree_with_the_reference(policy: Policy[Any], case: str) -> Non
         policy.start(truth.space)
     except UnsuitableError:
         truth = TWO  # three actions for two proposals do not say what complying means
-    if not has_kernel(policy, truth.space, reporting):
-        reporting = replace(reporting, delay=0, batch=1)  # forgetting takes what is reported at once
     engines: tuple[EngineName, ...] = ("cpu", "reference")
     runs = [simulate(truth, policy, 60, 1000, seed=8, engine=engine, reporting=reporting) for engine in engines]
     assert [run.setup.engines for run in runs] == [("cpu",), ("reference",)]

@@ -193,33 +193,59 @@ class TestForgetting:
                 Forgetting(**{argument: 0})  # type: ignore[arg-type]  # as a user may
 
     @pytest.mark.parametrize("base", [TSLat(), TSRobust()], ids=lambda p: p.name)
-    def test_where_there_is_no_kernel_the_error_says_what_to_use(self, base: TSLat) -> None:
+    def test_where_there_is_no_kernel_the_error_says_what_to_use(
+        self, base: TSLat, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         with pytest.raises(UnsuitableError, match="use engine='reference'"):
             simulate(BEFORE, Forgetting(base=base), 5, 5, engine="cpu")
+        assert simulate(BEFORE, Forgetting(), 5, 5, reporting=Reporting(delay=1)).setup.engines == ("cpu",)
+        monkeypatch.setattr(forgetting, "AT_ONCE", True, raising=False)
         with pytest.raises(UnsuitableError, match="reports that wait; use engine='reference'"):
             simulate(BEFORE, Forgetting(), 5, 5, engine="cpu", reporting=Reporting(delay=1))
         assert simulate(BEFORE, Forgetting(), 5, 5, reporting=Reporting(delay=1)).setup.engines == ("reference",)
 
+    def test_one_that_forgets_is_no_base_of_another(self) -> None:
+        with pytest.raises(InputError, match=r"base: got TS half-life 1000, expected .* that count less than one"):
+            Forgetting(base=Forgetting())  # type: ignore[arg-type]  # as a user may
+
+    def test_more_epochs_than_can_be_read_are_refused_with_what_would_do(self) -> None:
+        """20 x 10 x 11 x 3 cells are 6,600, of which 303 fit: 301 before the newest, and the older ones together."""
+        space = Space(10, contexts=20)
+        with pytest.raises(InputError, match="epoch: got 5, expected at least 27 for a half-life of 1000 and a table"):
+            Forgetting(epoch=5).start(space)
+        assert Forgetting(epoch=27).start(space).counts.size <= 2_000_000
+
 
 class TestKernel:
+    @pytest.mark.parametrize("late", [0, 3, 9, 80])
     @pytest.mark.parametrize("base", [TS(alpha=[[2.0, 1.0], [0.5, 3.0]]), TSCheck(), TSObs()], ids=lambda p: p.name)
-    def test_its_shapes_are_the_weighted_evidence(self, base: TS) -> None:
-        """The kernel as plain Python, after each of 60 decisions, against `Epochs`; to the digits of float32."""
+    def test_its_shapes_are_the_weighted_evidence(self, base: TS, late: int) -> None:
+        """The kernel as plain Python, after each of 120 decisions, against `Epochs`; to the digits of float32.
+
+        Outcomes come so many decisions later: in this epoch or the next, three epochs later, or when all is forgotten.
+        """
         policy, space, rng = Forgetting(base=base, half_life=6, epoch=4), Space(2, contexts=2), stream(5)
         parameters = forgetting.parameters(policy, space)
         counts, reals = forgetting.size(policy, space)
         column = State(np.zeros((counts, 1), dtype=np.int32), np.zeros((reals, 1), dtype=np.float32), 0)
         prior = base.prior(space)
         build = Builder(lambda copy, _: copy, bound(choose(policy, space), policy, parameters), {}, {})
-        begin, learn = build(uniform.begin), build(uniform.learn)
+        begin, learn, reveal = build(uniform.begin), build(uniform.learn), build(uniform.reveal)
         begin(column, space.shape, parameters)
         state = policy.start(space)
         slots, third = int(parameters.slots), 1 / 3
-        for step in range(60):
+        events: list[Event] = []
+        for step in range(120):
             x, z, a, y = rng.integers(2, size=4).tolist()
-            event = Event(x, z, UNSEEN if step % 7 == 0 else a, y, step)
-            learn(column, _observed(event), space.shape, parameters, (0, 0, 0, np.uint32(step)))
-            state = policy.learn(state, event, rng)
+            events.append(Event(x, z, UNSEEN if step % 7 == 0 else a, y, step))
+            first = replace(events[-1], outcome=UNSEEN) if late else events[-1]
+            moment = (0, 0, 0, np.uint32(step))
+            learn(column, _observed(first), space.shape, parameters, moment)
+            state = policy.learn(state, first, rng)
+            if late and step >= late:
+                known = events[step - late]
+                reveal(column, _observed(known), space.shape, parameters, moment)
+                state = policy.report(state, replace(known, outcome=UNSEEN), known, rng)
             weighted = state.weighted(policy.weights)
             if isinstance(base, TSObs):
                 assert prior.compliance is not None
@@ -232,13 +258,18 @@ class TestKernel:
             boosted = column.real[2 * slots : 3 * slots, 0] > 0 if min(prior.outcome.min(), 1) < 1 else np.zeros(slots)
             np.testing.assert_allclose(d - boosted, shapes, rtol=1e-6, atol=1e-6)
 
+    @pytest.mark.parametrize(
+        "reporting", [Reporting(), Reporting(compliance=0.8, delay=30, batch=7)], ids=["at once", "late"]
+    )
     @pytest.mark.parametrize("base", [TS(), TSCheck(), TSObs()], ids=lambda p: p.name)
-    def test_kernel_and_reference_agree_in_a_world_that_changes(self, base: TS) -> None:
-        """Mean regret of 400 runs before and after the change; 6 comparisons at 4 errors: one false alarm in 2,600."""
+    def test_kernel_and_reference_agree_in_a_world_that_changes(self, base: TS, reporting: Reporting) -> None:
+        """Mean regret of 400 runs before and after the change; 12 comparisons at 4 errors: one false alarm in 1,300."""
         policy = Forgetting(base=base, half_life=60, epoch=20)
         world = BEFORE.switch(150, AFTER).switch(250, BEFORE)
         both = [
-            simulate(world, policy, 300, 400, seed=4, engine=engine, record="curve", steps=[150, 300])
+            simulate(
+                world, policy, 300, 400, seed=4, engine=engine, record="curve", steps=[150, 300], reporting=reporting
+            )
             for engine in ("reference", "cpu")
         ]
         before = [trace.regret[0, 0, :, 0] for trace in both]

@@ -162,6 +162,16 @@ def some_evidence(space: Space, seed: int = 5, many: int = 60) -> Evidence:
     return Evidence.of(space, some_events(space, many, stream(seed, "evidence")))
 
 
+def believing(policy: Any, evidence: Evidence) -> Any:
+    """The state of a live policy that has seen this evidence; all of it lately, where it matters when."""
+    start = policy.start(evidence.space)
+    if isinstance(start, Evidence):
+        return evidence
+    counts = np.zeros((*evidence.counts.shape[:-4], *start.counts.shape), dtype=np.int64)
+    counts[..., 0, :, :, :, :] = evidence.counts
+    return replace(start, counts=counts)
+
+
 @every_policy
 def test_takes_a_plain_space(policy: Registered) -> None:
     """Without covariates, or with some where it learns from them; it then refuses one without."""
@@ -241,10 +251,10 @@ class TestLive:
         together fewer than one seed in fifty sounds one; the seeds are fixed.
         """
         many, kinds, context = 10_000, len(space.proposals), len(space.contexts) - 1
-        evidence = some_evidence(space)
+        evidence = believing(policy, some_evidence(space))
         unit = unit_of(space, context)
         allocation = policy.allocation(evidence, unit, stream(6), draws=many)
-        together = Evidence(space, np.broadcast_to(evidence.counts, (many, *evidence.counts.shape)))
+        together = replace(evidence, counts=np.broadcast_to(evidence.counts, (many, *evidence.counts.shape)))
         found = [policy.propose(together, repeated(unit, many), stream(7))]
         beliefs = policy.beliefs(evidence, unit, stream(0))
         modelled = not isinstance(beliefs, Exact)
@@ -274,7 +284,8 @@ class TestLive:
             decided = Event(0, i % (len(space.proposals) - 1), features=some_features(space, stream(i)))
             waiting = waiting.record(decided)
         unit = unit_of(space, 0)
-        before, after = (policy.allocation(each, unit, stream(1), draws=500) for each in (evidence, waiting))
+        states = (believing(policy, each) for each in (evidence, waiting))
+        before, after = (policy.allocation(each, unit, stream(1), draws=500) for each in states)
         np.testing.assert_array_equal(before.probability, after.probability)
 
     def test_its_card_says_what_it_makes_of_compliance(self, policy: LivePolicy, space: Space) -> None:
@@ -297,7 +308,7 @@ class TestLive:
             unseen = np.zeros_like(seen)
             unseen[..., UNSEEN, :] = seen.sum(axis=-2)
             seeing, blinded, ignorant = (
-                policy.allocation(Evidence(space, counts), unit, stream(1), draws=2_000).probability
+                policy.allocation(believing(policy, Evidence(space, counts)), unit, stream(1), draws=2_000).probability
                 for counts in (seen, unseen, np.zeros_like(seen))
             )
             same.append((np.array_equal(seeing, blinded), np.array_equal(blinded, ignorant)))
@@ -315,7 +326,7 @@ def test_who_takes_a_pilot() -> None:
 
 @pytest.mark.parametrize(("policy", "space"), PILOTED)
 def test_a_pilot_of_nobody_changes_nothing(policy: Any, space: Space) -> None:
-    evidence, nobody = some_evidence(space), Prior.from_evidence(Evidence.empty(space))
+    evidence, nobody = believing(policy, some_evidence(space)), Prior.from_evidence(Evidence.empty(space))
     told, unit = policy.informed(nobody), unit_of(space, 0)
     before, after = (each.allocation(evidence, unit, stream(1), draws=500) for each in (policy, told))
     rounding = (
@@ -331,8 +342,9 @@ def test_a_pilot_counts_as_its_decisions_would(policy: Any, space: Space) -> Non
     pilot[..., UNSEEN, :] = 0
     told = policy.informed(Prior.from_evidence(Evidence(space, pilot)))
     unit = unit_of(space, 0)
-    ours = told.allocation(evidence, unit, stream(1), draws=500).probability
-    met = policy.allocation(evidence + Evidence(space, pilot), unit, stream(1), draws=500).probability
+    ours = told.allocation(believing(told, evidence), unit, stream(1), draws=500).probability
+    both = believing(policy, evidence + Evidence(space, pilot))
+    met = policy.allocation(both, unit, stream(1), draws=500).probability
     np.testing.assert_allclose(ours, met, atol=1e-9)
 
 
@@ -438,8 +450,8 @@ def test_every_parameter_works_up_to_its_bounds(policy: Any, name: str) -> None:
             other.start(space)
         except InputError:
             continue
-        for words, unit, given in tried(space) if isinstance(other, FromEvidence) else ():
-            p = other.allocation(given, unit, stream(1), draws=10).probability
+        for words, unit, given in tried(space) if other.live or isinstance(other, FromEvidence) else ():
+            p = other.allocation(believing(other, given), unit, stream(1), draws=10).probability
             assert (p >= 0).all(), words
             assert abs(p.sum() - 1) < 1e-9, words
             if isinstance(bound, Whole) or np.size(value) > 8:

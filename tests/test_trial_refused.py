@@ -19,19 +19,21 @@ from takeup.trial import Design, commands, design, steering
 OLD = "takeup 0.1.0"
 REFUSED = {"kind": "TSLat", "inference": "meanfield", "sweeps": 20_000}
 """Mean field inference makes no sweeps, so that it costs nothing to have had them."""
+FORGETTING = {"kind": "Forgetting", "base": REFUSED, "half_life": 3, "epoch": 2}
+"""Its evidence is kept by epoch all the same, as one that comes back later may have to go on from there."""
 STOPPING = {"probability_best": 0.9, "reading": "policy"}
 WHY = "policy.sweeps: got 20000, expected a whole number"
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(params=[REFUSED, FORGETTING], ids=["TSLat", "forgetting"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """One with such a trial, which has made decisions."""
-    path = str(tmp_path / "t.db")
+    path, policy = str(tmp_path / "t.db"), request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Whole, "check", lambda *_: None)
         for module in (commands, steering):
             patch.setattr(module, "software", lambda _: OLD)
-        with Trial.create(path, SPEC | {"policy": REFUSED, "stopping": STOPPING, "draws": 100}, trial="old") as trial:
+        with Trial.create(path, SPEC | {"policy": policy, "stopping": STOPPING, "draws": 100}, trial="old") as trial:
             trial.start()
             for decision in trial.decide_many([{"unit": f"u{i}", "context": 0} for i in range(4)]):
                 trial.report(decision, implemented=0, outcome=decision.number % 2)
@@ -52,7 +54,8 @@ def test_it_can_be_read_reported_to_exported_audited_and_stopped(database: str) 
         trial.report(5, outcome=1)
         trial.fallback("drawn", 0, 0)
         summary = trial.summary()
-        assert (summary.policy, summary.progress.decisions) == ("TS-Lat", 6)
+        name = {"TSLat": "TS-Lat", "Forgetting": "Forgetting"}[trial.design.spec.policy["kind"]]
+        assert (summary.policy, summary.progress.decisions) == (name, 6)
         assert summary.overall.proposals[0].model_probability_best is None
         out = io.BytesIO()
         trial.export(out, "jsonl")

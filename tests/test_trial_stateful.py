@@ -21,17 +21,21 @@ from takeup.errors import ConflictError, StateError
 from takeup.live import Past, Trial
 from takeup.space import Space
 from takeup.store import Store, reading
+from takeup.trial import Book
 
 SECOND = 1_000_000
 UNITS = ["ann", "bob", "cy", "di", "ed"]
 SPEC: dict[str, Any] = {
     "name": "Any order",
     "space": {"proposals": ["rest", "drug"], "implemented": ["rest", "drug", "both"], "contexts": ["young", "old"]},
-    "policy": {"kind": "TSObs"},
     "draws": 100,
     "decisions": "many",
     "compliance": "sometimes",
 }
+POLICIES: list[dict[str, Any]] = [
+    {"kind": "TSObs"},
+    {"kind": "Forgetting", "base": {"kind": "TSObs"}, "half_life": 1, "epoch": 2},
+]
 VALUES = st.fixed_dictionaries(
     {},
     optional={
@@ -72,13 +76,22 @@ class Requests(RuleBasedStateMachine):
         started=st.sampled_from([True, True, True, False]),
         past=PAST,
         at_once=st.booleans(),
+        policy=st.sampled_from(POLICIES),
     )
-    def create(self, window: int | None, started: bool, past: list[tuple[Any, ...]], at_once: bool) -> None:
+    def create(
+        self,
+        window: int | None,
+        started: bool,
+        past: list[tuple[Any, ...]],
+        at_once: bool,
+        policy: dict[str, Any],
+    ) -> None:
         count = len(self.store.read(reading.identifiers))
         space = Space(**SPEC["space"])
         table = self.assigned(space, past)
         taken: dict[str, Any] = {"past": table} if past and at_once else {}
-        self.trial = Trial.create(self.store, SPEC | {"window": window}, trial=f"t{count}", **taken)
+        spec = SPEC | {"window": window, "policy": policy}
+        self.trial = Trial.create(self.store, spec, trial=f"t{count}", **taken)
         self.model = Model(self.trial.design.space, None if window is None else window * SECOND)
         if past and not at_once:
             arguments: dict[str, Any] = {"past": table, "key": self.key()}
@@ -201,9 +214,25 @@ class Requests(RuleBasedStateMachine):
             return
         book = self.store.read(lambda connection: reading.snapshot(connection, self.trial.id))
         np.testing.assert_array_equal(book.counts, self.model.evidence(self.now))
+        self.same_epochs(book)
         progress = self.trial.progress()
         assert {name: getattr(progress, name) for name in self.model.statuses(0)} == self.model.statuses(self.now)
         assert progress.state == self.model.state
+
+    def same_epochs(self, book: Book) -> None:
+        """Those that are loaded by themselves, and what a policy that forgets is shown in the next decision."""
+        epochs = book.design.epochs
+        if epochs is None:
+            assert book.epochs is None
+            return
+        assert book.epochs is not None
+        wanted = self.model.by_epoch(self.now, epochs.length)
+        newest = max(wanted, default=0)
+        shown = book.seen_by(book.decisions + 1)
+        for slot in range(epochs.kept):
+            np.testing.assert_array_equal(shown[slot], wanted.pop(newest - slot, np.zeros_like(book.counts)))
+        np.testing.assert_array_equal(shown[-1], sum(wanted.values(), np.zeros_like(book.counts)))
+        assert not book.epochs.amounts.keys() & wanted.keys(), "older ones are not read"
 
     def teardown(self) -> None:
         found = self.trial.audit() if hasattr(self, "trial") else None

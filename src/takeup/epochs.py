@@ -43,6 +43,12 @@ class Epochs:
         """The epoch of the last decision."""
         return max(self.decided - 1, 0) // self.length
 
+    @property
+    def kept(self) -> int:
+        """How many epochs are kept apart, the newest included."""
+        slots: int = self.counts.shape[-5]
+        return slots - 1
+
     def record(self, event: Event) -> "Epochs":
         """With one more decision (one in each replication): the one that it says it is, else the next."""
         number = self.decided if event.number is None else checks.whole("number", event.number, least=0)
@@ -69,8 +75,15 @@ class Epochs:
         return Evidence(self.space, self.counts.sum(axis=-5))
 
     def weighted(self, weights: FloatArray) -> Weighted:
-        """The evidence in which a decision of slot e counts weights[e]."""
-        return Weighted(self.space, np.einsum("...exzay,e->...xzay", self.counts, weights))
+        """The evidence in which a decision of slot e counts weights[e].
+
+        Slots are added one after the other, the newest first, so that every machine gets the same bits.
+        """
+        left = np.zeros((*self.counts.shape[:-5], *self.space.table))
+        for slot, weight in enumerate(weights):
+            if weight:
+                left += weight * self.counts[..., slot, :, :, :, :]
+        return Weighted(self.space, left)
 
     def _slot(self, number: int) -> int:
         slots: int = self.counts.shape[-5]

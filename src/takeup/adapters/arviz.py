@@ -48,6 +48,8 @@ def inference_data(policy: LivePolicy, evidence: Evidence, *, draws: int = 1000,
         raise UnsuitableError(f"{policy.name} believes something of every profile, and these draws are by context")
     evidence = evidence.without_covariates()
     space = evidence.space
+    if not isinstance(policy.start(space), Evidence):
+        raise UnsuitableError(f"{policy.name} needs to know when decisions were made, and evidence does not say it")
     groups = {
         name: _drawn(policy, seen, many[0] * many[1], seed, name)
         for name, seen in (("posterior", evidence), ("prior", Evidence.empty(space)))

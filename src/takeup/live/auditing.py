@@ -15,10 +15,12 @@ from takeup.live.anchors import Anchor
 from takeup.live.rederive import UnexpectedError, expected, otherwise
 from takeup.store import reading
 from takeup.store.books import cell_values, decision_number, head_values, key_values, record_values, rollup_values
+from takeup.store.epoch_rows import epoch_values
 from takeup.store.indexes import disagreements
 from takeup.store.reading import Logged
 from takeup.store.shape import ALONE, oddities
-from takeup.trial.book import Book, Cell, Changes
+from takeup.trial.book import Book, Changes
+from takeup.trial.epoch_counts import Cell
 from takeup.trial.events import Created, Decided, Event, Looked, TakenOver, body_of, event_of, link
 from takeup.trial.proposal import forget
 from takeup.trial.secret import Secret
@@ -316,8 +318,18 @@ class _Replay:
         cells = dict.fromkeys(self.cells)
         yield from self._compare("decisions", book.records, lambda _, record: record_values(self.trial, record))
         yield from self._compare("evidence", cells, lambda cell, _: cell_values(book, cell))
+        yield from self._epochs(book)
         yield from self._compare("keys", book.keys, lambda key, answer: key_values(self.trial, key, answer))
         yield from self._compare("rollup", book.rollup.rows, lambda place, row: rollup_values(self.trial, place, row))
+
+    def _epochs(self, book: Book) -> Iterator[Difference]:
+        """The evidence by epoch; where the policy does not forget there is none."""
+        epochs = book.epochs
+        if epochs is None:
+            yield from self._compare("evidence_epochs", {}, lambda *_: {})
+            return
+        places = dict.fromkeys(epochs.changed)
+        yield from self._compare("evidence_epochs", places, lambda place, _: epoch_values(self.trial, epochs, place))
 
     def _compare(
         self, table: str, wanted: Mapping[Any, Any], values_of: Callable[[Any, Any], dict[str, Any]]

@@ -7,6 +7,7 @@ from scipy.special import betaincinv
 
 from takeup.checks import FloatArray, IntArray
 from takeup.conjugates import Conjugate, Dirichlet
+from takeup.epochs import Epochs
 from takeup.evidence import Evidence
 from takeup.outcomes import Shown
 from takeup.policies.base import LivePolicy
@@ -53,19 +54,19 @@ def summary_draws(design: Design) -> int:
     return int(np.clip(_MOST_NUMBERS // (x * z * max(a, design.drawn)), _LEAST_DRAWS, _MOST_DRAWS))
 
 
-def values_by_model(policy: LivePolicy, evidence: Evidence, rng: Random, draws: int) -> FloatArray | None:
+def values_by_model(policy: LivePolicy, state: Evidence | Epochs, rng: Random, draws: int) -> FloatArray | None:
     """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
-    beliefs = [policy.beliefs(evidence, x, rng) for x in range(len(evidence.space.contexts))]
+    beliefs = [policy.beliefs(state, x, rng) for x in range(len(state.space.contexts))]
     if any(isinstance(each, Exact) for each in beliefs):
         return None
     many = min(draws, _MOST_CHAINS) if any(isinstance(each, Chains) for each in beliefs) else draws
     return np.stack([each.values(rng, many) for each in beliefs], axis=1)
 
 
-def believes(policy: LivePolicy, evidence: Evidence, plain: Conjugate, rng: Random) -> bool:
+def believes(policy: LivePolicy, state: Evidence | Epochs, plain: Conjugate, rng: Random) -> bool:
     """Whether a policy's own model is this very block of outcomes by proposal, as that of TS without a prior is."""
-    for x in range(len(evidence.space.contexts)):
-        beliefs = policy.beliefs(evidence, x, rng)
+    for x in range(len(state.space.contexts)):
+        beliefs = policy.beliefs(state, x, rng)
         if not isinstance(beliefs, Blocks) or beliefs.posterior.compliance is not None:
             return False
         own, same = beliefs.posterior.block, plain.at(x)

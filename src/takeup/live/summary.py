@@ -171,12 +171,13 @@ class _Readings:
 
         plain = plain_block(design, len(space.proposals)).plus(evidence.proposed_outcomes)
         proposed = plain.sample_rewards(rng, (draws,))
-        same = believes(design.policy, evidence, plain, rng)
+        state = design.state(book.seen_by(book.decisions + 1))
+        same = believes(design.policy, state, plain, rng)
         return cls(
             design,
             evidence,
             proposed,
-            proposed if same else values_by_model(design.policy, evidence, rng, draws),
+            proposed if same else values_by_model(design.policy, state, rng, draws),
             None if space.intended is None else rewards(evidence.complied_outcomes),
             rewards(evidence.implemented_outcomes),
         )

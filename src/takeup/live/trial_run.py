@@ -11,7 +11,6 @@ import numpy as np
 
 from takeup.checks import IntArray
 from takeup.errors import TakeupError
-from takeup.evidence import Evidence
 from takeup.live.estimates import summary_draws, values_by_model
 from takeup.outcomes import Outcome
 from takeup.policies.base import Carded
@@ -150,8 +149,8 @@ def _with_sums(outcome: Outcome, known: IntArray) -> IntArray:
 
 
 def _decide(design: Design, context: int, known: IntArray) -> None:
-    """A policy that borrows finds every other context as this one is."""
-    table = np.broadcast_to(known, design.space.table)
+    """A policy that borrows finds every other context as this one is, and one that forgets every epoch as this one."""
+    table = np.broadcast_to(known, design.start.counts.shape)
     known = proposal.known_to(design, table, context)
     proposal.spread(design, proposal.allocated(design, _SECRET, context, known))
 
@@ -165,9 +164,9 @@ def _look(design: Design, known: IntArray) -> None:
 
 def _sum_up(design: Design) -> None:
     """What a summary takes most of its time for, where compliance is unseen in every context."""
-    counts = np.zeros_like(Evidence.empty(design.space).counts)
-    counts[:, :, UNSEEN, :UNSEEN] = SOME
-    values_by_model(design.policy, Evidence(design.space, counts), stream(0), summary_draws(design))
+    counts = np.zeros_like(design.start.counts)
+    counts[..., UNSEEN, :UNSEEN] = SOME
+    values_by_model(design.policy, design.state(counts), stream(0), summary_draws(design))
 
 
 def _try(source: str, design: Design, what: str, seconds: float, work: Callable[[], None]) -> None:

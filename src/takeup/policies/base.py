@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.conjugates import Conjugate, Dirichlet, Likelihood, likelihood_for
+from takeup.epochs import Epochs
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Event, Evidence, Index
 from takeup.outcomes import Levels
@@ -60,11 +61,11 @@ class Policy(Protocol[State]):
 
 
 @runtime_checkable
-class LivePolicy(Policy[Evidence], Protocol):
+class LivePolicy(Policy[Any], Protocol):
     """A policy that may run a live trial.
 
-    Its state is Evidence, and what it believes is a function of the evidence and the stream alone, so that any
-    decision can be derived again.
+    Its state is Evidence, or Epochs where it matters when a decision was made; what it believes is a function of the
+    state and the stream alone, so that any decision can be derived again.
     """
 
     @property
@@ -79,10 +80,13 @@ class LivePolicy(Policy[Evidence], Protocol):
     def borrows(self) -> bool:
         """Whether what it believes of a context depends on what is known of the others."""
 
-    def beliefs(self, evidence: Evidence, context: Met, rng: Random) -> Beliefs:
+    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Any:
+        """The state before the first decision; which counts it has is what a live trial keeps for it."""
+
+    def beliefs(self, state: Any, context: Met, rng: Random, /) -> Beliefs:
         """What it believes of a context; `rng` is for cold starts."""
 
-    def allocation(self, evidence: Evidence, context: Met, rng: np.random.Generator, draws: int = ...) -> Allocation:
+    def allocation(self, state: Any, context: Met, rng: np.random.Generator, /, draws: int = ...) -> Allocation:
         """The probability of each proposal."""
 
 
@@ -102,7 +106,7 @@ class Registered(Policy[Any], Protocol):
 
 def is_live(policy: Policy[Any], space: Space) -> TypeGuard[LivePolicy]:
     """Whether a policy may run a live trial: nobody declares it, its functions and its state say it."""
-    return isinstance(policy, LivePolicy) and isinstance(policy.start(space), Evidence)
+    return isinstance(policy, LivePolicy) and isinstance(policy.start(space), Evidence | Epochs)
 
 
 class Carded:

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
+from takeup.conjugates import Likelihood
 from takeup.epochs import Epochs
 from takeup.errors import InputError
 from takeup.evidence import Event, Index
@@ -26,6 +27,9 @@ KEPT = 8
 
 MOST_EPOCHS = 10_000
 """How many epochs may be kept apart."""
+
+MOST_COUNTS = 2_000_000
+"""How many counts all epochs may have together; a live decision reads them."""
 
 _BASE = TS()
 
@@ -90,6 +94,21 @@ class Forgetting(Carded):
         """Whether the base learns from covariates."""
         return self.base.covariates
 
+    @property
+    def live(self) -> bool:
+        """As the base may: a live trial keeps the evidence by epoch."""
+        return self.base.live
+
+    @property
+    def fractional(self) -> bool:
+        """It weighs decisions itself."""
+        return False
+
+    @property
+    def likelihood(self) -> Likelihood | None:
+        """That of the base, where it has one."""
+        return getattr(self.base, "likelihood", None)
+
     def informed(self, prior: Prior) -> Self:
         """The base with what a pilot taught; that is not forgotten."""
         return replace(self, base=self.base.informed(prior))
@@ -106,9 +125,13 @@ class Forgetting(Carded):
         return np.append(0.5 ** (np.arange(kept) * self.epoch / self.half_life), 0.0)
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Epochs:
-        """No evidence yet; an error where the base cannot work in this space."""
+        """No evidence yet; an error where the base cannot work in this space, or so many epochs of it are too much."""
         self.suits(space)
         self.base.start(space)
+        cells, fits = math.prod(space.table), max(MOST_COUNTS // math.prod(space.table) - 2, 1)
+        if math.ceil(KEPT * self.half_life / self.epoch) > fits:
+            least, table = math.ceil(KEPT * self.half_life / fits), f"a table of {cells} cells for each epoch"
+            raise InputError("epoch", self.epoch, f"at least {least} for a half-life of {self.half_life} and {table}")
         return Epochs.empty(space, self.weights.size, self.epoch, batch)
 
     def propose(self, state: Epochs, context: Index, rng: Random) -> IntArray:

@@ -2,36 +2,31 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
-from functools import cache
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, Table, bindparam, insert, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, select, tuple_, update
 
 from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
-from takeup.space import UNSEEN
-from takeup.store import last_look
+from takeup.store import epoch_rows, last_look
+from takeup.store.checked import AUDIT, impossible, in_space, in_table, within
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
-from takeup.trial.book import Book, Cell, Entry, Record, StatusCounts, blank
+from takeup.store.statements import chunks, upsert
+from takeup.trial.book import Book, Entry, Record, StatusCounts, blank
 from takeup.trial.commands import Needs
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
+from takeup.trial.epoch_counts import Cell
 from takeup.trial.events import Decided, Event, KeyedEvent, Looked, Moved, TakenOver, answered_numbers, event_of
 from takeup.trial.following import MOST_CLOSED
 from takeup.trial.rollup import Row as RollupRow
 from takeup.trial.rollup import first_of
 from takeup.trial.secret import Secret
 from takeup.trial.steering import STATES
-
-CHUNK = 400
-"""How many values go into one statement."""
-
-Item = TypeVar("Item")
 
 # Built once: building a statement costs more than running it.
 _HEADS = select(trials).where(trials.c.id.in_(bindparam("some", expanding=True))).order_by(trials.c.id)
@@ -67,7 +62,6 @@ _RECORD = slice(1, 1 + len(fields(Record)))  # of a row of `decisions`, whose fi
 _MOVING = ("implemented", "outcome", *_FLAGS)
 _NUMBERS = tuple(column.name for column in trials.columns if isinstance(column.type, BigInteger))
 _LISTS = ("proposed", "probability", "variance", "best")
-_AUDIT = "run takeup audit, which says what is wrong"
 _UPDATE_DECISION = (
     update(decisions)
     .where(decisions.c.trial == bindparam("of_trial"), decisions.c.number == bindparam("of_number"))
@@ -92,12 +86,12 @@ def load(connection: Connection, head: Row[Any]) -> Book:
     design = _design(head)
     counts = blank(design)
     for row in connection.execute(_EVIDENCE, {"trial": head.id}):
-        if not _in_table(design, row, head.decisions):
-            raise _impossible("evidence", head.id)
+        if not in_table(design, row, head.decisions):
+            raise impossible("evidence", head.id)
         counts[row.context, row.proposal, row.implemented, row.outcome] = row.amount
     total = int(Evidence(design.space, counts).total)
     if total != head.decisions:
-        raise StoreError(f"the evidence of trial {head.id} has {total} of {head.decisions} decisions; {_AUDIT}")
+        raise StoreError(f"the evidence of trial {head.id} has {total} of {head.decisions} decisions; {AUDIT}")
     tally = StatusCounts(**{each.name: getattr(head, each.name) for each in fields(StatusCounts)})
     book = Book(
         head.id,
@@ -116,13 +110,14 @@ def load(connection: Connection, head: Row[Any]) -> Book:
         *_looks(head, design),
     )
     load_rollup(connection, book, first=first_of(book.decisions + 1))
+    epoch_rows.load(connection, book)
     return book
 
 
 def _design(head: Row[Any]) -> Design:
     """A trial's design, if its head can be that of a log."""
-    if head.state not in STATES or not all(_within(getattr(head, name), 0, sys.maxsize) for name in _NUMBERS):
-        raise _impossible("trials", head.id)
+    if head.state not in STATES or not all(within(getattr(head, name), 0, sys.maxsize) for name in _NUMBERS):
+        raise impossible("trials", head.id)
     return Design.of_text(head.spec)
 
 
@@ -131,7 +126,7 @@ def _looks(head: Row[Any], design: Design) -> tuple[Looked | None, str | None, b
     try:
         return last_look.loaded(head.looks, design)
     except InputError:
-        raise _impossible("trials", head.id) from None
+        raise impossible("trials", head.id) from None
 
 
 def load_rollup(connection: Connection, book: Book, first: int | None = None) -> None:
@@ -148,11 +143,11 @@ def _rollup_row(book: Book, row: Row[Any]) -> RollupRow:
     with suppress(TypeError, ValueError):
         lists = [json.loads(getattr(row, name)) for name in _LISTS]
     if (
-        not (_within(row.first, 1, book.decisions) and row.first == first_of(row.first))
-        or not (_within(row.context, 0, contexts - 1) and _within(row.until, 0, book.at))
+        not (within(row.first, 1, book.decisions) and row.first == first_of(row.first))
+        or not (within(row.context, 0, contexts - 1) and within(row.until, 0, book.at))
         or [len(each) if isinstance(each, list) else None for each in lists] != [proposals] * len(_LISTS)
     ):
-        raise _impossible("rollup", row.trial)
+        raise impossible("rollup", row.trial)
     proposed, probability, variance, best = lists
     return RollupRow(proposed, probability, variance, best, row.until)
 
@@ -162,11 +157,12 @@ def fill(connection: Connection, book: Book, needs: Sequence[Needs]) -> None:
     _fill_keys(connection, book, {need.key for need in needs if need.key is not None})
     numbers = set(chain.from_iterable(need.numbers for need in needs))
     numbers.update(chain.from_iterable(answered_numbers(event) for event in book.answers.values()))
-    for some in _chunks(numbers):
+    for some in chunks(numbers):
         _remember(book, connection.execute(_BY_NUMBER, {"trial": book.trial, "some": some}))
-    for pairs in _chunks(set(chain.from_iterable(need.units for need in needs))):
+    for pairs in chunks(set(chain.from_iterable(need.units for need in needs))):
         _remember(book, connection.execute(_BY_UNIT, {"trial": book.trial, "some": pairs}))
     _fill_makers(connection, book, [need.units for need in needs if need.makers])
+    epoch_rows.fill(connection, book)
 
 
 def fill_due(connection: Connection, book: Book, at: int, most: int) -> int:
@@ -183,6 +179,7 @@ def fill_due(connection: Connection, book: Book, at: int, most: int) -> int:
         return 0
     rows = connection.execute(_DUE, {"trial": book.trial, "at": at, "most": most + 1}).all()
     _remember(book, rows)
+    epoch_rows.fill(connection, book)
     if len(rows) <= most:
         return len(rows)
     closing = most - most % MOST_CLOSED
@@ -194,9 +191,9 @@ def record_of(row: Row[Any], design: Design, latest: int) -> Record:
     """A decision, of a trial whose latest has this number."""
     *plain, missing_implemented, missing_outcome, counted = row[_RECORD]
     flags = (missing_implemented, missing_outcome, counted)
-    known = _within(row.number, 1, latest) and all(_within(flag, 0, 1) for flag in flags)
-    if not known or not _in_space(design, row, design.space.shape[3]):
-        raise _impossible("decisions", row.trial)
+    known = within(row.number, 1, latest) and all(within(flag, 0, 1) for flag in flags)
+    if not known or not in_space(design, row, design.space.shape[3]):
+        raise impossible("decisions", row.trial)
     return Record(*plain, *(flag == 1 for flag in flags))
 
 
@@ -225,7 +222,8 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
     _save_decisions(connection, book)
     if book.changes.cells:
         cells = [cell_values(book, cell) for cell in book.changes.cells]
-        connection.execute(_upsert(connection.dialect.name, evidence, ("amount",)), cells)
+        connection.execute(upsert(connection.dialect.name, evidence, ("amount",)), cells)
+    epoch_rows.save(connection, book)
     if book.changes.keys:
         answers = book.changes.keys.items()
         connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
@@ -299,11 +297,11 @@ def rollup_values(trial: str, place: tuple[int, int], row: RollupRow) -> dict[st
 
 
 def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:
-    for some in _chunks(wanted):
+    for some in chunks(wanted):
         for row in connection.execute(_ANSWERS, {"trial": book.trial, "some": some}):
             event = None if row.body is None else event_of(row.body)
             if not isinstance(event, KeyedEvent) or (event.key, event.request or "") != (row.key, row.request):
-                raise _impossible("keys", row.trial)
+                raise impossible("keys", row.trial)
             book.keys[row.key] = (row.request, row.sequence)
             book.answers[row.key] = event
 
@@ -311,7 +309,7 @@ def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:
 def _fill_makers(connection: Connection, book: Book, wanted: Iterable[tuple[tuple[str, str], ...]]) -> None:
     """The events that made the decisions of these units: who asks for a new one pays nothing."""
     known = {number for place in chain.from_iterable(wanted) if (number := book.units.get(place)) is not None}
-    for some in _chunks(book.records[number].sequence for number in known - book.makers.keys()):
+    for some in chunks(book.records[number].sequence for number in known - book.makers.keys()):
         for body in connection.execute(_BODIES, {"trial": book.trial, "some": some}).scalars():
             event = event_of(body)
             if isinstance(event, Decided | TakenOver):
@@ -322,41 +320,6 @@ def _remember(book: Book, rows: Iterable[Row[Any]]) -> None:
     for row in rows:
         if row.number not in book.records:
             book.remember(record_of(row, book.design, book.decisions))
-
-
-def _in_space(design: Design, row: Row[Any], outcomes: int) -> bool:
-    """Whether the indices of a row are those of its trial's space, where there are so many outcomes."""
-    x, z, a, _ = design.space.shape
-    return (
-        _within(row.context, 0, x - 1)
-        and _within(row.proposal, 0, z - 1)
-        and _within(row.implemented, UNSEEN, a - 1)
-        and _within(row.outcome, UNSEEN, outcomes - 1)
-    )
-
-
-def _in_table(design: Design, row: Row[Any], decisions: int) -> bool:
-    """Whether a row can be one of the evidence: cells count decisions, other slots are sums."""
-    outcome = design.space.outcome
-    if not _in_space(design, row, outcome.width):
-        return False
-    return _within(row.amount, 0, decisions if row.outcome < outcome.cells else sys.maxsize)
-
-
-def _within(value: object, least: int, most: int) -> bool:
-    """Whether it is a whole number in these bounds; SQLite keeps other kinds of values in a column of numbers too."""
-    return type(value) is int and least <= value <= most
-
-
-def _impossible(table: str, trial: str) -> StoreError:
-    """What to say of a row that no log can lead to; not what is in it, which may unblind."""
-    return StoreError(f"the table {table} holds a row of trial {trial} that no log can lead to; {_AUDIT}")
-
-
-def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
-    ordered = list(items)
-    for first in range(0, len(ordered), CHUNK):
-        yield ordered[first : first + CHUNK]
 
 
 def _save_decisions(connection: Connection, book: Book) -> None:
@@ -376,14 +339,4 @@ def _save_decisions(connection: Connection, book: Book) -> None:
 def _save_rollup(connection: Connection, book: Book) -> None:
     if book.rollup.changed:
         rows = [rollup_values(book.trial, place, book.rollup.rows[place]) for place in sorted(book.rollup.changed)]
-        connection.execute(_upsert(connection.dialect.name, rollup, (*_LISTS, "until")), rows)
-
-
-@cache
-def _upsert(dialect: str, table: Table, names: tuple[str, ...]) -> Any:
-    """Insert, or replace what is there."""
-    statement = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
-    return statement.on_conflict_do_update(
-        index_elements=list(table.primary_key.columns),
-        set_={name: statement.excluded[name] for name in names},
-    )
+        connection.execute(upsert(connection.dialect.name, rollup, (*_LISTS, "until")), rows)

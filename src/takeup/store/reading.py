@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, Select, func, inspect, select, text
 
 from takeup.errors import NotFoundError
 from takeup.store import books
-from takeup.store.schema import PENDING, WAITING, decisions, events, evidence, keys, rollup, trials
+from takeup.store.schema import FOLDS, PENDING, WAITING, decisions, events, trials
 from takeup.trial.book import Book, Record
 from takeup.trial.design import Design
 from takeup.trial.events import Reported, event_of
@@ -191,7 +191,7 @@ def events_by_column(
 
 def stored(connection: Connection, trial: str, name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The rows of one of the tables that are folds of the log, as they are stored, each with its place in the trial."""
-    table = {"decisions": decisions, "evidence": evidence, "keys": keys, "rollup": rollup}[name]
+    table = FOLDS[name]
     places = [column.name for column in table.primary_key.columns if column.name != "trial"]
     statement = select(table).where(table.c.trial == trial).order_by(*table.primary_key.columns)
     for row in _rows(connection, statement):
@@ -202,7 +202,7 @@ def stored(connection: Connection, trial: str, name: str) -> Iterator[tuple[Any,
 def unknown(connection: Connection) -> Iterator[tuple[str, str]]:
     """Tables with rows of trials that there are none of, and which trials those are."""
     known = set(identifiers(connection))
-    for table in (events, decisions, evidence, keys, rollup):
+    for table in (events, *FOLDS.values()):
         column = table.c.trial
         found = connection.execute(select(func.min(column))).scalar_one()
         while found is not None:  # from one trial to the next, however many rows each has

@@ -111,6 +111,21 @@ evidence = Table(
 )
 """A row a slot of the table; the amount is how many decisions are in a cell, or a sum of what they add beside it."""
 
+evidence_epochs = Table(
+    "evidence_epochs",
+    metadata,
+    Column("trial", Text, primary_key=True),
+    Column("epoch", BigInteger, primary_key=True, autoincrement=False),
+    Column("context", Integer, primary_key=True, autoincrement=False),
+    Column("proposal", Integer, primary_key=True, autoincrement=False),
+    Column("implemented", Integer, primary_key=True, autoincrement=False),
+    Column("outcome", Integer, primary_key=True, autoincrement=False),
+    *_columns(BigInteger, "amount"),
+    CheckConstraint("amount >= 0", name="evidence_epochs_counts"),
+    sqlite_with_rowid=False,
+)
+"""The evidence by the epoch of its decisions, where a trial's policy forgets; decisions read the newest alone."""
+
 keys = Table(
     "keys",
     metadata,
@@ -133,6 +148,9 @@ rollup = Table(
     sqlite_with_rowid=False,
 )
 """Time series; the lists are JSON."""
+
+FOLDS = {table.name: table for table in (decisions, evidence, evidence_epochs, keys, rollup)}
+"""The tables with rows of trials that are folds of the log, by name; the head of a trial is another one."""
 
 api_keys = Table(
     "api_keys",

@@ -137,7 +137,7 @@ class Writer:
                     break
                 if book.trial not in METER.slow:  # what takes long would keep others waiting once more
                     METER.turn(book.trial)
-                    proposal.prepare(book.design, book.secret, book.counts, context)
+                    proposal.prepare(book.design, book.secret, book.seen_by(book.decisions + 1), context)
         except Exception:
             LOG.exception("what decisions will need was not worked out")  # those that need it will say why
         left = until - time.perf_counter()

@@ -15,6 +15,7 @@ from takeup.space import UNSEEN
 from takeup.trial.computing import BY
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
+from takeup.trial.epoch_counts import Cell, EpochCounts
 from takeup.trial.events import (
     GENESIS,
     Amended,
@@ -36,8 +37,6 @@ from takeup.trial.events import (
 )
 from takeup.trial.rollup import Rollup
 from takeup.trial.secret import Secret
-
-Cell = tuple[int, int, int, int]
 
 
 class Entry(NamedTuple):
@@ -164,6 +163,7 @@ class Book:
         answers: the events that answer these keys.
         makers: the events that made decisions, by number, where who asked for them matters.
         open: a heap of (due, number) of outcomes that wait for their window to close.
+        epochs: the evidence by epoch, where the policy forgets; None where it does not.
         horizon: the last decision that `due` knows of, where more are due than were loaded; None where all were.
         changes: what was appended since the last `forget`.
     """
@@ -193,6 +193,10 @@ class Book:
     open: list[tuple[int, int]] = field(default_factory=list)
     horizon: int | None = None
     changes: Changes = field(default_factory=Changes)
+    epochs: EpochCounts | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._begin_epochs()
 
     @classmethod
     def begin(cls, created: Created, secret: Secret) -> "Book":
@@ -226,6 +230,7 @@ class Book:
                 self.design = Design.of_text(canonical(event.spec))
                 if not self.decisions:  # with past assignments the space stays, and what they add up to
                     self.counts = blank(self.design)
+                    self._begin_epochs()
             case Looked():
                 self.look, self.look_body = event, body
             case Created():
@@ -241,6 +246,10 @@ class Book:
     def known(self) -> int:
         """How many outcomes are in the evidence."""
         return self.decisions - int(self.counts[..., UNSEEN].sum())
+
+    def seen_by(self, number: int) -> IntArray:
+        """The counts that the policy's state has in decision `number`, see `Design.start`."""
+        return self.counts if self.epochs is None else self.epochs.seen_by(number, self.counts)
 
     def due(self, at: int) -> list[int]:
         """The decisions whose outcome has been reported and whose window has closed by `at`, uncounted so far.
@@ -270,6 +279,8 @@ class Book:
         self.horizon = None
         self.changes = Changes()
         self.rollup.forget(self.decisions + 1)
+        if self.epochs is not None:
+            self.epochs.forget(self.decisions)
 
     def _decided(self, event: Decided) -> None:
         space = self.design.space
@@ -370,6 +381,12 @@ class Book:
             cell = (place[0], place[1], place[2], slot)
             self.counts[cell] += sign * amount
             self.changes.cells.add(cell)
+            if self.epochs is not None:
+                self.epochs.add(record.number, cell, sign * amount)
+
+    def _begin_epochs(self) -> None:
+        epochs = self.design.epochs
+        self.epochs = None if epochs is None else EpochCounts(epochs)
 
 
 def blank(design: Design) -> IntArray:

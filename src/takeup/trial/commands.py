@@ -352,7 +352,7 @@ def decided_event(
             words = "comes from a version that allowed its policy, and this one makes no decisions from it"
             raise StateError(f"trial {book.trial} {words}: {design.refused}")
         if design.looks is None:
-            proposal = propose(design, book.secret, book.counts, context, number)
+            proposal = propose(design, book.secret, book.seen_by(number), context, number)
         else:
             proposal = proposed_between_looks(design, book.secret, book.counts, number, book.look)
     return Decided(

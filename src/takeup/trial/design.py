@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from takeup import checks
 from takeup.conjugates import Likelihood, likelihood_for
+from takeup.epochs import Epochs
 from takeup.errors import NOTHING, InputError, LimitsError, UnsuitableError
+from takeup.evidence import Evidence
 from takeup.outcomes import Levels
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
@@ -45,6 +47,7 @@ class Design:
         text: the spec as canonical JSON: what is stored and hashed.
         space: contexts, proposals, actions, outcomes.
         policy: how to allocate.
+        start: the policy's state before the first decision, which says how counts are kept for it.
         limits: what the probabilities must keep to.
         looks: when it is looked at; None where advice is given at any time.
         rules: what a look concludes.
@@ -58,6 +61,7 @@ class Design:
     text: str
     space: Space
     policy: LivePolicy
+    start: Evidence | Epochs
     limits: Limits
     looks: Looks | None
     rules: Rules
@@ -89,9 +93,10 @@ class Design:
             policy = _policy(spec, space) if new else _stored_policy(spec, space)
             if new:
                 _check_compliance(spec, policy)
+            start: Evidence | Epochs = policy.start(space)
         _check_draws(source, space, policy, spec.draws)
         with at(source, "looks"):
-            looks = None if spec.looks is None else _looks(spec.looks, space)
+            looks = None if spec.looks is None else _looks(spec.looks, space, start)
         with at(source, "stopping"):
             rules = spec.stopping.build(space, looks)
             if new and spec.stopping.reading == "policy":
@@ -125,6 +130,7 @@ class Design:
             text,
             space,
             policy,
+            start,
             limits,
             looks,
             rules,
@@ -141,6 +147,15 @@ class Design:
     def digest(self, scenario: str) -> str:
         """Of what decides how often it errs in a scenario: see `rule_digest`."""
         return rule_digest(self.spec, self.looks, scenario)
+
+    def state(self, counts: checks.IntArray) -> Evidence | Epochs:
+        """What the policy believes from, where its counts are these."""
+        return replace(self.start, counts=counts)
+
+    @property
+    def epochs(self) -> Epochs | None:
+        """How the evidence is kept apart by when a decision was made; None where that does not matter."""
+        return self.start if isinstance(self.start, Epochs) else None
 
     @property
     def control_share(self) -> ControlShare | None:
@@ -204,7 +219,7 @@ def _drawn(space: Space, policy: LivePolicy) -> int:
     if likelihood is None:
         return space.outcome.size
     drawn = likelihood.drawn(space.outcome)
-    return max(drawn, space.outcome.cells) if isinstance(policy, TSLat) else drawn
+    return max(drawn, space.outcome.cells) if isinstance(getattr(policy, "base", policy), TSLat) else drawn
 
 
 def _check_draws(source: str, space: Space, policy: LivePolicy, draws: int) -> None:
@@ -270,9 +285,12 @@ def _limits(spec: TrialSpec, space: Space) -> Limits:
     return Limits(floor, ceiling, spec.limits.rule)
 
 
-def _looks(table: LooksTable, space: Space) -> Looks:
+def _looks(table: LooksTable, space: Space, start: Evidence | Epochs) -> Looks:
     if len(space.contexts) > 1:
         raise InputError("at", f"{len(space.contexts)} contexts", "one context, so far, where a trial has looks")
+    if isinstance(start, Epochs):
+        allowed = "a policy to which all decisions count the same, so far, where a trial has looks"
+        raise InputError("at", "a policy that forgets", allowed)
     return table.build()
 
 

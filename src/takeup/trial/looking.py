@@ -177,4 +177,4 @@ def check_live(design: Design) -> None:
         allowed = f"'intention to treat', or compliance = \"always\"; it is {compliance} reported"
         raise InputError("reading", told, allowed)
     if reading == "compliers" or isinstance(reading, BoundedTable):
-        comparison(_reading(design), design.policy.start(design.space), design.policy, stream(0))
+        comparison(_reading(design), Evidence.empty(design.space), design.policy, stream(0))

@@ -60,6 +60,8 @@ def not_replayable(design: "Design", *, stronger: bool = False) -> str:
     if design.refused:
         return design.refused
     policy, reading = design.policy, design.spec.stopping.reading
+    if design.epochs is not None:
+        return f"{policy.name} counts decisions by when they were made, which replays do not"
     if policy.compliance != "not used" and not stronger:
         return f"{policy.name} reads what was implemented, and what would have been after another proposal is not known"
     if may_end(design) and reading not in (ITT, "policy") and not stronger:

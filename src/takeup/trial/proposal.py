@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
-from takeup.evidence import Evidence
 from takeup.policies.beliefs import among
 from takeup.randomness import bits, stream
 from takeup.space import UNSEEN
@@ -50,7 +49,7 @@ def propose(design: Design, secret: Secret, counts: IntArray, context: int, numb
     Args:
         design: the trial's.
         secret: the trial's.
-        counts: the evidence, n[x, z, a, y].
+        counts: the evidence as the policy has it, n[x, z, a, y], or n[e, x, z, a, y] by epoch.
         context: x.
         number: i, counted from 1.
     """
@@ -86,8 +85,11 @@ def informative(counts: IntArray) -> IntArray:
 
 
 def known_to(design: Design, counts: IntArray, context: int) -> IntArray:
-    """What a policy may read to decide in a context: n[z, a, y] of it, or n[x, z, a, y] where the policy borrows."""
-    return informative(counts if design.policy.borrows else counts[context])
+    """What a policy may read to decide in a context: n[z, a, y] of it, or n[x, z, a, y] where the policy borrows.
+
+    Where it forgets, an axis for the epochs comes first.
+    """
+    return informative(counts if design.policy.borrows else counts[..., context, :, :, :])
 
 
 def allocated(
@@ -107,15 +109,15 @@ def allocated(
     """
     table = known
     if not design.policy.borrows:
-        table = np.zeros(design.space.table, dtype=np.int64)
-        table[context] = known
+        table = np.zeros_like(design.start.counts)
+        table[..., context, :, :, :] = known
     rng = stream(secret.number, "allocation", context, hashlib.sha256(known.tobytes()).hexdigest())
-    evidence, draws, z = Evidence(design.space, table), design.spec.draws, len(design.space.proposals)
+    state, draws, z = design.state(table), design.spec.draws, len(design.space.proposals)
     if offered is None or len(offered) == z:
-        found = design.policy.allocation(evidence, context, rng, draws).probability
+        found = design.policy.allocation(state, context, rng, draws).probability
     else:
         found = np.zeros(z)
-        found[list(offered)] = among(design.policy.beliefs(evidence, context, rng), offered, rng, draws)
+        found[list(offered)] = among(design.policy.beliefs(state, context, rng), offered, rng, draws)
     if found.shape != (z,):
         raise FailedPolicyError(f"its policy gave probabilities of shape {found.shape} for {z} proposals")
     if not ((found >= -NEARLY).all() and abs(found.sum() - 1) <= NEARLY):
@@ -129,25 +131,26 @@ def best_of(
     design: Design, secret: Secret, context: int, known: IntArray, offered: tuple[int, ...] | None = None
 ) -> tuple[float, ...]:
     """What is allocated, within the limits of this process; kept as long as nothing more becomes known."""
-    kept = _best_of_all if design.policy.borrows else _best_of_one
-    return kept(design, secret, context, known.tobytes(), offered)
+    kept = _best_of_one if known.shape == design.space.table[1:] else _best_of_all
+    return kept(design, secret, context, known.tobytes(), known.shape, offered)
 
 
-@lru_cache(maxsize=4096)
-def _best_of_one(
-    design: Design, secret: Secret, context: int, counts: bytes, offered: tuple[int, ...] | None
+def _best_of(
+    design: Design,
+    secret: Secret,
+    context: int,
+    counts: bytes,
+    shape: tuple[int, ...],
+    offered: tuple[int, ...] | None,
 ) -> tuple[float, ...]:
-    known = np.frombuffer(counts, dtype=np.int64).reshape(design.space.table[1:])
+    known = np.frombuffer(counts, dtype=np.int64).reshape(shape)
     return METER.run(lambda: allocated(design, secret, context, known, offered))
 
 
-@lru_cache(maxsize=64)
-def _best_of_all(
-    design: Design, secret: Secret, context: int, counts: bytes, offered: tuple[int, ...] | None
-) -> tuple[float, ...]:
-    """Whole tables are large, and anything that becomes known anywhere makes another one."""
-    known = np.frombuffer(counts, dtype=np.int64).reshape(design.space.table)
-    return METER.run(lambda: allocated(design, secret, context, known, offered))
+_best_of_one = lru_cache(maxsize=4096)(_best_of)
+"""What follows from one context."""
+_best_of_all = lru_cache(maxsize=64)(_best_of)
+"""Whole tables and epochs are large, and anything that becomes known anywhere in them makes another one."""
 
 
 @lru_cache(maxsize=4096)

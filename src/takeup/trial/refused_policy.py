@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from takeup.epochs import Epochs
 from takeup.evidence import Evidence, Index
 from takeup.policies.base import FromEvidence
 from takeup.policies.beliefs import Beliefs, Exact
 from takeup.policies.card import Card, Compliance
 from takeup.randomness import Random
+from takeup.space import Space
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +46,11 @@ class RefusedPolicy(FromEvidence):
     def ignorable(self) -> bool:
         """Whether it takes those who comply to be like those who do not."""
         return self.of.ignorable
+
+    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Any:
+        """No evidence yet, kept by epoch where it was; nobody asks whether the policy suits the space."""
+        epoch = self.description.get("epoch")
+        return Evidence.empty(space, batch) if epoch is None else Epochs.empty(space, 2, epoch, batch)
 
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """None: no proposal is better than another, and there is no model to show."""

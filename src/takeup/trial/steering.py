@@ -149,12 +149,20 @@ def amended_event(book: Book, design: Design, at: int, by: str | None) -> Amende
     if book.decisions and _recorded(design) != _recorded(book.design):
         told = f"trial {book.trial} has {book.decisions} past assignments, in the labels and windows of its spec"
         raise StateError(f"{told}, which stay; create another trial for other ones")
+    if book.decisions and _forgotten(design) != _forgotten(book.design):
+        told = f"trial {book.trial} has {book.decisions} past assignments, counted by what its policy forgets when"
+        raise StateError(f"{told}, which stays; create another trial for another half-life or epoch")
     return Amended(at=at, by=by, spec=design.spec.model_dump(mode="json", exclude={"seed"}))
 
 
 def _recorded(design: Design) -> tuple[object, ...]:
     """What of a design past assignments are recorded by."""
     return design.space, design.window, design.spec.decisions, design.spec.compliance
+
+
+def _forgotten(design: Design) -> tuple[int, int] | None:
+    """How many decisions an epoch has, and how many epochs are kept apart, where the policy forgets."""
+    return None if design.epochs is None else (design.epochs.length, design.epochs.kept)
 
 
 def unblinded_event(signature: Signature, at: int, by: str | None) -> Unblinded:

@@ -242,7 +242,7 @@ class MAB:
         believes = rule.binary if isinstance(rule, learning.Rule) else not isinstance(rule, IndexBandit | Uniform)
         space = _space(self.arms, others, outcome_for(rows.reward, self._rewards, believes))
         policy = rule.policy(float(np.ptp(space.reward))) if isinstance(rule, learning.Rule) else rule
-        if not is_live(policy, space):
+        if not (is_live(policy, space) and isinstance(policy.start(space), Evidence)):
             raise UnsuitableError(f"{policy.name} learns from the order of decisions; MAB takes those that add up")
         places = {arm: z for z, arm in enumerate([*self.arms, *others])}
         return policy, space, np.array([places.get(label, UNSEEN) for label in labels])

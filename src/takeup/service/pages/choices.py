@@ -22,6 +22,7 @@ PLAIN: Mapping[str, str] = {
     "TS-Obs": "Faster still, if those who refuse are like those who do not",
     "TS-Check": "Learns from those who did as they were told",
     "TS-Lat-40": "For trials in which it is not always known what was done",
+    "TS half-life 1000": "Old decisions count less, for a world that changes",
     "Uniform": "Everybody with the same chance, to the end",
 }
 """What people may choose by who know none of the names."""

@@ -5,7 +5,9 @@ rows of the reals hold what a shape has apart from the newest epoch,
 
     basis[s] = prior[s] + Σ_e weight[e] counts[e, s],      shape[s] = basis[s] + counts[0, s].
 
-With the first decision of an epoch all epochs move back by one, and the oldest one leaves. `stand_ins` puts `see` in
+With the first decision of an epoch all epochs move back by one, and the oldest one leaves. An outcome that comes later
+counts in the epoch of its decision; decisions and outcomes each come in order, so that it is enough to count them. The
+two rows before the basis say how many epochs back that is, and what a decision counts there. `stand_ins` puts `see` in
 place of that of `rows`, and the base's functions in place of those of `proposed`.
 """
 
@@ -17,10 +19,11 @@ from takeup.outcomes import Levels
 from takeup.policies import TS, Forgetting, TSCheck, TSObs
 from takeup.simulation.kernels import observed, proposed, rows
 from takeup.simulation.kernels.compile import Plain
-from takeup.simulation.kernels.machine import Array, Number, inlined, times_double
+from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined, times_double
 from takeup.simulation.kernels.proposed import begin as begin_base
 from takeup.simulation.kernels.proposed import learn as learn_base
-from takeup.simulation.kernels.proposed import propose, reveal
+from takeup.simulation.kernels.proposed import propose
+from takeup.simulation.kernels.proposed import reveal as reveal_base
 from takeup.simulation.kernels.rows import put
 from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
@@ -28,7 +31,6 @@ from takeup.space import Space
 __all__ = ["begin", "learn", "parameters", "propose", "reveal", "see", "size"]
 
 REAL = np.float32
-AT_ONCE = True
 
 
 class Parameters(NamedTuple):
@@ -78,7 +80,7 @@ def stand_ins(policy: Forgetting) -> dict[Plain, Plain]:
 def size(policy: Forgetting, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
     slots, reals = (observed if isinstance(policy.base, TSObs) else proposed).size(policy.base, space)
-    return slots * (policy.weights.size - 1), reals + slots
+    return slots * (policy.weights.size - 1) + 2, reals + 2 + slots
 
 
 def begin(state: State, shape: Number, parameters: Number) -> None:
@@ -88,8 +90,18 @@ def begin(state: State, shape: Number, parameters: Number) -> None:
     basis = real.shape[0] - parameters.slots
     for slot in range(parameters.slots):
         real[basis + slot, column] = parameters.prior[slot]
-    for row in range(parameters.slots, parameters.slots * parameters.fading.size):
+    for row in range(parameters.slots, parameters.slots * parameters.fading.size + 2):
         counts[row, column] = 0
+    aim(state, parameters, 0)
+
+
+@inlined
+def aim(state: State, parameters: Number, back: Number) -> None:
+    """What is seen next counts so many epochs back."""
+    real, column = state.real, state.column
+    mark = real.shape[0] - parameters.slots - 2
+    real[mark, column] = back
+    real[mark + 1, column] = parameters.fading[back]
 
 
 def turn(state: State, parameters: Number) -> None:
@@ -111,17 +123,39 @@ def turn(state: State, parameters: Number) -> None:
 
 @inlined
 def see(state: State, slot: Number, slots: Number, prior: Array) -> None:
-    """One more of this cell in the newest epoch."""
+    """One more of this cell in the epoch that is aimed at."""
     counts, real, column = state
-    counts[slot, column] += 1
-    basis = np.float64(real[real.shape[0] - slots + slot, column])
-    put(state, slot, slots, basis + np.float64(counts[slot, column]))
+    basis = real.shape[0] - slots
+    back = np.int64(real[basis - 2, column])
+    counts[back * slots + slot, column] += 1
+    if back > 0:
+        real[basis + slot, column] += real[basis - 1, column]
+    put(state, slot, slots, np.float64(real[basis + slot, column]) + np.float64(counts[slot, column]))
 
 
 @inlined
 def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """As the base does, after a new epoch has begun where one does."""
-    step = np.int64(moment[3])
-    if step > 0 and step % parameters.epoch == 0:
+    counts, column = state.counts, state.column
+    told = parameters.slots * parameters.fading.size
+    number = np.int64(counts[told, column])
+    if number > 0 and number % parameters.epoch == 0:
         turn(state, parameters)
     learn_base(state, event, shape, parameters, moment)
+    counts[told, column] += 1
+    if event.y != UNSEEN:
+        counts[told + 1, column] += 1
+
+
+@inlined
+def reveal(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
+    """As the base does, in the epoch of the decision; what is older than all of them counts nothing."""
+    counts, column = state.counts, state.column
+    told = parameters.slots * parameters.fading.size
+    newest = np.int64(counts[told, column] - 1) // parameters.epoch
+    back = newest - np.int64(counts[told + 1, column]) // parameters.epoch
+    if back < parameters.fading.size:
+        aim(state, parameters, back)
+        reveal_base(state, event, shape, parameters, moment)
+        aim(state, parameters, 0)
+    counts[told + 1, column] += 1
