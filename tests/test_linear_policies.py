@@ -352,12 +352,12 @@ def test_robust_tells_whether_compliance_is_ignorable(hidden: float, low: float,
 def test_forgetting_goes_around_lints_and_not_around_what_has_rows() -> None:
     """In its first epoch, where nothing is forgotten, it proposes as LinTS does, from the same stream."""
     events = decisions(LEVELS, 40)
-    around = Forgetting(base=LinTS(), half_life=1_000, epoch=1_000)
+    around: Any = Forgetting(base=LinTS(), half_life=1_000, epoch=1_000)
     kept, plain = learnt(around, LEVELS, events), learnt(LinTS(), LEVELS, events)
     for seed in range(40):
         assert around.propose(kept, UNIT, stream(seed)) == LinTS().propose(plain, UNIT, stream(seed))
     with pytest.raises(InputError, match="works from the evidence alone"):
-        Forgetting(base=LinTSObs())
+        Forgetting(base=LinTSObs())  # type: ignore[arg-type]  # which is what is refused
 
 
 def test_what_does_not_fit_is_refused() -> None:
