@@ -50,6 +50,21 @@ class History:
         parts = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _COLUMNS if len(self)}
         return replace(self, **parts) if parts else other
 
+    def sized(self, size: int) -> "History":
+        """None of the decisions, as if their contexts had so many values."""
+        return replace(self.only(np.zeros(len(self), dtype=bool)), context=np.zeros((0, size)))
+
+    def without(self, label: int) -> "History":
+        """All decisions but those of an arm."""
+        return self.only(self.proposal != label)
+
+    def begun(self, new: int, old: int) -> "History":
+        """With the decisions of an old arm once more, as decisions of a new one."""
+        of = self.only((self.proposal == old) & self.own)
+        did = np.where(of.implemented == old, new, of.implemented)
+        many = len(of)
+        return self.plus(replace(of, proposal=np.full(many, new), implemented=did, own=np.zeros(many, dtype=bool)))
+
     def only(self, rows: NDArray[np.bool_] | IntArray) -> "History":
         """Some of the decisions."""
         return replace(self, **{name: getattr(self, name)[rows] for name in _COLUMNS})

@@ -2,26 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+
 from takeup import checks
+from takeup.adapters.mabwiser.lines import Linear
 from takeup.adapters.mabwiser.shares import Exponential, Popular
-from takeup.errors import InputError, UnsuitableError
+from takeup.checks import FloatArray, IntArray
+from takeup.errors import InputError
 from takeup.policies import TS, UCB1, EpsilonGreedy, Uniform
+from takeup.policies.arms import Credit
 from takeup.policies.base import Policy
 from takeup.policies.registry import kinds
 
 Binarizer = Callable[[Any, float], Any]
 """Whether a reward of a decision is a success: 0 or 1, or False or True."""
-
-_LINEAR = "takeup has no linear models yet; its contexts are groups, such as age bands, each with a bandit of its own"
-ABSENT = {
-    "LinGreedy": _LINEAR,
-    "LinTS": _LINEAR,
-    "LinUCB": _LINEAR,
-}
-"""The learning policies of MABWiser that takeup has none for, and what there is instead."""
 
 
 class Rule(ABC):
@@ -42,8 +39,6 @@ class _Names(type):
         known = kinds()
         if name in known:
             return known[name]
-        if name in ABSENT:
-            raise UnsuitableError(f"{name}: {ABSENT[name]}")
         raise AttributeError(f"LearningPolicy has no {name!r}")
 
 
@@ -115,3 +110,67 @@ class LearningPolicy(metaclass=_Names):
         def policy(self, span: float) -> Policy[Any]:
             """The policy, whatever the rewards."""
             return Popular()
+
+    @dataclass(frozen=True)
+    class LinGreedy(Linear):
+        """The arm of the highest mean v'm of a ridge regression, and with probability `epsilon` any."""
+
+        epsilon: float = 0.1
+        l2_lambda: float = 1.0
+        scale: bool = False
+        credit: Credit = field(default="chosen", kw_only=True)
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            if not 0 <= checks.real("epsilon", self.epsilon) <= 1:
+                raise InputError("epsilon", self.epsilon, "a number between 0 and 1")
+
+        def values(self, mean: FloatArray, width: FloatArray, rng: np.random.Generator) -> FloatArray:
+            """The means."""
+            return mean
+
+        def explore(self, best: IntArray, arms: int, rng: np.random.Generator) -> IntArray:
+            """Any arm with probability `epsilon`."""
+            return np.where(rng.random(len(best)) < self.epsilon, rng.integers(arms, size=len(best)), best)
+
+    @dataclass(frozen=True)
+    class LinTS(Linear):
+        """The arm that is best in a draw of coefficients around a ridge regression, with covariance alpha^2 B^-1."""
+
+        alpha: float = 1.0
+        l2_lambda: float = 1.0
+        scale: bool = False
+        credit: Credit = field(default="chosen", kw_only=True)
+        least: ClassVar[str] = "above 0"
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            if checks.real("alpha", self.alpha) <= 0:
+                raise InputError("alpha", self.alpha, "a number above 0")
+
+        @property
+        def spread(self) -> float:
+            """What takes the place of the noise."""
+            return self.alpha
+
+        def values(self, mean: FloatArray, width: FloatArray, rng: np.random.Generator) -> FloatArray:
+            """A draw of each: that of coefficients, at a context, is normal."""
+            return mean + self.alpha * width * rng.standard_normal(mean.shape)
+
+    @dataclass(frozen=True)
+    class LinUCB(Linear):
+        """The arm of the highest bound v'm + alpha sqrt(v' B^-1 v) of a ridge regression."""
+
+        alpha: float = 1.0
+        l2_lambda: float = 1.0
+        scale: bool = False
+        credit: Credit = field(default="chosen", kw_only=True)
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            if checks.real("alpha", self.alpha) < 0:
+                raise InputError("alpha", self.alpha, "a number, 0 or more")
+
+        def values(self, mean: FloatArray, width: FloatArray, rng: np.random.Generator) -> FloatArray:
+            """The bounds."""
+            return mean + self.alpha * width

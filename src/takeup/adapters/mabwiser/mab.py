@@ -1,25 +1,24 @@
 """A bandit with the methods of MABWiser's `MAB`, over any policy of takeup, which knows that people do not comply."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from takeup import checks
 from takeup.adapters.mabwiser import learning
-from takeup.adapters.mabwiser.history import History, grouped, matrix, numbers, outcome_for
+from takeup.adapters.mabwiser.history import History, grouped, matrix, numbers
+from takeup.adapters.mabwiser.lines import Linear, Lines, numeric
 from takeup.adapters.mabwiser.neighbours import Same
-from takeup.adapters.mabwiser.shares import Given
+from takeup.adapters.mabwiser.table import Given, Model, Table, named, space_of
 from takeup.adapters.mabwiser.warm_start import nearest
-from takeup.checks import FloatArray, IntArray, shown
+from takeup.checks import IntArray, shown
 from takeup.errors import InputError, LabelError, UnsuitableError
 from takeup.evidence import Evidence
+from takeup.inference.linear import Regression
 from takeup.outcomes import UNSEEN, Outcome
 from takeup.policies import Uniform
-from takeup.policies.arms import credited
-from takeup.policies.base import LivePolicy, Policy, is_live
-from takeup.policies.beliefs import Exact, drawn, highest
+from takeup.policies.base import Policy
 from takeup.policies.indices import IndexBandit
 from takeup.randomness import stream
 from takeup.space import Space
@@ -36,7 +35,8 @@ class MAB:
 
     Decisions are what was *proposed*. `implemented` says what was done, where it is known, so that takeup's own
     policies can learn from it; MABWiser has no such argument. Contexts are rows of values; decisions count for a
-    context as the neighbourhood policy says, and by default where the context is the same.
+    context as the neighbourhood policy says, and by default where the context is the same; those of a linear policy
+    count for all.
 
     Args:
         arms: the labels of what can be proposed; texts or numbers.
@@ -62,7 +62,7 @@ class MAB:
     ) -> None:
         if isinstance(arms, str) or not isinstance(arms, Sequence):
             raise InputError("arms", shown(arms), "a list of labels")
-        if not isinstance(learning_policy, learning.Rule | Policy):
+        if not isinstance(learning_policy, learning.Rule | Linear | Policy):
             allowed = "one of LearningPolicy, or a policy of takeup, such as TSObs()"
             raise InputError("learning_policy", shown(learning_policy), allowed)
         if neighborhood_policy is not None and not hasattr(neighborhood_policy, "near"):
@@ -79,12 +79,13 @@ class MAB:
         self._past = self._rows([], [], None, None)
         self._settled = 0
         self._asked = 0
+        self._lines: Lines | None = None
         self._model(self._past)  # what does not fit together is told now
 
     @property
     def is_contextual(self) -> bool:
         """Whether there are contexts."""
-        return bool(self._past.context.shape[1])
+        return isinstance(self.learning_policy, Linear) or bool(self._past.context.shape[1])
 
     @property
     def cold_arms(self) -> list[Any]:
@@ -94,8 +95,17 @@ class MAB:
     @property
     def evidence(self) -> Evidence:
         """All that was learnt, whatever the context, as every policy of takeup takes it."""
-        _, space, places = self._model(self._past)
-        return self._past.evidence(space, places)
+        return self._past.evidence(*self._space(self._past))
+
+    @property
+    def lines(self) -> dict[Any, Regression]:
+        """What a linear policy without neighbours has learnt: of each arm the mean and covariance of coefficients."""
+        model = self._model(self._past)
+        if not isinstance(model, Lines) or not self._everywhere:
+            raise UnsuitableError("lines are of LinUCB, LinTS and LinGreedy without a neighbourhood policy")
+        numeric(self._past.context)
+        found = model.of(self._past, self._past.context.shape[1])
+        return {arm: line.regression for arm, line in zip(self.arms, found, strict=True)}
 
     def fit(
         self,
@@ -113,7 +123,7 @@ class MAB:
             implemented: what was done, which need not be an arm; None or NaN where nobody says.
         """
         rows = self._rows(decisions, rewards, contexts, implemented)
-        self._check(rows, implemented)
+        self._model(rows).check(rows, implemented)
         self._past, self._warm = rows.collapsed() if self._groups else rows, set()
         self._settled = len(self._past)
 
@@ -126,7 +136,7 @@ class MAB:
     ) -> None:
         """Learn from more decisions; takes what `fit` takes."""
         rows = self._past.plus(self._rows(decisions, rewards, contexts, implemented))
-        self._check(rows, implemented)
+        self._model(rows).check(rows, implemented)
         self._past = rows
         if self._groups and len(rows) > 2 * self._settled + FEW:
             self._past = rows.collapsed()
@@ -137,7 +147,7 @@ class MAB:
 
         Without contexts in the past, `contexts` says how many proposals are wanted.
         """
-        found: list[Any] = self._each(contexts, self._proposals)
+        found = [self.arms[k] for k in self._each(contexts, "proposals")]
         return found[0] if len(found) == 1 else found
 
     def predict_expectations(self, contexts: object = None) -> Expectations | list[Expectations]:
@@ -147,14 +157,14 @@ class MAB:
         units of the rewards, and of others the probability of each arm. An arm that an index policy has not seen has
         infinity: it comes first.
         """
-        found: list[Expectations] = self._each(contexts, self._expectations)
+        found = [dict(zip(self.arms, row, strict=True)) for row in self._each(contexts, "expectations")]
         return found[0] if len(found) == 1 else found
 
     def add_arm(self, arm: Arm, binarizer: learning.Binarizer | None = None) -> None:
         """One more arm; and what is a success from now on, where that is given."""
         if arm in self.arms:
             raise InputError("arm", shown(arm), "one that is not there yet")
-        _space([*self.arms, arm], [], None)
+        named([*self.arms, arm])
         self.arms.append(arm)
         self._labels.setdefault(arm, len(self._labels))
         self._binarizer = binarizer or self._binarizer
@@ -167,7 +177,7 @@ class MAB:
             raise InputError("arm", shown(arm), "an arm of at least three: two have to stay")
         self.arms.remove(arm)
         self._warm.discard(arm)
-        self._past = self._past.only(self._past.proposal != self._labels[arm])
+        self._past = self._past.without(self._labels[arm])
 
     def warm_start(self, arm_to_features: Mapping[Any, Sequence[float]], distance_quantile: float) -> None:
         """Let arms that were never proposed begin with the decisions of the most similar arm that was.
@@ -180,17 +190,18 @@ class MAB:
         """
         trained = [arm for arm in self.arms if arm in self._trained]
         for cold, warm in nearest(self.cold_arms, trained, arm_to_features, distance_quantile).items():
-            new, old = self._labels[cold], self._labels[warm]
-            of = self._past.only((self._past.proposal == old) & self._past.own)
-            did = np.where(of.implemented == old, new, of.implemented)
-            copied = replace(of, proposal=np.full(len(of), new), implemented=did, own=np.zeros(len(of), dtype=bool))
-            self._past = self._past.plus(copied)
+            self._past = self._past.begun(self._labels[cold], self._labels[warm])
             self._warm.add(cold)
 
     @property
     def _groups(self) -> bool:
         """Whether decisions of the same context are alike, so that they need not be kept one by one."""
-        return self.neighborhood_policy is None
+        return self.neighborhood_policy is None and not isinstance(self.learning_policy, Linear)
+
+    @property
+    def _everywhere(self) -> bool:
+        """Whether all decisions count for every context."""
+        return self.neighborhood_policy is None and isinstance(self.learning_policy, Linear)
 
     @property
     def _trained(self) -> set[Any]:
@@ -209,7 +220,8 @@ class MAB:
         for name, given in (("rewards", rewards), ("implemented", implemented)):
             if given is not None and len(given) != many:
                 raise InputError(name, f"{len(given)} values", f"one for each of {many} decisions")
-        unknown = [arm for arm in decisions if arm not in self.arms]
+        arms = set(self.arms)
+        unknown = [arm for arm in decisions if arm not in arms]
         if unknown:
             raise LabelError("decisions", shown(unknown[0]), f"one of {shown(self.arms)}", "add_arm adds one")
         if self._binarizer is not None:
@@ -228,83 +240,51 @@ class MAB:
             np.ones(many, dtype=np.int64),
         )
 
-    def _check(self, rows: History, implemented: object) -> None:
-        policy, space, places = self._model(rows)
-        rows.evidence(space, places)  # a reward that cannot be is told now
-        if policy.compliance == "needed" and implemented is None:
-            raise InputError("implemented", "nothing", f"what was done, which {policy.name} learns from")
-
-    def _model(self, rows: History) -> tuple[LivePolicy, Space, IntArray]:
-        """The policy, what it decides in, and the number of each label among actions, of which arms are the first."""
-        labels = list(self._labels)
-        others = [labels[k] for k in np.unique(rows.implemented) if k != UNSEEN and labels[k] not in self.arms]
+    def _space(self, rows: History) -> tuple[Space, IntArray]:
         rule = self.learning_policy
-        believes = rule.binary if isinstance(rule, learning.Rule) else not isinstance(rule, IndexBandit | Uniform)
-        space = _space(self.arms, others, outcome_for(rows.reward, self._rewards, believes))
-        policy = rule.policy(float(np.ptp(space.reward))) if isinstance(rule, learning.Rule) else rule
-        if not (is_live(policy, space) and isinstance(policy.start(space), Evidence)):
-            raise UnsuitableError(f"{policy.name} learns from the order of decisions; MAB takes those that add up")
-        places = {arm: z for z, arm in enumerate([*self.arms, *others])}
-        return policy, space, np.array([places.get(label, UNSEEN) for label in labels])
+        free = IndexBandit | Uniform | Linear  # they believe nothing of rewards
+        binary = rule.binary if isinstance(rule, learning.Rule) else not isinstance(rule, free)
+        return space_of(rows, self.arms, list(self._labels), self._rewards, binary)
 
-    def _each(self, contexts: object, what: Any) -> list[Any]:
+    def _model(self, rows: History) -> Model:
+        """What decides, given the past."""
+        rule = self.learning_policy
+        if isinstance(rule, Linear):
+            numbers = [self._labels[arm] for arm in self.arms]
+            if self._lines is None or self._lines.numbers != numbers:
+                Space(named(self.arms))  # what cannot be arms is told now
+                self._lines = Lines(rule, numbers)
+            return self._lines
+        space, places = self._space(rows)
+        policy = rule.policy(float(np.ptp(space.reward))) if isinstance(rule, learning.Rule) else rule
+        return Table.of(policy, space, places)
+
+    def _each(self, contexts: object, what: Literal["proposals", "expectations"]) -> list[Any]:
         """What is asked for, for every context; those that are the same are drawn together."""
-        asked = np.zeros((1, 0)) if contexts is None else matrix(contexts, width=self._past.context.shape[1])
-        past = self._past
+        past, size = self._past, self._past.context.shape[1]
+        asked = np.zeros((1, 0)) if contexts is None else matrix(contexts, width=size)
         if not self.is_contextual:
             asked = np.zeros((len(asked), 0))
-        elif asked.shape[1] != past.context.shape[1]:
-            raise InputError("contexts", f"{asked.shape[1]} values", f"{past.context.shape[1]} in each row, as in fit")
-        chosen, space, places = self._model(past)
-        alone = self._alone()
+        elif asked.shape[1] != size and len(past):
+            raise InputError("contexts", f"{asked.shape[1]} values", f"{size} in each row, as in fit")
+        model, alone = self._model(past), self._alone()
         rng = stream(self.seed, "MAB", self._asked)
         self._asked += 1
+        if self._everywhere or not len(past):
+            return list(getattr(alone or model, what)(past, asked, rng).tolist())
         found: list[Any] = [None] * len(asked)
         for row, rows in grouped(asked).items():
             where = range(len(asked))[rows] if isinstance(rows, slice) else rows
             near = (self.neighborhood_policy or Same()).near(past.context, np.array(row, dtype=asked.dtype))
-            evidence = past.only(near).evidence(space, places)
-            policy = chosen if near.any() or alone is None else alone
-            for i, each in zip(where, what(policy, evidence, len(where), rng), strict=True):
+            decides = model if near.any() or alone is None else alone
+            answers = getattr(decides, what)(past.only(near), asked[rows], rng).tolist()
+            for i, each in zip(where, answers, strict=True):
                 found[i] = each
         return found
 
-    def _alone(self) -> LivePolicy | None:
+    def _alone(self) -> Model | None:
         """What decides where a context has no neighbours, if that is told."""
         told = getattr(self.neighborhood_policy, "no_nhood_prob_of_arm", None)
         if told is not None and len(told) != len(self.arms):
             raise InputError("no_nhood_prob_of_arm", f"{len(told)} values", f"one for each of {len(self.arms)} arms")
-        return None if told is None else Given(probability=tuple(told))
-
-    def _proposals(self, policy: LivePolicy, evidence: Evidence, many: int, rng: np.random.Generator) -> list[Any]:
-        beliefs = policy.beliefs(evidence, 0, rng)
-        if isinstance(beliefs, Exact):
-            z = drawn(np.broadcast_to(beliefs.probability, (many, len(self.arms))), rng)
-        else:
-            z = highest(beliefs.scores(rng, many))
-        return [self.arms[k] for k in z.tolist()]
-
-    def _expectations(
-        self, policy: LivePolicy, evidence: Evidence, many: int, rng: np.random.Generator
-    ) -> list[Expectations]:
-        shape = (many, len(self.arms))
-        if isinstance(policy, IndexBandit):
-            worth = evidence.space.reward
-            index = policy.scores(credited(evidence, policy.credit), evidence.space, 0)
-            found: FloatArray = np.broadcast_to(worth.min() + np.ptp(worth) * index, shape)
-        else:
-            beliefs = policy.beliefs(evidence, 0, rng)
-            if isinstance(beliefs, Exact):
-                found = np.broadcast_to(beliefs.probability, shape)
-            else:
-                found = beliefs.values(rng, many)
-        return [dict(zip(self.arms, row, strict=True)) for row in found.tolist()]
-
-
-def _space(arms: Sequence[Any], others: Sequence[Any], outcome: Outcome | None) -> Space:
-    """The labels as names; complying with an arm is doing it."""
-    names = [str(arm) for arm in arms]
-    missing = [arm for arm in arms if arm is None or arm != arm]
-    if missing or len(set(names)) < len(names):
-        raise InputError("arms", shown(list(arms)), "labels that all read differently, and none of them nothing")
-    return Space(names, [*names, *map(str, others)], outcomes=2 if outcome is None else outcome)
+        return None if told is None else Given(np.array(told, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Rules of MABWiser's that takeup has not: shares that grow with the mean reward, or that are given."""
+"""Rules of MABWiser's that takeup has not: shares that grow with the mean reward."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ from takeup.errors import InputError
 from takeup.evidence import Evidence, Index
 from takeup.policies.arms import credited, here
 from takeup.policies.base import FromEvidence
-from takeup.policies.beliefs import Beliefs, Exact
+from takeup.policies.beliefs import Beliefs
 from takeup.policies.card import Card, Real, Variant
 from takeup.randomness import Random
 
@@ -74,24 +74,6 @@ class Exponential(Popular):
         """Parts of Σ exp(m / τ)."""
         weight = np.exp((means - means.max()) / self.temperature)
         return np.asarray(weight / weight.sum())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Given(FromEvidence):
-    """Arms with probabilities that are told, whatever the evidence."""
-
-    card: ClassVar[Card] = Card(
-        name="given probabilities",
-        family="bandits",
-        source="-",
-        compliance="not used",
-        variants=(Variant("Every arm with a probability that was said before."),),
-    )
-    probability: tuple[float, ...]
-
-    def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
-        """The probabilities themselves."""
-        return Exact(np.array(self.probability))
 
 
 def _means(evidence: Evidence, context: Index) -> FloatArray:
