@@ -88,14 +88,19 @@ def test_any_arm_before_there_are_data(policy: Any) -> None:
 @pytest.mark.parametrize("policy", LINEAR)
 @pytest.mark.parametrize("scale", [False, True])
 def test_parts_are_as_good_as_the_whole(policy: Any, scale: bool) -> None:
-    whole = fitted(policy(scale=scale))
-    parts = MAB(ARMS, policy(scale=scale), seed=5)
-    parts.fit(Z[:1], Y[:1], V[:1])
-    parts.predict(V[:1])
-    parts.partial_fit(Z[1:], Y[1:], V[1:])
-    whole.predict(V[:1])
-    for one, other in zip(whole.predict_expectations(V), parts.predict_expectations(V), strict=True):
-        assert one == pytest.approx(other, abs=1e-12)
+    """One by one, with proposals in between, and arms whose rewards come later or not at all."""
+    did, y = ["first", None, "second", "second"], [*Y[:3], None]
+    for credit in ("chosen", "actual", "comply"):
+        whole, parts = (MAB(ARMS, policy(scale=scale, credit=credit), seed=5) for _ in range(2))
+        whole.fit(Z * 3, y * 3, V * 3, did * 3)
+        parts.fit(Z[:1], y[:1], V[:1], did[:1])
+        for i in range(1, 12):
+            k = slice(i % 4, i % 4 + 1)
+            parts.predict(V[k])
+            parts.partial_fit(Z[k], y[k], V[k], did[k])
+            whole.predict(V[k])
+        for one, other in zip(whole.predict_expectations(V), parts.predict_expectations(V), strict=True):
+            assert one == pytest.approx(other, abs=1e-12)
 
 
 def test_scaling_makes_units_not_matter() -> None:
@@ -151,7 +156,8 @@ def test_lines_find_what_is_best_for_whom() -> None:
     rng = stream(2)
     x, z = rng.normal(size=1000), rng.integers(2, size=1000)
     mab = MAB(ARMS, LearningPolicy.LinTS(0.1), seed=1)
-    mab.fit([ARMS[k] for k in z], np.where(z == 0, x, -x) + rng.normal(size=1000), np.stack([np.ones(1000), x], 1))
+    y = np.where(z == 0, x, -x) + rng.normal(size=1000)
+    mab.fit([ARMS[k] for k in z], y.tolist(), np.stack([np.ones(1000), x], axis=1))
     assert mab.predict([[1, 1.0], [1, -1.0], [1, 2.0]]) == ["first", "second", "first"]
 
 

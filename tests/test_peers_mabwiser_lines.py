@@ -76,7 +76,8 @@ def test_draws_are_of_the_same_distribution() -> None:
         mab.fit(z, y, v)
         draws.append(mab.predict_expectations(np.repeat(v[:1], 4000, axis=0)))
     for arm in ARMS:
-        assert stats.ks_2samp(*([each[arm] for each in drawn] for drawn in draws)).pvalue > 1e-4
+        one, other = ([each[arm] for each in drawn] for drawn in draws)
+        assert stats.ks_2samp(one, other).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("near", [("KNearest", 9), ("Radius", 6.0)])

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,6 +83,11 @@ class Line:
             raise InputError("l2_lambda", rule.l2_lambda, allowed)
         return cls(prior.plus(Sums.of(features, rows.reward, rows.count)), centre, divisor)
 
+    def plus(self, rows: History) -> "Line":
+        """After more decisions that count for the arm; contexts are moved and divided as before."""
+        features = (rows.context - self.centre) / self.divisor
+        return replace(self, regression=self.regression.plus(Sums.of(features, rows.reward, rows.count)))
+
     def at(self, contexts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean and the width at each of many contexts."""
         from scipy.linalg import solve_triangular
@@ -105,9 +110,26 @@ class Lines:
         if not len(past):
             return [Line.of(past.sized(size), self.rule)] * len(self.numbers)
         if self._found is None or self._found[0] is not past:
-            label = np.where(np.isnan(past.reward), UNSEEN, _credited(past, self.rule.credit))
+            label = _credited(past, self.rule.credit)
             self._found = past, [Line.of(past.only(label == k), self.rule) for k in self.numbers]
         return self._found[1]
+
+    def learn(self, before: History, rows: History, after: History) -> None:
+        """Brings the lines of what was before up to date: a decision more costs the same however many there are.
+
+        Only where contexts are scaled an arm is begun anew.
+        """
+        if self._found is None or self._found[0] is not before:
+            return
+        label = _credited(rows, self.rule.credit)
+        lines = list(self._found[1])
+        for i in np.flatnonzero(np.isin(self.numbers, label)):
+            k = self.numbers[i]
+            if self.rule.scale:
+                lines[i] = Line.of(after.only(_credited(after, self.rule.credit) == k), self.rule)
+            else:
+                lines[i] = lines[i].plus(rows.only(label == k))
+        self._found = after, lines
 
     def check(self, rows: History, implemented: object) -> None:
         """Contexts have to be numbers, and what was done may be needed."""
@@ -144,8 +166,11 @@ def numeric(contexts: NDArray[Any]) -> None:
 
 
 def _credited(past: History, credit: Credit) -> IntArray:
-    """The label each reward goes to. What was copied by a warm start counts for the arm that it was copied for."""
-    if credit == "chosen":
-        return past.proposal
-    comply = past.implemented == past.proposal
-    return np.where(comply | (past.own if credit == "actual" else False), past.implemented, UNSEEN)
+    """The label each reward goes to, and UNSEEN where it goes nowhere or is not known yet.
+
+    What was copied by a warm start counts for the arm that it was copied for.
+    """
+    known = ~np.isnan(past.reward)
+    if credit != "chosen":
+        known &= (past.implemented == past.proposal) | (past.own if credit == "actual" else False)
+    return np.where(known, past.proposal if credit == "chosen" else past.implemented, UNSEEN)

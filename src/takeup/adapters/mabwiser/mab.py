@@ -135,8 +135,12 @@ class MAB:
         implemented: Sequence[Arm | None] | None = None,
     ) -> None:
         """Learn from more decisions; takes what `fit` takes."""
-        rows = self._past.plus(self._rows(decisions, rewards, contexts, implemented))
-        self._model(rows).check(rows, implemented)
+        more = self._rows(decisions, rewards, contexts, implemented)
+        rows = self._past.plus(more)
+        model = self._model(rows)
+        model.check(rows, implemented)
+        if isinstance(model, Lines):
+            model.learn(self._past, more, rows)
         self._past = rows
         if self._groups and len(rows) > 2 * self._settled + FEW:
             self._past = rows.collapsed()
