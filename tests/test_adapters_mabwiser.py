@@ -12,6 +12,7 @@ from takeup import (
     TS,
     EpsilonGreedy,
     Evidence,
+    Forgetting,
     InputError,
     LabelError,
     Number,
@@ -222,6 +223,11 @@ def test_other_rewards_are_told() -> None:
         assert set(expected(fitted(TS(), rewards=told))) == set(ARMS)
     with pytest.raises(InputError, match="rewards: got 25"):
         fitted(TS(), rewards=[9, 17, 20])
+
+
+def test_what_needs_to_know_when_is_refused() -> None:
+    with pytest.raises(UnsuitableError, match="TS half-life 1000 learns from the order of decisions"):
+        fitted(Forgetting(), rewards=REWARDS)
 
 
 def test_what_takeup_has_not_is_said() -> None:

@@ -17,13 +17,14 @@ needs_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-c
 
 SIMULATED = """
 import numpy as np
-from takeup import TS, UCBAT, Normals, Number, TSObs, TSRobust, Environment, Reporting, World
+from takeup import TS, UCBAT, Forgetting, Normals, Number, TSObs, TSRobust, Environment, Reporting, World
 from takeup.simulation.kernels import cpu, gpu
 from kernel_runs import laid_out
 two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 numbers = Environment.from_world(World([[0.8, 0.2], [0.3, 0.7]], Normals([30, 40], [5, 9]), Number(0, 70)))
 few = ((two, TSObs(), True), (numbers, TSObs(), True))
-more = ((two, TS(), False), (two, TSRobust(), False), (numbers, UCBAT(), True))
+forgetting = Forgetting(base=TSObs(), half_life=1, epoch=1)
+more = ((two, TS(), False), (two, TSRobust(), False), (numbers, UCBAT(), True), (two, forgetting, True))
 for truth, policy, recurrence in CASES:
     options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "full": True, "recurrence": recurrence}
     layout = laid_out([truth, truth], policy, 6, 5, **options)
@@ -37,13 +38,14 @@ import numba
 import numba.cuda.dispatcher as dispatcher
 import numpy as np
 from numba import cuda
-from takeup import Normals, Number, TSLat, TSObs, TSRobust, Environment, World
+from takeup import Forgetting, Normals, Number, TSLat, TSObs, TSRobust, Environment, World
 from takeup.simulation.kernels import compile_gpu
 from kernel_runs import laid_out
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(9, 0))
 truth = Environment.from_world(World.bernoulli(np.eye(3), [0.1, 0.2, 0.3]))
 numbers = Environment.from_world(World(np.eye(3), Normals([30, 40, 50], [5, 9, 7]), Number(0, 70)))
-few, more = ((truth, TSObs()), (numbers, TSObs())), ((truth, TSRobust()), (truth, TSLat(inference="gibbs")))
+few = ((truth, TSObs()), (numbers, TSObs()))
+more = ((truth, TSRobust()), (truth, TSLat(inference="gibbs")), (truth, Forgetting(base=TSObs())))
 for each, policy in CASES:
     layout = laid_out([each], policy, 100)
     given = ((64, 64, 0), layout.given, layout.memory(1), layout.output(64))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from takeup import TS, UCB1, Count, Evidence, Space, TSCheck, TSLat, TSObs, TSRobust, UnsuitableError, event
+from takeup import TS, UCB1, Count, Evidence, Forgetting, Space, TSCheck, TSLat, TSObs, TSRobust, UnsuitableError, event
 
 az: Any = pytest.importorskip("arviz", reason="no arviz: pip install 'takeup[arviz]'")
 
@@ -94,6 +94,11 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 def test_rules_without_a_model_are_refused() -> None:
     with pytest.raises(UnsuitableError, match="no model"):
         inference_data(UCB1(), EVIDENCE)
+
+
+def test_what_needs_to_know_when_is_refused() -> None:
+    with pytest.raises(UnsuitableError, match="TS half-life 1000 needs to know when decisions were made"):
+        inference_data(Forgetting(), EVIDENCE)
 
 
 def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:

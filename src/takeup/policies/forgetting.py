@@ -28,7 +28,7 @@ KEPT = 8
 MOST_EPOCHS = 10_000
 """How many epochs may be kept apart."""
 
-MOST_COUNTS = 2_000_000
+MOST_COUNTS = 500_000
 """How many counts all epochs may have together; a live decision reads them."""
 
 _BASE = TS()
