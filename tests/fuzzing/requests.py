@@ -87,6 +87,7 @@ PAGES: dict[str, dict[str, str]] = {
     "/app/trials/{trial}/worklist.csv": {},
     "/app/trials/{trial}/log": {"kind": "decided", "decision": "1", "unit": "a", "before": "9", "after": "1"},
     "/app/trials/{trial}/export": {"format": "csv"},
+    "/app/trials/{trial}/cdisc": {},
     "/openapi.json": {},
 }
 FORMS: dict[str, dict[str, str]] = {
