@@ -2,14 +2,22 @@
 
 import html
 import re
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import asgi
 from asgi import Reply
-from page_visitor import Visitor, harmless, member
+from page_fixtures import book_of
+from page_visitor import Visitor, choose, harmless, member
 from takeup.live import Trial
+from takeup.live.progress import progress_of
+from takeup.service.callers import SCOPES
+from takeup.service.pages.sentences import blinded_headline
+from takeup.service.pages.spec_sentences import spec_sentences
+from takeup.trial import Design
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +130,56 @@ def test_a_trial_that_does_not_decide_says_so_once(api: asgi.Api, nurse: Visitor
     )
     trial.stop()
     assert "<button>Decide" not in nurse.get("/app/trials/halted/decide").body.decode()
+
+
+def test_whoever_signs_a_start_reads_what_is_started(api: asgi.Api) -> None:
+    """The draft's page tells those who can change it all of it; once it runs, the blinded read no arm."""
+    trial = trial_of(api, "signed", draft=True)
+    designer, watcher = member(api, "coordinator"), member(api, "observer")
+    assert "tea or coffee is offered" in said(designer.get("/app/trials/signed"))
+    assert "bad (worth 0)" in said(designer.get("/app/trials/signed"))
+    assert "tea or coffee is offered" not in said(watcher.get("/app/trials/signed"))
+    trial.start()
+    assert "tea or coffee is offered" not in said(designer.get("/app/trials/signed"))
+
+
+def test_outcomes_that_wait_for_their_window_are_told_from_those_that_nobody_reported() -> None:
+    book = book_of(np.zeros((2, 2, 2, 2), dtype=np.int64))
+    progress = replace(progress_of(book, 0), decisions=14, outcomes_waiting=11, outcomes_missing=2, outcomes_pending=1)
+    assert blinded_headline(progress) == (
+        "14 decisions; the outcome of 0 is known; 11 outcomes are reported and count once their window has closed;"
+        " 1 outcome pending."
+    )
+
+
+def test_groups_with_commas_in_their_names_are_told_apart() -> None:
+    groups = ["under 50, mild", "under 50, severe", "over 50, mild"]
+    space = {**asgi.SPEC["space"], "contexts": groups}  # type: ignore[dict-item]
+    meaning = spec_sentences(Design.of({**asgi.SPEC, "space": space}))
+    assert (
+        "Told apart are under 50, mild; under 50, severe; and over 50, mild. Each is learnt about by itself." in meaning
+    )
+
+
+def test_a_window_without_a_unit_is_asked_for_one(api: asgi.Api) -> None:
+    reply = member(api, "coordinator").post("/app/new", {**choose(window="30"), "do": "look"})
+    assert "Expected: a number and its unit, such as 30 days, 36 hours or 12 weeks." in said(reply)
+
+
+def test_an_invitation_to_a_trial_that_is_not_there_says_so(api: asgi.Api) -> None:
+    trial_of(api, "there")
+    fields = {"name": "Ada", "role-clinician": "yes", "trials": "there, their"}
+    boss = Visitor(api, *SCOPES)
+    reply = boss.post("/app/people", {**fields, "login": "ada-clinic@clinic.example"})
+    assert "There is no trial their yet" in said(reply)
+    assert "no trial there" not in said(reply)
+
+
+def test_a_blinded_log_is_in_words(api: asgi.Api, nurse: Visitor) -> None:
+    trial_of(api, "logged")
+    for _ in range(2):
+        asked(nurse, "logged", "P01")
+    shown = said(nurse.get("/app/trials/logged/log"))
+    for words in ("The draft was made", "Its state changed", "A decision was made", "Somebody asked again"):
+        assert words in shown
+    assert "moved" not in shown
