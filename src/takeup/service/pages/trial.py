@@ -42,6 +42,7 @@ async def trial(visit: Visit) -> Response:
         refused=design.refused,
         design=spec_sentences(design) if whole else blinded_sentences(design),
         whole=whole,
+        taken_over=head.decisions > 0,
         seeded=seeded,
         limits=spec.fallback_limits,
         state=head.state,
