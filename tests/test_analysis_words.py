@@ -252,3 +252,14 @@ def test_a_withheld_interval_of_a_group_names_the_group() -> None:
     labels = [label for label, _ in reasons(analyse(log, seed=1))]
     assert any("intention to treat in under 50, mild" in label for label in labels)
     assert not any(each == "intention to treat" for label in labels for each in label.split("; "))
+
+
+def test_few_decisions_at_even_odds_are_not_called_improbable() -> None:
+    frame = {
+        "assigned": ["usual", "new"] * 7,
+        "taken": ["usual", "new", "new", "new"] * 3 + ["usual", "new"],
+        "outcome": ["ill", "well", "well", "ill", "ill", "well", "well"] * 2,
+    }
+    log = Log.from_frame(frame, assigned="assigned", taken="taken", outcome="outcome", levels=("ill", "well"))
+    said = " ".join(each.withheld for each in analyse(log, seed=1).tippings.values())
+    assert "there are so few decisions that one of 14 decisions could count for" in said
