@@ -183,3 +183,12 @@ def test_a_blinded_log_is_in_words(api: asgi.Api, nurse: Visitor) -> None:
     for words in ("The draft was made", "Its state changed", "A decision was made", "Somebody asked again"):
         assert words in shown
     assert "moved" not in shown
+
+
+def test_whom_somebody_else_asked_for_is_told_in_the_words_of_the_page(api: asgi.Api, nurse: Visitor) -> None:
+    trial_of(api, "elsewhere")
+    asked(nurse, "elsewhere", "P01")
+    reply = asked(member(api, "clinician"), "elsewhere", "P01")
+    assert reply.status == 403
+    assert "P01 was decided on before, and somebody else asked." in said(reply)
+    assert "key" not in said(reply)

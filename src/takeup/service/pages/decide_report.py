@@ -24,6 +24,10 @@ PATIENCE = 100
 """How often a form that was sent twice asks whether the first request has been answered."""
 
 SENT_BEFORE = "This form was sent before, with something else in it. Look again, and send it."
+OTHERS = (
+    "was decided on before, and somebody else asked. Those who are blinded are told of their own decisions and of those"
+    " of their site: ask whoever asked then. Whoever manages people here gives those who work together one site."
+)
 PLACES = ("unit", "occasion", "context", "decision", "implemented", "outcome", "outcome_value", "reason")
 """The fields of both forms."""
 
@@ -55,8 +59,8 @@ async def decide(visit: Visit) -> Response:
         return await _form(
             visit, "decide", "This form was sent before, for somebody else. Look again, and send it.", 409
         )
-    except AccessError as error:
-        return await _form(visit, "decide", sentence(error), 403, "unit")
+    except AccessError:
+        return await _form(visit, "decide", f"{form.get('unit', '')} {OTHERS}", 403, "unit")
     except ConflictError as error:
         return await _form(visit, "decide", await _other_group(visit, error), 409, "context")
     except StateError as error:
@@ -65,8 +69,14 @@ async def decide(visit: Visit) -> Response:
     except InputError as error:
         return await _form(visit, "decide", sentence(error), 422, error.argument)
     design, _ = await _head(visit)
-    values = {"made": made, "again": made.at < began, "groups": len(design.space.contexts) > 1}
-    return visit.page("decided", trial=visit.trial, words=design.spec.words, **values)
+    return visit.page(
+        "decided",
+        trial=visit.trial,
+        made=made,
+        again=made.at < began,
+        groups=len(design.space.contexts) > 1,
+        words=design.spec.words,
+    )
 
 
 @pages.get("/app/trials/{trial}/report", "report")

@@ -130,7 +130,7 @@ class Page(APIRoute):
     """A page, and who may see it: visitors who have one of its scopes, or everybody where it has none."""
 
     def __init__(self, path: str, view: Endpoint, method: str, scopes: tuple[Scope, ...]) -> None:
-        self.view, self.scopes = view, scopes
+        self.view, self.method, self.scopes = view, method, scopes
 
         async def endpoint(request: Request) -> Response:  # FastAPI needs one; the handler below is what runs
             raise NotImplementedError
@@ -175,7 +175,7 @@ class Page(APIRoute):
 
     def _form_path(self, request: Request) -> str:
         """Where the form is that was sent: at its own address, or else on the page of its trial, or on the first."""
-        shown = {route.path for route in request.app.routes if isinstance(route, Page) and "GET" in route.methods}
+        shown = {route.path for route in request.app.routes if isinstance(route, Page) and route.method == "GET"}
         trial = request.path_params.get("trial")
         return request.url.path if self.path in shown else HOME if trial is None else f"{HOME}/trials/{trial}"
 
