@@ -37,6 +37,9 @@ def test_a_ratio_that_is_not_the_logged_one_is_found() -> None:
     assert "6.32 standard errors" in found.detail
     certain = Log.of(Space(2), [0] * 9, [1.0, 0.0])
     assert trial_checks.sample_ratio(certain).alarm is None
+    assert trial_checks.sample_ratio(certain).sentence.startswith("There are too few decisions")
+    ruled = Log.of(Space(2), [0] * 90, [1.0, 0.0])
+    assert trial_checks.sample_ratio(ruled).sentence.startswith("Too little was left to chance")
 
 
 def test_halves_of_a_trial_are_compared_within_proposals() -> None:

@@ -16,7 +16,7 @@ from takeup.analysis.estimate import Measure
 from takeup.analysis.headline import beside
 from takeup.analysis.results import Entry
 from takeup.analysis.telling import axis, direction, of_people, quantity, span
-from takeup.analysis.words import answer
+from takeup.analysis.words import answer, reasons
 from takeup.outcomes import Levels, Outcome
 from takeup.trial.design import Design
 
@@ -235,3 +235,31 @@ def test_a_plan_that_looks_for_better_alone_claims_nothing_else() -> None:
     found = analyse(Log.of(design.space, log.proposal, [0.5, 0.5], outcome=y), plan=design, replays=19)
     assert all(each.estimate.sided == 1 for each in found.entries)
     assert "is not shown to be better" in found.answers()[0]
+
+
+def test_a_withheld_interval_of_a_group_names_the_group() -> None:
+    """Else the leading reading, which has the same name, seems to be the one that is not to be relied upon."""
+    rng, n = np.random.default_rng(5), 60
+    frame = {
+        "assigned": [("usual", "new")[each] for each in rng.integers(0, 2, n)],
+        "taken": [("usual", "new")[each] for each in rng.integers(0, 2, n)],
+        "outcome": [("ill", "well")[each] for each in rng.integers(0, 2, n)],
+        "group": ["under 50, mild" if each < 3 else "others" for each in range(n)],
+    }
+    log = Log.from_frame(
+        frame, assigned="assigned", taken="taken", outcome="outcome", context="group", levels=("ill", "well")
+    )
+    labels = [label for label, _ in reasons(analyse(log, seed=1))]
+    assert any("intention to treat in under 50, mild" in label for label in labels)
+    assert not any(each == "intention to treat" for label in labels for each in label.split("; "))
+
+
+def test_few_decisions_at_even_odds_are_not_called_improbable() -> None:
+    frame = {
+        "assigned": ["usual", "new"] * 7,
+        "taken": ["usual", "new", "new", "new"] * 3 + ["usual", "new"],
+        "outcome": ["ill", "well", "well", "ill", "ill", "well", "well"] * 2,
+    }
+    log = Log.from_frame(frame, assigned="assigned", taken="taken", outcome="outcome", levels=("ill", "well"))
+    said = " ".join(each.withheld for each in analyse(log, seed=1).tippings.values())
+    assert "there are so few decisions that one of 14 decisions could count for" in said

@@ -144,6 +144,26 @@ def test_a_forest_has_an_arrow_for_each_interval_without_end() -> None:
     assert drawn.count(">withheld<") == len(TRIAL_ARMS)
 
 
+def test_an_estimate_that_may_be_anything_stretches_no_axis() -> None:
+    one = {"group": "new against old", "kind": "explored"}
+    known = {**one, "label": "intention to treat", "value": 0.3, "low": -0.1, "high": 0.7}
+    anything = {**one, "label": "complier effect", "value": -14.95, "low": -math.inf, "high": math.inf}
+    drawn = charts.forest([known, anything], "difference").to_dict()
+    domains = [found for found in _values(drawn, "domain") if isinstance(found, list) and len(found) == 2]
+    assert [found for found in domains if isinstance(found[0], float)] == [pytest.approx([-0.148, 0.748])]
+    assert str(drawn).count("'side': ") == 2
+    assert "14.95" not in str(drawn)
+
+
+def _values(tree: Any, key: str) -> list[Any]:
+    """All values of a key, wherever it is."""
+    if isinstance(tree, list):
+        return [found for each in tree for found in _values(each, key)]
+    if not isinstance(tree, dict):
+        return []
+    return [found for name, each in tree.items() for found in ([each] if name == key else _values(each, key))]
+
+
 def test_frames_and_records_give_the_same_chart() -> None:
     assert charts.svg(charts.excess(pl.DataFrame(BARS))) == charts.svg(charts.excess(BARS))
 

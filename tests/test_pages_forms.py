@@ -241,12 +241,14 @@ def test_steering_offers_what_can_be_done(api: asgi.Api, state: str, scopes: tup
     service = api.app.state.service
     key = api.run(service.keys.find(api.key(*scopes)))
     visit = Visit(None, service, "cookie", key)  # type: ignore[arg-type]  # the template asks for the key alone
-    reply = Reply(200, {}, render("steer", visit=visit, trial="t", state=state, form_token="token").encode())
+    values = {"visit": visit, "trial": "t", "state": state, "taken_over": False, "form_token": "token"}
+    reply = Reply(200, {}, render("steer", **values).encode())
     page = harmless(reply)
     offered = {value for name, value in page.controls if name == "state"}
     able = {"draft": {"running", "stopped"}, "running": {"paused", "stopped"}, "paused": {"running", "stopped"}}
     assert offered == (able.get(state, set()) if "design" in scopes else set())
     assert ("/decide" in "".join(page.attributes)) == ("decide" in scopes and state == "running")
+    assert ("/past" in "".join(page.attributes)) == ("design" in scopes and state == "draft")
 
 
 def test_a_proposal_in_large_type_and_sent_twice_decided_once(api: asgi.Api) -> None:

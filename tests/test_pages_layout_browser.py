@@ -125,7 +125,7 @@ def test_as_many_outcomes_as_are_needed_and_two_kinds_of_groups(clinic: tuple[se
     page.get_by_role("button", name="Save as a draft").click()
     design = page.locator("#design")
     expect(design).to_contain_text("level 5 (worth 5) or level 6 (worth 6)")
-    expect(design).to_contain_text("under 70, mild, under 70, severe, 70 and over, mild and 70 and over, severe")
+    expect(design).to_contain_text("under 70, mild; under 70, severe; 70 and over, mild; and 70 and over, severe")
     page.context.close()
 
 

@@ -31,6 +31,8 @@ PAGES: dict[tuple[str, str], tuple[set[str], dict[str, str]]] = {
     ("GET", "/app/new/{sketch}"): ({"design"}, {}),
     ("GET", "/app/trials/{trial}/edit"): ({"design"}, {}),
     ("POST", "/app/trials/{trial}/edit"): ({"design"}, choose(name="")),
+    ("GET", "/app/trials/{trial}/past"): ({"design"}, {}),
+    ("POST", "/app/trials/{trial}/past"): ({"design"}, {"table": ""}),
     ("POST", "/app/trials/{trial}/state"): ({"design"}, {"state": "running"}),
     ("GET", "/app/trials/{trial}/decide"): ({"decide"}, {}),
     ("POST", "/app/trials/{trial}/decide"): ({"decide"}, {"unit": "a", "context": "morning"}),

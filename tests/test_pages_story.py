@@ -150,7 +150,7 @@ def watch(page: Page, camera: Camera, server: serving.Served, key: str) -> None:
 def correct(page: Page, camera: Camera) -> None:
     """What contradicts an earlier report needs a reason."""
     browser.follow(page, "Report")
-    page.get_by_label("or its number").fill("1")
+    page.get_by_label("or the decision's number").fill("1")
     page.get_by_label("What came of it").select_option("relapsed")
     page.get_by_role("button", name="Report").click()
     page.get_by_label("Why this corrects an earlier report").fill("the file of another patient")

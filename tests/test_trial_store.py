@@ -16,11 +16,23 @@ from sqlalchemy import event, exc, text
 from store_internals import SPEC, engine
 from takeup.errors import ConflictError, InputError, LabelError, NotFoundError, StateError, StoreError
 from takeup.live import Trial, trials
+from takeup.service.settings import Settings
 from takeup.store import Library, Store, looking, reading, sqlite
 from takeup.store.migrate import HEAD, revision
 from takeup.store.schema import metadata
 from takeup.trial import Ask, Book, Decide, Design, Report
 from takeup.trial.commands import Needs
+
+
+@pytest.mark.parametrize("name", [":memory:", "sqlite:///:memory:", "file::memory:", "file::memory:?cache=shared"])
+def test_a_database_in_memory_has_one_name_and_others_make_no_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for opened in (lambda: Trial.create(name, SPEC), lambda: Trial.open(name), lambda: Settings(database=name)):
+        with pytest.raises(InputError, match="sqlite:// for a database in memory"):
+            opened()
+    assert list(tmp_path.iterdir()) == []
 
 
 @dataclass(frozen=True)

@@ -162,8 +162,10 @@ class Compared:
                 name = space.proposals[cells.rows[row]]
                 return f"of {many} decisions with {name} it is known what was taken and what came of it"
         if cells.heaviest > HEAVIEST * cells.n:
+            few = HEAVIEST * cells.n < len(space.proposals)  # with equal probabilities, too
+            why = "there are so few decisions" if few else "a proposal was so improbable at times"
             return (
-                f"a proposal was so improbable at times that one of {cells.n} decisions could count for"
+                f"{why} that one of {cells.n} decisions could count for"
                 f" {min(float(cells.heaviest / cells.n), 1.0):.0%} of all; an interval needs {HEAVIEST:.0%} at most"
             )
         return ""

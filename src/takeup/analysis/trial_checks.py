@@ -65,7 +65,9 @@ def sample_ratio(log: Log) -> Check:
         why = "Probabilities are taken from how often each was offered, as nobody wrote them down."
         return Check(name, None, "Whether offers were as frequent as planned was not checked.", concerns, why)
     if spread.max() ** 2 < LEFT_TO_CHANCE:
-        return Check(name, None, "Too little was left to chance to check how often each was offered.", concerns)
+        few = len(log) * 0.25 < LEFT_TO_CHANCE  # at even odds, too
+        why = "There are too few decisions" if few else "Too little was left to chance"
+        return Check(name, None, f"{why} to check how often each was offered.", concerns)
     errors = np.abs((made - log.probability).sum(axis=0)) / np.where(spread > 0, spread, np.inf)
     worst = int(errors.argmax())
     p = min(1.0, (len(log.space.proposals) - 1) * 2 * float(ndtr(-errors[worst])))

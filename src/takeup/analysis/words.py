@@ -61,9 +61,11 @@ def reasons(analysis: Analysis) -> list[tuple[str, str]]:
     """Why intervals are withheld, or not to be relied upon: which ones, and the reason, each once."""
     found: dict[str, list[str]] = {}
     for entry in analysis.entries:
-        if entry.estimate.withheld and entry.label not in found.setdefault(entry.estimate.withheld, []):
-            found[entry.estimate.withheld].append(entry.label)
-    return [(", ".join(labels), why) for why, labels in found.items()]
+        label = f"{entry.label} in {entry.context}" if entry.context else entry.label
+        if entry.estimate.withheld and label not in found.setdefault(entry.estimate.withheld, []):
+            found[entry.estimate.withheld].append(label)
+    apart = "; " if any("," in label for labels in found.values() for label in labels) else ", "
+    return [(apart.join(labels), why) for why, labels in found.items()]
 
 
 def survives(estimate: Estimate, *, short: bool = False) -> str:

@@ -47,7 +47,8 @@ def forest(estimates: Records, title: str, *, ratio: bool = False) -> Chart:
         if math.isnan(record["low"]) and math.isnan(record["high"]):
             record["withheld"] = _within(none if math.isnan(record["value"]) else record["value"], low, high)
         record["opaque"] = KINDS[record["kind"]][2]
-        record["value"] = _within(record["value"], low, high)
+        nowhere_to_be_seen = _anything(record, ratio=ratio) and not low <= record["value"] <= high
+        record["value"] = None if nowhere_to_be_seen else _within(record["value"], low, high)
         record["low"], record["high"] = (_within(record[end], low, high) for end in ("low", "high"))
     kinds = [kind for kind in KINDS if any(record["kind"] == kind for record in records)]
     labels = list(dict.fromkeys(record["label"] for record in records))
@@ -80,7 +81,8 @@ def forest(estimates: Records, title: str, *, ratio: bool = False) -> Chart:
     row = alt.Row("group:N", sort=groups, title=None, header=header)
     panel = alt.layer(*layers).properties(width=WIDE, height={"step": ROW})
     faceted = panel.properties(data=data).facet(row=row, spacing=14).resolve_scale(y="independent")
-    return dressed(faceted).properties(padding={"left": ROOM, "right": ROOM, "top": 8, "bottom": 8})
+    left = max(ROOM, max(map(len, labels)))  # the longer a label, the more its letters may exceed what was measured
+    return dressed(faceted).properties(padding={"left": left, "right": ROOM, "top": 8, "bottom": 8})
 
 
 def _kind(channel: str, kinds: list[str], looks: list[Any]) -> Any:
@@ -92,7 +94,9 @@ def _kind(channel: str, kinds: list[str], looks: list[Any]) -> Any:
 
 def _range(records: list[dict[str, Any]], none: float, *, ratio: bool) -> tuple[float, float]:
     """From the least to the greatest that is to be seen, with some room; no effect is always within."""
-    seen = [record[name] for record in records for name in ("value", "low", "high")]
+    seen = [
+        record[name] for record in records if not _anything(record, ratio=ratio) for name in ("value", "low", "high")
+    ]
     finite = [number for number in (*seen, none) if math.isfinite(number) and (number > 0 or not ratio)]
     if ratio:
         low, high = math.log(min(finite)), math.log(max(finite))
@@ -101,6 +105,11 @@ def _range(records: list[dict[str, Any]], none: float, *, ratio: bool) -> tuple[
     low, high = min(finite), max(finite)
     room = PAD * max(high - low, 1e-9)
     return low - room, high + room
+
+
+def _anything(record: dict[str, Any], *, ratio: bool) -> bool:
+    """Whether the interval has no end on either side: its estimate says nothing, and stretches no axis."""
+    return bool(record["low"] <= (0.0 if ratio else -math.inf) and record["high"] == math.inf)
 
 
 def _within(number: float, low: float, high: float) -> float | None:

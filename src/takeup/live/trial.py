@@ -16,6 +16,7 @@ from takeup.frames.columns import Frame
 from takeup.live import export as exporting
 from takeup.live.anchors import Anchor
 from takeup.live.auditing import Audit, audit
+from takeup.live.in_memory import check_database
 from takeup.live.log import log_of
 from takeup.live.past import Past
 from takeup.live.progress import Progress, progress_of
@@ -388,6 +389,7 @@ def _opened(database: str | Path | Store, clock: Callable[[], int], witness: Wit
     """A store, and whether it was opened here."""
     if isinstance(database, Store):
         return database, False
+    check_database("database", database)
     return Store(database, clock=clock, witness=witness), True
 
 

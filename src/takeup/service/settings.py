@@ -8,6 +8,7 @@ from pathlib import Path
 
 from takeup.errors import InputError
 from takeup.live.anchors import anchored_writer
+from takeup.live.in_memory import check_database
 from takeup.store import Store, open_file, shared
 from takeup.store.writer_process import WriterProcess
 from takeup.trial.computing import ComputingLimits
@@ -85,6 +86,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse settings that are unsafe or contradict each other."""
+        check_database("--database", self.database)
         for one, other, names in (
             (self.tls_cert, self.tls_key, "--tls-cert and --tls-key"),
             (self.anchors, self.anchor_key, "--anchors and --anchor-key"),

@@ -2,13 +2,15 @@
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from fastapi import Response
+from sqlalchemy import Connection
 
 from takeup.errors import NOTHING, AccessError, ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
 from takeup.outcomes import Levels
+from takeup.service.pages.decided_before import Before, alike, of_unit
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.problem import ProblemError
 from takeup.store import reading
@@ -22,6 +24,10 @@ PATIENCE = 100
 """How often a form that was sent twice asks whether the first request has been answered."""
 
 SENT_BEFORE = "This form was sent before, with something else in it. Look again, and send it."
+OTHERS = (
+    "was decided on before, and somebody else asked. Those who are blinded are told of their own decisions and of those"
+    " of their site: ask whoever asked then. Whoever manages people here gives those who work together one site."
+)
 PLACES = ("unit", "occasion", "context", "decision", "implemented", "outcome", "outcome_value", "reason")
 """The fields of both forms."""
 
@@ -42,6 +48,10 @@ async def decide(visit: Visit) -> Response:
     """What to propose to a unit; sent again, the form gets the same answer."""
     form, key = visit.form, visit.form.get("key") or None
     context = form.get("context") or None
+    began = visit.service.store.clock()
+    perhaps = [] if form.get("another") else await _alike(visit, form.get("unit", ""))
+    if perhaps:
+        return await _form(visit, "decide", None, 409, alike=perhaps)
     try:
         asked = Ask(unit=form.get("unit", ""), context=context, occasion=form.get("occasion") or None)
         made = await _submit(visit, Decide(ask=asked, key=key, **visit.key.asking), key)
@@ -49,13 +59,24 @@ async def decide(visit: Visit) -> Response:
         return await _form(
             visit, "decide", "This form was sent before, for somebody else. Look again, and send it.", 409
         )
-    except AccessError as error:
-        return await _form(visit, "decide", sentence(error), 403, "unit")
-    except (ConflictError, StateError) as error:
-        return await _form(visit, "decide", sentence(error), 409)
+    except AccessError:
+        return await _form(visit, "decide", f"{form.get('unit', '')} {OTHERS}", 403, "unit")
+    except ConflictError as error:
+        return await _form(visit, "decide", await _other_group(visit, error), 409, "context")
+    except StateError as error:
+        _, state = await _head(visit)  # the form says it of a trial that does not run
+        return await _form(visit, "decide", sentence(error) if state == "running" else None, 409)
     except InputError as error:
         return await _form(visit, "decide", sentence(error), 422, error.argument)
-    return visit.page("decided", trial=visit.trial, made=made, words=(await _head(visit))[0].spec.words)
+    design, _ = await _head(visit)
+    return visit.page(
+        "decided",
+        trial=visit.trial,
+        made=made,
+        again=made.at < began,
+        groups=len(design.space.contexts) > 1,
+        words=design.spec.words,
+    )
 
 
 @pages.get("/app/trials/{trial}/report", "report")
@@ -79,7 +100,9 @@ async def report(visit: Visit) -> Response:
         )
         return await _form(visit, "report", wrong, 409, "reason")
     except NotFoundError as error:
-        return await _form(visit, "report", sentence(error), 404, "unit" if form.get("unit") else "decision")
+        unit = form.get("unit", "")
+        unknown = f"Nobody called {unit} has been decided on in this trial." if unit else sentence(error)
+        return await _form(visit, "report", unknown, 404, "unit" if unit else "decision")
     except InputError as error:
         return await _form(visit, "report", sentence(error), 422, error.argument)
     if form.get("back") == "worklist" and command.reason is None and not receipt.corrected:
@@ -164,11 +187,35 @@ async def _form(
         wrong={} if wrong is None else {place if place in PLACES else "": wrong},
         correcting=place == "reason" or bool(fields.get("reason")),
         key=secrets.token_urlsafe(16),
-        **{"receipt": None, "told": None, **values},
+        **{"receipt": None, "told": None, "alike": [], **values},
+    )
+
+
+async def _alike(visit: Visit, unit: str) -> list[Before]:
+    """Those who may be meant by a name that nobody has."""
+    if not 0 < len(unit) <= MOST_NAME:
+        return []  # which is refused later, with the reason
+    return await _read(visit, lambda connection: alike(connection, visit.trial, unit))
+
+
+async def _other_group(visit: Visit, error: ConflictError) -> str:
+    """That somebody was decided on in another group, in the words of the page."""
+    unit, occasion = visit.form.get("unit", ""), visit.form.get("occasion") or None
+    before = await _read(visit, lambda connection: of_unit(connection, visit.trial, unit, occasion))
+    design, _ = await _head(visit)
+    if before is None:
+        return sentence(error)
+    return (
+        f"{unit} was decided before, in the group {before.context} (decision {before.number})."
+        f" If it is the same {design.spec.words.unit}, choose that group, and the answer is shown again."
     )
 
 
 async def _head(visit: Visit) -> tuple[Design, str]:
     """The trial's design, and its state."""
-    head = await visit.read(lambda: visit.service.store.read(lambda connection: reading.head(connection, visit.trial)))
+    head = await _read(visit, lambda connection: reading.head(connection, visit.trial))
     return Design.of_text(head.spec), str(head.state)
+
+
+async def _read(visit: Visit, look: Callable[[Connection], Reply]) -> Reply:
+    return await visit.read(lambda: visit.service.store.read(look))

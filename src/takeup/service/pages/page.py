@@ -30,6 +30,9 @@ BY_ITSELF = ("/stream", "/dashboard")
 TITLES = {"forbidden": "This is not allowed", "unauthenticated": "You are not signed in"}
 """What pages say of problems, where keys are none of the reader's business."""
 
+UNSENT = " Nothing that you sent was recorded."
+"""Of a form that came when its session had ended."""
+
 FORM = "application/x-www-form-urlencoded"
 FORM_TOKEN = "form_token"  # a field's name
 CONTENT_POLICY = "; ".join(
@@ -127,7 +130,7 @@ class Page(APIRoute):
     """A page, and who may see it: visitors who have one of its scopes, or everybody where it has none."""
 
     def __init__(self, path: str, view: Endpoint, method: str, scopes: tuple[Scope, ...]) -> None:
-        self.view, self.scopes = view, scopes
+        self.view, self.method, self.scopes = view, method, scopes
 
         async def endpoint(request: Request) -> Response:  # FastAPI needs one; the handler below is what runs
             raise NotImplementedError
@@ -156,13 +159,25 @@ class Page(APIRoute):
                 request.scope["takeup.problem"] = found.kind
                 if found.kind == "unauthenticated" and request.method == "GET":
                     return RedirectResponse(f"{SIGN_IN}?next={quote(request.url.path)}", 303)
-                title = TITLES.get(found.kind, found.problem.title)
-                said = {"title": title, "detail": sentence(found), "allowed": found.problem.allowed}
+                if found.kind == "not-found" and visit.caller is None:
+                    visit = await _perhaps_known(visit)
+                said = {
+                    "title": TITLES.get(found.kind, found.problem.title),
+                    "detail": sentence(found) + (UNSENT if found.kind == "unauthenticated" else ""),
+                    "allowed": found.problem.allowed,
+                    "back": self._form_path(request),
+                }
                 answer = visit.page("problem", found.status_code, **said)
                 answer.headers.update(found.headers or {})
                 return answer
 
         return handle
+
+    def _form_path(self, request: Request) -> str:
+        """Where the form is that was sent: at its own address, or else on the page of its trial, or on the first."""
+        shown = {route.path for route in request.app.routes if isinstance(route, Page) and route.method == "GET"}
+        trial = request.path_params.get("trial")
+        return request.url.path if self.path in shown else HOME if trial is None else f"{HOME}/trials/{trial}"
 
 
 class Pages:
@@ -240,6 +255,12 @@ async def _known(visit: Visit) -> Visit:
     if holder is None:
         raise ProblemError("unauthenticated", "nobody is signed in here, or the session has ended; sign in again")
     return replace(visit, holder=holder, caller=holder)
+
+
+async def _perhaps_known(visit: Visit) -> Visit:
+    """The visit with whoever has signed in, if somebody has, on a page for everybody."""
+    holder = await visit.service.sessions.find(visit.cookie) if visit.cookie else None
+    return visit if holder is None else replace(visit, holder=holder, caller=holder)
 
 
 def _in_trial(visit: Visit) -> Visit:

@@ -49,7 +49,7 @@ async def add(visit: Visit) -> Response:
         return await _list(visit, **{error.argument: sentence(error)})
     except ConflictError as error:
         return await _list(visit, login=sentence(error))
-    return _invited(visit, person, token)
+    return await _invited(visit, person, token)
 
 
 @pages.get("/app/people/{person}", "admin")
@@ -67,7 +67,7 @@ async def change(visit: Visit) -> Response:
         return await _one(visit, person, top=ONESELF)
     match do:
         case "invite":
-            return _invited(visit, person, await people.invite(person.id, by))
+            return await _invited(visit, person, await people.invite(person.id, by))
         case "close":
             await people.close(person, by)
         case "open":
@@ -151,7 +151,9 @@ async def _form(visit: Visit, fields: Mapping[str, str], wrong: Mapping[str, str
     return {"fields": fields, "wrong": places, "roles": ROLE_WORDS, "there": await trials_there(visit)}
 
 
-def _invited(visit: Visit, person: Person, token: str) -> Response:
+async def _invited(visit: Visit, person: Person, token: str) -> Response:
     link = f"{str(visit.request.base_url).rstrip('/')}/app/invitation/{token}"
     lasts = visit.service.store.clock() + round(1e6 * visit.service.settings.invitation_seconds)
-    return visit.page("invited", person=person, link=link, lasts=lasts)
+    there = await visit.service.people.look(reading.identifiers)
+    absent = [each for each in person.trials or () if each not in there]
+    return visit.page("invited", person=person, link=link, lasts=lasts, absent=absent)

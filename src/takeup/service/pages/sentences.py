@@ -74,6 +74,16 @@ def blinded_headline(progress: Progress) -> str:
 
 def pending(progress: Progress) -> str:
     """What is still to come."""
+    said = _pending(progress)
+    if progress.outcomes_waiting:
+        some = plural(progress.outcomes_waiting, "outcome")
+        one = progress.outcomes_waiting == 1
+        verbs = "is reported and counts once its" if one else "are reported and count once their"
+        return f"{some} {verbs} window has closed; {said}"
+    return said
+
+
+def _pending(progress: Progress) -> str:
     if not progress.outcomes_pending:
         return "no outcome pending"
     some = "all" if progress.outcomes_late == progress.outcomes_pending else count(progress.outcomes_late)

@@ -1,6 +1,6 @@
 """Signing in and out, and the files that all pages use."""
 
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import Response
 
@@ -77,8 +77,11 @@ async def file(visit: Visit) -> Response:
 
 @pages.get("/app/{path:path}")
 async def nowhere(visit: Visit) -> Response:
-    """No such page."""
-    raise ProblemError("not-found", f"there is no page {visit.request.url.path!r}")
+    """No such page, unless there is one without the slash at its end."""
+    path = visit.request.url.path
+    if path.endswith("/") and path.rstrip("/").startswith(HOME):
+        return visit.see(quote(path.rstrip("/")))
+    raise ProblemError("not-found", f"there is no page {path!r}")
 
 
 async def signed_in(visit: Visit, caller: Caller, wanted: str) -> Response:

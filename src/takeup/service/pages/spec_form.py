@@ -41,6 +41,7 @@ BLANK: Fields = {
 }
 """What a new form begins with."""
 
+WINDOW = "Expected: a number and its unit, such as 30 days, 36 hours or 12 weeks."
 MOST_LEVELS = 100
 ROWS = 4
 """How many outcome levels are asked for, at least."""
@@ -278,6 +279,8 @@ def _place(key: str) -> str:
 def _shown(wrong: Wrong, fields: Fields) -> Wrong:
     """Errors at fields that the form does not have are shown at its top."""
     known = {*BLANK, *fields, *_LISTS, "name", "window", "maximum", "probability_best"}
+    if "number of seconds" in wrong.get("window", ""):  # which a file may say, and no form
+        wrong = {**wrong, "window": WINDOW}
     known |= {name for i, *_ in levels(fields) for name in (f"outcome-{i}", f"utility-{i}")}
     return {place if place in known else "": text for place, text in wrong.items()}
 

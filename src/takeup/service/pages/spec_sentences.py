@@ -44,7 +44,7 @@ def _space(design: Design) -> list[str]:
         pairs = zip(space.proposals, space.intended, strict=True)
         found.append("Complying means: " + "; ".join(f"{z}: {space.implemented[a]}" for z, a in pairs) + ".")
     if len(space.contexts) > 1:
-        found.append(f"Told apart are {_all(space.contexts)}; each is learnt about by itself.")
+        found.append(_groups(space.contexts))
     if isinstance(space.outcome, Levels):
         worth = [f"{label} (worth {utility:g})" for label, utility in zip(space.outcomes, space.utility, strict=True)]
         found.append(f"What comes of it is {_either(worth)}; the trial seeks what is worth most.")
@@ -107,6 +107,13 @@ def _looks(design: Design, looks: Looks) -> list[str]:
     change = "at looks" if looks.update == "look" else "after every outcome"
     found.append(f"Probabilities change {change}; what is dropped is no longer proposed.")
     return [*found, "Somebody has to stop the trial, it does not end by itself."]
+
+
+def _groups(names: Sequence[str]) -> str:
+    """Those that are told apart; semicolons keep apart what has commas."""
+    if not any("," in name for name in names):
+        return f"Told apart are {_all(names)}; each is learnt about by itself."
+    return f"Told apart are {'; '.join(names[:-1])}; and {names[-1]}. Each is learnt about by itself."
 
 
 def _either(names: Sequence[str]) -> str:

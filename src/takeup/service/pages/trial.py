@@ -33,13 +33,16 @@ async def trial(visit: Visit) -> Response:
     spec = design.spec
     rendered = await cache.look(name, _kind(visit), head.sequence, WAIT)
     audit = cache.audits.get((name, visit.unblinded))
+    whole = visit.unblinded or (head.state == "draft" and visit.may("design"))  # who can change it can read it
     return visit.page(
         "trial",
         trial=name,
         name=spec.name,
         rehearsal=spec.rehearsal,
         refused=design.refused,
-        design=spec_sentences(design) if visit.unblinded else blinded_sentences(design),
+        design=spec_sentences(design) if whole else blinded_sentences(design),
+        whole=whole,
+        taken_over=head.decisions > 0,
         seeded=seeded,
         limits=spec.fallback_limits,
         state=head.state,

@@ -14,6 +14,7 @@ from takeup.live import Progress, progress_in
 from takeup.live.export import time_of
 from takeup.live.export_columns import Column
 from takeup.live.export_files import write
+from takeup.service.pages.decided_before import numbered, spellings
 from takeup.service.pages.page import Pages, Visit
 from takeup.service.routes.log import MEDIA, PassingFile
 from takeup.store import reading
@@ -41,17 +42,17 @@ COLUMNS = {
 async def worklist(visit: Visit) -> Response:
     """A page of it, or the units whose names begin with what was typed."""
     asked = visit.request.query_params
-    prefix = asked.get("find", "").strip()[:MOST_NAME]
+    wanted = asked.get("find", "").strip()[:MOST_NAME]
     late = None if "after" in asked else _number(asked.get("late", ""))
     after = _number(asked.get("after", ""))
     behind = (asked.get("unit", "")[:MOST_NAME], asked.get("occasion", "")[:MOST_NAME])
 
-    def look(connection: Connection) -> tuple[Design, Progress, list[Awaited]]:
+    def look(connection: Connection) -> tuple[Design, Progress, tuple[str, list[Awaited]]]:
         design, listed = _opened(visit, connection)
-        found = listed.units(prefix, PAGE + 1, behind) if prefix else listed.part(PAGE + 1, late, after)
+        found = _begun(listed, wanted, behind) if wanted else ("", listed.part(PAGE + 1, late, after))
         return design, progress_in(connection, visit.trial, listed.at), found
 
-    design, progress, found = await visit.read(lambda: visit.service.store.read(look))
+    design, progress, (prefix, found) = await visit.read(lambda: visit.service.store.read(look))
     shown, more = found[:PAGE], len(found) > PAGE
     return visit.page(
         "worklist",
@@ -91,6 +92,18 @@ def _opened(visit: Visit, connection: Connection) -> tuple[Design, Worklist]:
     design = Design.of_text(reading.head(connection, visit.trial).spec)
     at, actions = visit.service.store.clock(), design.spec.compliance == "always"
     return design, Worklist(connection, visit.trial, at, actions)
+
+
+def _begun(listed: Worklist, prefix: str, behind: tuple[str, str]) -> tuple[str, list[Awaited]]:
+    """Units whose names begin so; if none does, in other letters, or those of the decision that has this number."""
+    for name in (prefix, *(() if behind[0] else spellings(prefix))):
+        found = listed.units(name, PAGE + 1, behind)
+        if found:
+            return name, found
+    number = 0 if behind[0] else _number(prefix)
+    before = numbered(listed.connection, listed.trial, number) if number else None
+    units = [] if before is None else listed.units(before.unit, PAGE)
+    return prefix, [each for each in units if each.number == number]
 
 
 def _rows(listed: Worklist) -> Iterator[dict[str, Any]]:

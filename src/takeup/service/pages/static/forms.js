@@ -57,3 +57,11 @@ if (more) {
     more.hidden = number + 1 >= MOST;
   });
 }
+
+// A file that is chosen is read into the field beside it, where it can be looked at before it is sent.
+for (const chosen of document.querySelectorAll("input[type=file][data-into]")) {
+  chosen.closest("[hidden]").hidden = false;
+  chosen.addEventListener("change", async () => {
+    if (chosen.files.length) document.getElementById(chosen.dataset.into).value = await chosen.files[0].text();
+  });
+}
