@@ -56,6 +56,8 @@ def summary_draws(design: Design) -> int:
 
 def values_by_model(policy: LivePolicy, state: Evidence | Epochs, rng: Random, draws: int) -> FloatArray | None:
     """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
+    if state.space.covariates is not None:
+        return None  # it believes something of each unit, and nothing of all
     beliefs = [policy.beliefs(state, x, rng) for x in range(len(state.space.contexts))]
     if any(isinstance(each, Exact) for each in beliefs):
         return None

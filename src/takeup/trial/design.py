@@ -93,10 +93,10 @@ class Design:
             policy = _policy(spec, space) if new else _stored_policy(spec, space)
             if new:
                 _check_compliance(spec, policy)
-            start: Evidence | Epochs = policy.start(space)
+            start: Evidence | Epochs = policy.start(_shown(space, policy))
         _check_draws(source, space, policy, spec.draws)
         with at(source, "looks"):
-            looks = None if spec.looks is None else _looks(spec.looks, space, start)
+            looks = None if spec.looks is None else _looks(spec.looks, space, start, policy)
         with at(source, "stopping"):
             rules = spec.stopping.build(space, looks)
             if new and spec.stopping.reading == "policy":
@@ -151,6 +151,11 @@ class Design:
     def state(self, counts: checks.IntArray) -> Evidence | Epochs:
         """What the policy believes from, where its counts are these."""
         return replace(self.start, counts=counts)
+
+    @property
+    def shown(self) -> Space:
+        """The space as its policy is shown it: without covariates, unless it learns from them."""
+        return self.start.space
 
     @property
     def epochs(self) -> Epochs | None:
@@ -262,8 +267,20 @@ def _check_compliance(spec: TrialSpec, policy: LivePolicy) -> None:
         )
 
 
+def uses_covariates(policy: object) -> bool:
+    """Whether a policy learns from covariates; one from elsewhere may not say."""
+    return bool(getattr(policy, "covariates", False))
+
+
+def _shown(space: Space, policy: LivePolicy) -> Space:
+    return space if uses_covariates(policy) else space.without_covariates()
+
+
 def _check_model(policy: LivePolicy, space: Space) -> None:
-    if isinstance(policy.beliefs(policy.start(space), 0, stream(0)), Exact):
+    if uses_covariates(policy):
+        why = f"{policy.name} believes something of each unit, and nothing of all"
+        raise InputError("reading", "'policy'", "'intention to treat'", why)
+    if isinstance(policy.beliefs(policy.start(_shown(space, policy)), 0, stream(0)), Exact):
         raise InputError("reading", "'policy'", "'intention to treat'", f"{policy.name} has no model of its own")
 
 
@@ -285,12 +302,15 @@ def _limits(spec: TrialSpec, space: Space) -> Limits:
     return Limits(floor, ceiling, spec.limits.rule)
 
 
-def _looks(table: LooksTable, space: Space, start: Evidence | Epochs) -> Looks:
+def _looks(table: LooksTable, space: Space, start: Evidence | Epochs, policy: LivePolicy) -> Looks:
     if len(space.contexts) > 1:
         raise InputError("at", f"{len(space.contexts)} contexts", "one context, so far, where a trial has looks")
     if isinstance(start, Epochs):
         allowed = "a policy to which all decisions count the same, so far, where a trial has looks"
         raise InputError("at", "a policy that forgets", allowed)
+    if uses_covariates(policy):
+        allowed = "a policy that proposes the same to all, so far, where a trial has looks"
+        raise InputError("at", f"{policy.name}, which learns from covariates", allowed)
     return table.build()
 
 
