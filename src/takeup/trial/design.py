@@ -20,6 +20,7 @@ from takeup.policies.description import describe
 from takeup.policies.judging import Rules
 from takeup.policies.latent import TSLat
 from takeup.policies.limits import ControlShare, Limits
+from takeup.policies.meeting import space_for, uses_covariates
 from takeup.policies.readings import counted
 from takeup.policies.registry import kinds, policy_of
 from takeup.randomness import stream
@@ -93,7 +94,7 @@ class Design:
             policy = _policy(spec, space) if new else _stored_policy(spec, space)
             if new:
                 _check_compliance(spec, policy)
-            start: Evidence | Epochs = policy.start(_shown(space, policy))
+            start: Evidence | Epochs = policy.start(space_for(policy, space))
         _check_draws(source, space, policy, spec.draws)
         with at(source, "looks"):
             looks = None if spec.looks is None else _looks(spec.looks, space, start, policy)
@@ -267,20 +268,11 @@ def _check_compliance(spec: TrialSpec, policy: LivePolicy) -> None:
         )
 
 
-def uses_covariates(policy: object) -> bool:
-    """Whether a policy learns from covariates; one from elsewhere may not say."""
-    return bool(getattr(policy, "covariates", False))
-
-
-def _shown(space: Space, policy: LivePolicy) -> Space:
-    return space if uses_covariates(policy) else space.without_covariates()
-
-
 def _check_model(policy: LivePolicy, space: Space) -> None:
     if uses_covariates(policy):
         why = f"{policy.name} believes something of each unit, and nothing of all"
         raise InputError("reading", "'policy'", "'intention to treat'", why)
-    if isinstance(policy.beliefs(policy.start(_shown(space, policy)), 0, stream(0)), Exact):
+    if isinstance(policy.beliefs(policy.start(space_for(policy, space)), 0, stream(0)), Exact):
         raise InputError("reading", "'policy'", "'intention to treat'", f"{policy.name} has no model of its own")
 
 

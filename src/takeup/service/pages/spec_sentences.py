@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from takeup.outcomes import Levels
+from takeup.policies.meeting import uses_covariates
 from takeup.service.pages.choices import chosen
 from takeup.service.pages.templates import percent
 from takeup.trial import Design
-from takeup.trial.design import uses_covariates
 from takeup.trial.look_advice import look_advice, reading_words
 from takeup.trial.looks import Looks
 from takeup.trial.spec import duration
