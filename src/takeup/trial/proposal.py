@@ -87,11 +87,14 @@ def forget() -> None:
     spread.cache_clear()
 
 
-def informative(counts: IntArray, space: Space) -> IntArray:
-    """A table, or a context's part of it, without decisions of which nothing is known yet: they inform nothing."""
+def informative(counts: IntArray, space: Space | None = None) -> IntArray:
+    """A table, or a context's part of it, without decisions of which nothing is known yet: they inform nothing.
+
+    Those of a space with covariates have sums, too.
+    """
     known = counts.copy()
     known[..., UNSEEN, UNSEEN] = 0
-    if space.sums is not None:
+    if space is not None and space.sums is not None:
         first = space.outcome.width + space.sums.triangle
         known[..., UNSEEN, first : first + space.sums.triangle] = 0
     return known
