@@ -62,7 +62,7 @@ def measured(folder: Path, name: str, features: int) -> dict[str, tuple[float, f
         perform(_report(decided.number, rng), book, book.at + 1)
         book.forget()
     every = {"a decision": deciding, "a report": reporting, "computing": computing}
-    return {what: tuple(1_000 * np.quantile(each, (0.5, 0.99))) for what, each in every.items()}  # type: ignore[misc]  # two of them
+    return {what: tuple(1_000 * np.quantile(each, (0.5, 0.99))) for what, each in every.items()}
 
 
 def _report(number: int, rng: np.random.Generator) -> Report:

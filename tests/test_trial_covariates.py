@@ -20,7 +20,7 @@ from takeup.store import Store
 from takeup.trial import met
 from takeup.trial.design import Design
 
-COVARIATES = {
+COVARIATES: dict[str, dict[str, Any]] = {
     "state": {"kind": "category", "levels": ["alert", "drowsy", "unconscious"], "missing": "kept"},
     "age": {"kind": "measure", "low": 18, "high": 100, "unit": "years"},
     "software": {"kind": "measure", "low": 0, "high": 10, "step": 0.001},
@@ -41,7 +41,7 @@ SOMEBODY = {"age": 63, "state": "drowsy", "software": 2.5}
 
 
 def somebody(rng: np.random.Generator) -> dict[str, Any]:
-    states = [*COVARIATES["state"]["levels"], None]  # type: ignore[misc]  # a list
+    states = [*COVARIATES["state"]["levels"], None]
     return {
         "age": round(float(rng.uniform(18, 100)), 2),
         "state": states[rng.integers(4)],

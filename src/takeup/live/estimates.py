@@ -67,6 +67,8 @@ def values_by_model(policy: LivePolicy, state: Evidence | Epochs, rng: Random, d
 
 def believes(policy: LivePolicy, state: Evidence | Epochs, plain: Conjugate, rng: Random) -> bool:
     """Whether a policy's own model is this very block of outcomes by proposal, as that of TS without a prior is."""
+    if state.space.covariates is not None:
+        return False
     for x in range(len(state.space.contexts)):
         beliefs = policy.beliefs(state, x, rng)
         if not isinstance(beliefs, Blocks) or beliefs.posterior.compliance is not None:
