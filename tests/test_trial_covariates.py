@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from takeup import Event, Evidence, Log, Profile, stream
+from takeup.analysis import analyse
+from takeup.analysis.replay import re_randomise
 from takeup.errors import ConflictError, InputError, ReusedKeyError, StoreError
 from takeup.live import Trial
 from takeup.log import read_log
@@ -352,3 +354,18 @@ def decisions_of(trial: Trial) -> list[Event]:
 
 def space_profile(trial: Trial, covariates: dict[str, Any]) -> Profile:
     return trial.design.space.profile(covariates)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("TS", ""), ("LinTS", "learns from covariates, which a log does not keep")]
+)
+def test_readings_that_need_no_covariates_work(tmp_path: Path, kind: str, words: str) -> None:
+    """Replays of a policy that learns from them are refused."""
+    trial = Trial.create(tmp_path / "clinic.db", spec(policy={"kind": kind}))
+    trial.start()
+    run(trial, 30)
+    found = analyse(trial.log(), plan=trial.design, own=trial.design, replays=50)
+    assert len(found.log) == 30
+    refused = re_randomise(trial.log(), trial.design, "new", "usual", replays=50).refused
+    assert words in refused
+    assert bool(words) == bool(refused)
