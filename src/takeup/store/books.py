@@ -194,7 +194,8 @@ def record_of(row: Row[Any], design: Design, latest: int) -> Record:
     known = within(row.number, 1, latest) and all(within(flag, 0, 1) for flag in flags)
     if not known or not in_space(design, row, design.space.shape[3]) or not kept_in(design, covariates):
         raise impossible("decisions", row.trial)
-    return Record(*plain, *(flag == 1 for flag in flags), covariates=covariates)
+    values: tuple[Any, ...] = (*plain, *(flag == 1 for flag in flags), covariates)
+    return Record(*values)
 
 
 def save(connection: Connection, book: Book, before: str | None) -> None:
