@@ -190,7 +190,7 @@ class TestDecide:
         with pytest.raises(ConflictError, match="twice, with different covariates"):
             trial.decide_many(twice)
 
-    def test_fallbacks_and_the_past_have_them(self, tmp_path: Path) -> None:
+    def test_fallbacks_and_the_past_have_them(self, database: str) -> None:
         past = {
             "unit": ["a", "b", "c"],
             "assigned": ["usual", "new", "new"],
@@ -199,7 +199,7 @@ class TestDecide:
             "software": [1, 2, 3],
             "state": ["alert", None, "drowsy"],
         }
-        trial = Trial.create(tmp_path / "clinic.db", SPEC, past=past)
+        trial = Trial.create(database, SPEC, past=past)
         trial.start()
         trial.fallback("d", "new", covariates=SOMEBODY)
         trial.fallback("d", "usual", covariates=SOMEBODY)
@@ -207,7 +207,10 @@ class TestDecide:
         trial.decide("e", covariates=SOMEBODY)
         assert trial.evidence() == Evidence.of(trial.design.space, decisions_of(trial))
         assert trial.audit().difference is None
+        trial.report(unit="a", covariates={"age": 51}, reason="typed wrongly")
+        assert trial.audit().difference is None
         log = trial.log()
+        trial.close()
         assert [int(each) for each in log.source] == [3, 3, 3, 2, 0]  # a covariate that is called software or not
 
 
@@ -272,7 +275,18 @@ class TestCorrections:
 
 
 class TestOthers:
-    @pytest.mark.parametrize("policy", [{"kind": "TS"}, {"kind": "TSObs"}, {"kind": "LinUCB"}, {"kind": "Uniform"}])
+    @pytest.mark.parametrize(
+        "policy",
+        [
+            {"kind": "TS"},
+            {"kind": "TSObs"},
+            {"kind": "LinUCB"},
+            {"kind": "Uniform"},
+            {"kind": "Forgetting", "base": {"kind": "LinTS"}, "half_life": 10, "epoch": 4},
+            {"kind": "Forgetting", "base": {"kind": "TS"}, "half_life": 10, "epoch": 4},
+        ],
+        ids=str,
+    )
     def test_any_live_policy_takes_part(self, tmp_path: Path, policy: dict[str, Any]) -> None:
         trial = Trial.create(tmp_path / "clinic.db", spec(policy=policy))
         trial.start()
