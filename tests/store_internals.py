@@ -26,6 +26,7 @@ def engine(store: Store) -> Engine:
 
 
 AS_SCHEMA_7 = (
+    "ALTER TABLE decisions DROP COLUMN covariates",
     "DROP TABLE evidence_epochs",
     "ALTER TABLE trials DROP COLUMN past",
     "ALTER TABLE sessions DROP COLUMN used_at",

@@ -129,6 +129,37 @@ def test_a_running_trial_is_taken_over_at_a_distance(client: Client, server: Ser
         assert same.log().estimated
 
 
+def test_covariates_are_sent_and_kept_with_what_is_drawn(line: Proxy, key: str, tmp_path: Path) -> None:
+    ann = {"age": 63, "mood": "high"}
+    kinds = {
+        "age": {"kind": "measure", "low": 18, "high": 100, "missing": "kept"},
+        "mood": {"kind": "category", "levels": ["low", "high"]},
+    }
+    space = {"proposals": ["rest", "drug"], "covariates": kinds}
+    with Client(line.url, key) as client:
+        client.create({"name": "Known", "space": space, "policy": {"kind": "LinTS"}}, trial="known")
+        RemoteTrial(client, "known").start()
+        with RemoteTrial(client, "known", spool=tmp_path / "spool", deadline=30) as trial:
+            trial.decide("ann", covariates=ann)
+            trial.decide_many([{"unit": "bob", "covariates": ann}])
+            trial.report(unit="ann", covariates={"age": None}, reason="not known")
+            with pytest.raises(InputError, match=r"covariates\.age: got 17"):
+                trial.decide("cat", covariates=ann | {"age": 17})
+            with pytest.raises(ConflictError, match="with age None and not 63"):
+                trial.decide("ann", covariates=ann)
+    line.mode = "refuse"
+    with Client(line.url, key) as client, RemoteTrial(client, "known", spool=tmp_path / "spool") as trial:
+        with pytest.raises(InputError, match=r"covariates\.mood: got 'blue'"):
+            trial.decide("dan", covariates=ann | {"mood": "blue"})
+        drawn = trial.decide("dan", covariates=ann | {"age": 70.2})
+        assert isinstance(drawn, Drawn)
+        assert drawn.covariates == ann | {"age": 70}
+        line.mode = "pass"
+        ((_, decision),) = trial.flush()
+        assert decision.unit == "dan"
+        assert trial.audit()["passed"] is True
+
+
 def test_refusals_are_the_errors_that_they_are_without_http(client: Client, name: str, line: Proxy) -> None:
     trial = RemoteTrial(client, name, deadline=30)
     trial.decide("ann", "old", key="k")

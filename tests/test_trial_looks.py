@@ -42,6 +42,7 @@ from takeup.trial.commands import Ask, decided_event
 from takeup.trial.computing import BY, METER, FailedPolicyError
 from takeup.trial.design import canonical
 from takeup.trial.events import Closed, Decided, Looked
+from takeup.trial.met import Met
 from takeup.trial.proposal import Proposal
 from takeup.trial.secret import Secret
 from takeup.trial.steering import created_event
@@ -172,7 +173,7 @@ def test_what_a_simulation_went_through_ends_alike_and_at_the_same_look_where_it
         for known in range(1, int(plan.looks.at[-1]) + 8):
             if known <= simulated.randomised:
                 made = Proposal(int(simulated.units[known - 1, 0]), (1 / 3, 1 / 3, 1 / 3), (1 / 3, 1 / 3, 1 / 3))
-                book.append(decided_event(book, known, (f"u{known}", ""), 0, made, at=known))
+                book.append(decided_event(book, known, (f"u{known}", ""), Met(0), made, at=known))
             if 7 < known <= simulated.randomised + 7:
                 _, a, y = simulated.units[known - 8].tolist()
                 perform(Report(decision=known - 7, implemented=a, outcome=y), book, known)

@@ -39,7 +39,7 @@ def filled(trial: Trial, decisions: int = 200, compliance: float = 0.8) -> None:
     for decision in trial.decide_many([{"unit": f"u{i}", "context": i % 2} for i in range(decisions)]):
         action = decision.proposal if rng.random() < compliance else ("rest", "drug")[rng.integers(2)]
         lives = rng.random() < (0.8 if action == "drug" else 0.3)
-        seen = {} if trial.design.spec.compliance == "never" else {"implemented": action}
+        seen: dict[str, Any] = {} if trial.design.spec.compliance == "never" else {"implemented": action}
         trial.report(decision, outcome=int(lives), **seen)
 
 

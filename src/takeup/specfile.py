@@ -56,8 +56,17 @@ Names = Annotated[int, Field(strict=True, le=MOST_NAMES)] | Annotated[list[str],
 """How many there are, or what each is called. Specs come from afar: none may ask for what takes minutes to build."""
 
 
-class SpaceTable(Table):
-    """`[space]`: names and utilities; left out, everything is numbered and outcomes are failure and success."""
+MOST_COVARIATES = 1_000
+"""How many covariates, or pairs of them, a spec may name before anybody counts their features."""
+
+
+class SpaceTable(GrownTable):
+    """`[space]`: names and utilities; left out, everything is numbered and outcomes are failure and success.
+
+    Covariates are in the order of their names, as the text that is stored has no other.
+    """
+
+    newer = ("covariates", "interactions")
 
     proposals: Names
     implemented: Names | None = None
@@ -65,10 +74,15 @@ class SpaceTable(Table):
     outcomes: Names | dict[str, Any] = 2
     utility: Annotated[list[float], Field(max_length=MOST_NAMES)] | None = None
     intended: Annotated[list[int | str], Field(max_length=MOST_NAMES)] | dict[str, int | str] | None = None
+    covariates: Annotated[dict[str, dict[str, Any]], Field(max_length=MOST_COVARIATES)] | None = None
+    interactions: Annotated[list[list[str]], Field(max_length=MOST_COVARIATES)] | None = None
 
     def build(self) -> Space:
         """The space."""
-        return Space(**self.model_dump())
+        content = self.model_dump()
+        if self.covariates is not None:
+            content["covariates"] = dict(sorted(self.covariates.items()))
+        return Space(**content)
 
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -15,10 +15,21 @@ from takeup.service.sessions import form_token
 MARK = "MARK"
 """Stands for a text that no other case has."""
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
-    ("POST", "/trials/{trial}/decisions"): {"unit": MARK, "context": "morning", "occasion": None},
+    ("POST", "/trials/{trial}/decisions"): {
+        "unit": MARK,
+        "context": "morning",
+        "occasion": None,
+        "covariates": None,
+    },
     ("POST", "/trials/{trial}/decisions/batch"): {"units": [{"unit": MARK, "context": "morning"}]},
-    ("POST", "/trials/{trial}/fallbacks"): {"unit": MARK, "context": 1, "proposal": "tea"},
-    ("POST", "/trials/{trial}/reports"): {"unit": "a", "implemented": "tea", "outcome": "good", "reason": "x"},
+    ("POST", "/trials/{trial}/fallbacks"): {"unit": MARK, "context": 1, "proposal": "tea", "covariates": None},
+    ("POST", "/trials/{trial}/reports"): {
+        "unit": "a",
+        "implemented": "tea",
+        "outcome": "good",
+        "reason": "x",
+        "covariates": None,
+    },
     ("POST", "/trials/{trial}/reports/batch"): {
         "reports": [
             {"unit": "a", "outcome": 1, "reason": "x"},

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from takeup import whole_lines
+from takeup.covariates.kinds import Value
 from takeup.errors import InputError
 
 try:
@@ -29,6 +30,7 @@ class Drawn:
         proposal: z.
         at: when it was drawn, in microseconds since 1970, UTC.
         key: the idempotency key under which it will be recorded.
+        covariates: by name, where the trial has some.
     """
 
     trial: str
@@ -38,6 +40,7 @@ class Drawn:
     proposal: str
     at: int
     key: str
+    covariates: dict[str, Value] | None = None
 
     @property
     def place(self) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from takeup.outcomes import Plain
 from takeup.trial.commands import Ask, Decision, asks
 from takeup.trial.design import Design, canonical
 from takeup.trial.formats import Format, format_of
+from takeup.trial.met import values_of
 from takeup.trial.reporting import Receipt
 
 DEADLINE = 2.0
@@ -69,6 +70,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
         context: str | int | None = None,
         *,
         occasion: str | None = None,
+        covariates: Mapping[str, Any] | None = None,
         key: str | None = None,
         deadline: float | None = None,
     ) -> Decision | Drawn:
@@ -77,7 +79,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
         Takes what `takeup.live.Trial.decide` takes, and the deadline in seconds. Without a key it makes a new one.
         """
         seconds = self._deadline if deadline is None else deadline
-        ask = Ask(unit=unit, context=context, occasion=occasion)
+        ask = Ask(unit=unit, context=context, occasion=occasion, covariates=covariates)
         drawn = None if self._spool is None else self._spool.drawn_for(ask.place)
         try:
             if drawn is not None:
@@ -111,6 +113,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
         implemented: str | int | None = None,
         outcome: Plain | None = None,
         missing: Sequence[str] = (),
+        covariates: Mapping[str, Any] | None = None,
         reason: str | None = None,
         key: str | None = None,
     ) -> Receipt:
@@ -134,6 +137,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
             "implemented": implemented,
             "outcome": outcome,
             "missing": list(missing),
+            "covariates": None if covariates is None else dict(covariates),
             "reason": reason,
         }
         body = {name: value for name, value in given.items() if value is not None}
@@ -152,7 +156,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
 
         Args:
             past: in their order, each with unit and proposal and, as far as they are known, context, occasion,
-                implemented, outcome, probability and decided.
+                implemented, outcome, probability, decided and covariates.
             key: an idempotency key.
         """
         body = {"past": [dict(each) for each in past]}
@@ -249,23 +253,24 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
             )
         uniform = {**self._spool.agreed, "policy": {"kind": "Uniform"}}  # what is drawn from is agreed, whoever decides
         design = Design.of_text(canonical(uniform))
-        context = ask.check(design)
+        met = ask.check(design)
         place = self._draw(_GRAIN) / _GRAIN * sum(design.fallback)
         proposal = next(z for z, edge in enumerate(accumulate(design.fallback)) if place < edge)
         drawn = Drawn(
             trial=self.id,
             unit=ask.unit,
             occasion=ask.occasion,
-            context=design.space.contexts[context],
+            context=design.space.contexts[met.context],
             proposal=design.space.proposals[proposal],
             at=time.time_ns() // 1_000,
             key=new_key(),
+            covariates=values_of(met.covariates) or None,
         )
         return self._spool.add(drawn)
 
     def _record(self, drawn: Drawn, seconds: float) -> Decision:
         """Tell the service what was drawn; the decision that stands."""
-        ask = Ask(unit=drawn.unit, context=drawn.context, occasion=drawn.occasion)
+        ask = Ask(unit=drawn.unit, context=drawn.context, occasion=drawn.occasion, covariates=drawn.covariates)
         body = {**_asked(ask), "proposal": drawn.proposal, "drawn": drawn.at}
         said = self._client.call("POST", f"{self._path}/fallbacks", body, key=drawn.key, timeout=seconds)
         decision = Decision(**said)
@@ -276,7 +281,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
 
 def _asked(ask: Ask) -> dict[str, Any]:
     """A unit as JSON."""
-    given = {"unit": ask.unit, "context": ask.context, "occasion": ask.occasion}
+    given = {"unit": ask.unit, "context": ask.context, "occasion": ask.occasion, "covariates": ask.covariates}
     if not isinstance(ask.context, str | int | None):
         raise InputError("context", repr(ask.context), "a label")
     return {name: value for name, value in given.items() if value is not None}

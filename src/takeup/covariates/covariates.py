@@ -105,6 +105,16 @@ class Covariates:
                 own[name] = kind.features(name, values[name])
         return (ONE, *self._joined(own))
 
+    def kept(self, values: Mapping[str, object]) -> dict[str, Value]:
+        """The same values as they are kept: measures at the nearest point of their grid, which has the same features.
+
+        Raises:
+            InputError: as `features` does.
+        """
+        self.features(values)
+        pairs = zip(self.names, self.kinds, strict=True)
+        return {name: None if values[name] is None else kind.rounded(values[name]) for name, kind in pairs}
+
     def combined(self, blocks: Sequence[IntArray]) -> IntArray:
         """The features of many units, (.., d), from those of each covariate, (.., how many it has), in their order."""
         own = {name: list(np.moveaxis(block, -1, 0)) for name, block in zip(self.names, blocks, strict=True)}

@@ -64,6 +64,10 @@ class Covariate(ABC):
     def value(self, features: Sequence[int]) -> Value:
         """The value that has these features; the nearest, where several have the same."""
 
+    @abstractmethod
+    def rounded(self, value: object) -> Value:
+        """An allowed value that is known, as it is kept."""
+
     @property
     @abstractmethod
     def allowed(self) -> str:
@@ -146,6 +150,11 @@ class Measure(Covariate):
             raise InputError(name, error.value, self.allowed, GIVE_NONE if blank else error.hint) from None
         return (self.scaled(steps),)
 
+    def rounded(self, value: object) -> int | float:
+        """The nearest point of the grid."""
+        points = grid(self.low, self.high, self.step)
+        return points.point(points.index(value))
+
     def scaled(self, steps: Steps) -> Steps:
         """The feature of the point so many steps from the low end: the nearest thousandth, the upper of two."""
         many = self._steps
@@ -217,6 +226,10 @@ class Category(Covariate):
             blank = value != value or (isinstance(value, str) and not value.strip())
             raise LabelError(name, checks.shown(value), self.allowed, GIVE_NONE if blank else "")
         return tuple(ONE * (value == level) for level in self.levels[1:])
+
+    def rounded(self, value: object) -> str:
+        """The level."""
+        return str(value)
 
     def points(self) -> IntArray:
         """The features of every level."""

@@ -56,6 +56,8 @@ def summary_draws(design: Design) -> int:
 
 def values_by_model(policy: LivePolicy, state: Evidence | Epochs, rng: Random, draws: int) -> FloatArray | None:
     """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
+    if state.space.covariates is not None:
+        return None  # it believes something of each unit, and nothing of all
     beliefs = [policy.beliefs(state, x, rng) for x in range(len(state.space.contexts))]
     if any(isinstance(each, Exact) for each in beliefs):
         return None
@@ -65,6 +67,8 @@ def values_by_model(policy: LivePolicy, state: Evidence | Epochs, rng: Random, d
 
 def believes(policy: LivePolicy, state: Evidence | Epochs, plain: Conjugate, rng: Random) -> bool:
     """Whether a policy's own model is this very block of outcomes by proposal, as that of TS without a prior is."""
+    if state.space.covariates is not None:
+        return False
     for x in range(len(state.space.contexts)):
         beliefs = policy.beliefs(state, x, rng)
         if not isinstance(beliefs, Blocks) or beliefs.posterior.compliance is not None:

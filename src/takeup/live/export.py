@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 from sqlalchemy import Connection
 
-from takeup.live.export_columns import columns_of
+from takeup.live.export_columns import columns_of, covariate_column
 from takeup.live.export_files import check, write
 from takeup.live.told import known_by, told_of
 from takeup.log.exported import probability_columns
@@ -20,6 +20,7 @@ from takeup.trial.design import Design
 from takeup.trial.events import Decided, TakenOver, event_of
 from takeup.trial.formats import Format as Format
 from takeup.trial.formats import format_of
+from takeup.trial.met import values_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -46,7 +47,8 @@ def export(
     chosen = format_of(file, kind)
     head = reading.head(connection, trial)
     check(chosen, head.decisions)
-    columns = columns_of(Design.of_text(head.spec).space.proposals, blinded=blinded)
+    space = Design.of_text(head.spec).space
+    columns = columns_of(space.proposals, blinded=blinded, covariates=space.covariates)
     write(file, rows_of(connection, trial, at), columns, chosen)
 
 
@@ -61,6 +63,7 @@ def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, A
     told = told_of(connection, trial, decided)
     implemented_by, outcome_by = (known_by(decided, value.since) for value in (told.implemented, told.outcome))
     named = probability_columns(design.space.proposals)
+    plain = json.dumps(design.space.without_covariates().described(), ensure_ascii=False)
     for record, body in reading.records(connection, trial):
         event, number = event_of(body), record.number
         assert isinstance(event, Decided | TakenOver)  # a decision's row points to its event
@@ -76,7 +79,7 @@ def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, A
             "purpose": purpose,
             "implemented_by": int(implemented_by[number - 1]) + 1 if did else None,
             "outcome_by": int(outcome_by[number - 1]) + 1 if record.counted else None,
-            "space": json.dumps(design.space.described(), ensure_ascii=False) if number == 1 else None,
+            "space": plain if number == 1 else None,
         }
 
 
@@ -104,6 +107,7 @@ def _row(trial: str, design: Design, record: Record, event: Decided | TakenOver,
         "unit": record.unit,
         "occasion": record.occasion or None,
         "context": space.contexts[record.context],
+        **{covariate_column(name): value for name, value in values_of(record.covariates).items()},
         "ARM": space.proposals[record.proposal],
         "ACTARM": space.implemented[record.implemented] if record.implemented != UNSEEN else None,
         "outcome": str(space.outcome.flat(record.outcome)) if seen else None,

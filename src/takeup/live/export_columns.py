@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from takeup.covariates import Covariates, Measure
 from takeup.log.exported import probability_columns
 
 
@@ -57,9 +58,25 @@ _LAST = {
 }
 
 
-def columns_of(proposals: Sequence[str], *, blinded: bool) -> dict[str, Column]:
+def covariate_column(name: str) -> str:
+    """What the column of a covariate is called, so that none is called like another column."""
+    return f"covariates.{name}"
+
+
+def _before(known: dict[str, Column]) -> dict[str, Column]:
+    """The first columns, those of covariates after the context."""
+    place = list(_FIRST).index("context") + 1
+    return dict([*list(_FIRST.items())[:place], *known.items(), *list(_FIRST.items())[place:]])
+
+
+def columns_of(proposals: Sequence[str], *, blinded: bool, covariates: Covariates | None = None) -> dict[str, Column]:
     """The columns that a reader may see: the blinded get neither arms nor outcomes nor probabilities."""
     named = zip(probability_columns(proposals), proposals, strict=True)
     each = {name: Column(float, f"the probability that {label} had, when one was drawn", True) for name, label in named}
-    found = _FIRST | each | _LAST
+    known: dict[str, Column] = {}
+    if covariates is not None:
+        for name, kind in zip(covariates.names, covariates.kinds, strict=True):
+            what = f"{name}, as it was known before the decision, or corrected; empty where missing"
+            known[covariate_column(name)] = Column(float if isinstance(kind, Measure) else str, what)
+    found = _before(known) | each | _LAST
     return {name: column for name, column in found.items() if not (blinded and column.unblinds)}

@@ -17,7 +17,7 @@ from takeup.checks import FloatArray, IntArray
 from takeup.live.told import known_by, told_of
 from takeup.log import SOURCES, Log
 from takeup.log.shares import filled
-from takeup.space import UNSEEN
+from takeup.space import UNSEEN, Space
 from takeup.store import reading
 from takeup.trial.design import Design
 from takeup.trial.events import Decided, TakenOver
@@ -51,7 +51,7 @@ def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
     head = reading.head(connection, trial)
     design = Design.of_text(head.spec)
     rows = _decided(connection, trial, at)
-    probability, drawn = _drawn(connection, trial, len(design.space.proposals))
+    probability, drawn = _drawn(connection, trial, design.space)
     past = _past(connection, trial, len(design.space.proposals))
     probability, estimated, how = filled(np.concatenate([past, probability]), rows.proposal, rows.context)
     n = rows.sequence.size
@@ -60,7 +60,7 @@ def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
     who = [SOURCES.index(name) for name in ("policy", "burn-in", "fallback")]
     own = np.where(drawn, np.where(first[len(past) :], who[1], who[0]), who[2])
     return Log(
-        design.space,
+        design.space.without_covariates(),
         rows.context,
         rows.proposal,
         probability,
@@ -90,14 +90,17 @@ def _decided(connection: Connection, trial: str, at: int | None) -> _Decided:
     return _Decided(sequence, unit, x, z, a, np.where(counted == 1, y, UNSEEN), pending)
 
 
-def _drawn(connection: Connection, trial: str, proposals: int) -> tuple[FloatArray, NDArray[np.bool_]]:
+def _drawn(connection: Connection, trial: str, space: Space) -> tuple[FloatArray, NDArray[np.bool_]]:
     """What each proposal was drawn from, and whether takeup drew it, or a client."""
     probability, by_takeup = array("d"), bytearray()
     for (texts,) in reading.events_by_column(connection, trial, Decided.kind, ("body",)):
         lists = _PROBABILITY.findall("\n".join(texts))
         probability.extend(json.loads(f"[{','.join(lists)}]"))
-        by_takeup.extend(_SOFTWARE in text for text in texts)
-    return np.array(probability).reshape(-1, proposals), np.frombuffer(bytes(by_takeup), dtype=np.bool_)
+        if space.covariates is None:
+            by_takeup.extend(_SOFTWARE in text for text in texts)
+        else:  # one of them may be called so
+            by_takeup.extend("software" in json.loads(text) for text in texts)
+    return np.array(probability).reshape(-1, len(space.proposals)), np.frombuffer(bytes(by_takeup), dtype=np.bool_)
 
 
 def _past(connection: Connection, trial: str, proposals: int) -> FloatArray:

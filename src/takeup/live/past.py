@@ -1,6 +1,6 @@
 """A table of those who were assigned before a trial came to takeup, read in the words of the trial's spec."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -27,8 +27,8 @@ _MICROSECOND = timedelta(microseconds=1)
 class Past:
     """Those who were assigned before, a row each: `Trial.create(.., past=Past(frame, ..))` takes them over.
 
-    Labels are those of the trial's spec. Missing values of what was taken and of the outcome are not known, and may be
-    reported later.
+    Labels are those of the trial's spec. Covariates, where it has some, are columns that are called like them. Missing
+    values of what was taken and of the outcome are not known, and may be reported later.
 
     Attributes:
         frame: a polars or pandas frame, a mapping from the names of columns to lists, or the path of a file.
@@ -88,7 +88,7 @@ class Past:
         decided = None if self.time is None else _times(column(rows.frame, "time", self.time))
         p = None if self.probability is None else self._drawn(rows)
         order = np.arange(rows.proposal.size) if decided is None else np.argsort(decided, kind="stable")
-        return tuple(self._each(rows, order.tolist(), who, which, p, decided))
+        return tuple(self._each(rows, order.tolist(), who, which, p, decided, _covariates(rows.frame, design)))
 
     def _rows(self, design: Design) -> Rows:
         return rows_of(
@@ -124,6 +124,7 @@ class Past:
         which: Column | None,
         p: FloatArray | None,
         decided: IntArray | None,
+        covariates: Mapping[str, Column] | None,
     ) -> Iterator[PastAssignment]:
         space, taken = rows.space, rows.implemented
         units = [text_of(value) for value in who.values]
@@ -135,6 +136,7 @@ class Past:
                     unit=units[who.codes[i]],
                     context=space.contexts[rows.context[i]],
                     occasion=None if which is None else occasions[which.codes[i]],
+                    covariates=None if covariates is None else _values(covariates, i),
                 ),
                 proposal=space.proposals[rows.proposal[i]],
                 implemented=None if a == UNSEEN else space.implemented[a],
@@ -142,6 +144,18 @@ class Past:
                 probability=None if p is None else tuple(p[i].tolist()),
                 decided=None if decided is None else int(decided[i]),
             )
+
+
+def _covariates(frame: Frame, design: Design) -> dict[str, Column] | None:
+    """The columns of the trial's covariates, which are called like them."""
+    found = design.space.covariates
+    return None if found is None else {name: column(frame, f"covariates.{name}", name) for name in found.names}
+
+
+def _values(covariates: Mapping[str, Column], row: int) -> dict[str, object]:
+    """The covariates of a row; None where one is missing."""
+    codes = ((name, each, int(each.codes[row])) for name, each in covariates.items())
+    return {name: None if code == UNSEEN else each.values[code] for name, each, code in codes}
 
 
 def _named(who: Column) -> Column:

@@ -12,6 +12,7 @@ from takeup.trial.events import Event, stamp_of
 from takeup.trial.fallbacks import fallback_event
 from takeup.trial.following import closed_event
 from takeup.trial.looking import due_look, looked_event
+from takeup.trial.met import Met, kept
 from takeup.trial.past import past_of, taken_over_event
 from takeup.trial.proposal import Proposal
 from takeup.trial.reporting import reported_event
@@ -73,6 +74,7 @@ def _following(book: Book, event: Event) -> Event:
                 implemented=event.implemented,
                 outcome=event.outcome,
                 missing=event.missing,
+                covariates=event.covariates,
                 reason=event.reason,
                 disputing=event.stands is not None,
                 **stamp_of(event),
@@ -81,7 +83,8 @@ def _following(book: Book, event: Event) -> Event:
             standing = book.records[event.decision]
             proposal = book.design.index("proposal", event.proposal)
             place = standing.unit, standing.occasion
-            return fallback_event(book, place, standing.context, proposal, None, **stamp_of(event))
+            met = Met(standing.context, standing.covariates)
+            return fallback_event(book, place, met, proposal, None, **stamp_of(event))
         case events.Answered() | events.Refused():
             if not event.decisions or not all(number in book.records for number in event.decisions):
                 raise UnexpectedError("decisions that have been made")
@@ -114,11 +117,12 @@ def _decided(book: Book, event: events.Decided) -> Event:
     space, place = book.design.space, (event.unit, event.occasion)
     if place in book.units:
         raise UnexpectedError(f"one decision for unit {event.unit!r}: it has {book.units[place]}")
-    context, proposal = space.contexts.index(event.context), space.proposals.index(event.proposal)
+    met = Met(space.contexts.index(event.context), kept(space, event.covariates))
+    proposal = space.proposals.index(event.proposal)
     if event.software is None:
-        return fallback_event(book, place, context, proposal, event.drawn, **stamp_of(event))
+        return fallback_event(book, place, met, proposal, event.drawn, **stamp_of(event))
     unknown = None if book.design.refused is None else Proposal(proposal, (), ())
-    again = decided_event(book, book.decisions + 1, place, context, unknown, **stamp_of(event))
+    again = decided_event(book, book.decisions + 1, place, met, unknown, **stamp_of(event))
     return again if again.software == event.software else replace(again, software=event.software)
 
 

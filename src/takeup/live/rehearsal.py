@@ -17,7 +17,7 @@ from takeup.errors import InputError
 from takeup.evidence import Evidence
 from takeup.live.job_process import Say, attend
 from takeup.live.scenarios import Scenario, scenarios
-from takeup.live.simulated_units import SEEN, response
+from takeup.live.simulated_units import SEEN, evenly, response
 from takeup.live.time_series import time_series_of
 from takeup.randomness import stream
 from takeup.trial.book import Book
@@ -68,7 +68,7 @@ class Rehearsal:
         """As many runs of each scenario as the time allows, at least one."""
         design = Design.of(self.spec)
         begun = time.monotonic()
-        found = scenarios(design.space, self.rates)
+        found = scenarios(design.space.without_covariates(), self.rates)
         batch = self._batch(design)
         tallies = [_Tally() for _ in found]
         run = 0
@@ -82,10 +82,11 @@ class Rehearsal:
 
     def _batch(self, design: Design) -> int:
         """How many people are decided on the same evidence, so that enough runs fit in the time."""
+        somebody = evenly(design.shown, 1, stream(self.seed, "somebody"))[0]
+        met = 0 if somebody is None else design.shown.profile(somebody)
+        design.policy.allocation(design.start, met, stream(self.seed, "warm"), design.spec.draws)
         begun = time.perf_counter()
-        design.policy.allocation(design.policy.start(design.space), 0, stream(self.seed, "warm"), design.spec.draws)
-        begun = time.perf_counter()
-        design.policy.allocation(design.policy.start(design.space), 0, stream(self.seed, "time"), design.spec.draws)
+        design.policy.allocation(design.start, met, stream(self.seed, "time"), design.spec.draws)
         cost = time.perf_counter() - begun
         updates = np.clip(self.seconds / (3 * WORTH * cost), *UPDATES)
         return max(1, int(np.ceil(self.people / updates)))
@@ -98,12 +99,19 @@ class Rehearsal:
         perform(Move(state="running"), book, 0)
         who, fate, told = stream(self.seed, "people", run).random((3, self.people))
         contexts, seen = environment.meet(who), SEEN[design.spec.compliance]
+        covariates = evenly(space, self.people, stream(self.seed, "covariates", run))
         many = design.spec.decisions == "many"
         for first in range(0, self.people, batch):
             at = round(first / self.per_day * DAY * MICROSECONDS)
             group = range(first, min(first + batch, self.people))
             units = tuple(
-                Ask(unit=str(i), context=space.contexts[contexts[i]], occasion="1" if many else None) for i in group
+                Ask(
+                    unit=str(i),
+                    context=space.contexts[contexts[i]],
+                    occasion="1" if many else None,
+                    covariates=covariates[i],
+                )
+                for i in group
             )
             for i, decision in zip(group, perform(DecideMany(units=units), book, at), strict=True):
                 perform(response(environment, decision, int(contexts[i]), fate[i], seen=told[i] < seen), book, at)

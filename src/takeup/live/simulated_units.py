@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from takeup.checks import FloatArray
+from takeup.covariates.kinds import Value
 from takeup.environment import Environment
 from takeup.live.trial import Trial
 from takeup.randomness import stream
+from takeup.space import Space
 from takeup.trial.commands import Decision
 from takeup.trial.reporting import Report
 
@@ -30,6 +34,17 @@ def response(environment: Environment, decision: Decision, context: int, fate: F
     action, outcome = environment.respond(context, space.proposals.index(decision.proposal), fate)
     done = space.implemented[action] if seen else None
     return Report(decision=decision.number, implemented=done, outcome=space.outcome.plain(int(outcome)))
+
+
+def evenly(space: Space, many: int, rng: np.random.Generator) -> list[dict[str, Value] | None]:
+    """The covariates of so many people, every value as likely as any other; None of each where there are none."""
+    if space.covariates is None:
+        return [None] * many
+    columns = []
+    for kind in space.covariates.kinds:
+        table = kind.table()
+        columns.append([kind.plain(row) for row in table[rng.integers(len(table), size=many)].tolist()])
+    return [dict(zip(space.covariates.names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def meet(

@@ -139,6 +139,7 @@ class Trial:
         context: str | int | None = None,
         *,
         occasion: str | None = None,
+        covariates: Mapping[str, Any] | None = None,
         key: str | None = None,
         by: str | None = None,
     ) -> Decision:
@@ -148,14 +149,18 @@ class Trial:
             unit: who it is for.
             context: which of the trial's contexts the unit is in; may be left out where there is one.
             occasion: which of the unit's decisions, where a unit has many.
+            covariates: the value of each by name, where the trial has some; None where it is missing.
             key: an idempotency key.
             by: who asks.
 
         Raises:
             StateError: the trial is not running.
-            ConflictError: the key was used for something else, or the unit was decided in another context.
+            ConflictError: the key was used for something else, or the unit was decided in another context, or has other
+                covariates.
+            InputError: a covariate that there is not, one that was left out, or a value that is not allowed.
         """
-        return self.submit(Decide(ask=Ask(unit=unit, context=context, occasion=occasion), key=key, by=by)).result()
+        ask = Ask(unit=unit, context=context, occasion=occasion, covariates=covariates)
+        return self.submit(Decide(ask=ask, key=key, by=by)).result()
 
     def decide_many(
         self, units: Sequence[str | Mapping[str, Any] | Ask], *, key: str | None = None, by: str | None = None
@@ -163,7 +168,7 @@ class Trial:
         """What to propose to many units, who all see the same evidence: all are decided, or none.
 
         Args:
-            units: names, or mappings with unit, context and occasion.
+            units: names, or mappings with unit, context, occasion and covariates.
             key: an idempotency key for all of them.
             by: who asks.
         """
@@ -176,6 +181,7 @@ class Trial:
         context: str | int | None = None,
         *,
         occasion: str | None = None,
+        covariates: Mapping[str, Any] | None = None,
         drawn: int | None = None,
         key: str | None = None,
         by: str | None = None,
@@ -187,7 +193,7 @@ class Trial:
         Raises:
             StateError: it comes later, or there are more of them, than the spec's `fallback_limits` allow.
         """
-        ask = Ask(unit=unit, context=context, occasion=occasion)
+        ask = Ask(unit=unit, context=context, occasion=occasion, covariates=covariates)
         return self.submit(Fallback(ask=ask, proposal=proposal, drawn=drawn, key=key, by=by)).result()
 
     def report(
@@ -199,6 +205,7 @@ class Trial:
         implemented: str | int | None = None,
         outcome: Plain | None = None,
         missing: Sequence[str] = (),
+        covariates: Mapping[str, Any] | None = None,
         reason: str | None = None,
         key: str | None = None,
         by: str | None = None,
@@ -212,6 +219,7 @@ class Trial:
             implemented: a, the action.
             outcome: y: the outcome level, a number, or a table such as {"time": 90, "censored": True}.
             missing: "implemented", "outcome" or both, where they will never be known.
+            covariates: those that are not what was said before the decision, by name; what was proposed stays.
             reason: why, where something that was reported before is corrected; the log keeps both.
             key: an idempotency key.
             by: who reports.
@@ -232,6 +240,7 @@ class Trial:
             implemented=implemented,
             outcome=outcome,
             missing=tuple(missing),
+            covariates=covariates,
             reason=reason,
             key=key,
             by=by,

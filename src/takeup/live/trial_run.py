@@ -12,7 +12,6 @@ import numpy as np
 from takeup.checks import IntArray
 from takeup.errors import TakeupError
 from takeup.live.estimates import summary_draws, values_by_model
-from takeup.outcomes import Outcome
 from takeup.policies.base import Carded
 from takeup.policies.card import Several, Whole
 from takeup.randomness import stream
@@ -84,7 +83,7 @@ def tried(
     with at(source, "stopping"):
         check_live(design)
     began = time.process_time()
-    for words, context, known in evidence(design.space):
+    for words, context, known in evidence(design.shown):
         _try(source, design, f"a decision with {words}", decision_seconds, partial(_decide, design, context, known))
         if design.looks is not None:
             _try(source, design, f"a look with {words}", decision_seconds, partial(_look, design, known))
@@ -133,31 +132,43 @@ def evidence(space: Space) -> Iterator[tuple[str, int, IntArray]]:
     for (words, cell, counts), context in zip(cells, cycle([*others, first]), strict=False):
         known = empty.copy()
         known[cell] = counts
-        yield words, context, _with_sums(space.outcome, known)
+        yield words, context, _with_sums(space, known)
     for context in others:
         yield "no evidence", context, empty
 
 
-def _with_sums(outcome: Outcome, known: IntArray) -> IntArray:
-    """The table with the sums that an outcome for each cell adds up to."""
-    cells = outcome.cells
-    sums = outcome.amounts(outcome.examples)[:, cells:-1]
+def _with_sums(space: Space, known: IntArray) -> IntArray:
+    """The table with the sums that an outcome for each cell adds up to, of units that are all alike."""
+    outcome, cells, features = space.outcome, space.outcome.cells, _features(space, 0.5)
+    sums, pending = (space.amounts(codes, features)[..., cells:-1] for codes in (outcome.examples, UNSEEN))
     if sums.size:
-        known[..., :cells] = np.minimum(known[..., :cells], LARGEST // max(int(sums.max()) * cells, 1))
-        known[..., cells:-1] = known[..., :cells] @ sums
+        largest = int(sums.max()) * cells * (1 if features is None else 2)
+        most = LARGEST // max(largest, 1)
+        known[..., :cells] = np.minimum(known[..., :cells], most)
+        known[..., cells:-1] = known[..., :cells] @ sums + np.minimum(known[..., UNSEEN:], most) * pending
     return known
+
+
+def _features(space: Space, place: float) -> tuple[int, ...] | None:
+    """The features of a unit that is so far along every covariate, from 0 to 1; None where there are none."""
+    if space.covariates is None:
+        return None
+    tables = (kind.table() for kind in space.covariates.kinds)
+    found = space.covariates.combined([table[round(place * (len(table) - 1))] for table in tables])
+    return tuple(int(each) for each in found)
 
 
 def _decide(design: Design, context: int, known: IntArray) -> None:
     """A policy that borrows finds every other context as this one is, and one that forgets every epoch as this one."""
     table = np.broadcast_to(known, design.start.counts.shape)
     known = proposal.known_to(design, table, context)
-    proposal.spread(design, proposal.allocated(design, _SECRET, context, known))
+    features = _features(design.shown, 1.0)
+    proposal.spread(design, proposal.allocated(design, _SECRET, context, known, features=features))
 
 
 def _look(design: Design, known: IntArray) -> None:
     """The first look, which has the most to compare, as far as to what the log would say."""
-    counts = proposal.informative(known)[np.newaxis]
+    counts = proposal.informative(known, design.shown)[np.newaxis]
     found = conclude(design, _SECRET, counts, 0, None, Allotment(design.even, design.even))
     body_of(told(design, 0, *found, at=0, outcomes=0, version=0))
 

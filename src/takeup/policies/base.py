@@ -164,8 +164,8 @@ class Carded:
 
     @property
     def live(self) -> bool:
-        """Whether it may run a live trial, as those may whose state is the evidence; such a trial has no covariates."""
-        return isinstance(self, FromEvidence) and not self.covariates
+        """Whether it may run a live trial, as those may whose state is the evidence."""
+        return isinstance(self, FromEvidence)
 
     def informed(self, prior: Prior) -> Self:
         """The policy with what a pilot taught added to its own prior."""

@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, select, t
 from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
 from takeup.store import epoch_rows, last_look
-from takeup.store.checked import AUDIT, impossible, in_space, in_table, within
+from takeup.store.checked import AUDIT, impossible, in_space, in_table, kept_in, within
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.store.statements import chunks, upsert
 from takeup.trial.book import Book, Entry, Record, StatusCounts, blank
@@ -59,7 +59,7 @@ _BODIES = select(events.c.body).where(
 _FLAGS = ("missing_implemented", "missing_outcome", "counted")
 _PLAIN = tuple(each.name for each in fields(Record) if each.name not in _FLAGS)
 _RECORD = slice(1, 1 + len(fields(Record)))  # of a row of `decisions`, whose first column is the trial
-_MOVING = ("implemented", "outcome", *_FLAGS)
+_MOVING = ("implemented", "outcome", *_FLAGS, "covariates")
 _NUMBERS = tuple(column.name for column in trials.columns if isinstance(column.type, BigInteger))
 _LISTS = ("proposed", "probability", "variance", "best")
 _UPDATE_DECISION = (
@@ -189,12 +189,13 @@ def fill_due(connection: Connection, book: Book, at: int, most: int) -> int:
 
 def record_of(row: Row[Any], design: Design, latest: int) -> Record:
     """A decision, of a trial whose latest has this number."""
-    *plain, missing_implemented, missing_outcome, counted = row[_RECORD]
+    *plain, missing_implemented, missing_outcome, counted, covariates = row[_RECORD]
     flags = (missing_implemented, missing_outcome, counted)
     known = within(row.number, 1, latest) and all(within(flag, 0, 1) for flag in flags)
-    if not known or not in_space(design, row, design.space.shape[3]):
+    if not known or not in_space(design, row, design.space.shape[3]) or not kept_in(design, covariates):
         raise impossible("decisions", row.trial)
-    return Record(*plain, *(flag == 1 for flag in flags))
+    values: tuple[Any, ...] = (*plain, *(flag == 1 for flag in flags), covariates)
+    return Record(*values)
 
 
 def save(connection: Connection, book: Book, before: str | None) -> None:
@@ -326,9 +327,10 @@ def _save_decisions(connection: Connection, book: Book) -> None:
     created = book.changes.created
     new = [record_values(book.trial, book.changes.records[number]) for number in sorted(created)]
     moved = [
-        {"of_trial": book.trial, "of_number": number, **{name: int(getattr(record, name)) for name in _MOVING}}
+        {"of_trial": book.trial, "of_number": number, **{name: values[name] for name in _MOVING}}
         for number, record in book.changes.records.items()
         if number not in created
+        for values in (record_values(book.trial, record),)
     ]
     if new:
         connection.execute(insert(decisions), new)

@@ -5,9 +5,10 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from takeup.errors import StoreError
+from takeup.errors import InputError, StoreError
 from takeup.space import UNSEEN
 from takeup.trial.design import Design
+from takeup.trial.met import features_of
 
 AUDIT = "run takeup audit, which says what is wrong"
 
@@ -26,9 +27,18 @@ def in_space(design: Design, row: Row[Any], outcomes: int) -> bool:
 def in_table(design: Design, row: Row[Any], decisions: int) -> bool:
     """Whether a row can be one of the evidence: cells count decisions, other slots are sums."""
     outcome = design.space.outcome
-    if not in_space(design, row, outcome.width):
+    if not in_space(design, row, design.space.table[3] - 1):
         return False
     return within(row.amount, 0, decisions if row.outcome < outcome.cells else sys.maxsize)
+
+
+def kept_in(design: Design, covariates: object) -> bool:
+    """Whether these are covariates as a trial of this design keeps them."""
+    try:
+        features_of(design.space, covariates if covariates is None else str(covariates))
+    except (InputError, ValueError):
+        return False
+    return covariates is None or isinstance(covariates, str)
 
 
 def within(value: object, least: int, most: int) -> bool:

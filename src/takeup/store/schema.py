@@ -69,10 +69,11 @@ decisions = Table(
     Column("due", BigInteger),
     *_columns(BigInteger, "sequence"),
     *_columns(Integer, "implemented", "outcome", "missing_implemented", "missing_outcome", "counted"),
+    Column("covariates", Text),
     Index("decisions_by_unit", "trial", "unit", "occasion", unique=True),
     sqlite_with_rowid=False,
 )
-"""A row a decision, as far as it is known."""
+"""A row a decision, as far as it is known; covariates are JSON, where the trial has some."""
 
 WAITING = text("outcome >= 0 AND counted = 0")
 """An outcome whose window is still open. Queries must say it in the same words for the index to serve them."""

@@ -5,6 +5,7 @@ loads a book, lets commands append to it, and writes down what changed; an audit
 """
 
 import heapq
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ from takeup.trial.events import (
     body_of,
     link,
 )
+from takeup.trial.met import amended, features_of, kept
 from takeup.trial.rollup import Rollup
 from takeup.trial.secret import Secret
 
@@ -66,6 +68,7 @@ class Record:
         missing_implemented: whether a was declared missing.
         missing_outcome: whether y was declared missing.
         counted: whether the outcome has entered the evidence.
+        covariates: what was known before the decision, or is known of it by now, as `takeup.trial.met` keeps it.
     """
 
     number: int
@@ -81,11 +84,17 @@ class Record:
     missing_implemented: bool = False
     missing_outcome: bool = False
     counted: bool = False
+    covariates: str | None = None
 
     @property
     def cell(self) -> Cell:
         """Its context, proposal, action and outcome, as far as they count."""
         return self.context, self.proposal, self.implemented, self.outcome if self.counted else UNSEEN
+
+    @property
+    def informs(self) -> bool:
+        """Whether anything is known of what became of it, as far as that counts."""
+        return self.implemented != UNSEEN or self.counted
 
     @property
     def waiting(self) -> bool:
@@ -249,7 +258,15 @@ class Book:
 
     def seen_by(self, number: int) -> IntArray:
         """The counts that the policy's state has in decision `number`, see `Design.start`."""
-        return self.counts if self.epochs is None else self.epochs.seen_by(number, self.counts)
+        return self.shown if self.epochs is None else self.epochs.seen_by(number, self.shown)
+
+    @property
+    def shown(self) -> IntArray:
+        """The evidence as its policy is shown it: without the sums of covariates, unless it learns from them."""
+        width = self.design.shown.table[-1]
+        if width == self.counts.shape[-1]:
+            return self.counts
+        return np.concatenate([self.counts[..., : width - 1], self.counts[..., UNSEEN:]], axis=-1)
 
     def due(self, at: int) -> list[int]:
         """The decisions whose outcome has been reported and whose window has closed by `at`, uncounted so far.
@@ -294,6 +311,7 @@ class Book:
             at=event.at,
             due=event.due,
             sequence=self.sequence,
+            covariates=kept(space, event.covariates),
         )
         self.decisions = event.number
         self.units[record.unit, record.occasion] = record.number
@@ -323,6 +341,7 @@ class Book:
             implemented=UNSEEN if event.implemented is None else space.implemented.index(event.implemented),
             outcome=UNSEEN if event.outcome is None else space.outcome.code(event.outcome),
             counted=known and (event.due is None or event.at >= event.due),
+            covariates=kept(space, event.covariates),
         )
         self.decisions = event.number
         self.changes.created.add(record.number)
@@ -332,7 +351,7 @@ class Book:
         self.makers[event.number] = event
         self.tally.past += 1
         self.tally.waiting += record.waiting
-        if record.implemented != UNSEEN or record.counted:
+        if record.informs:
             self.version = self.sequence
 
     def _reported(self, event: Reported) -> None:
@@ -351,6 +370,8 @@ class Book:
             known |= {"outcome": space.outcome.code(event.outcome), "missing_outcome": False, "counted": counted}
         elif "outcome" in event.missing:
             known |= {"outcome": UNSEEN, "missing_outcome": True, "counted": False}
+        if event.covariates is not None and "covariates" not in stands:
+            known["covariates"] = amended(space, before.covariates, event.covariates)
         after = replace(before, **known)
         self.tally.corrections += event.before is not None
         self.tally.disputes += event.stands is not None
@@ -369,20 +390,32 @@ class Book:
         self.tally.waiting += after.waiting - before.waiting
         if after.waiting and not before.waiting:
             heapq.heappush(self.open, (after.due or 0, after.number))
-        if after.cell != before.cell:
+        if after.cell != before.cell or after.covariates != before.covariates:
             self._count(before, -1)
             self._count(after, 1)
-            self.version = self.sequence
+            if before.informs or after.informs:
+                self.version = self.sequence
 
     def _count(self, record: Record, sign: int) -> None:
         """Add to the evidence what a decision adds as far as it is known, or take it away."""
-        *place, outcome = record.cell
-        for slot, amount in self.design.space.outcome.parts(outcome):
-            cell = (place[0], place[1], place[2], slot)
+        x, z, a, outcome = record.cell
+        for slot, amount in self._parts(record, outcome):
+            cell = (x, z, a, slot)
             self.counts[cell] += sign * amount
             self.changes.cells.add(cell)
-            if self.epochs is not None:
+            if self.epochs is not None and slot < self.epochs.empty.counts.shape[-1] - 1:
                 self.epochs.add(record.number, cell, sign * amount)
+
+    def _parts(self, record: Record, outcome: int) -> Iterable[tuple[int, int]]:
+        """The slots that a decision adds to, and how much; that of outcomes that are pending is UNSEEN."""
+        space = self.design.space
+        features = features_of(space, record.covariates)
+        if features is None:
+            return space.outcome.parts(outcome)
+        amounts = space.amounts(outcome, features)
+        slots = np.flatnonzero(amounts)
+        places = np.where(slots == amounts.size - 1, UNSEEN, slots)
+        return zip(places.tolist(), amounts[slots].tolist(), strict=True)
 
     def _begin_epochs(self) -> None:
         epochs = self.design.epochs

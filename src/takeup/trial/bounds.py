@@ -27,6 +27,8 @@ def check_size(space: Space) -> None:
     levels = {"outcomes": space.outcomes} if isinstance(space.outcome, Levels) else {}
     for name in ("contexts", "proposals", "implemented"):
         levels[name] = getattr(space, name)
+    if space.covariates is not None:
+        levels["covariates"] = space.covariates.names
     for name, labels in levels.items():
         for label in labels:
             text(name, label, MOST_LABEL)

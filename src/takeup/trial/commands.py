@@ -18,6 +18,7 @@ from takeup.trial.bounds import text
 from takeup.trial.design import Design, canonical
 from takeup.trial.events import Answered, Decided, KeyedEvent, Refused, Stamp, answered_numbers
 from takeup.trial.following import hold_looks, settle
+from takeup.trial.met import Met, agree, features_of, kept, plain, values_of
 from takeup.trial.proposal import Proposal, propose
 from takeup.trial.software import software
 
@@ -195,16 +196,19 @@ class Ask:
         unit: who it is for.
         context: x; may be left out where there is one.
         occasion: which of the unit's decisions, where a unit has many.
+        covariates: the value of each by name, where the trial has some; None where it is missing.
     """
 
     unit: str
     context: str | int | None = None
     occasion: str | None = None
+    covariates: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         text("unit", self.unit, MOST_NAME)
         if self.occasion is not None:
             text("occasion", self.occasion, MOST_NAME)
+        object.__setattr__(self, "covariates", plain(self.covariates))
 
     @property
     def place(self) -> tuple[str, str]:
@@ -212,28 +216,30 @@ class Ask:
         return self.unit, self.occasion or ""
 
     @property
-    def asked(self) -> list[str | int | None]:
+    def asked(self) -> list[Any]:
         """As JSON would have it."""
-        return [self.unit, self.context, self.occasion]
+        return [self.unit, self.context, self.occasion, *([] if self.covariates is None else [self.covariates])]
 
-    def check(self, design: Design) -> int:
-        """The context's index; refuses an occasion that the trial does not have, or the lack of one."""
+    def check(self, design: Design) -> Met:
+        """The unit as it is met; refuses an occasion that the trial does not have, or the lack of one."""
         many = design.spec.decisions == "many"
         if many and self.occasion is None:
             raise InputError("occasion", NOTHING, "which of the unit's decisions: this trial makes many for a unit")
         if not many and self.occasion is not None:
             raise InputError("occasion", repr(self.occasion), "nothing: this trial makes one decision for a unit")
-        return design.context_index(self.context)
+        return Met(design.context_index(self.context), kept(design.space, self.covariates))
 
-    def agree(self, book: Book, number: int, context: int) -> None:
-        """An error where the decision that the unit has was made in another context."""
-        if book.records[number].context != context:
-            had = book.design.space.contexts[book.records[number].context]
+    def agree(self, book: Book, number: int, met: Met) -> None:
+        """An error where the decision that the unit has was made in another context, or has other covariates."""
+        record = book.records[number]
+        if record.context != met.context:
+            had = book.design.space.contexts[record.context]
             raise ConflictError(f"unit {self.unit!r} has decision {number}, made in context {had!r}")
+        agree(self.unit, number, record.covariates, met.covariates)
 
 
 def asks(units: Sequence[Mapping[str, Any] | Ask | str]) -> tuple[Ask, ...]:
-    """Units as a caller may give them: names, or mappings with unit, context and occasion."""
+    """Units as a caller may give them: names, or mappings with unit, context, occasion and covariates."""
     return tuple(
         each if isinstance(each, Ask) else Ask(unit=each) if isinstance(each, str) else Ask(**each) for each in units
     )
@@ -255,13 +261,13 @@ class ForUnit(KeyedCommand[Decision]):
         """The key and the unit."""
         return Needs(self.key, (self.ask.place,), makers=self.blinded)
 
-    def standing(self, book: Book, at: int) -> tuple[int, int | None]:
-        """The context's index, and the number of the decision that the unit has already."""
-        context, number = self.ask.check(book.design), book.units.get(self.ask.place)
+    def standing(self, book: Book, at: int) -> tuple[Met, int | None]:
+        """The unit as it is met, and the number of the decision that it has already."""
+        met, number = self.ask.check(book.design), book.units.get(self.ask.place)
         if number is not None:
             self._look(book, at, (number,))
-            self.ask.agree(book, number, context)
-        return context, number
+            self.ask.agree(book, number, met)
+        return met, number
 
     def _answer(self, book: Book, event: KeyedEvent, sequence: int) -> Decision:
         return Decision.of(book, book.records[answered_numbers(event)[0]])
@@ -272,10 +278,10 @@ class Decide(ForUnit):
     """What do we propose to this unit? A unit (and occasion) that is asked for twice gets the same answer."""
 
     def _act(self, book: Book, at: int) -> Decision:
-        context, number = self.standing(book, at)
+        met, number = self.standing(book, at)
         if number is None:
             number = book.decisions + 1
-            book.append(decided_event(book, number, self.ask.place, context, **self._stamp(at)))
+            book.append(decided_event(book, number, self.ask.place, met, **self._stamp(at)))
         else:
             book.append(Answered(**self._stamp(at), decisions=(number,)))
         return Decision.of(book, book.records[number])
@@ -307,10 +313,10 @@ class DecideMany(KeyedCommand[tuple[Decision, ...]]):
         standing = tuple(book.units[place] for place in places if place in book.units)
         self._look(book, at, standing)
         new: dict[tuple[str, str], Decided] = {}
-        for place, context in self._contexts(book).items():
+        for place, met in self._met(book).items():
             if place not in book.units:
                 number = book.decisions + len(new) + 1
-                new[place] = decided_event(book, number, place, context, at=at, by=self.by, site=self.site)
+                new[place] = decided_event(book, number, place, met, at=at, by=self.by, site=self.site)
         for event in new.values():
             book.append(event)
         numbers = tuple(book.units[ask.place] for ask in self.units)
@@ -320,16 +326,18 @@ class DecideMany(KeyedCommand[tuple[Decision, ...]]):
             book.append(Answered(**self._stamp(at), decisions=standing))
         return tuple(Decision.of(book, book.records[number]) for number in numbers)
 
-    def _contexts(self, book: Book) -> dict[tuple[str, str], int]:
-        """The context of each unit, in their order; it must be one and the same wherever the unit occurs."""
-        contexts: dict[tuple[str, str], int] = {}
+    def _met(self, book: Book) -> dict[tuple[str, str], Met]:
+        """Each unit as it is met, in their order; it must be one and the same wherever the unit occurs."""
+        found: dict[tuple[str, str], Met] = {}
         for ask in self.units:
-            context = ask.check(book.design)
+            met = ask.check(book.design)
             if ask.place in book.units:
-                ask.agree(book, book.units[ask.place], context)
-            if contexts.setdefault(ask.place, context) != context:
-                raise ConflictError(f"unit {ask.unit!r} is in the batch twice, in two contexts")
-        return contexts
+                ask.agree(book, book.units[ask.place], met)
+            before = found.setdefault(ask.place, met)
+            if before != met:
+                differing = "in two contexts" if before.context != met.context else "with different covariates"
+                raise ConflictError(f"unit {ask.unit!r} is in the batch twice, {differing}")
+        return found
 
     def _answer(self, book: Book, event: KeyedEvent, sequence: int) -> tuple[Decision, ...]:
         return tuple(Decision.of(book, book.records[number]) for number in answered_numbers(event))
@@ -339,7 +347,7 @@ def decided_event(
     book: Book,
     number: int,
     place: tuple[str, str],
-    context: int,
+    met: Met,
     proposal: Proposal | None = None,
     **stamp: Unpack[Stamp],
 ) -> Decided:
@@ -352,19 +360,21 @@ def decided_event(
             words = "comes from a version that allowed its policy, and this one makes no decisions from it"
             raise StateError(f"trial {book.trial} {words}: {design.refused}")
         if design.looks is None:
-            proposal = propose(design, book.secret, book.seen_by(number), context, number)
+            features = features_of(design.shown, met.covariates if design.shown.covariates else None)
+            proposal = propose(design, book.secret, book.seen_by(number), met.context, number, features)
         else:
-            proposal = proposed_between_looks(design, book.secret, book.counts, number, book.look)
+            proposal = proposed_between_looks(design, book.secret, book.shown, number, book.look)
     return Decided(
         **stamp,
         number=number,
         unit=place[0],
         occasion=place[1],
-        context=design.space.contexts[context],
+        context=design.space.contexts[met.context],
         proposal=design.space.proposals[proposal.index],
         probability=proposal.probability,
         best=None if proposal.best == proposal.probability else proposal.best,
         version=book.version,
         due=None if design.window is None else stamp["at"] + design.window,
         software=software(design),
+        covariates=values_of(met.covariates) or None,
     )

@@ -20,6 +20,7 @@ from takeup.policies.description import describe
 from takeup.policies.judging import Rules
 from takeup.policies.latent import TSLat
 from takeup.policies.limits import ControlShare, Limits
+from takeup.policies.meeting import space_for, uses_covariates
 from takeup.policies.readings import counted
 from takeup.policies.registry import kinds, policy_of
 from takeup.randomness import stream
@@ -93,10 +94,10 @@ class Design:
             policy = _policy(spec, space) if new else _stored_policy(spec, space)
             if new:
                 _check_compliance(spec, policy)
-            start: Evidence | Epochs = policy.start(space)
+            start: Evidence | Epochs = policy.start(space_for(policy, space))
         _check_draws(source, space, policy, spec.draws)
         with at(source, "looks"):
-            looks = None if spec.looks is None else _looks(spec.looks, space, start)
+            looks = None if spec.looks is None else _looks(spec.looks, space, start, policy)
         with at(source, "stopping"):
             rules = spec.stopping.build(space, looks)
             if new and spec.stopping.reading == "policy":
@@ -151,6 +152,11 @@ class Design:
     def state(self, counts: checks.IntArray) -> Evidence | Epochs:
         """What the policy believes from, where its counts are these."""
         return replace(self.start, counts=counts)
+
+    @property
+    def shown(self) -> Space:
+        """The space as its policy is shown it: without covariates, unless it learns from them."""
+        return self.start.space
 
     @property
     def epochs(self) -> Epochs | None:
@@ -263,7 +269,10 @@ def _check_compliance(spec: TrialSpec, policy: LivePolicy) -> None:
 
 
 def _check_model(policy: LivePolicy, space: Space) -> None:
-    if isinstance(policy.beliefs(policy.start(space), 0, stream(0)), Exact):
+    if uses_covariates(policy):
+        why = f"{policy.name} believes something of each unit, and nothing of all"
+        raise InputError("reading", "'policy'", "'intention to treat'", why)
+    if isinstance(policy.beliefs(policy.start(space_for(policy, space)), 0, stream(0)), Exact):
         raise InputError("reading", "'policy'", "'intention to treat'", f"{policy.name} has no model of its own")
 
 
@@ -285,12 +294,15 @@ def _limits(spec: TrialSpec, space: Space) -> Limits:
     return Limits(floor, ceiling, spec.limits.rule)
 
 
-def _looks(table: LooksTable, space: Space, start: Evidence | Epochs) -> Looks:
+def _looks(table: LooksTable, space: Space, start: Evidence | Epochs, policy: LivePolicy) -> Looks:
     if len(space.contexts) > 1:
         raise InputError("at", f"{len(space.contexts)} contexts", "one context, so far, where a trial has looks")
     if isinstance(start, Epochs):
         allowed = "a policy to which all decisions count the same, so far, where a trial has looks"
         raise InputError("at", "a policy that forgets", allowed)
+    if uses_covariates(policy):
+        allowed = "a policy that proposes the same to all, so far, where a trial has looks"
+        raise InputError("at", f"{policy.name}, which learns from covariates", allowed)
     return table.build()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Literal, Required, TypeAlias, TypedDict, get_args
 
+from takeup.covariates.kinds import Value
 from takeup.errors import InputError
 from takeup.outcomes import Plain
 from takeup.trial.design import canonical
@@ -129,6 +130,7 @@ class TakenOver(KeyedEvent):
         unit: who it was for.
         occasion: which of the unit's decisions.
         context: x, as a label.
+        covariates: by name, each measure at the nearest point of its grid, as features are derived from them.
         proposal: z, as a label.
         probability: what z was drawn from; None where nobody wrote it down.
         implemented: a, as a label; None where it was not known when the trial was taken over.
@@ -150,6 +152,7 @@ class TakenOver(KeyedEvent):
     outcome: Plain | None = None
     decided: int | None = None
     due: int | None = None
+    covariates: Mapping[str, Value] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +164,7 @@ class Decided(KeyedEvent):
         unit: who it is for.
         occasion: which of the unit's decisions.
         context: x, as a label.
+        covariates: by name, each measure at the nearest point of its grid, as features are derived from them.
         proposal: z, as a label.
         probability: what z was drawn from.
         best: the probability that each proposal is best; left out where it is `probability`.
@@ -184,6 +188,7 @@ class Decided(KeyedEvent):
     due: int | None = None
     software: str | None = None
     drawn: int | None = None
+    covariates: Mapping[str, Value] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,8 +200,9 @@ class Reported(KeyedEvent):
         implemented: a, as a label.
         outcome: y: a label, a number, or a table such as {"time": 90, "censored": true}.
         missing: what will never be known.
+        covariates: those that are not what was said before the decision, as an event that decides has them.
         reason: why something that was reported before is corrected.
-        before: what a correction replaces: labels, or None for what had been declared missing.
+        before: what a correction replaces: labels, or None for what had been declared missing; of covariates a table.
         stands: what it contradicts without a reason, likewise: that stays as it was. Those who report blinded are not
             told, as they could find out by guessing what was reported.
     """
@@ -209,8 +215,9 @@ class Reported(KeyedEvent):
     outcome: Plain | None = None
     missing: tuple[str, ...] = ()
     reason: str | None = None
-    before: Mapping[str, Plain | None] | None = None
-    stands: Mapping[str, Plain | None] | None = None
+    before: Mapping[str, Any] | None = None
+    stands: Mapping[str, Any] | None = None
+    covariates: Mapping[str, Value] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from takeup.trial.commands import Decision, ForUnit
 from takeup.trial.design import MICROSECONDS
 from takeup.trial.draws import ClientDraws
 from takeup.trial.events import Decided, SetAside, Stamp, answered_numbers
+from takeup.trial.met import Met, values_of
 from takeup.trial.spec import duration
 
 SKEW = 300 * MICROSECONDS
@@ -36,9 +37,9 @@ class Fallback(ForUnit):
         return [*self.ask.asked, self.proposal]
 
     def _act(self, book: Book, at: int) -> Decision:
-        context, standing = self.standing(book, at)
+        met, standing = self.standing(book, at)
         proposal = book.design.index("proposal", self.proposal)
-        event = fallback_event(book, self.ask.place, context, proposal, self.drawn, **self._stamp(at))
+        event = fallback_event(book, self.ask.place, met, proposal, self.drawn, **self._stamp(at))
         if standing is None:
             check_limits(book, self.by, at, self.drawn)
         book.append(event)
@@ -46,7 +47,7 @@ class Fallback(ForUnit):
 
 
 def fallback_event(
-    book: Book, place: tuple[str, str], context: int, proposal: int, drawn: int | None, **stamp: Unpack[Stamp]
+    book: Book, place: tuple[str, str], met: Met, proposal: int, drawn: int | None, **stamp: Unpack[Stamp]
 ) -> Decided | SetAside:
     """A decision that a client drew by itself; set aside where the unit has one already."""
     if book.state == "draft":
@@ -63,12 +64,13 @@ def fallback_event(
         number=book.decisions + 1,
         unit=place[0],
         occasion=place[1],
-        context=design.space.contexts[context],
+        context=design.space.contexts[met.context],
         proposal=label,
         probability=design.fallback,
         version=book.version,
         due=None if design.window is None else stamp["at"] + design.window,
         drawn=drawn,
+        covariates=values_of(met.covariates) or None,
     )
 
 

@@ -71,8 +71,8 @@ def looked_event(book: Book, look: int, at: int) -> Looked:
     design, last = book.design, book.look
     if last is not None and last.status != STATUSES[GOING_ON]:
         return replace(last, at=at, look=look + 1, software=software(design))
-    before = allotment(design, book.secret, book.counts, book.decisions + 1, last)
-    verdict, after = METER.run(lambda: conclude(design, book.secret, book.counts, look, last, before))
+    before = allotment(design, book.secret, book.shown, book.decisions + 1, last)
+    verdict, after = METER.run(lambda: conclude(design, book.secret, book.shown, look, last, before))
     return told(design, look, verdict, after, at=at, outcomes=book.known, version=book.version)
 
 
@@ -130,7 +130,7 @@ def conclude(
 
 def judged(design: Design, counts: IntArray, look: int, standing: Standing, rng: np.random.Generator) -> Verdict:
     """What the rules say of the counts n[x, z, a, y] at a look, counted from 0, in the digits that are written down."""
-    evidence = Evidence(design.space, informative(counts[0])[np.newaxis])
+    evidence = Evidence(design.shown, informative(counts[0], design.shown)[np.newaxis])
     compared = _Told(comparison(_reading(design), evidence, design.policy, rng, design.spec.draws))
     return judge(compared, design.rules, look, standing)
 
@@ -177,4 +177,4 @@ def check_live(design: Design) -> None:
         allowed = f"'intention to treat', or compliance = \"always\"; it is {compliance} reported"
         raise InputError("reading", told, allowed)
     if reading == "compliers" or isinstance(reading, BoundedTable):
-        comparison(_reading(design), Evidence.empty(design.space), design.policy, stream(0))
+        comparison(_reading(design), Evidence.empty(design.shown), design.policy, stream(0))

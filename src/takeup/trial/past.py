@@ -8,6 +8,7 @@ from takeup.outcomes import Plain
 from takeup.trial.book import Book
 from takeup.trial.commands import Ask, KeyedCommand, Needs
 from takeup.trial.events import KeyedEvent, Stamp, TakenOver
+from takeup.trial.met import values_of
 
 MOST_PAST = 1_000_000
 """How many past assignments a trial takes over."""
@@ -20,7 +21,7 @@ class PastAssignment:
     """Somebody who was assigned before the trial came to takeup, as far as it is known what became of them.
 
     Attributes:
-        ask: the unit, its context and its occasion.
+        ask: the unit, its context, its occasion and its covariates.
         proposal: what was proposed, as a label or its index.
         implemented: what was implemented, likewise; None where that is not known.
         outcome: what came of it; None where that is not known, or not yet.
@@ -107,7 +108,7 @@ def taken_over_event(book: Book, number: int, past: PastAssignment, last: int, *
     design, where = book.design, f"past: unit {past.ask.unit!r}"
     space, kind, at = design.space, design.space.outcome, stamp["at"]
     try:
-        context, proposal = past.ask.check(design), design.index("proposal", past.proposal)
+        met, proposal = past.ask.check(design), design.index("proposal", past.proposal)
         action = None if past.implemented is None else design.index("implemented", past.implemented)
         outcome = None if past.outcome is None else kind.plain(kind.code(past.outcome))
     except InputError as error:
@@ -129,20 +130,21 @@ def taken_over_event(book: Book, number: int, past: PastAssignment, last: int, *
         number=number,
         unit=past.ask.unit,
         occasion=past.ask.occasion or "",
-        context=space.contexts[context],
+        context=space.contexts[met.context],
         proposal=space.proposals[proposal],
         probability=p,
         implemented=None if action is None else space.implemented[action],
         outcome=outcome,
         decided=past.decided,
         due=None if design.window is None else decided + design.window,
+        covariates=values_of(met.covariates) or None,
     )
 
 
 def past_of(event: TakenOver) -> PastAssignment:
     """What was asked for with an event."""
     return PastAssignment(
-        ask=Ask(unit=event.unit, context=event.context, occasion=event.occasion or None),
+        ask=Ask(unit=event.unit, context=event.context, occasion=event.occasion or None, covariates=event.covariates),
         proposal=event.proposal,
         implemented=event.implemented,
         outcome=event.outcome,

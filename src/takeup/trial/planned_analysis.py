@@ -60,6 +60,8 @@ def not_replayable(design: "Design", *, stronger: bool = False) -> str:
     if design.refused:
         return design.refused
     policy, reading = design.policy, design.spec.stopping.reading
+    if design.shown.covariates is not None:
+        return f"{policy.name} learns from covariates, which a log does not keep"
     if design.epochs is not None:
         return f"{policy.name} counts decisions by when they were made, which replays do not"
     if policy.compliance != "not used" and not stronger:

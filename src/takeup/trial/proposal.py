@@ -9,9 +9,10 @@ from functools import lru_cache
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
+from takeup.covariates import Profile
 from takeup.policies.beliefs import among
 from takeup.randomness import bits, stream
-from takeup.space import UNSEEN
+from takeup.space import UNSEEN, Space
 from takeup.trial.computing import METER, FailedPolicyError
 from takeup.trial.design import Design
 from takeup.trial.secret import Secret
@@ -38,11 +39,19 @@ class Proposal:
     best: tuple[float, ...]
 
 
-def propose(design: Design, secret: Secret, counts: IntArray, context: int, number: int) -> Proposal:
+def propose(
+    design: Design,
+    secret: Secret,
+    counts: IntArray,
+    context: int,
+    number: int,
+    features: tuple[int, ...] | None = None,
+) -> Proposal:
     """What to propose to the unit of decision `number`.
 
     Chance takes part twice. The vector of probabilities is a function of the seed, the context and what is known in it,
-    or in all contexts where the policy borrows: decisions that know the same share one vector, however many they are.
+    or in all contexts where the policy borrows, and of the unit's features where it learns from covariates: decisions
+    that know the same share one vector, however many they are.
     The proposal is drawn from that vector by bits that are a function of the seed and the decision's number alone, so
     its probability is what the vector says.
 
@@ -52,8 +61,9 @@ def propose(design: Design, secret: Secret, counts: IntArray, context: int, numb
         counts: the evidence as the policy has it, n[x, z, a, y], or n[e, x, z, a, y] by epoch.
         context: x.
         number: i, counted from 1.
+        features: v, where the policy learns from covariates.
     """
-    best = best_of(design, secret, context, known_to(design, counts, context))
+    best = best_of(design, secret, context, known_to(design, counts, context), features=features)
     probability, ends = spread(design, None if number <= design.spec.burn_in else best)
     return Proposal(drawn(ends, secret, number), probability, best)
 
@@ -65,8 +75,8 @@ def drawn(ends: Sequence[int], secret: Secret, number: int) -> int:
 
 def prepare(design: Design, secret: Secret, counts: IntArray, context: int) -> None:
     """Work out now what a decision in this context would need, as long as nothing more becomes known in it."""
-    if design.looks is not None:
-        return  # probabilities change at looks, or what is offered has to be known
+    if design.looks is not None or design.shown.covariates is not None:
+        return  # probabilities change at looks, or what is offered has to be known; or nobody knows who comes next
     best_of(design, secret, context, known_to(design, counts, context))
 
 
@@ -77,10 +87,16 @@ def forget() -> None:
     spread.cache_clear()
 
 
-def informative(counts: IntArray) -> IntArray:
-    """A table, or a context's part of it, without decisions of which nothing is known yet: they inform nothing."""
+def informative(counts: IntArray, space: Space | None = None) -> IntArray:
+    """A table, or a context's part of it, without decisions of which nothing is known yet: they inform nothing.
+
+    Those of a space with covariates have sums, too.
+    """
     known = counts.copy()
     known[..., UNSEEN, UNSEEN] = 0
+    if space is not None and space.sums is not None:
+        first = space.outcome.width + space.sums.triangle
+        known[..., UNSEEN, first : first + space.sums.triangle] = 0
     return known
 
 
@@ -89,11 +105,16 @@ def known_to(design: Design, counts: IntArray, context: int) -> IntArray:
 
     Where it forgets, an axis for the epochs comes first.
     """
-    return informative(counts if design.policy.borrows else counts[..., context, :, :, :])
+    return informative(counts if design.policy.borrows else counts[..., context, :, :, :], design.shown)
 
 
 def allocated(
-    design: Design, secret: Secret, context: int, known: IntArray, offered: tuple[int, ...] | None = None
+    design: Design,
+    secret: Secret,
+    context: int,
+    known: IntArray,
+    offered: tuple[int, ...] | None = None,
+    features: tuple[int, ...] | None = None,
 ) -> tuple[float, ...]:
     """The probability that each proposal is best in a context, as far as `known` says.
 
@@ -103,6 +124,7 @@ def allocated(
         context: x.
         known: what the policy may read, see `known_to`.
         offered: the proposals that are still offered; all where left out.
+        features: v, where the policy learns from covariates.
 
     Raises:
         FailedPolicyError: the policy gave something else.
@@ -111,13 +133,15 @@ def allocated(
     if not design.policy.borrows:
         table = np.zeros_like(design.start.counts)
         table[..., context, :, :, :] = known
-    rng = stream(secret.number, "allocation", context, hashlib.sha256(known.tobytes()).hexdigest())
+    met = context if features is None else Profile(context, features)
+    who = () if features is None else features
+    rng = stream(secret.number, "allocation", context, hashlib.sha256(known.tobytes()).hexdigest(), *who)
     state, draws, z = design.state(table), design.spec.draws, len(design.space.proposals)
     if offered is None or len(offered) == z:
-        found = design.policy.allocation(state, context, rng, draws).probability
+        found = design.policy.allocation(state, met, rng, draws).probability
     else:
         found = np.zeros(z)
-        found[list(offered)] = among(design.policy.beliefs(state, context, rng), offered, rng, draws)
+        found[list(offered)] = among(design.policy.beliefs(state, met, rng), offered, rng, draws)
     if found.shape != (z,):
         raise FailedPolicyError(f"its policy gave probabilities of shape {found.shape} for {z} proposals")
     if not ((found >= -NEARLY).all() and abs(found.sum() - 1) <= NEARLY):
@@ -128,11 +152,16 @@ def allocated(
 
 
 def best_of(
-    design: Design, secret: Secret, context: int, known: IntArray, offered: tuple[int, ...] | None = None
+    design: Design,
+    secret: Secret,
+    context: int,
+    known: IntArray,
+    offered: tuple[int, ...] | None = None,
+    features: tuple[int, ...] | None = None,
 ) -> tuple[float, ...]:
     """What is allocated, within the limits of this process; kept as long as nothing more becomes known."""
-    kept = _best_of_one if known.shape == design.space.table[1:] else _best_of_all
-    return kept(design, secret, context, known.tobytes(), known.shape, offered)
+    kept = _best_of_one if features is None and known.shape == design.shown.table[1:] else _best_of_all
+    return kept(design, secret, context, known.tobytes(), known.shape, offered, features)
 
 
 def _best_of(
@@ -142,15 +171,16 @@ def _best_of(
     counts: bytes,
     shape: tuple[int, ...],
     offered: tuple[int, ...] | None,
+    features: tuple[int, ...] | None,
 ) -> tuple[float, ...]:
     known = np.frombuffer(counts, dtype=np.int64).reshape(shape)
-    return METER.run(lambda: allocated(design, secret, context, known, offered))
+    return METER.run(lambda: allocated(design, secret, context, known, offered, features))
 
 
 _best_of_one = lru_cache(maxsize=4096)(_best_of)
 """What follows from one context."""
 _best_of_all = lru_cache(maxsize=64)(_best_of)
-"""Whole tables and epochs are large, and anything that becomes known anywhere in them makes another one."""
+"""Whole tables, epochs and sums of covariates are large, and anything that becomes known in them makes another one."""
 
 
 @lru_cache(maxsize=4096)

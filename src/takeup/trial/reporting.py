@@ -1,7 +1,8 @@
 """Reporting what became of a decision."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
 from takeup import checks
 from takeup.errors import NOTHING, ConflictError, InputError, NotFoundError, ReusedKeyError
@@ -11,6 +12,7 @@ from takeup.trial.book import Book, Record
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_NAME, MOST_REASON, KeyedCommand, Needs
 from takeup.trial.events import KeyedEvent, Reported, Stamp
+from takeup.trial.met import amended, plain, values_of
 
 MOST_NUMBER = 2**53
 
@@ -41,6 +43,7 @@ class Report(KeyedCommand[Receipt]):
         implemented: a.
         outcome: y: a label or its index, a number, or a table such as {"time": 90, "censored": true}.
         missing: "implemented", "outcome" or both: declared missing.
+        covariates: those that are not what was said before the decision, by name; the proposal stays what it was.
         reason: why, where it corrects what was reported before; from the blinded, what contradicts it without a
             reason is logged and changes nothing.
     """
@@ -52,9 +55,11 @@ class Report(KeyedCommand[Receipt]):
     outcome: Plain | None = None
     missing: tuple[str, ...] = ()
     reason: str | None = None
+    covariates: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         KeyedCommand.__post_init__(self)
+        object.__setattr__(self, "covariates", plain(self.covariates))
         if (self.decision is None) == (self.unit is None):
             raise InputError("decision", repr(self.decision), "either a decision's number or its unit")
         if self.decision is not None and checks.whole("decision", self.decision, least=1) > MOST_NUMBER:
@@ -71,7 +76,8 @@ class Report(KeyedCommand[Receipt]):
     def asked(self) -> object:
         """All that is said."""
         where = [self.decision, self.unit, self.occasion]
-        return [*where, self.implemented, self.outcome, sorted(set(self.missing)), self.reason]
+        said = [*where, self.implemented, self.outcome, sorted(set(self.missing)), self.reason]
+        return said if self.covariates is None else [*said, self.covariates]
 
     @property
     def needs(self) -> Needs:
@@ -87,6 +93,7 @@ class Report(KeyedCommand[Receipt]):
             implemented=self.implemented,
             outcome=self.outcome,
             missing=self.missing,
+            covariates=self.covariates,
             reason=self.reason,
             disputing=self.blinded,
             **self._stamp(at),
@@ -120,6 +127,7 @@ def reported_event(
     implemented: str | int | None,
     outcome: Plain | None,
     missing: tuple[str, ...],
+    covariates: Mapping[str, Any] | None,
     reason: str | None,
     disputing: bool,
     **stamp: Unpack[Stamp],
@@ -131,10 +139,18 @@ def reported_event(
     record = book.records.get(decision)
     if record is None:
         raise NotFoundError(f"trial {book.trial} has no decision {decision}; it has made {book.decisions}")
-    labels = _labels(book, implemented, outcome, missing)
-    differing = {name: old for name, (old, new) in _known(book, record, labels).items() if old != new} or None
+    labels = _labels(book, implemented, outcome, missing, said=covariates is not None)
+    differing: dict[str, Any] = {name: old for name, (old, new) in _known(book, record, labels).items() if old != new}
+    now = None
+    if covariates is not None:
+        before, after = (values_of(each) for each in (record.covariates, _amended(book, record, covariates)))
+        now = {name: after[name] for name in covariates}
+        others = {name: before[name] for name in now if before[name] != now[name]}
+        differing |= {"covariates": others} if others else {}
     if differing and reason is None and not disputing:
         name, old = next(iter(differing.items()))
+        if name == "covariates":
+            name, old = next(iter(old.items()))
         said = "declared missing" if old is None else f"reported as {old!r}"
         raise ConflictError(f"{name} of decision {decision} was {said}; a correction needs a reason")
     return Reported(
@@ -144,15 +160,22 @@ def reported_event(
         outcome=labels.get("outcome"),
         missing=tuple(sorted(set(missing))),
         reason=reason,
-        before=None if reason is None else differing,
-        stands=differing if reason is None else None,
+        before=None if reason is None else differing or None,
+        stands=(differing or None) if reason is None else None,
+        covariates=now,
     )
 
 
+def _amended(book: Book, record: Record, covariates: Mapping[str, Any]) -> str | None:
+    if not covariates:
+        raise InputError("covariates", "{}", "the values of those that are not what was said, by name")
+    return amended(book.design.space, record.covariates, covariates)
+
+
 def _labels(
-    book: Book, implemented: str | int | None, outcome: Plain | None, missing: tuple[str, ...]
+    book: Book, implemented: str | int | None, outcome: Plain | None, missing: tuple[str, ...], *, said: bool
 ) -> dict[str, Plain | None]:
-    """What is reported, by name; None for what is declared missing."""
+    """What is reported, by name; None for what is declared missing; it may be nothing where covariates are `said`."""
     design, labels = book.design, dict[str, Plain | None]()
     for name in missing:
         if name not in ("implemented", "outcome"):
@@ -166,7 +189,7 @@ def _labels(
     if outcome is not None:
         kind = design.space.outcome
         labels["outcome"] = kind.plain(kind.code(outcome))
-    if not labels:
+    if not labels and not said:
         words = "the report is empty: give implemented or outcome, or name in missing what will never be known"
         raise InputError("report", NOTHING, "implemented, outcome, or the names of what is missing", words=words)
     if "implemented" in labels and design.spec.compliance == "never":

@@ -9,6 +9,7 @@ from takeup.errors import TakeupError
 from takeup.policies.base import Registered
 from takeup.policies.card import Compliance
 from takeup.policies.description import describe
+from takeup.policies.meeting import uses_covariates
 from takeup.policies.registry import policy_of, registered, variants
 from takeup.space import Space
 
@@ -72,7 +73,7 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
             variant.slow,
         )
         for policy, variant in variants()
-        if policy.live
+        if policy.live and not uses_covariates(policy)  # which the form does not ask for
     ]
     return {
         each.name: each

@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 from fastapi import Response
 from sqlalchemy import Connection
 
+from takeup.covariates import Covariates
 from takeup.errors import NOTHING, AccessError, ConflictError, InputError, NotFoundError, ReusedKeyError, StateError
 from takeup.outcomes import Levels
+from takeup.service.pages.covariate_fields import FIELD, changed, covariate_fields, field_of, written
 from takeup.service.pages.decided_before import Before, alike, of_unit
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.problem import ProblemError
@@ -47,13 +49,14 @@ async def ask(visit: Visit) -> Response:
 async def decide(visit: Visit) -> Response:
     """What to propose to a unit; sent again, the form gets the same answer."""
     form, key = visit.form, visit.form.get("key") or None
-    context = form.get("context") or None
+    context, space = form.get("context") or None, (await _head(visit))[0].space
     began = visit.service.store.clock()
     perhaps = [] if form.get("another") else await _alike(visit, form.get("unit", ""))
     if perhaps:
         return await _form(visit, "decide", None, 409, alike=perhaps)
     try:
-        asked = Ask(unit=form.get("unit", ""), context=context, occasion=form.get("occasion") or None)
+        known = None if space.covariates is None else written(space.covariates, form)
+        asked = Ask(unit=form.get("unit", ""), context=context, occasion=form.get("occasion") or None, covariates=known)
         made = await _submit(visit, Decide(ask=asked, key=key, **visit.key.asking), key)
     except ReusedKeyError:
         return await _form(
@@ -90,7 +93,7 @@ async def report(visit: Visit) -> Response:
     """Take a report, or ask why it contradicts an earlier one; the blinded are told neither."""
     form, key = visit.form, visit.form.get("key") or None
     try:
-        command = _report(visit, key)
+        command = _report(visit, key, (await _head(visit))[0].space.covariates)
         receipt = await _submit(visit, command, key)
     except ReusedKeyError:
         return await _form(visit, "report", SENT_BEFORE, 409)
@@ -110,7 +113,7 @@ async def report(visit: Visit) -> Response:
     return await _form(visit, "report", fields={}, receipt=receipt, told=command)
 
 
-def _report(visit: Visit, key: str | None) -> Report:
+def _report(visit: Visit, key: str | None, covariates: Covariates | None) -> Report:
     """What was filled in."""
     form = visit.form
     number = form.get("decision", "")
@@ -123,16 +126,18 @@ def _report(visit: Visit, key: str | None) -> Report:
     if not number and not form.get("unit"):
         raise InputError("unit", NOTHING, "who it is, or the decision's number")
     told = {name: form.get(name, "") for name in ("implemented", "outcome")}
-    written = form.get("outcome_value", "").strip()[:MOST_NAME]
-    if not written and not any(told.values()):
+    value = form.get("outcome_value", "").strip()[:MOST_NAME]
+    known = None if covariates is None else changed(covariates, form)
+    if not value and not known and not any(told.values()):
         raise InputError("outcome", NOTHING, "what was done, what came of it, or that it will never be known")
     return Report(
         decision=int(number) if number else None,
         unit=form.get("unit") or None,
         occasion=form.get("occasion") or None,
         implemented=_value(told["implemented"]),
-        outcome=written or _value(told["outcome"]),
+        outcome=value or _value(told["outcome"]),
         missing=tuple(name for name, value in told.items() if value == MISSING),
+        covariates=known or None,
         reason=form.get("reason") or None,
         key=key,
         **visit.key.asking,
@@ -176,6 +181,8 @@ async def _form(
         fields = visit.form or dict(visit.request.query_params)
     if place in OUTCOME_PARTS and not isinstance(design.space.outcome, Levels):
         place = "outcome_value"
+    covariates = design.space.covariates
+    place = place if covariates is None else field_of(covariates, place)
     return visit.page(
         template,
         status,
@@ -184,7 +191,8 @@ async def _form(
         words=design.spec.words,
         state=state,
         fields=fields,
-        wrong={} if wrong is None else {place if place in PLACES else "": wrong},
+        wrong={} if wrong is None else {place if place in PLACES or place.startswith(FIELD) else "": wrong},
+        covariates=[] if covariates is None else covariate_fields(covariates),
         correcting=place == "reason" or bool(fields.get("reason")),
         key=secrets.token_urlsafe(16),
         **{"receipt": None, "told": None, "alike": [], **values},

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from takeup.outcomes import Levels
+from takeup.policies.meeting import uses_covariates
 from takeup.service.pages.choices import chosen
 from takeup.service.pages.templates import percent
 from takeup.trial import Design
@@ -45,6 +46,11 @@ def _space(design: Design) -> list[str]:
         found.append("Complying means: " + "; ".join(f"{z}: {space.implemented[a]}" for z, a in pairs) + ".")
     if len(space.contexts) > 1:
         found.append(_groups(space.contexts))
+    if space.covariates is not None:
+        kinds = zip(space.covariates.names, space.covariates.kinds, strict=True)
+        known = "; ".join(f"{name}, {kind.allowed}" for name, kind in kinds)
+        used = "what is learnt tells of others like them" if uses_covariates(design.policy) else "the policy uses none"
+        found.append(f"Known before of each {words.unit} is {known}; {used}.")
     if isinstance(space.outcome, Levels):
         worth = [f"{label} (worth {utility:g})" for label, utility in zip(space.outcomes, space.utility, strict=True)]
         found.append(f"What comes of it is {_either(worth)}; the trial seeks what is worth most.")

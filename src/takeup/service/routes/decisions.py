@@ -7,7 +7,7 @@ from pydantic import BaseModel, FailFast, Field, StrictInt
 
 from takeup.service.auth import needs
 from takeup.service.fast_routes import FastRoute
-from takeup.service.models import IdempotencyKey, Label, Name, Strict, TrialId
+from takeup.service.models import Covariates, IdempotencyKey, Label, Name, Strict, TrialId
 from takeup.service.service import caller_of, service_of
 from takeup.trial import Ask, Decide, DecideMany, Decision, Fallback
 from takeup.trial.commands import MOST_BATCH
@@ -24,16 +24,18 @@ class UnitAsked(Strict):
         unit: who it is for.
         context: which of the trial's contexts the unit is in; may be left out where there is one.
         occasion: which of the unit's decisions, where a unit has many.
+        covariates: the value of each by name, where the trial has some; null where it is missing.
     """
 
     unit: Name
     context: Label | None = None
     occasion: Name | None = None
+    covariates: Covariates | None = None
 
     @property
     def ask(self) -> Ask:
         """As a trial takes it."""
-        return Ask(unit=self.unit, context=self.context, occasion=self.occasion)
+        return Ask(unit=self.unit, context=self.context, occasion=self.occasion, covariates=self.covariates)
 
 
 class UnitsAsked(Strict):
@@ -55,6 +57,7 @@ class FallbackMade(UnitAsked):
         unit: who it is for.
         context: which of the trial's contexts the unit is in; may be left out where there is one.
         occasion: which of the unit's decisions, where a unit has many.
+        covariates: the value of each by name, where the trial has some; null where it is missing.
         proposal: what was drawn.
         drawn: when, in microseconds since 1970, UTC.
     """

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, FailFast, Field, StrictFloat, StrictInt
 
 from takeup.service.auth import KeyRoute, needs
-from takeup.service.models import IdempotencyKey, Label, Name, Strict, TrialId
+from takeup.service.models import Covariates, IdempotencyKey, Label, Name, Strict, TrialId
 from takeup.service.routes.reports import OutcomeTable
 from takeup.service.service import caller_of, service_of
 from takeup.trial.commands import MOST_BATCH, Ask
@@ -30,6 +30,7 @@ class PastUnit(Strict):
         outcome: what came of it, where it is known: as a report has it.
         probability: what each proposal was drawn with, in the order of the spec; left out where it is not known.
         decided: when, in microseconds since 1970, UTC; left out where it is not known.
+        covariates: the value of each by name, where the trial has some; null where it is missing.
     """
 
     unit: Name
@@ -40,6 +41,7 @@ class PastUnit(Strict):
     outcome: Label | StrictFloat | OutcomeTable | None = None
     probability: Annotated[tuple[Share, ...], Field(max_length=MOST_SHARES)] | None = None
     decided: Annotated[StrictInt, Field(ge=0, le=MOST_NUMBER)] | None = None
+    covariates: Covariates | None = None
 
 
 class PastUnits(Strict):
@@ -70,7 +72,7 @@ async def take_over(
 def _assigned(each: PastUnit) -> PastAssignment:
     outcome = each.outcome
     return PastAssignment(
-        ask=Ask(unit=each.unit, context=each.context, occasion=each.occasion),
+        ask=Ask(unit=each.unit, context=each.context, occasion=each.occasion, covariates=each.covariates),
         proposal=each.proposal,
         implemented=each.implemented,
         outcome=outcome.model_dump(exclude_none=True) if isinstance(outcome, OutcomeTable) else outcome,

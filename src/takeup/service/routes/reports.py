@@ -9,7 +9,7 @@ from pydantic import BaseModel, FailFast, Field, StrictBool, StrictFloat, Strict
 from takeup.errors import TakeupError
 from takeup.service.auth import needs
 from takeup.service.fast_routes import FastRoute
-from takeup.service.models import IdempotencyKey, Label, Name, Strict, TrialId
+from takeup.service.models import Covariates, IdempotencyKey, Label, Name, Strict, TrialId
 from takeup.service.problem import Problem, ProblemError, refused
 from takeup.service.service import caller_of, service_of
 from takeup.trial import Receipt, Report
@@ -45,6 +45,7 @@ class ReportMade(Strict):
         implemented: a, the action.
         outcome: y: the outcome level, a number, or a table such as {"time": 90, "censored": true}.
         missing: what will never be known.
+        covariates: those that are not what was said before the decision, by name; what was proposed stays.
         reason: why, where something that was reported before is corrected.
     """
 
@@ -54,6 +55,7 @@ class ReportMade(Strict):
     implemented: Label | None = None
     outcome: Label | StrictFloat | OutcomeTable | None = None
     missing: Annotated[tuple[Literal["implemented", "outcome"], ...], Field(max_length=2)] = ()
+    covariates: Annotated[Covariates, Field(min_length=1)] | None = None
     reason: Annotated[str, Field(min_length=1, max_length=MOST_REASON)] | None = None
 
 
