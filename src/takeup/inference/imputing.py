@@ -60,9 +60,7 @@ def complete(
     return _believed(seen, made, _taken(unseen, weight, rng), believe)
 
 
-def _believed(
-    seen: FloatArray | IntArray, made: FloatArray | IntArray, taken: FloatArray, believe: Believe
-) -> Pooled:
+def _believed(seen: FloatArray | IntArray, made: FloatArray | IntArray, taken: FloatArray, believe: Believe) -> Pooled:
     return believe(seen + taken, made + taken.sum(axis=-1))
 
 

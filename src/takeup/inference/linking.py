@@ -290,7 +290,9 @@ def believe(
     links = tuple(link(prior.block, statistic, strength) for strength in models)
     follow = prior.compliance + compliance
     if caution > 0:
-        log_prior = discount(log_prior, models, caution * contradiction(*_values(prior.block, statistic, follow, aside)))
+        log_prior = discount(
+            log_prior, models, caution * contradiction(*_values(prior.block, statistic, follow, aside))
+        )
     log_evidence, probability = weighed([each.log_evidence for each in links], log_prior, sharpness)
     return Linked(follow, models, links, log_evidence, probability, aside)
 
