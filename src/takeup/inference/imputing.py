@@ -22,7 +22,7 @@ from takeup.inference.pooling import Pooled
 from takeup.posterior import Posterior
 from takeup.randomness import Random
 
-SWEEPS = 4
+SWEEPS = 6
 """Of a decision: docs/robust.md has what more of them gain."""
 
 Believe = Callable[[FloatArray | IntArray, FloatArray | IntArray], Pooled]

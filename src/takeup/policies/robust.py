@@ -141,9 +141,9 @@ class TSRobust(FromEvidence):
     alpha: ArrayLike = 1.0
     beta: ArrayLike = 1.0
     shared: float = 0.3
-    pooled: Sequence[int] = (64, 8, 0)
+    pooled: Sequence[int] = (96, 12, 0)
     sharpness: float = 3.0
-    caution: float = 2.0
+    caution: float = 8.0
     sweeps: int = imputing.SWEEPS
     pilot: ArrayLike | None = None
     likelihood: Likelihood | None = None
