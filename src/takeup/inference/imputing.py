@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from takeup.checks import FloatArray, IntArray
-from takeup.inference.gibbs import multinomial
+from takeup.inference.gibbs import LEAST, multinomial
 from takeup.inference.pooling import Pooled
 from takeup.posterior import Posterior
 from takeup.randomness import Random
@@ -52,7 +52,7 @@ def complete(
     assert prior.compliance is not None
     alpha = prior.outcome / prior.outcome.sum(axis=-1, keepdims=True)
     cells = prior.compliance[..., np.newaxis] * alpha[..., np.newaxis, :, :] + seen
-    weight = np.maximum(rng.standard_gamma(cells, size=cells.shape), 1e-300)
+    weight = np.maximum(rng.standard_gamma(cells, size=cells.shape), LEAST)
     for _ in range(sweeps):
         believed = _believed(seen, made, _taken(unseen, weight, rng), believe)
         drawn = believed.sample(rng)
@@ -69,5 +69,5 @@ def _taken(unseen: FloatArray | IntArray, weight: FloatArray, rng: Random) -> Fl
     each = np.moveaxis(weight, -2, -1)  # (.., z, y, a)
     whole = np.floor(unseen).astype(np.int64)
     taken = multinomial(whole, each, rng).astype(np.float64)
-    taken += (unseen - whole)[..., np.newaxis] * each / each.sum(axis=-1, keepdims=True)
+    taken += (unseen - whole)[..., np.newaxis] * each / np.maximum(each.sum(axis=-1, keepdims=True), LEAST)
     return np.moveaxis(taken, -1, -2)

@@ -106,8 +106,10 @@ class TSRobust(FromEvidence):
         pooled: the strengths κ of the other models, equally probable: 0 shares nothing, more shares more. They are
             counted in people; of counts and times, in events.
         sharpness: the power to which the evidence of a model is taken; 1 is Bayesian model averaging.
-        caution: how much models that share are discounted where they contradict what TS makes of the outcomes.
-        sweeps: of Gibbs sampling, for a decision where some compliance is unseen; always from a cold start.
+        caution: how much models that share are discounted where they contradict what TS makes of the outcomes; None is
+            0, as in 0.1.
+        sweeps: of Gibbs sampling, for a decision where some compliance is unseen; always from a cold start. None leaves
+            decisions out whose compliance is unseen, as 0.1 did.
         pilot: n[x, z, a, y], what a pilot saw, with a last slot of y for outcomes that it did not; `informed` fills it
             in. It counts as evidence does, so the models are weighed by it, too.
         likelihood: the distribution that outcomes other than levels are taken to have, and its prior, as for TS-Obs.
@@ -131,8 +133,8 @@ class TSRobust(FromEvidence):
             "shared": Real(least=0, most=1),
             "pooled": Several(Whole(0, MOST_POOLED), most=32),
             "sharpness": Real(above=0, most=1_000),
-            "caution": Real(least=0, most=1_000),
-            "sweeps": Whole(0, 1_000),
+            "caution": Real(least=0, most=1_000, optional=True),
+            "sweeps": Whole(0, 1_000, optional=True),
             "pilot": Counts(MOST_PILOT),
             "likelihood": ALikelihood(),
         },
@@ -143,8 +145,8 @@ class TSRobust(FromEvidence):
     shared: float = 0.3
     pooled: Sequence[int] = (96, 12, 0)
     sharpness: float = 3.0
-    caution: float = 8.0
-    sweeps: int = imputing.SWEEPS
+    caution: float | None = 8.0
+    sweeps: int | None = imputing.SWEEPS
     pilot: ArrayLike | None = None
     likelihood: Likelihood | None = None
 
@@ -201,7 +203,7 @@ class TSRobust(FromEvidence):
         Only where compliance is unseen are there chains, so that each stream's replications are taken by themselves: no
         chain shall depend on whether those beside it have one.
         """
-        if not isinstance(rng, Streams) or not state.counts[..., -1, :-1].any():
+        if not isinstance(rng, Streams) or not self._fills(state):
             return FromEvidence.propose(self, state, context, rng)
         contexts = np.broadcast_to(context, state.counts.shape[:-4])
         each = zip(state.counts, contexts, rng.streams, strict=True)
@@ -228,13 +230,17 @@ class TSRobust(FromEvidence):
             assert isinstance(found, Pooled)
             return found
 
-        if isinstance(prior.block, Dirichlet) and there.counts[..., -1, :-1].any():
+        if isinstance(prior.block, Dirichlet) and self._fills(there):
             return Filled(chains)
         return Sharing(self._update(prior, there, here, rng))
 
     def read(self, evidence: Evidence) -> tuple[IntArray, IntArray]:
         """n[x, z, a, y] and n[x, z, a], of decisions whose compliance is seen; the pilot left out."""
         return evidence.statistic[..., :-1, :], evidence.compliance
+
+    def _fills(self, evidence: Evidence) -> bool:
+        """Whether there is compliance to fill in."""
+        return self.sweeps is not None and bool(evidence.statistic[..., -1, :].any())
 
     def _pilot(self, space: Space) -> FloatArray | None:
         """The pilot's counts, checked."""
@@ -252,19 +258,20 @@ class TSRobust(FromEvidence):
         seen, unseen = table[..., :-1, :], table[..., -1, :]
         counts: IntArray | FloatArray = seen if pilot is None else seen + pilot
         outcome = evidence.space.outcome
-        made, how = _decisions(outcome, counts), (self.models, self.log_prior, self.sharpness, self.caution)
+        made, how = _decisions(outcome, counts), (self.models, self.log_prior, self.sharpness, self.caution or 0.0)
 
         def believe(outcomes: IntArray | FloatArray, made: IntArray | FloatArray) -> Pooled:
             return pooling.believe(prior, outcomes, made, *how)
 
         if isinstance(prior.block, Dirichlet):  # levels, or the bins of the bootstrap
             levels = prior.block.utility.size
-            if unseen[..., :levels].any():
+            if self.sweeps is not None and unseen[..., :levels].any():
                 counted = counts[..., :levels], made, unseen[..., :levels]
                 return imputing.complete(prior, *counted, believe, rng, self.sweeps)
             return believe(counts[..., :levels], made)
-        others = outcome.seen(unseen[..., :-1])
-        aside = Aside.of(prior.block, unseen[..., :-1], np.asarray(others, dtype=float)) if others.any() else None
+        others, aside = np.asarray(outcome.seen(unseen[..., :-1]), dtype=np.float64), None
+        if self.sweeps is not None and others.any():
+            aside = Aside.of(prior.block, unseen[..., :-1], others)
         return linking.believe(prior, counts[..., :-1], made, *how, aside)
 
 

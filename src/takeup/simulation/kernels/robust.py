@@ -55,8 +55,8 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
         np.cumsum(widths[:-1]).astype(np.int32),
         policy.log_prior,
         float(policy.sharpness),
-        float(policy.caution),
-        int(policy.sweeps),
+        float(policy.caution or 0.0),
+        -1 if policy.sweeps is None else int(policy.sweeps),
         sum(widths),
     )
 
@@ -90,7 +90,7 @@ def begin(state: State, shape: Number, parameters: Number) -> None:
 
 def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
     """argmax_z of Σ_a π[z, a] m[z, a], where m[z, a] = Σ_y μ[z, a, y] w_y, in a draw of models, μ and π."""
-    if not lay_out(state, x, shape, parameters):
+    if not lay_out(state, x, shape, parameters) or parameters.sweeps < 0:
         hypothesis(state, x, False, shape, parameters, moment, 0)
         return best(state, shape, parameters)
     guess(state, x, shape, parameters, moment)

@@ -35,7 +35,7 @@ class Parameters(NamedTuple):
         log_prior: of each model.
         sharpness: the power of the evidence.
         caution: how much models that share are discounted where they contradict the values.
-        sweeps: how many a chain makes.
+        sweeps: how many a chain makes; below zero where those whose action is unseen are left out.
         width: how many reals an action of a context takes.
     """
 
