@@ -30,6 +30,7 @@ from takeup.policies.description import describe
 from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import robust
 from takeup.simulation.kernels.choice import choose
+from takeup.simulation.kernels.robust_filling import lay_out
 from takeup.simulation.kernels.robust_tables import room
 from takeup.simulation.kernels.robust_weighing import contradiction, judge
 from takeup.simulation.kernels.robust_weighing import weigh as weigh_block
@@ -195,8 +196,8 @@ class TestPolicy:
         counts = np.zeros((1, 2, 3, 3), dtype=np.int64)
         counts[0, 0, 0, :2], counts[0, 0, 1, :2] = (6, 24), (10, 0)
         counts[0, 1, 0, :2], counts[0, 1, 1, :2] = (5, 5), (0, 10)
-        own = stats.beta([25, 16], [17, 6])
-        z2 = (own.mean()[1] - own.mean()[0]) ** 2 / own.var().sum()
+        own = [stats.beta(25, 17), stats.beta(16, 6)]
+        z2 = (own[1].mean() - own[0].mean()) ** 2 / (own[0].var() + own[1].var())
         plain, careful = (
             believe(TSRobust(caution=caution), Evidence(Space(2), counts)).probability for caution in (0, 1.5)
         )
@@ -299,7 +300,7 @@ class TestKernel:
             evidence = evidence.record(Event(x, z, a, y))
         believed = believe(policy, evidence)
         for x in range(2):
-            robust.lay_out(column, x, space.shape, told)
+            lay_out(column, x, space.shape, told)
             less = told.caution * contradiction(column, x, space.shape, told)
             for a in range(2):
                 judge(column, (x * 2 + a) * told.width, less, told)
@@ -330,7 +331,7 @@ class TestKernel:
             believed = believe(policy, Evidence(space, counts))
             column.counts[:18, 0] = counts[0, :, :2, :3].ravel()
             column.counts[18:24, 0] = counts[0, :, :2].sum(axis=-1).ravel()
-            robust.lay_out(column, 0, space.shape, told)
+            lay_out(column, 0, space.shape, told)
             less = told.caution * contradiction(column, 0, space.shape, told)
             for a in range(2):
                 weigh_block(column, 0, a, space.shape, told)

@@ -1,7 +1,7 @@
 """Unseen actions filled in, where proposals may share the outcomes of an action: a Gibbs chain on the table of counts.
 
 Given what is done after each proposal, π[z, a], and the outcomes of those who were told z and did a, μ[z, a, y], the
-actions of the n[z, y] patients whose compliance was not seen are one multinomial draw for each cell. Given the completed
+actions of the n[z, y] patients whose compliance was not seen are one multinomial draw for each cell. Given completed
 counts the models of `takeup.inference.pooling` are in closed form. So a sweep is
 
     a model for each action, μ and π given n[z, a, y] + m[z, a, y],

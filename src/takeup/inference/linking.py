@@ -324,13 +324,12 @@ def _values(
 def _variance(block: Conjugate) -> FloatArray:
     """Of the mean worth, to first order: half the difference between one standard deviation above and one below."""
     if isinstance(block, NormalGamma):
-        error = np.sqrt(block.square / block.weight)
-        ends = [block.family(block.centre + sign * error, np.sqrt(block.square)) for sign in (1, -1)]
+        error, deviation = np.sqrt(block.square / block.weight), np.sqrt(block.square)
+        above, below = (block.family(block.centre + sign * error, deviation).mean_worth() for sign in (1, -1))
     else:
         assert isinstance(block, GammaRate)
-        error = 1 / np.sqrt(block.events)
-        ends = [block.family(block.events / block.exposure * np.exp(sign * error)) for sign in (1, -1)]
-    above, below = (end.mean_worth() for end in ends)
+        rate, error = block.events / block.exposure, 1 / np.sqrt(block.events)
+        above, below = (block.family(rate * np.exp(sign * error)).mean_worth() for sign in (1, -1))
     return np.asarray(((above - below) / 2) ** 2)
 
 

@@ -89,9 +89,9 @@ class TSRobust(FromEvidence):
     lost. A greater sharpness gains more where one model is clearly right and lengthens the tail where a wrong one looks
     right for long.
 
-    z compares two proposals by their own outcomes, whoever did what: that which is best if all is shared, and that which
-    is best by those outcomes. It is how many errors the second is ahead, and 0 where the two are one. So sharing that
-    does no harm is free, and sharing that would overrule what the values themselves say has to be better founded.
+    z compares two proposals by their own outcomes, whoever did what: that which is best if all is shared, and that
+    which is best by those outcomes. It is how many errors the second is ahead, and 0 where the two are one. So sharing
+    that does no harm is free, and sharing that would overrule the values themselves has to be better founded.
 
     It learns from every decision. Where compliance was not seen, the actions are filled in by Gibbs sampling, given
     proposal and outcome (`takeup.inference.imputing`); outcomes that are no levels stay a group of their own
