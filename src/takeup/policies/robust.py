@@ -158,7 +158,7 @@ class TSRobust(FromEvidence):
 
     @property
     def name(self) -> str:
-        """TS-Robust, and in brackets what is not as by default; None is not told, so that those of 0.1 keep their name."""
+        """TS-Robust, and in brackets what is not as by default; None is not told: those of 0.1 keep their name."""
         told = ("shared", "pooled", "sharpness", "caution", "sweeps")
         other = {f.name: getattr(self, f.name) for f in fields(self) if f.name in told}
         changed = [f"{n} {value}" for n, value in other.items() if value is not None and value != getattr(_DEFAULTS, n)]
