@@ -43,7 +43,10 @@ from takeup.trial.proposal import propose
 from takeup.trial.secret import Secret
 
 POINTS = np.linspace(0.01, 0.99, 50)
-BASES = (TS(), TSCheck(), TSObs(), TSRobust())
+ROBUST = TSRobust(caution=None, sweeps=None)
+"""As it is taken: without caution, and without decisions whose compliance is unseen."""
+
+BASES = (TS(), TSCheck(), TSObs(), ROBUST)
 
 
 def families(policy: Borrowing, evidence: Evidence) -> list[Distributions]:
@@ -232,11 +235,11 @@ class TestSharing:
             (model,) = beliefs.responses.models
             assert isinstance(model, borrowed_sharing.Apart | borrowed_sharing.Merged)
             ours = model.here if isinstance(model, borrowed_sharing.Apart) else model.all
-            goal = TSRobust().posterior(known, stream(0))
+            goal = ROBUST.posterior(known, stream(0))
             assert isinstance(goal, pooling.Pooled)
             np.testing.assert_allclose(ours.probability[0], goal.probability[0], rtol=1e-12)
             np.testing.assert_array_equal(ours.outcome[0], goal.outcome[0])
-            average = logsumexp(TSRobust().log_prior + goal.log_evidence, axis=-1).sum()
+            average = logsumexp(ROBUST.log_prior + goal.log_evidence, axis=-1).sum()
             assert model.log_evidence == pytest.approx(average, rel=1e-12)
 
 

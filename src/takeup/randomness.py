@@ -54,6 +54,11 @@ class Streams:
     def __init__(self, streams: Sequence[np.random.Generator]) -> None:
         self._streams = tuple(streams)
 
+    @property
+    def streams(self) -> tuple[np.random.Generator, ...]:
+        """Each of them, for what cannot be drawn side by side."""
+        return self._streams
+
     def random(self, size: tuple[int, ...]) -> FloatArray:
         """Uniform numbers of [0, 1)."""
         return np.stack([rng.random(size[1:]) for rng in self._streams])

@@ -108,6 +108,7 @@ def _robust(plan: Plan, policy: TSRobust) -> Part:
         start,
         policy.log_prior,
         float(policy.sharpness),
+        float(policy.caution or 0.0),
         unseen,
     )
 

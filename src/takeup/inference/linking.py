@@ -18,10 +18,14 @@ Counts and times: behind the rates is an unseen sample with κ events, which too
 
 so that two rates have the correlation κ / (κ + e + 1). Only T is left to integrate over, which is done by the
 trapezoidal rule in log T: for functions as smooth as these it is exact to about 1e-12.
+
+Sums do not tell a mixture, so outcomes whose action was not seen are no help in telling the actions apart. They are a
+group of their own (`Aside`), which no other proposal shares: a proposal is worth what it is to those whose action was
+seen and to the others, each by their share. That holds whatever decides whether an action is seen.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -30,7 +34,7 @@ from takeup.checks import FloatArray
 from takeup.conjugates import Conjugate, GammaRate, NormalGamma
 from takeup.conjugates.normal import moments
 from takeup.errors import UnsuitableError
-from takeup.inference.pooling import SHARED, picked, weighed
+from takeup.inference.pooling import SHARED, contradiction, discount, picked, weighed
 from takeup.outcomes.base import Statistic
 from takeup.posterior import Posterior, dirichlet
 from takeup.randomness import Random
@@ -186,21 +190,52 @@ class LinkedRates(Link):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Aside:
+    """Those whose action was not seen: a group of its own under each proposal.
+
+    Attributes:
+        block: what is believed of their outcomes; shape (.., X, Kz).
+        number: how many there are; the same shape.
+    """
+
+    block: Conjugate
+    number: FloatArray
+
+    @classmethod
+    def of(cls, block: Conjugate, statistic: Statistic, number: FloatArray) -> "Aside":
+        """Of the outcomes of each (x, z) without an action. The prior is that of the first action's outcomes."""
+        own = _first(block.apart(statistic.shape[-2]))
+        return cls(own.plus(statistic[..., np.newaxis, :]), number)
+
+    def sample(self, seen: FloatArray, rng: Random, repeat: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+        """Draws of what they are worth on average, and of their share beside those whose action was seen."""
+        shape = (*repeat, *self.number.shape)
+        ones, others = (rng.standard_gamma(each, size=shape) for each in (self.number, seen))
+        return self.block.sample_rewards(rng, repeat)[..., 0], ones / np.maximum(ones + others, 1e-300)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Worths:
     """A hypothesis about what is done after each proposal and what it is worth.
 
     Attributes:
         compliance: π[x, z, a]; shape (.., X, Kz, Ka).
         reward: what an outcome of those who were told z and did a is worth on average; the same shape.
+        others: what an outcome of those whose action was not seen is worth on average; shape (.., X, Kz).
+        unseen: the share of those; the same shape.
     """
 
     compliance: FloatArray
     reward: FloatArray
+    others: FloatArray | None = None
+    unseen: FloatArray | None = None
 
     def value(self) -> FloatArray:
-        """v[x, z] = Σ_a π[x, z, a] reward[x, z, a]."""
+        """v[x, z] = Σ_a π[x, z, a] reward[x, z, a] of those whose action was seen, and the others by their share."""
         value: FloatArray = np.einsum("...za,...za->...z", self.compliance, self.reward)
-        return value
+        if self.others is None or self.unseen is None:
+            return value
+        return (1 - self.unseen) * value + self.unseen * self.others
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,6 +248,7 @@ class Linked:
         links: the models.
         log_evidence: log p(outcomes given a, z, model); shape (.., X, Ka, models).
         probability: of each model, by which it is drawn; the same shape.
+        aside: those whose action was not seen, where there are any.
     """
 
     compliance: FloatArray
@@ -220,6 +256,7 @@ class Linked:
     links: tuple[Link, ...]
     log_evidence: FloatArray
     probability: FloatArray
+    aside: Aside | None = None
 
     def sample(self, rng: Random, draws: int | None = None) -> Worths:
         """One hypothesis in each replication; or, from a single one, `draws` of them along a new first axis."""
@@ -228,7 +265,10 @@ class Linked:
         reward = np.zeros((*repeat, *self.compliance.shape))
         for i, link in enumerate(self.links):
             reward = np.where(model == i, link.rewards(rng, repeat), reward)
-        return Worths(dirichlet(self.compliance, rng, repeat), reward)
+        follow = dirichlet(self.compliance, rng, repeat)
+        if self.aside is None:
+            return Worths(follow, reward)
+        return Worths(follow, reward, *self.aside.sample(self.compliance.sum(axis=-1), rng, repeat))
 
 
 def believe(
@@ -238,15 +278,69 @@ def believe(
     models: tuple[int, ...],
     log_prior: FloatArray,
     sharpness: float,
+    caution: float = 0.0,
+    aside: Aside | None = None,
 ) -> Linked:
     """The models and their probabilities, given the outcomes of each (x, z, a) and n[x, z, a].
 
-    A model's probability is in proportion to prior times evidence ^ sharpness, action by action.
+    A model's probability is in proportion to prior times evidence ^ sharpness, action by action, and those that share
+    are discounted as in `takeup.inference.pooling`.
     """
     assert prior.compliance is not None
     links = tuple(link(prior.block, statistic, strength) for strength in models)
+    follow = prior.compliance + compliance
+    if caution > 0:
+        log_prior = discount(
+            log_prior, models, caution * contradiction(*_values(prior.block, statistic, follow, aside))
+        )
     log_evidence, probability = weighed([each.log_evidence for each in links], log_prior, sharpness)
-    return Linked(prior.compliance + compliance, models, links, log_evidence, probability)
+    return Linked(follow, models, links, log_evidence, probability, aside)
+
+
+def _values(
+    block: Conjugate, statistic: Statistic, follow: FloatArray, aside: Aside | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What `contradiction` takes: means where all is shared, and means and variances where nothing is.
+
+    Means are those at the parameters' own means, and variances are to first order.
+    """
+    share = follow / follow.sum(axis=-1, keepdims=True)
+    one = block.plus(statistic.sum(axis=-3))
+    shared = np.einsum("...za,...a->...z", share, one.mean().mean_worth())
+    cells = block.apart(statistic.shape[-3]).plus(statistic)
+    worth, variance = cells.mean().mean_worth(), _variance(cells)
+    own = (share * worth).sum(axis=-1)
+    between = (share * (worth - own[..., np.newaxis]) ** 2).sum(axis=-1)
+    spread = (share**2 * variance).sum(axis=-1) + between / (follow.sum(axis=-1) + 1)
+    if aside is not None:
+        unseen = aside.number / (aside.number + follow.sum(axis=-1))
+        others, more = aside.block.mean().mean_worth()[..., 0], _variance(aside.block)[..., 0]
+        shared = (1 - unseen) * shared + unseen * others
+        own = (1 - unseen) * own + unseen * others
+        spread = (1 - unseen) ** 2 * spread + unseen**2 * more
+    return shared, own, spread
+
+
+def _variance(block: Conjugate) -> FloatArray:
+    """Of the mean worth, to first order: half the difference between one standard deviation above and one below."""
+    if isinstance(block, NormalGamma):
+        error, deviation = np.sqrt(block.square / block.weight), np.sqrt(block.square)
+        above, below = (block.family(block.centre + sign * error, deviation).mean_worth() for sign in (1, -1))
+    else:
+        assert isinstance(block, GammaRate)
+        rate, error = block.events / block.exposure, 1 / np.sqrt(block.events)
+        above, below = (block.family(rate * np.exp(sign * error)).mean_worth() for sign in (1, -1))
+    return np.asarray(((above - below) / 2) ** 2)
+
+
+def _first(block: Conjugate) -> Conjugate:
+    """The block of the first action alone."""
+    if isinstance(block, NormalGamma):
+        parts = block.centre, block.weight, block.freedom, block.square
+        centre, weight, freedom, square = (each[..., :1] for each in parts)
+        return replace(block, centre=centre, weight=weight, freedom=freedom, square=square)
+    assert isinstance(block, GammaRate)
+    return replace(block, events=block.events[..., :1], exposure=block.exposure[..., :1])
 
 
 def link(block: Conjugate, statistic: Statistic, strength: int) -> Link:

@@ -120,12 +120,16 @@ def believe(
     models: tuple[int, ...],
     log_prior: FloatArray,
     sharpness: float,
+    caution: float = 0.0,
 ) -> Pooled:
     """The models' probabilities and the blocks within them, given n[x, z, a, y] and n[x, z, a].
 
-    A model's probability is in proportion to prior times evidence ^ sharpness, action by action.
+    A model's probability is in proportion to prior times evidence ^ sharpness, action by action, and those that share
+    are discounted where sharing points to another proposal than the outcomes by proposal do (`discount`).
     """
     fits = [weigh(prior.outcome, outcomes, strength) for strength in models]
+    contrary = contradiction(*_values(prior, outcomes, compliance))
+    log_prior = discount(log_prior, models, caution * contrary)
     log_evidence, probability = weighed([evidence for evidence, _ in fits], log_prior, sharpness)
     return Pooled(
         blocks=prior.plus(outcomes.sum(axis=-3), compliance),
@@ -143,6 +147,51 @@ def weighed(evidence: Sequence[FloatArray], log_prior: FloatArray, sharpness: fl
     log_evidence = np.stack(evidence, axis=-1)
     scores = log_prior + sharpness * log_evidence
     return log_evidence, np.exp(scores - logsumexp(scores, axis=-1, keepdims=True))
+
+
+def contradiction(shared: FloatArray, own: FloatArray, variance: FloatArray) -> FloatArray:
+    """z^2 / 2: by how many errors the proposals' own outcomes contradict what sharing takes for the best proposal.
+
+    With i the best proposal where all is shared and j the best by the outcomes of each proposal, whoever did what, z is
+    (own[j] - own[i]) / error. Where both are the same, sharing does no harm, and it is 0.
+
+    Args:
+        shared: what each proposal is worth where all is shared; shape (.., X, Kz).
+        own: what it is worth by its own outcomes, as TS has it; likewise.
+        variance: of what `own` estimates; likewise.
+    """
+    i, j = (value.argmax(axis=-1)[..., np.newaxis] for value in (shared, own))
+    gap, spread = (
+        np.take_along_axis(own, j, axis=-1) - np.take_along_axis(own, i, axis=-1),
+        np.take_along_axis(variance, j, axis=-1) + np.take_along_axis(variance, i, axis=-1),
+    )
+    squares: FloatArray = (gap**2 / (2 * np.maximum(spread, 1e-300)))[..., 0]
+    return squares
+
+
+def discount(log_prior: FloatArray, models: tuple[int, ...], less: FloatArray) -> FloatArray:
+    """The log prior of each model, less so much for those that share anything; shape (.., X, 1, models)."""
+    share = np.array([float(strength != 0) for strength in models])
+    return np.asarray(log_prior - less[..., np.newaxis, np.newaxis] * share)
+
+
+def _values(
+    prior: Posterior, outcomes: IntArray | FloatArray, compliance: IntArray | FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What `contradiction` takes: means where all is shared, and means and variances by the outcomes of each proposal.
+
+    The prior of a proposal's own outcomes is that of the actions' on average.
+    """
+    assert prior.compliance is not None
+    utility = prior.utility - prior.utility.min()
+    together = prior.outcome + outcomes.sum(axis=-3)
+    follow = prior.compliance + compliance
+    mean = together @ utility / together.sum(axis=-1)
+    shared = np.einsum("...za,...a->...z", follow, mean) / follow.sum(axis=-1)
+    alone = prior.outcome.mean(axis=-2)[..., np.newaxis, :] + outcomes.sum(axis=-2)
+    total = alone.sum(axis=-1)
+    own = alone @ utility / total
+    return shared, own, (alone @ utility**2 / total - own**2) / (total + 1)
 
 
 def weigh(alpha: FloatArray, counts: IntArray | FloatArray, strength: int) -> tuple[FloatArray, FloatArray]:

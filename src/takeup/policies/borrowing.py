@@ -86,7 +86,8 @@ class Borrowing(FromEvidence):
     With one context it is the base, and κ = 0 alone is the base with many.
 
     Attributes:
-        base: TS, TSCheck, TSObs, or TSRobust where outcomes have levels; with one prior for all contexts.
+        base: TS, TSCheck, TSObs, or TSRobust where outcomes have levels; with one prior for all contexts. TSRobust is
+            taken without caution, and leaves out decisions whose compliance is unseen.
         shared: the prior probability that all contexts are the same; 1 is the base with one context for all.
         pooled: the strengths κ of the other models, equally probable: 0 shares nothing, more shares more. They are
             counted in people; of counts and times, in events.
@@ -126,6 +127,8 @@ class Borrowing(FromEvidence):
             raise InputError("base", getattr(self.base, "name", repr(self.base)), allowed)
         if isinstance(self.base, TSRobust) and self.base.pilot is not None:
             raise InputError("base.pilot", "a pilot", "none", "give it as pilot, or call informed of this policy")
+        if isinstance(self.base, TSRobust):  # contexts that borrow have no chains, and no values of their own to heed
+            object.__setattr__(self, "base", replace(self.base, caution=None, sweeps=None))
         object.__setattr__(self, "pooled", tuple(int(strength) for strength in self.pooled))
         if self.shared < 1 and not self.pooled:
             raise InputError("pooled", "an empty list", "at least one strength unless shared is 1")

@@ -56,13 +56,16 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number within bounds."""
+    """A whole number within bounds; or nothing, if it is optional."""
 
     least: int
     most: int
+    optional: bool = False
 
     def check(self, name: str, value: Any) -> None:
         """An InputError unless it is such a number."""
+        if self.optional and value is None:
+            return
         checks.whole(name, value, self.least, self.most)
 
 

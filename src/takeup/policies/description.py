@@ -12,7 +12,7 @@ from takeup.policies.registry import kinds
 from takeup.populations import CovariateEnvironment
 from takeup.space import Space
 
-NEWER = ("likelihood", "pilot")
+NEWER = ("likelihood", "pilot", "caution", "sweeps")
 """Parameters that came after descriptions were stored: where they are not used they are left out, as they were then."""
 
 

@@ -87,6 +87,11 @@ def policy_of(description: Mapping[str, Any]) -> Registered:
         raise InputError("policy", "policies within policies without end", "a policy within a policy") from None
 
 
+WRITTEN_IN_FULL = {"TSRobust": (("alpha", "beta", "shared", "pooled", "sharpness"), ("caution", "sweeps"))}
+"""Parameters that came later than stored descriptions and changed what a policy does, behind those that were all there
+were before: a description with all of these and none of those is of the policy as it was, without what came later."""
+
+
 def _described(description: Mapping[str, Any], known: Mapping[str, type[Registered]]) -> Registered:
     parameters = dict(description)
     kind = parameters.pop("kind", None)
@@ -94,6 +99,9 @@ def _described(description: Mapping[str, Any], known: Mapping[str, type[Register
         close = get_close_matches(str(kind).replace("-", ""), known, n=1)
         hint = f"did you mean {close[0]}?" if close else "those of other packages must be installed here"
         raise InputError("kind", NOTHING if kind is None else repr(kind), f"one of {', '.join(sorted(known))}", hint)
+    before, later = WRITTEN_IN_FULL.get(kind, ((), ()))
+    if later and all(name in parameters for name in before) and not any(name in parameters for name in later):
+        parameters |= dict.fromkeys(later)
     return _built(known[kind], parameters, known)
 
 

@@ -1,6 +1,6 @@
 """Thompson sampling that is right whether or not compliance is ignorable."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
@@ -12,8 +12,8 @@ from takeup.checks import FloatArray, IntArray
 from takeup.conjugates import Dirichlet, Likelihood
 from takeup.errors import InputError
 from takeup.evidence import Evidence, Index, at_context
-from takeup.inference import linking, pooling
-from takeup.inference.linking import Linked
+from takeup.inference import imputing, linking, pooling
+from takeup.inference.linking import Aside, Linked
 from takeup.inference.pooling import SHARED, Pooled
 from takeup.outcomes import Outcome
 from takeup.policies.base import FromEvidence, prior_at
@@ -22,11 +22,14 @@ from takeup.policies.card import ALikelihood, Card, Counts, Positive, Real, Seve
 from takeup.policies.conjugate import TSObs
 from takeup.posterior import Posterior
 from takeup.prior import Prior
-from takeup.randomness import Random
+from takeup.randomness import Random, Streams
 from takeup.space import Space
 
 MOST_POOLED = 10_000
 """The greatest strength of a model: what it costs grows with it."""
+
+CHAINS = 500
+"""How many chains run side by side where many draws are asked for."""
 
 MOST_PILOT = 1e18
 """The greatest sum that a pilot may have, as the squares of numbers on a fine grid are large."""
@@ -47,6 +50,24 @@ class Sharing(Beliefs):
         return self.pooled.sample(rng, draws).value()[..., 0, :]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Filled(Beliefs):
+    """Blocks within models where some actions were not seen: every draw is the end of a chain of its own.
+
+    Attributes:
+        chains: the models at the end of a chain, for so many side by side.
+    """
+
+    chains: Callable[[Random, int | None], Pooled]
+
+    def values(self, rng: Random, draws: int | None = None) -> FloatArray:
+        """E[r given x, z] at the end of a chain for each draw."""
+        if draws is None:
+            return self.chains(rng, None).sample(rng).value()[..., 0, :]
+        parts = [min(CHAINS, draws - done) for done in range(0, draws, CHAINS)]
+        return np.concatenate([self.chains(rng, part).sample(rng).value()[..., 0, :] for part in parts])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TSRobust(FromEvidence):
     """Thompson sampling over how far proposals share their outcomes, action by action.
@@ -56,7 +77,7 @@ class TSRobust(FromEvidence):
     and `takeup.inference.linking` for outcomes that are no levels).
     Each decision draws, for every implemented action, a model with probability in proportion to
 
-        prior * p(outcomes given model) ^ sharpness,
+        prior * p(outcomes given model) ^ sharpness * exp(-caution z^2 / 2 where the model shares),
 
     and then, within it, outcomes and compliance from their posterior; it proposes what is best by their product. As the
     separate model fits every joint law p(a, y given x, z), it finds the best proposal where compliance is confounded,
@@ -68,8 +89,15 @@ class TSRobust(FromEvidence):
     lost. A greater sharpness gains more where one model is clearly right and lengthens the tail where a wrong one looks
     right for long.
 
-    Like TS-Obs it learns from decisions whose compliance is seen, which is fair where being seen depends neither on the
-    action nor on the outcome; and where compliance is never seen it learns nothing: TS and TSLat do.
+    z compares two proposals by their own outcomes, whoever did what: that which is best if all is shared, and that
+    which is best by those outcomes. It is how many errors the second is ahead, and 0 where the two are one. So sharing
+    that does no harm is free, and sharing that would overrule the values themselves has to be better founded.
+
+    It learns from every decision. Where compliance was not seen, the actions are filled in by Gibbs sampling, given
+    proposal and outcome (`takeup.inference.imputing`); outcomes that are no levels stay a group of their own
+    (`takeup.inference.linking`). What a proposal is worth rests on all its outcomes in either case, so that with no
+    compliance seen it is much as TS. Filling in takes compliance to be missing at random given proposal and outcome;
+    where that fails, sharing may be misjudged, and the values of TS remain.
 
     Attributes:
         alpha: α[x, a, y], the prior of the outcomes, as for TS-Obs.
@@ -78,6 +106,10 @@ class TSRobust(FromEvidence):
         pooled: the strengths κ of the other models, equally probable: 0 shares nothing, more shares more. They are
             counted in people; of counts and times, in events.
         sharpness: the power to which the evidence of a model is taken; 1 is Bayesian model averaging.
+        caution: how much models that share are discounted where they contradict what TS makes of the outcomes; None is
+            0, as in 0.1.
+        sweeps: of Gibbs sampling, for a decision where some compliance is unseen; always from a cold start. None leaves
+            decisions out whose compliance is unseen, as 0.1 did.
         pilot: n[x, z, a, y], what a pilot saw, with a last slot of y for outcomes that it did not; `informed` fills it
             in. It counts as evidence does, so the models are weighed by it, too.
         likelihood: the distribution that outcomes other than levels are taken to have, and its prior, as for TS-Obs.
@@ -87,7 +119,7 @@ class TSRobust(FromEvidence):
         name="TS-Robust",
         family="Thompson sampling",
         source="takeup",
-        compliance="needed",
+        compliance="used where seen",
         variants=(
             Variant(
                 "As TS-Obs as long as the data allow it, and as TS where those who comply are unlike the others.",
@@ -101,6 +133,8 @@ class TSRobust(FromEvidence):
             "shared": Real(least=0, most=1),
             "pooled": Several(Whole(0, MOST_POOLED), most=32),
             "sharpness": Real(above=0, most=1_000),
+            "caution": Real(least=0, most=1_000, optional=True),
+            "sweeps": Whole(0, 1_000, optional=True),
             "pilot": Counts(MOST_PILOT),
             "likelihood": ALikelihood(),
         },
@@ -109,8 +143,10 @@ class TSRobust(FromEvidence):
     alpha: ArrayLike = 1.0
     beta: ArrayLike = 1.0
     shared: float = 0.3
-    pooled: Sequence[int] = (64, 8, 0)
+    pooled: Sequence[int] = (96, 12, 0)
     sharpness: float = 3.0
+    caution: float | None = 8.0
+    sweeps: int | None = imputing.SWEEPS
     pilot: ArrayLike | None = None
     likelihood: Likelihood | None = None
 
@@ -122,9 +158,10 @@ class TSRobust(FromEvidence):
 
     @property
     def name(self) -> str:
-        """TS-Robust, and in brackets what is not as it is by default."""
-        other = {f.name: getattr(self, f.name) for f in fields(self) if f.name in ("shared", "pooled", "sharpness")}
-        changed = [f"{name} {value}" for name, value in other.items() if value != getattr(_DEFAULTS, name)]
+        """TS-Robust, and in brackets what is not as by default; None is not told: those of 0.1 keep their name."""
+        told = ("shared", "pooled", "sharpness", "caution", "sweeps")
+        other = {f.name: getattr(self, f.name) for f in fields(self) if f.name in told}
+        changed = [f"{n} {value}" for n, value in other.items() if value is not None and value != getattr(_DEFAULTS, n)]
         return f"TS-Robust ({', '.join(changed)})" if changed else "TS-Robust"
 
     @property
@@ -160,19 +197,50 @@ class TSRobust(FromEvidence):
         self._pilot(space)
         return Evidence.empty(space, batch)
 
+    def propose(self, state: Evidence, context: Index, rng: Random) -> IntArray:
+        """What follows from what it believes.
+
+        Only where compliance is unseen are there chains, so that each stream's replications are taken by themselves: no
+        chain shall depend on whether those beside it have one.
+        """
+        if not isinstance(rng, Streams) or not self._fills(state):
+            return FromEvidence.propose(self, state, context, rng)
+        contexts = np.broadcast_to(context, state.counts.shape[:-4])
+        each = zip(state.counts, contexts, rng.streams, strict=True)
+        return np.stack([FromEvidence.propose(self, replace(state, counts=counts), x, one) for counts, x, one in each])
+
     def posterior(self, evidence: Evidence, rng: Random) -> Pooled | Linked:
-        """What is believed of every context, given the evidence; the stream is not used."""
-        return self._update(self.prior(evidence.space), evidence, self._pilot(evidence.space))
+        """What is believed of every context, given the evidence.
+
+        Where compliance is unseen and outcomes have levels, this is given one draw of the unseen actions. What is
+        sampled from it once is a draw from what is believed; the models as a whole are not, and `beliefs` draws from
+        those. The stream is used in that case alone.
+        """
+        return self._update(self.prior(evidence.space), evidence, self._pilot(evidence.space), rng)
 
     def beliefs(self, evidence: Evidence, context: Index, rng: Random) -> Beliefs:
         """What is believed of one context."""
         pilot = self._pilot(evidence.space)
         here = None if pilot is None else at_context(pilot, context, trailing=4)
-        return Sharing(self._update(prior_at(self, evidence.space, context), evidence.at(context), here))
+        prior, there = prior_at(self, evidence.space, context), evidence.at(context)
+
+        def chains(rng: Random, draws: int | None) -> Pooled:
+            counts = there.counts if draws is None else np.broadcast_to(there.counts, (draws, *there.counts.shape))
+            found = self._update(prior, replace(there, counts=counts), here, rng)
+            assert isinstance(found, Pooled)
+            return found
+
+        if isinstance(prior.block, Dirichlet) and self._fills(there):
+            return Filled(chains)
+        return Sharing(self._update(prior, there, here, rng))
 
     def read(self, evidence: Evidence) -> tuple[IntArray, IntArray]:
         """n[x, z, a, y] and n[x, z, a], of decisions whose compliance is seen; the pilot left out."""
         return evidence.statistic[..., :-1, :], evidence.compliance
+
+    def _fills(self, evidence: Evidence) -> bool:
+        """Whether there is compliance to fill in."""
+        return self.sweeps is not None and bool(evidence.statistic[..., -1, :].any())
 
     def _pilot(self, space: Space) -> FloatArray | None:
         """The pilot's counts, checked."""
@@ -185,13 +253,26 @@ class TSRobust(FromEvidence):
             raise InputError("pilot", f"shape {counts.shape}", f"counts of shape {(x, z, a - 1, y)}, the axes: {axes}")
         return counts
 
-    def _update(self, prior: Posterior, evidence: Evidence, pilot: FloatArray | None) -> Pooled | Linked:
-        seen = evidence.without_covariates().counts[..., :-1, :]
+    def _update(self, prior: Posterior, evidence: Evidence, pilot: FloatArray | None, rng: Random) -> Pooled | Linked:
+        table = evidence.without_covariates().counts
+        seen, unseen = table[..., :-1, :], table[..., -1, :]
         counts: IntArray | FloatArray = seen if pilot is None else seen + pilot
-        made, how = _decisions(evidence.space.outcome, counts), (self.models, self.log_prior, self.sharpness)
+        outcome = evidence.space.outcome
+        made, how = _decisions(outcome, counts), (self.models, self.log_prior, self.sharpness, self.caution or 0.0)
+
+        def believe(outcomes: IntArray | FloatArray, made: IntArray | FloatArray) -> Pooled:
+            return pooling.believe(prior, outcomes, made, *how)
+
         if isinstance(prior.block, Dirichlet):  # levels, or the bins of the bootstrap
-            return pooling.believe(prior, counts[..., : prior.block.utility.size], made, *how)
-        return linking.believe(prior, counts[..., :-1], made, *how)
+            levels = prior.block.utility.size
+            if self.sweeps is not None and unseen[..., :levels].any():
+                counted = counts[..., :levels], made, unseen[..., :levels]
+                return imputing.complete(prior, *counted, believe, rng, self.sweeps)
+            return believe(counts[..., :levels], made)
+        others, aside = np.asarray(outcome.seen(unseen[..., :-1]), dtype=np.float64), None
+        if self.sweeps is not None and others.any():
+            aside = Aside.of(prior.block, unseen[..., :-1], others)
+        return linking.believe(prior, counts[..., :-1], made, *how, aside)
 
 
 def _decisions(outcome: Outcome, counts: IntArray | FloatArray) -> IntArray | FloatArray:

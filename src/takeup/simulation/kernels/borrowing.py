@@ -17,7 +17,8 @@ from takeup.inference import pooling
 from takeup.outcomes import Levels
 from takeup.policies import Borrowing, TSCheck, TSObs, TSRobust
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined, times_double
-from takeup.simulation.kernels.robust import judge, pick, stick
+from takeup.simulation.kernels.robust_drawing import pick, stick
+from takeup.simulation.kernels.robust_weighing import judge
 from takeup.simulation.kernels.streams import ATTEMPT, POLICY, uniform, words
 from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
@@ -194,7 +195,7 @@ def hear(state: State, x: Number, row: Number, y: Number, family: Number, shape:
         start += (strength + 1) * (levels - 1)
     counts[own + y, column] += 1
     counts[all_of + y, column] += 1
-    judge(state, block, parameters)
+    judge(state, block, 0.0, parameters)
 
 
 def drawn(

@@ -27,6 +27,7 @@ from takeup.simulation.kernels.look_observed import (
     outcome_shapes,
     pairs_of,
     put_taken,
+    taken_shape,
     weigh_values,
 )
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory
@@ -54,6 +55,7 @@ class Models(NamedTuple):
         start: where the possibilities of each model begin, and at last where they end.
         log_prior: of each model.
         sharpness: the power of the evidence.
+        caution: how much models that share are discounted where they contradict the values.
         unseen: S and κ - S of each possibility, and whether all is shared, (possibilities, 3).
     """
 
@@ -64,6 +66,7 @@ class Models(NamedTuple):
     start: Array
     log_prior: Array
     sharpness: Number
+    caution: Number
     unseen: Array
 
 
@@ -86,17 +89,43 @@ def prepare(given: LookInput, memory: LookMemory) -> None:
     """The probabilities of all possibilities, and the shapes of what is done with each proposal."""
     proposals, actions = memory.known.shape[0], memory.known.shape[1] // 2
     clear_means(memory)
+    less = given.policy.caution * contradiction(given, memory)
     for a in range(actions):
-        weigh_models(a, given, memory)
+        weigh_models(a, less, given, memory)
     put_taken(2 * actions * proposals, 2 * pairs_of(memory), given, memory)
 
 
-def weigh_models(a: Number, given: LookInput, memory: LookMemory) -> None:
-    """The probabilities of the possibilities of an action, summed up along the list."""
+def contradiction(given: LookInput, memory: LookMemory) -> Number:
+    """By how much sharing contradicts the values: see `takeup.inference.pooling.contradiction`."""
+    proposals, actions = memory.known.shape[0], memory.known.shape[1] // 2
+    top, best, own_top, error_top, error_best = -1.0, -1.0, 0.0, 0.0, 0.0
+    for z in range(proposals):
+        whole, shared, one, other = 0.0, 0.0, 0.0, 0.0
+        for a in range(actions):
+            better, worse = outcomes_of(z, a, given, memory)
+            one += given.policy.outcome[a, 0] / actions + better
+            other += given.policy.outcome[a, 1] / actions + worse
+            taken = taken_shape(z, a, given, memory)
+            yes, no = outcome_shapes(a, given, memory)
+            whole += taken
+            shared += taken * yes / (yes + no)
+        shared, own = shared / whole, one / (one + other)
+        error = own * (1.0 - own) / (one + other + 1.0)
+        if shared > top:
+            top, own_top, error_top = shared, own, error
+        if own > best:
+            best, error_best = own, error
+    return (best - own_top) ** 2 / (2.0 * max(error_top + error_best, 1e-300))
+
+
+def weigh_models(a: Number, less: Number, given: LookInput, memory: LookMemory) -> None:
+    """The probabilities of the possibilities of an action, summed up along the list; those that share have less."""
     policy, work = given.policy, memory.policy.model
     models, top, total, upto = policy.strength.size, -math.inf, 0.0, 0.0
     for m in range(models):
         work.score[m] = policy.log_prior[m] + policy.sharpness * weigh_model(m, a, given, memory)
+        if policy.strength[m] != 0:
+            work.score[m] -= less
         top = max(top, work.score[m])
     for m in range(models):
         work.score[m] = math.exp(work.score[m] - top)

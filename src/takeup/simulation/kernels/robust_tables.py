@@ -1,0 +1,131 @@
+"""TS-Robust: what its kernel is told, and where things lie in a replication's memory.
+
+Whole numbers of a context: n[z, a, y], then n[z, a], then n[z, y] of those whose action is unseen. Reals of a context
+and action, its *block*: the log evidence of each model, its probability, and then the weights of S, normalised, model
+by model and stick by stick. Behind the blocks of all is the room where a proposal is worked out. Real numbers are of
+float64.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from takeup.simulation.kernels.machine import Array, Number, inlined
+from takeup.simulation.kernels.tables import State
+
+MODELS = np.uint32(1 << 24)
+"""Where the slots for models and for S begin among those of the policy; gammas have those before."""
+
+SHARES = 1 << 25
+"""Where those for filling in begin."""
+
+
+class Parameters(NamedTuple):
+    """What a policy is told.
+
+    Attributes:
+        start: the reals of every context and action before any data.
+        first: α_j of each stick, (X Ka (Y - 1)).
+        others: α_>j of each stick, likewise.
+        alpha: α[x, a, y], flat.
+        beta: β[x, z, a], flat.
+        weight: the utilities rescaled to [0, 1].
+        strength: κ of each model, below zero for the one in which all is shared.
+        offset: where the weights of S of a model begin among the reals of an action.
+        log_prior: of each model.
+        sharpness: the power of the evidence.
+        caution: how much models that share are discounted where they contradict the values.
+        sweeps: how many a chain makes; below zero where those whose action is unseen are left out.
+        width: how many reals an action of a context takes.
+    """
+
+    start: Array
+    first: Array
+    others: Array
+    alpha: Array
+    beta: Array
+    weight: Array
+    strength: Array
+    offset: Array
+    log_prior: Array
+    sharpness: Number
+    caution: Number
+    sweeps: Number
+    width: Number
+
+
+@inlined
+def table_size(shape: Number) -> Number:
+    """Counts of one context."""
+    return shape[1] * (shape[2] * (shape[3] + 1) + shape[3])
+
+
+@inlined
+def cell(x: Number, z: Number, a: Number, shape: Number) -> Number:
+    """Where n[x, z, a, 0] is among the counts."""
+    return x * table_size(shape) + (z * shape[2] + a) * shape[3]
+
+
+@inlined
+def complied(x: Number, z: Number, a: Number, shape: Number) -> Number:
+    """Where n[x, z, a] is among the counts."""
+    return x * table_size(shape) + shape[1] * shape[2] * shape[3] + z * shape[2] + a
+
+
+@inlined
+def unseen(x: Number, z: Number, y: Number, shape: Number) -> Number:
+    """Where n[x, z, y] of those whose action is unseen is among the counts."""
+    return x * table_size(shape) + shape[1] * shape[2] * (shape[3] + 1) + z * shape[3] + y
+
+
+class Room(NamedTuple):
+    """Where things are among the reals, where a proposal is worked out.
+
+    Attributes:
+        means: the mean utility of each (z, a).
+        rests: what is left of each z's stick.
+        follow: π[z, a].
+        made: n[z, a], completed.
+        table: n[z, a, y], completed.
+        law: μ[z, a, y].
+        shares: parameters of a row of Ka, and the row.
+        block: that of an action, of completed counts.
+    """
+
+    means: Number
+    rests: Number
+    follow: Number
+    made: Number
+    table: Number
+    law: Number
+    shares: Number
+    block: Number
+
+
+@inlined
+def room(shape: Number, parameters: Number) -> Room:
+    """The places."""
+    pairs = shape[1] * shape[2]
+    means = parameters.start.size
+    rests = means + pairs
+    follow = rests + shape[1]
+    table = follow + 2 * pairs
+    law = table + pairs * shape[3]
+    shares = law + pairs * shape[3]
+    return Room(means, rests, follow, follow + pairs, table, law, shares, shares + 2 * shape[2])
+
+
+@inlined
+def pairs_of(shape: Number) -> Number:
+    """How many pairs of gammas a draw of everything takes."""
+    return shape[1] * (shape[2] * shape[3] + (shape[2] + 1) // 2)
+
+
+@inlined
+def above(state: State, start: Number, j: Number, levels: Number) -> Number:
+    """The same of completed counts."""
+    real, column = state.real, state.column
+    total = 0.0
+    for level in range(j + 1, levels):
+        total += real[start + level, column]
+    return total

@@ -1,0 +1,147 @@
+"""TS-Robust: how probable the models of an action are, from completed counts.
+
+With h_z that stop at a stick and m_z beyond it, the weights of S follow from the first by a ratio,
+
+    w_S+1 / w_S = (κ - S) / (S + 1) * (α + S) / (β + κ - S - 1) * Π_z (α + S + h_z) / (α + S)
+                                                                 * (β + κ - S - 1) / (β + κ - S - 1 + m_z).
+"""
+
+import math
+
+from takeup.simulation.kernels.machine import Number, times_double
+from takeup.simulation.kernels.robust_tables import above, room
+from takeup.simulation.kernels.tables import State
+
+GREAT = 1e200
+"""Weights above it are made smaller, all of them."""
+
+
+def contradiction(state: State, x: Number, shape: Number, parameters: Number) -> Number:
+    """By how much sharing contradicts the values: see `takeup.inference.pooling.contradiction`."""
+    real, column = state.real, state.column
+    proposals, actions, levels = shape[1], shape[2], shape[3]
+    at = room(shape, parameters)
+    for a in range(actions):  # what each is worth where all is shared, under the first proposal
+        total, worth = 0.0, 0.0
+        for y in range(levels):
+            n = parameters.alpha[(x * actions + a) * levels + y]
+            for z in range(proposals):
+                n += real[at.table + (z * actions + a) * levels + y, column]
+            total += n
+            worth += times_double(n, parameters.weight[y])
+        real[at.means + a, column] = worth / total
+    top, best, own_top, own_best, error_top, error_best = -1.0, -1.0, 0.0, 0.0, 0.0, 0.0
+    for z in range(proposals):
+        whole, shared, total, worth, square = 0.0, 0.0, 0.0, 0.0, 0.0
+        for a in range(actions):
+            taken = parameters.beta[(x * proposals + z) * actions + a] + real[at.made + z * actions + a, column]
+            whole += taken
+            shared += times_double(taken, real[at.means + a, column])
+        for y in range(levels):
+            n = 0.0
+            for a in range(actions):
+                n += parameters.alpha[(x * actions + a) * levels + y] / actions
+                n += real[at.table + (z * actions + a) * levels + y, column]
+            total += n
+            worth += times_double(n, parameters.weight[y])
+            square += times_double(times_double(n, parameters.weight[y]), parameters.weight[y])
+        shared, own = shared / whole, worth / total
+        error = (square / total - times_double(own, own)) / (total + 1.0)
+        if shared > top:
+            top, own_top, error_top = shared, own, error
+        if own > best:
+            best, own_best, error_best = own, own, error
+    gap = own_best - own_top
+    return times_double(gap, gap) / (2.0 * max(error_top + error_best, 1e-300))
+
+
+def judge(state: State, block: Number, less: Number, parameters: Number) -> None:
+    """The probability of each model: prior times evidence to the power of the sharpness, normalised.
+
+    Models that share are discounted: `less` is taken off their logarithm.
+    """
+    real, column = state.real, state.column
+    models = parameters.strength.size
+    top = -1e300
+    for m in range(models):
+        score = parameters.log_prior[m] + times_double(parameters.sharpness, real[block + m, column])
+        if parameters.strength[m] != 0:
+            score -= less
+        real[block + models + m, column] = score
+        top = max(top, score)
+    total = 0.0
+    for m in range(models):
+        weight = math.exp(real[block + models + m, column] - top)
+        real[block + models + m, column] = weight
+        total += weight
+    for m in range(models):
+        real[block + models + m, column] /= total
+
+
+def weigh(state: State, x: Number, a: Number, shape: Number, parameters: Number) -> None:
+    """Every model's log evidence and weights of S, into the room's block."""
+    real, column = state.real, state.column
+    block = room(shape, parameters).block
+    for m in range(parameters.strength.size):
+        strength = parameters.strength[m]
+        log = 0.0
+        for j in range(shape[3] - 1):
+            if strength < 0:
+                log += together(state, x, a, j, shape, parameters)
+            else:
+                start = block + parameters.offset[m] + j * (strength + 1)
+                log += sample_sizes(state, x, a, j, start, strength, shape, parameters)
+        real[block + m, column] = log
+
+
+def together(state: State, x: Number, a: Number, j: Number, shape: Number, parameters: Number) -> Number:
+    """The log evidence of a stick where all is shared."""
+    real, column = state.real, state.column
+    table = room(shape, parameters).table
+    place = (x * shape[2] + a) * (shape[3] - 1) + j
+    first, others = parameters.first[place], parameters.others[place]
+    hits, misses = 0.0, 0.0
+    for z in range(shape[1]):
+        start = table + (z * shape[2] + a) * shape[3]
+        hits += real[start + j, column]
+        misses += above(state, start, j, shape[3])
+    return rise(first, hits) + rise(others, misses) - rise(first + others, hits + misses)
+
+
+def sample_sizes(
+    state: State, x: Number, a: Number, j: Number, start: Number, strength: Number, shape: Number, parameters: Number
+) -> Number:
+    """The log evidence of a stick in a model of strength κ; the weights of S go into the rows from `start` on."""
+    real, column = state.real, state.column
+    actions, levels, table = shape[2], shape[3], room(shape, parameters).table
+    place = (x * actions + a) * (levels - 1) + j
+    first, others = parameters.first[place], parameters.others[place]
+    whole = first + others
+    log = math.lgamma(whole) - math.lgamma(others) + math.lgamma(others + strength) - math.lgamma(whole + strength)
+    for z in range(shape[1]):
+        cell = table + (z * actions + a) * levels
+        hits, misses = real[cell + j, column], above(state, cell, j, levels)
+        log += rise(first, hits) + rise(others + strength, misses) - rise(whole + strength, hits + misses)
+    weight, total = 1.0, 1.0
+    real[start, column] = weight
+    for s in range(strength):
+        stop, rest = first + s, others + strength - s - 1.0
+        weight = weight * (strength - s) / (s + 1.0) * stop / rest
+        for z in range(shape[1]):
+            cell = table + (z * actions + a) * levels
+            hits, misses = real[cell + j, column], above(state, cell, j, levels)
+            weight = weight * (stop + hits) / stop * (rest / (rest + misses))
+        real[start + s + 1, column] = weight
+        total += weight
+        if weight > GREAT:
+            for each in range(s + 2):
+                real[start + each, column] /= GREAT
+            weight, total, log = weight / GREAT, total / GREAT, log + math.log(GREAT)
+    for s in range(strength + 1):
+        real[start + s, column] /= total
+    return log + math.log(total)
+
+
+def rise(shape: Number, count: Number) -> Number:
+    """The logarithm of Γ(shape + count) / Γ(shape)."""
+    return math.lgamma(shape + count) - math.lgamma(shape)
