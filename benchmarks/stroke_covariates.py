@@ -1,0 +1,131 @@
+"""What a proposal by age, consciousness and delay would have gained in the International Stroke Trial.
+
+First the trial itself, which was randomised: what a rule that is learnt on one half is worth on the other
+(`stroke_rules`). Then trials like it, simulated, in which policies learn it patient by patient. The second table rests
+on a fitted truth, and the first says how much of that truth is to be believed.
+
+Usage: python benchmarks/stroke_covariates.py FILE [rules | trials [horizon [replications [outcome ..]]]]
+"""
+
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import numpy as np
+from stroke_rules import Answer, answer
+
+from takeup import TS, CovariateEnvironment, LinTS, LinTSObs, LinTSRobust, LinUCB, TSObs, Uniform, simulate
+from takeup.checks import FloatArray
+from takeup.covariates import ONE
+from takeup.datasets import Coding, Outcome, ist_rows
+from takeup.datasets.patients import COVARIATES
+from takeup.policies import Policy
+from takeup.populations import Logit, Resampled
+from takeup.populations.fitting import fitted, logit
+from takeup.rows import Rows
+
+KNOWN = ("age", "consciousness", "delay")
+OUTCOMES: tuple[Outcome, ...] = ("LTS", "LTR")
+CODING: Coding = "recorded-aspirin"
+SHARES: dict[Coding, tuple[float, ...]] = {
+    "recorded-aspirin": (1 / 2, 1 / 2),
+    "recorded-heparin": (1 / 2, 1 / 4, 1 / 4),
+    "paper": (1 / 4, 1 / 8, 1 / 8, 1 / 4, 1 / 8, 1 / 8),
+}
+"""The probabilities that patients were assigned by, which the trial's protocol has."""
+POLICIES: tuple[Policy, ...] = (  # type: ignore[type-arg]
+    Uniform(),
+    TS(),
+    TSObs(),
+    LinTS(),
+    LinUCB(),
+    LinTSObs(),
+    LinTSRobust(),
+)
+SPLITS = 100
+
+
+def common_slopes(rows: Rows) -> CovariateEnvironment:
+    """A truth in which covariates say who fares well, and hardly for whom which proposal is better.
+
+    The logit of success has one slope for all, and a level for each proposal and action.
+    """
+    _, proposals, actions, levels = rows.space.shape
+    v, cells = rows.features / ONE, proposals * actions
+    cell = np.eye(cells)[rows.proposal * actions + rows.implemented]
+    joint = logit(np.hstack([v, cell[:, 1:]]), rows.outcome.astype(np.int64), levels, 1.0)
+    slopes, level = joint[:, : v.shape[1]], np.hstack([np.zeros((levels, 1)), joint[:, v.shape[1] :]])
+    outcome = np.repeat(slopes[np.newaxis], cells, axis=0)
+    outcome[..., 0] += level.T
+    compliance, _ = fitted(rows, exclusion=False, ridge=1.0)
+    shape = (1, 1, proposals, actions, levels, v.shape[1])
+    return CovariateEnvironment(rows.space, Resampled.rows(rows), compliance, Logit(outcome.reshape(shape)))
+
+
+def truths(rows: Rows) -> dict[str, CovariateEnvironment]:
+    """Three that the same patients are met in."""
+    return {
+        "as they are": CovariateEnvironment.fitted(rows, exclusion=False),
+        "by action alone": CovariateEnvironment.fitted(rows, exclusion=True),
+        "common slopes": common_slopes(rows),
+    }
+
+
+def regrets(
+    file: str, horizon: int, replications: int, asked: tuple[Outcome, Policy]  # type: ignore[type-arg]
+) -> dict[str, FloatArray]:
+    """One policy's regret in each replication, by truth; the same patients come whichever the policy is."""
+    outcome, policy = asked
+    worlds = truths(ist_rows(file, outcome, CODING, covariates=KNOWN))
+    trace = simulate(worlds, policy, horizon, replications, engine="reference")
+    found = {name: trace.final(policy.name, name) for name in worlds}
+    print(outcome, policy.name, {name: round(each.mean(), 1) for name, each in found.items()}, file=sys.stderr)
+    return found
+
+
+def trials(file: str, horizon: int, replications: int, outcomes: Sequence[Outcome]) -> None:
+    """The second table; figures are successes in a trial of so many patients."""
+    asked = [(outcome, policy) for policy in reversed(POLICIES) for outcome in outcomes]
+    with ProcessPoolExecutor(2) as pool:
+        done = list(pool.map(partial(regrets, file, horizon, replications), asked))
+    final = {(outcome, policy.name): each for (outcome, policy), each in zip(asked, done, strict=True)}
+    print("| outcome | truth | policy | regret | over Uniform | over the best single | over TS |")
+    for outcome in outcomes:
+        for name, world in truths(ist_rows(file, outcome, CODING, covariates=KNOWN)).items():
+            single, even = horizon * world.regret().min(), horizon * world.regret().mean()
+            print(f"| {outcome} | {name} | best single proposal | {single:.1f} | {even - single:.1f} | 0 | |")
+            uniform, plain = final[outcome, "Uniform"][name], final[outcome, "TS"][name]
+            for policy in POLICIES:
+                regret = final[outcome, policy.name][name]
+                samples = (regret, uniform - regret, single - regret, plain - regret)
+                cells = (f"{each.mean():.1f} ± {each.std(ddof=1) / np.sqrt(each.size):.1f}" for each in samples)
+                print(f"| {outcome} | {name} | {policy.name} | {' | '.join(cells)} |", flush=True)
+
+
+def rule(file: str, asked: tuple[Outcome, Coding, tuple[str, ...]], splits: int = SPLITS) -> Answer:
+    """What the trial itself says."""
+    outcome, coding, known = asked
+    return answer(ist_rows(file, outcome, coding, covariates=known), SHARES[coding], splits)
+
+
+def rules(file: str) -> None:
+    """The first table; figures are successes in a hundred patients."""
+    asked = [(outcome, coding, KNOWN) for coding in SHARES for outcome in OUTCOMES]
+    asked += [(outcome, CODING, tuple(COVARIATES)) for outcome in OUTCOMES]
+    print("| outcome | arms | covariates | single | fitted ceiling | learnt on a half | at most | share of the first |")
+    with ProcessPoolExecutor(2) as pool:
+        for (outcome, coding, known), found in zip(asked, pool.map(partial(rule, file), asked), strict=True):
+            print(f"| {outcome} | {coding} | {len(known)} | {found.row()} |", flush=True)
+
+
+def main(file: str, part: str = "both", horizon: str = "5000", replications: str = "100", *outcomes: Outcome) -> None:
+    """Both tables, or one."""
+    if part in ("both", "rules"):
+        rules(file)
+    if part in ("both", "trials"):
+        trials(file, int(horizon), int(replications), outcomes or OUTCOMES)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])  # type: ignore[arg-type]
