@@ -13,16 +13,13 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
-from stroke_rules import Answer, answer
+from stroke_rules import Answer, answer, common_slopes
 
 from takeup import TS, CovariateEnvironment, LinTS, LinTSObs, LinTSRobust, LinUCB, TSObs, Uniform, simulate
 from takeup.checks import FloatArray
-from takeup.covariates import ONE
 from takeup.datasets import Coding, Outcome, ist_rows
 from takeup.datasets.patients import COVARIATES
 from takeup.policies import Policy
-from takeup.populations import Logit, Resampled
-from takeup.populations.fitting import fitted, logit
 from takeup.rows import Rows
 
 KNOWN = ("age", "consciousness", "delay")
@@ -43,24 +40,7 @@ POLICIES: tuple[Policy, ...] = (  # type: ignore[type-arg]
     LinTSObs(),
     LinTSRobust(),
 )
-SPLITS = 100
-
-
-def common_slopes(rows: Rows) -> CovariateEnvironment:
-    """A truth in which covariates say who fares well, and hardly for whom which proposal is better.
-
-    The logit of success has one slope for all, and a level for each proposal and action.
-    """
-    _, proposals, actions, levels = rows.space.shape
-    v, cells = rows.features / ONE, proposals * actions
-    cell = np.eye(cells)[rows.proposal * actions + rows.implemented]
-    joint = logit(np.hstack([v, cell[:, 1:]]), rows.outcome.astype(np.int64), levels, 1.0)
-    slopes, level = joint[:, : v.shape[1]], np.hstack([np.zeros((levels, 1)), joint[:, v.shape[1] :]])
-    outcome = np.repeat(slopes[np.newaxis], cells, axis=0)
-    outcome[..., 0] += level.T
-    compliance, _ = fitted(rows, exclusion=False, ridge=1.0)
-    shape = (1, 1, proposals, actions, levels, v.shape[1])
-    return CovariateEnvironment(rows.space, Resampled.rows(rows), compliance, Logit(outcome.reshape(shape)))
+SPLITS = 50
 
 
 def truths(rows: Rows) -> dict[str, CovariateEnvironment]:
@@ -73,14 +53,17 @@ def truths(rows: Rows) -> dict[str, CovariateEnvironment]:
 
 
 def regrets(
-    file: str, horizon: int, replications: int, asked: tuple[Outcome, Policy]  # type: ignore[type-arg]
+    file: str,
+    horizon: int,
+    replications: int,
+    asked: tuple[Outcome, Policy],  # type: ignore[type-arg]
 ) -> dict[str, FloatArray]:
     """One policy's regret in each replication, by truth; the same patients come whichever the policy is."""
     outcome, policy = asked
     worlds = truths(ist_rows(file, outcome, CODING, covariates=KNOWN))
     trace = simulate(worlds, policy, horizon, replications, engine="reference")
     found = {name: trace.final(policy.name, name) for name in worlds}
-    print(outcome, policy.name, {name: round(each.mean(), 1) for name, each in found.items()}, file=sys.stderr)
+    print(outcome, policy.name, {name: round(float(each.mean()), 1) for name, each in found.items()}, file=sys.stderr)
     return found
 
 
@@ -113,7 +96,7 @@ def rules(file: str) -> None:
     """The first table; figures are successes in a hundred patients."""
     asked = [(outcome, coding, KNOWN) for coding in SHARES for outcome in OUTCOMES]
     asked += [(outcome, CODING, tuple(COVARIATES)) for outcome in OUTCOMES]
-    print("| outcome | arms | covariates | single | fitted ceiling | learnt on a half | at most | share of the first |")
+    print("| outcome | arms | covariates | single | fitted | of nothing | learnt on a half | interval | at most | p |")
     with ProcessPoolExecutor(2) as pool:
         for (outcome, coding, known), found in zip(asked, pool.map(partial(rule, file), asked), strict=True):
             print(f"| {outcome} | {coding} | {len(known)} | {found.row()} |", flush=True)

@@ -71,7 +71,9 @@ def ist_rows(
     columns = read(path, [column for column, _ in wanted])
     for column, codes in wanted:
         columns.check(column, None if codes is None else tuple(codes))
-    space = Space(ARMS[coding], outcomes=MEASURES[outcome].outcome, covariates={name: COVARIATES[name] for name in covariates})
+    space = Space(
+        ARMS[coding], outcomes=MEASURES[outcome].outcome, covariates={name: COVARIATES[name] for name in covariates}
+    )
     assert space.covariates is not None
     features = _features(space.covariates, {name: values[trial.kept] for name, values in columns.values.items()})
     seen = trial.outcomes[outcome] != UNSEEN
