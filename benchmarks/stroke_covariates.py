@@ -13,8 +13,8 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
-from stroke_rules import Answer, answer, common_slopes
 
+from stroke_rules import Answer, answer, common_slopes
 from takeup import TS, CovariateEnvironment, LinTS, LinTSObs, LinTSRobust, LinUCB, TSObs, Uniform, simulate
 from takeup.checks import FloatArray
 from takeup.datasets import Coding, Outcome, ist_rows

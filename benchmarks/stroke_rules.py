@@ -4,9 +4,9 @@ Each patient scores every proposal (augmented inverse probability weighting),
 
     s[i, z] = m(v_i, z) + 1{z_i = z} (r_i - m(v_i, z)) / share[z],
 
-with m fitted to other patients. As the shares are those that patients were assigned by, E s[i, z] = E r given z, however
-wrong m is and however compliance is confounded; and the mean of s[i, rule(v_i)] is what the rule is worth if it was
-chosen without patient i.
+with m fitted to other patients. As the shares are those that patients were assigned by, E s[i, z] = E[r given z],
+however wrong m is and however compliance is confounded; and the mean of s[i, rule(v_i)] is what the rule is worth if it
+was chosen without patient i.
 """
 
 from collections.abc import Iterator, Sequence
@@ -101,7 +101,7 @@ def gain(effect: FloatArray, weight: FloatArray) -> float:
 
 
 def lines(found: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lines through s[., z] - s[., 0] for z > 0, as one vector ((Kz - 1) d,), and its covariance, robust to any noise."""
+    """Lines through s[., z] - s[., 0], z > 0, as one vector ((Kz - 1) d,), and its covariance, whatever the noise."""
     contrast = found[:, 1:] - found[:, :1]
     inverse = np.linalg.inv(v.T @ v)
     line = inverse @ v.T @ contrast
@@ -113,7 +113,7 @@ def lines(found: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
 def most(line: FloatArray, covariance: FloatArray, v: FloatArray, rng: Random, level: float = LEVEL) -> float:
     """The greatest gain that any lines within the confidence region of these allow, by projected ascent."""
     v, many = np.unique(v, axis=0, return_counts=True)
-    weight, centre = many / many.sum(), weight_mean(v, many)
+    weight = many / many.sum()
     radius, root = np.sqrt(chi2.ppf(level, line.size)), np.linalg.cholesky(covariance)
     best = 0.0
     for start in range(STARTS):
@@ -127,16 +127,11 @@ def most(line: FloatArray, covariance: FloatArray, v: FloatArray, rng: Random, l
             slope = np.stack([(weight * (first == z)) @ v for z in range(1, effect.shape[1])])
             single = int((weight @ effect).argmax())
             if single:
-                slope[single - 1] -= centre
+                slope[single - 1] -= weight @ v
             way = root.T @ slope.ravel()
             u = u + radius / np.sqrt(1 + step) * way / max(float(np.linalg.norm(way)), 1e-300)
             u *= min(1.0, radius / float(np.linalg.norm(u)))
     return best
-
-
-def weight_mean(v: FloatArray, many: IntArray) -> FloatArray:
-    """The mean of features that came up so often."""
-    return np.asarray(many @ v / many.sum())
 
 
 def same_for_all(line: FloatArray, covariance: FloatArray, features: int) -> float:
