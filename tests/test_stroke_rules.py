@@ -75,22 +75,23 @@ def test_the_rule_and_its_model_know_nothing_of_whom_it_is_judged_by() -> None:
 
 
 def test_where_there_is_nothing_to_gain() -> None:
-    """40 trials in which no proposal is better for anybody: every rule gains 0.
+    """100 trials in which no proposal is better for anybody: every rule gains 0.
 
     Held out, the mean is within 4 standard errors of 0 (false alarm 6 in 100,000), and an interval that holds in 95 %
-    of trials would miss in more than 7 of 40 less than once in 1,000. Judged by those it was learnt on, a rule seems to gain.
+    of trials would miss in more than 13 of 100 once in 2,000. Judged by those it was learnt on, a rule seems to gain:
+    measured in 400 other trials at 0.0255 with a standard deviation of 0.034, which is 7.6 standard errors of 100.
     """
     held_out, missed, leaking = [], 0, []
-    for seed in range(40):
+    for seed in range(100):
         rows, rng = trial(120, 100 + seed), stream(4, seed)
         both = [judged(part(rows, learn), part(rows, judge), EVEN).gains for learn, judge in halves(120, rng)]
         mean, bound = averaged(both)
         held_out.append(mean)
         missed += abs(mean) > 1.96 * bound
         leaking.append(judged(rows, rows, EVEN).gains.mean())
-    error, own = (np.std(each, ddof=1) / np.sqrt(40) for each in (held_out, leaking))
+    error, own = (np.std(each, ddof=1) / np.sqrt(100) for each in (held_out, leaking))
     assert abs(np.mean(held_out)) < 4 * error
-    assert missed <= 7
+    assert missed <= 13
     assert np.mean(leaking) > 4 * own
 
 
