@@ -4,13 +4,14 @@ First the trial itself, which was randomised: what a rule that is learnt on one 
 (`stroke_rules`). Then trials like it, simulated, in which policies learn it patient by patient. The second table rests
 on a fitted truth, and the first says how much of that truth is to be believed.
 
-Usage: python benchmarks/stroke_covariates.py FILE [rules | trials [horizon [replications [outcome ..]]]]
+Usage: python benchmarks/stroke_covariates.py FILE [rules | trials [horizon [replications [policy ..]]]]
 """
 
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ SHARES: dict[Coding, tuple[float, ...]] = {
     "paper": (1 / 4, 1 / 8, 1 / 8, 1 / 4, 1 / 8, 1 / 8),
 }
 """The probabilities that patients were assigned by, which the trial's protocol has."""
-POLICIES: tuple[Policy, ...] = (  # type: ignore[type-arg]
+POLICIES: tuple[Policy[Any], ...] = (
     Uniform(),
     TS(),
     TSObs(),
@@ -56,7 +57,7 @@ def regrets(
     file: str,
     horizon: int,
     replications: int,
-    asked: tuple[Outcome, Policy],  # type: ignore[type-arg]
+    asked: tuple[Outcome, Policy[Any]],
 ) -> dict[str, FloatArray]:
     """One policy's regret in each replication, by truth; the same patients come whichever the policy is."""
     outcome, policy = asked
@@ -67,19 +68,20 @@ def regrets(
     return found
 
 
-def trials(file: str, horizon: int, replications: int, outcomes: Sequence[Outcome]) -> None:
-    """The second table; figures are successes in a trial of so many patients."""
-    asked = [(outcome, policy) for policy in reversed(POLICIES) for outcome in outcomes]
+def trials(file: str, horizon: int, replications: int, names: Sequence[str]) -> None:
+    """The second table, of these policies beside Uniform and TS; figures are successes among so many patients."""
+    policies = [policy for policy in POLICIES if policy.name in ("Uniform", "TS", *names)]
+    asked = [(outcome, policy) for policy in reversed(policies) for outcome in OUTCOMES]
     with ProcessPoolExecutor(2) as pool:
         done = list(pool.map(partial(regrets, file, horizon, replications), asked))
     final = {(outcome, policy.name): each for (outcome, policy), each in zip(asked, done, strict=True)}
     print("| outcome | truth | policy | regret | over Uniform | over the best single | over TS |")
-    for outcome in outcomes:
+    for outcome in OUTCOMES:
         for name, world in truths(ist_rows(file, outcome, CODING, covariates=KNOWN)).items():
             single, even = horizon * world.regret().min(), horizon * world.regret().mean()
             print(f"| {outcome} | {name} | best single proposal | {single:.1f} | {even - single:.1f} | 0 | |")
             uniform, plain = final[outcome, "Uniform"][name], final[outcome, "TS"][name]
-            for policy in POLICIES:
+            for policy in policies:
                 regret = final[outcome, policy.name][name]
                 samples = (regret, uniform - regret, single - regret, plain - regret)
                 cells = (f"{each.mean():.1f} ± {each.std(ddof=1) / np.sqrt(each.size):.1f}" for each in samples)
@@ -102,13 +104,13 @@ def rules(file: str) -> None:
             print(f"| {outcome} | {coding} | {len(known)} | {found.row()} |", flush=True)
 
 
-def main(file: str, part: str = "both", horizon: str = "5000", replications: str = "100", *outcomes: Outcome) -> None:
+def main(file: str, part: str = "both", horizon: str = "5000", replications: str = "100", *names: str) -> None:
     """Both tables, or one."""
     if part in ("both", "rules"):
         rules(file)
     if part in ("both", "trials"):
-        trials(file, int(horizon), int(replications), outcomes or OUTCOMES)
+        trials(file, int(horizon), int(replications), names or [policy.name for policy in POLICIES])
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])  # type: ignore[arg-type]
+    main(*sys.argv[1:])
