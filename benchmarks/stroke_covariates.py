@@ -23,7 +23,7 @@ from takeup.datasets.patients import COVARIATES
 from takeup.policies import Policy
 from takeup.rows import Rows
 
-KNOWN = ("age", "consciousness", "delay")
+KNOWN: tuple[str, ...] = ("age", "consciousness", "delay")
 OUTCOMES: tuple[Outcome, ...] = ("LTS", "LTR")
 CODING: Coding = "recorded-aspirin"
 SHARES: dict[Coding, tuple[float, ...]] = {

@@ -38,7 +38,7 @@ def scores(proposal: IntArray, reward: FloatArray, mean: FloatArray, share: Sequ
 
 def halves(size: int, rng: Random) -> Iterator[tuple[IntArray, IntArray]]:
     """A random split: learn on the one and judge on the other, and the other way round."""
-    order = np.argsort(rng.random(size))
+    order = np.argsort(rng.random((size,)))
     one, other = np.sort(order[: size // 2]), np.sort(order[size // 2 :])
     yield one, other
     yield other, one
@@ -46,8 +46,8 @@ def halves(size: int, rng: Random) -> Iterator[tuple[IntArray, IntArray]]:
 
 def part(rows: Rows, here: IntArray) -> Rows:
     """Some of the decisions."""
-    axes = (each[here].astype(np.int64) for each in (rows.context, rows.proposal, rows.implemented, rows.outcome))
-    return Rows.gathered(rows.space, Event(*axes, features=rows.features[here].astype(np.int64)))
+    x, z, a, y = (each[here].astype(np.int64) for each in (rows.context, rows.proposal, rows.implemented, rows.outcome))
+    return Rows.gathered(rows.space, Event(x, z, a, y, features=rows.features[here].astype(np.int64)))
 
 
 def units(rows: Rows) -> Profile:
@@ -79,7 +79,9 @@ def judged(learn: Rows, judge: Rows, share: Sequence[float]) -> Judged:
     world = CovariateEnvironment.fitted(learn, exclusion=False)
     mean = world.value(units(judge))
     reward = learn.space.reward[judge.outcome]
-    return Judged(scores(judge.proposal, reward, mean, share), mean.argmax(axis=-1), int(world.regret().argmin()))
+    return Judged(
+        scores(judge.proposal.astype(np.int64), reward, mean, share), mean.argmax(axis=-1), int(world.regret().argmin())
+    )
 
 
 def averaged(samples: Sequence[FloatArray]) -> tuple[float, float]:
@@ -118,7 +120,7 @@ def most(line: FloatArray, covariance: FloatArray, v: FloatArray, rng: Random, l
     radius, root = np.sqrt(chi2.ppf(level, line.size)), np.linalg.cholesky(covariance)
     best = 0.0
     for start in range(STARTS):
-        u = rng.random(line.size) * 2 - 1 if start else np.zeros(line.size)
+        u = rng.random((line.size,)) * 2 - 1 if start else np.zeros(line.size)
         u *= radius / max(1.0, float(np.linalg.norm(u)))
         for step in range(STEPS):
             beta = (line + root @ u).reshape(-1, v.shape[1])

@@ -65,8 +65,8 @@ def test_the_rule_and_its_model_know_nothing_of_whom_it_is_judged_by() -> None:
     before = judged(part(rows, learn), part(rows, judge), EVEN)
     outcome = np.array(rows.outcome, dtype=np.int64)
     outcome[judge] = 1 - outcome[judge]
-    told = [np.array(each, dtype=np.int64) for each in (rows.context, rows.proposal, rows.implemented)]
-    turned = Rows.gathered(SPACE, Event(*told, outcome, features=rows.features.astype(np.int64)))
+    x, z, a = (np.array(each, dtype=np.int64) for each in (rows.context, rows.proposal, rows.implemented))
+    turned = Rows.gathered(SPACE, Event(x, z, a, outcome, features=rows.features.astype(np.int64)))
     after = judged(part(turned, learn), part(turned, judge), EVEN)
     assert np.array_equal(before.rule, after.rule)
     assert before.single == after.single
