@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
 .PHONY: help demo test browser screenshots long lint peers bench bench-service bench-pages torture fuzz dask-torture robust \
-	choosing covariates diagnostics promises docs clean
+	choosing covariates stroke-covariates diagnostics promises docs clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
 	@echo "make covariates   regret with covariates, the table of docs/policies.md: a quarter of an hour on a core"
+	@echo "make stroke-covariates FILE=IST_corrected.csv   proposals by covariates in the stroke trial, the tables of docs/datasets.md: half an hour"
 	@echo "make choosing   the tables of docs/choosing.md: half an hour on two cores"
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make promises   the picture of the README: size against what is promised of those who refuse"
@@ -102,6 +103,9 @@ robust: $(VENV)/.dev
 
 covariates: $(VENV)/.dev
 	$(BIN)/python benchmarks/covariates.py
+
+stroke-covariates: $(VENV)/.dev
+	$(BIN)/python benchmarks/stroke_covariates.py $(or $(FILE),../shared/data/ist.csv.gz)
 
 choosing: $(VENV)/.dev
 	$(BIN)/python benchmarks/choosing.py

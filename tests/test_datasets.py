@@ -375,6 +375,11 @@ def test_patients_come_with_what_was_known_of_them(tmp_path: Path) -> None:
     assert values["fibrillation"] is None
     assert found.proposal.tolist() == [5, 5]
     assert found.outcome.tolist() == [1, 1]
+    some = ist_rows(path, "LTS", covariates=["delay", "consciousness"], patients=None)
+    assert some.features.tolist() == [[1000, 250, 1000, 0], [1000, 1000, 0, 0]]
+    for wrong_names in (["weight"], [], "age"):
+        with pytest.raises(InputError, match="expected a list of some of age, sex, consciousness"):
+            ist_rows(path, "LTS", covariates=wrong_names, patients=None)
     with pytest.raises(UnsuitableError, match="covariates go with"):
         ist_rows(path, "DAYS", patients=None)
     wrong = write(tmp_path / "wrong.csv", text([(*rows[0][:-2], "LACS?", "")], [*COLUMNS, *known]))

@@ -1,6 +1,6 @@
 """The patients of the International Stroke Trial with what was known of them at randomisation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from takeup.datasets.codings import ARMS, Coding
 from takeup.datasets.columns import read
 from takeup.datasets.measures import MEASURES, Outcome
 from takeup.datasets.stroke import PATIENTS, ist
+from takeup.errors import InputError
 from takeup.evidence import Event
 from takeup.outcomes import UNSEEN
 from takeup.rows import Rows
@@ -43,7 +44,12 @@ _CODES: Mapping[str, tuple[str, Mapping[str, str | None] | None]] = {
 
 
 def ist_rows(
-    path: str | Path, outcome: Outcome = "LTS", coding: Coding = "paper", *, patients: int | None = PATIENTS
+    path: str | Path,
+    outcome: Outcome = "LTS",
+    coding: Coding = "paper",
+    *,
+    covariates: Sequence[str] = tuple(COVARIATES),
+    patients: int | None = PATIENTS,
 ) -> Rows:
     """The patients of the International Stroke Trial with their covariates, one row each.
 
@@ -51,16 +57,23 @@ def ist_rows(
         path: the CSV file, plain or gzip, with all 112 columns or those needed.
         outcome: which one, as in `ist`; one that goes with covariates, which a time does not.
         coding: what the columns mean, as in `ist`.
+        covariates: which of `COVARIATES`; all of them where left out.
         patients: how many the file must hold; None for a part of it.
 
     Raises:
         DatasetError: a file that cannot be read, is damaged, or holds something else. It names line and value.
+        InputError: covariates that there are not.
     """
+    if isinstance(covariates, str) or not covariates or not set(covariates) <= set(COVARIATES):
+        raise InputError("covariates", covariates, f"a list of some of {', '.join(COVARIATES)}")
     trial = ist(path, coding, patients=patients)
-    columns = read(path, [column for column, _ in _CODES.values()])
-    for column, codes in _CODES.values():
+    wanted = [_CODES[name] for name in covariates]
+    columns = read(path, [column for column, _ in wanted])
+    for column, codes in wanted:
         columns.check(column, None if codes is None else tuple(codes))
-    space = Space(ARMS[coding], outcomes=MEASURES[outcome].outcome, covariates=COVARIATES)
+    space = Space(
+        ARMS[coding], outcomes=MEASURES[outcome].outcome, covariates={name: COVARIATES[name] for name in covariates}
+    )
     assert space.covariates is not None
     features = _features(space.covariates, {name: values[trial.kept] for name, values in columns.values.items()})
     seen = trial.outcomes[outcome] != UNSEEN
