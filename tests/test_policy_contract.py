@@ -274,7 +274,7 @@ class TestLive:
         p = np.maximum(allocation.probability, 1 / many)
         for each in found:
             share = np.bincount(each, minlength=kinds) / each.size
-            error = np.sqrt(p * (1 - p) * (1 / each.size + (0 if allocation.exact else 1 / many)))
+            error = np.sqrt(p * (1 - p) * (1 / each.size + (0 if allocation.exact else 1 / allocation.draws)))
             assert (abs(share - allocation.probability) <= 4.75 * error).all()
 
     def test_a_decision_of_which_nothing_is_known_changes_nothing(self, policy: LivePolicy, space: Space) -> None:

@@ -206,11 +206,9 @@ def weigh(alpha: FloatArray, counts: IntArray | FloatArray, strength: int) -> tu
     if strength == SHARED:
         hits, misses, strength = _everyone(hits), _everyone(misses), 0
     unseen = np.arange(strength + 1)
-    stop, rest = first[..., np.newaxis] + unseen, others[..., np.newaxis] + strength - unseen
-    rest = np.where(rest > 0, rest, others[..., np.newaxis])  # tiny ones are lost beside the strength
     ways = gammaln(strength + 1) - gammaln(unseen + 1) - gammaln(strength - unseen + 1)
-    log_prior = ways + gammaln(stop) + gammaln(rest)
-    log_weight = log_prior + _rise(stop, hits) + _rise(rest, misses)
+    risen = _risen(first, hits, strength) + _risen(others, misses, strength)[..., ::-1]
+    log_weight = ways + risen
     whole = first + others
     constant = gammaln(whole) - gammaln(first) - gammaln(others) - gammaln(whole + strength)
     whole = (whole + strength)[..., np.newaxis, :, :]
@@ -219,11 +217,20 @@ def weigh(alpha: FloatArray, counts: IntArray | FloatArray, strength: int) -> tu
     return (most[..., 0] + constant).sum(axis=-1), np.exp(log_weight - most)
 
 
-def _rise(shape: FloatArray, counts: FloatArray) -> FloatArray:
-    """Σ_z log Γ(shape + n[z]) - log Γ(shape), with the values of S along the last axis of `shape`."""
-    each = gammaln(shape[..., np.newaxis, :, :, :] + counts[..., np.newaxis])
-    risen: FloatArray = each.sum(axis=-4) - counts.shape[-3] * gammaln(shape)
+def _risen(shape: FloatArray, counts: FloatArray, most: int) -> FloatArray:
+    """Log Γ(shape + S) + Σ_z log Γ(shape + S + n[z]) - log Γ(shape + S), with S = 0 .. most along a new last axis."""
+    together = _log_gamma(shape[..., np.newaxis, :, :] + counts, most).sum(axis=-4)
+    risen: FloatArray = together - (counts.shape[-3] - 1) * _log_gamma(shape, most)
     return risen
+
+
+def _log_gamma(shape: FloatArray, most: int) -> FloatArray:
+    """Log Γ(shape + S) with S = 0 .. most along a new last axis: sums of logarithms, which are cheaper."""
+    found = np.empty((*shape.shape, most + 1))
+    found[..., 0] = gammaln(shape)
+    np.log(shape[..., np.newaxis] + np.arange(most), out=found[..., 1:])
+    np.cumsum(found, axis=-1, out=found)
+    return found
 
 
 def sticks(array: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:

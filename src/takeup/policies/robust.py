@@ -16,6 +16,7 @@ from takeup.inference import imputing, linking, pooling
 from takeup.inference.linking import Aside, Linked
 from takeup.inference.pooling import SHARED, Pooled
 from takeup.outcomes import Outcome
+from takeup.policies.allocation import Allocation
 from takeup.policies.base import FromEvidence, prior_at
 from takeup.policies.beliefs import Beliefs
 from takeup.policies.card import ALikelihood, Card, Counts, Positive, Real, Several, Variant, Whole
@@ -28,6 +29,8 @@ from takeup.space import Space
 MOST_POOLED = 10_000
 """The greatest strength of a model: what it costs grows with it."""
 
+MOST_CHAINS = 1_000
+"""How many chains the probabilities of a decision rest on at the most: a chain costs a hundred draws in closed form."""
 CHAINS = 500
 """How many chains run side by side where many draws are asked for."""
 
@@ -66,6 +69,10 @@ class Filled(Beliefs):
             return self.chains(rng, None).sample(rng).value()[..., 0, :]
         parts = [min(CHAINS, draws - done) for done in range(0, draws, CHAINS)]
         return np.concatenate([self.chains(rng, part).sample(rng).value()[..., 0, :] for part in parts])
+
+    def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
+        """From no more chains than a live decision has time for."""
+        return Beliefs.allocation(self, rng, min(draws, MOST_CHAINS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
