@@ -14,7 +14,7 @@ from takeup.errors import InputError
 from takeup.policies import registered
 from takeup.policies.base import Registered, is_live
 from takeup.policies.description import describe
-from takeup.space import Space
+from takeup.policies.meeting import uses_covariates
 from takeup.specfile import SpecError, toml
 from takeup.trial import Design, TrialSpec, load
 from takeup.trial.secret import Secret
@@ -270,12 +270,14 @@ def test_errors_name_file_key_and_value(tmp_path: Path, old: str, new: str, mess
 @pytest.mark.parametrize("policy", [each for each in registered() if each.live], ids=lambda each: each.name)
 def test_policies_that_need_compliance_are_refused_where_it_is_never_seen(policy: Registered) -> None:
     """Credit for what was done and two stages among them: such a trial could never learn."""
-    spec = {"name": "t", "space": {"proposals": 2}, "policy": describe(policy), "compliance": "never"}
+    known = {"covariates": {"age": {"kind": "measure", "low": 18, "high": 100}}} if uses_covariates(policy) else {}
+    spec = {"name": "t", "space": {"proposals": 2, **known}, "policy": describe(policy), "compliance": "never"}
     if policy.compliance == "needed":
         with pytest.raises(InputError, match="learns from decisions whose compliance is seen"):
             Design.of(parse(spec))
     else:
-        assert is_live(Design.of(parse(spec)).policy, Space(2))
+        design = Design.of(parse(spec))
+        assert is_live(design.policy, design.space)
 
 
 @pytest.mark.parametrize("label", ["a\x00b", "a\nb", "\ud800", "x" * 201])

@@ -48,6 +48,10 @@ class Plan:
         design = Design.of(spec, source)
         if design.looks is None:
             raise SpecError(f"{source}: looks", NOTHING, "when the trial is looked at, such as last = 100")
+        if design.space.covariates is not None:
+            hint = "leave them out: a policy that makes nothing of them decides the same, and live trials take them"
+            told = ", ".join(design.space.covariates.names)
+            raise SpecError(f"{source}: space.covariates", told, "none, so far, in a plan that is tried", hint)
         if not spec.scenarios:
             allowed = 'at least one table such as [scenarios.null] with role = "null"'
             raise SpecError(f"{source}: scenarios", NOTHING, allowed)
