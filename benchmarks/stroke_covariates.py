@@ -102,6 +102,8 @@ def rules(file: str) -> None:
     with ProcessPoolExecutor(2) as pool:
         for (outcome, coding, known), found in zip(asked, pool.map(partial(rule, file), asked), strict=True):
             print(f"| {outcome} | {coding} | {len(known)} | {found.row()} |", flush=True)
+            slopes = (f"{name} {100 * mean:.1f} ± {100 * error:.1f}" for name, (mean, error) in found.slopes.items())
+            print(", ".join(slopes), file=sys.stderr)
 
 
 def main(file: str, part: str = "both", horizon: str = "5000", replications: str = "100", *names: str) -> None:

@@ -184,6 +184,7 @@ class Answer:
         nothing: the mean of that gain in trials redrawn where there is (next to) nothing to gain, and what there is.
         learnt: the gain of rules learnt on one half and judged on the other, and a bound on its standard error.
         most: the upper end of a 95 % interval for what the best rule by lines gains.
+        slopes: what each feature adds to the second proposal's worth over the first's, and the standard error.
         same: the p-value of no difference by covariates.
         splits: how many.
     """
@@ -194,6 +195,7 @@ class Answer:
     nothing: tuple[float, float]
     learnt: tuple[float, float]
     most: float
+    slopes: dict[str, tuple[float, float]]
     same: float
     splits: int
 
@@ -226,6 +228,8 @@ def answer(rows: Rows, share: Sequence[float], splits: int, seed: int = 0) -> An
     each = [reward[rows.proposal == z] for z in range(len(share))]
     best = int(np.argmax([here.mean() for here in each]))
     flat = common_slopes(rows)
+    assert rows.space.covariates is not None
+    labels = rows.space.covariates.labels
     return Answer(
         single=rows.space.proposals[best],
         worth=(float(each[best].mean()), float(each[best].std(ddof=1) / np.sqrt(each[best].size))),
@@ -236,6 +240,7 @@ def answer(rows: Rows, share: Sequence[float], splits: int, seed: int = 0) -> An
         ),
         learnt=averaged(samples),
         most=most(line, covariance, rows.features / ONE, stream(seed, "most")),
+        slopes=dict(zip(labels, zip(line.tolist(), np.sqrt(np.diag(covariance)).tolist(), strict=False), strict=False)),
         same=same_for_all(line, covariance, rows.features.shape[1]),
         splits=splits,
     )

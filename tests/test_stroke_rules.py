@@ -103,6 +103,8 @@ def test_where_there_is_much_to_gain() -> None:
     assert found.interval[0] > 0
     assert found.promised > 2 * found.nothing[0]
     assert found.same < 1e-6
+    slope, error = found.slopes["sex: female"]
+    assert abs(slope - 0.8) < 4 * error < 0.4
     assert " to " in found.row()
 
 
