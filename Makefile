@@ -23,7 +23,7 @@ help:
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
 	@echo "make covariates   regret with covariates, the table of docs/policies.md: a quarter of an hour on a core"
-	@echo "make stroke-covariates FILE=IST_corrected.csv   proposals by covariates in the stroke trial, the tables of docs/datasets.md: half an hour"
+	@echo "make stroke-covariates FILE=IST_corrected.csv   proposals by covariates in the stroke trial, the tables of docs/datasets.md: half an hour on two cores"
 	@echo "make choosing   the tables of docs/choosing.md: half an hour on two cores"
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make promises   the picture of the README: size against what is promised of those who refuse"
