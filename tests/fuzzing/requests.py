@@ -99,6 +99,7 @@ PAGES: dict[str, dict[str, str]] = {
     "/app/trials/{trial}/log": {"kind": "decided", "decision": "1", "unit": "a", "before": "9", "after": "1"},
     "/app/trials/{trial}/export": {"format": "csv"},
     "/app/trials/{trial}/cdisc": {},
+    "/app/trials/{trial}/past": {},
     "/openapi.json": {},
 }
 FORMS: dict[str, dict[str, str]] = {
@@ -127,6 +128,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/app/trials/moved/state": {"state": "paused", "reason": "x", "sure": "no"},
     "/app/trials/{trial}/audit": {},
     "/app/trials/draft/analysis": {},
+    "/app/trials/draft/past": {"table": "unit,proposal\na,0", "column-unit": "unit", "do": "look", "key": MARK},
     "/app/try": {**TRY, "measured": "well", "policy": "TS", "compliance": "always", "do": "none"},
 }
 """A good form for each page that takes one; none of them starts a simulation, and a draft has nothing to analyse."""
