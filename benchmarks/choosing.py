@@ -150,7 +150,8 @@ def main() -> None:
     given = parser.parse_args()
     part = 10 if given.quick else 1
     runs, slow = RUNS // part, SLOW_RUNS // part
-    intro = f"Mean regret ± Monte Carlo error, {runs:,} runs, {slow:,} of TS-Lat and of TS-Robust with unseen compliance, seed {SEED}.\n"
+    fewer = f"{slow:,} of TS-Lat and of TS-Robust with unseen compliance"
+    intro = f"Mean regret ± Monte Carlo error, {runs:,} runs, {fewer}, seed {SEED}.\n"
     text = "\n".join([intro, *tables(measure(runs, slow))]).rstrip() + "\n"
     if given.print:
         print(text)
