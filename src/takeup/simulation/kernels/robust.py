@@ -13,7 +13,9 @@ Where actions are unseen, a chain fills them in (`robust_filling`), and the mode
 import math
 
 import numpy as np
+from scipy.special import betaln
 
+from takeup.checks import FloatArray
 from takeup.inference import pooling
 from takeup.outcomes import Levels
 from takeup.policies import TSRobust
@@ -43,6 +45,7 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
     evidence = np.zeros((contexts, actions, len(policy.models)))
     rows = [evidence, evidence + np.exp(policy.log_prior), *(each.reshape(contexts, actions, -1) for each in samples)]
     first, others = pooling.sticks(prior.outcome)
+    odds, before = _unweighed(policy, first, others, proposals)
     utility = space.reward
     return Parameters(
         np.concatenate(rows, axis=2).ravel(),
@@ -53,12 +56,33 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
         (utility - utility.min()) / (utility.max() - utility.min()),
         np.array(policy.models, dtype=np.int32),
         np.cumsum(widths[:-1]).astype(np.int32),
+        odds,
+        before,
         policy.log_prior,
         float(policy.sharpness),
         float(policy.caution or 0.0),
         -1 if policy.sweeps is None else int(policy.sweeps),
         sum(widths),
     )
+
+
+def _unweighed(
+    policy: TSRobust, first: FloatArray, others: FloatArray, proposals: int
+) -> tuple[FloatArray, FloatArray]:
+    """What `robust_weighing` starts from, of α and β of each stick, (X, Ka, Y - 1); see `Parameters`."""
+    rows = [np.zeros((*first.shape[:2], 2 * len(policy.models)))]
+    before = np.empty((*first.shape[:2], len(policy.models)))
+    for m, strength in enumerate(policy.models):
+        if strength == pooling.SHARED:
+            before[..., m] = -betaln(first, others).sum(axis=-1)
+            continue
+        nothing, all_beyond = betaln(first, others), betaln(first, others + strength)
+        before[..., m] = (all_beyond - nothing - proposals * all_beyond).sum(axis=-1)
+        s = np.arange(strength, dtype=np.float64)
+        stop, rest = first[..., np.newaxis] + s, others[..., np.newaxis] + strength - s - 1
+        odds = (strength - s) / (s + 1) * (rest / stop) ** (proposals - 1)
+        rows.append(np.concatenate([np.ones((*first.shape, 1)), odds], axis=-1).reshape(*first.shape[:2], -1))
+    return np.concatenate(rows, axis=-1).ravel(), before.ravel()
 
 
 def applies(policy: TSRobust, space: Space) -> bool:

@@ -32,6 +32,9 @@ class Parameters(NamedTuple):
         weight: the utilities rescaled to [0, 1].
         strength: κ of each model, below zero for the one in which all is shared.
         offset: where the weights of S of a model begin among the reals of an action.
+        odds: in the layout of `start`, by what the weights of S rise from one to the next before any data, times
+            ((β + κ - S) / (α + S - 1))^Kz, which the outcomes of each proposal take the place of.
+        before: the log evidence of each model of an action, but for the beta functions that data change.
         log_prior: of each model.
         sharpness: the power of the evidence.
         caution: how much models that share are discounted where they contradict the values.
@@ -47,6 +50,8 @@ class Parameters(NamedTuple):
     weight: Array
     strength: Array
     offset: Array
+    odds: Array
+    before: Array
     log_prior: Array
     sharpness: Number
     caution: Number

@@ -2,13 +2,18 @@
 
 With h_z that stop at a stick and m_z beyond it, the weights of S follow from the first by a ratio,
 
-    w_S+1 / w_S = (κ - S) / (S + 1) * (α + S) / (β + κ - S - 1) * Π_z (α + S + h_z) / (α + S)
-                                                                 * (β + κ - S - 1) / (β + κ - S - 1 + m_z).
+    w_S+1 / w_S = odds_S Π_z (α + S + h_z) / (β + κ - S - 1 + m_z),
+    odds_S = (κ - S) / (S + 1) ((β + κ - S - 1) / (α + S))^(Kz - 1),
+
+and the first is Π_z B(α + h_z, β + κ + m_z), but for a factor that the data do not change.
 """
 
 import math
 
-from takeup.simulation.kernels.machine import Number, times_double
+import numpy as np
+
+from takeup.simulation.kernels.log_gammas import log_gamma
+from takeup.simulation.kernels.machine import Number, inlined, times_double
 from takeup.simulation.kernels.robust_tables import above, room
 from takeup.simulation.kernels.tables import State
 
@@ -84,64 +89,75 @@ def weigh(state: State, x: Number, a: Number, shape: Number, parameters: Number)
     block = room(shape, parameters).block
     for m in range(parameters.strength.size):
         strength = parameters.strength[m]
-        log = 0.0
+        log = parameters.before[(x * shape[2] + a) * parameters.strength.size + m]
         for j in range(shape[3] - 1):
             if strength < 0:
                 log += together(state, x, a, j, shape, parameters)
             else:
                 start = block + parameters.offset[m] + j * (strength + 1)
-                log += sample_sizes(state, x, a, j, start, strength, shape, parameters)
+                log += sample_sizes(state, x, a, j, m, start, shape, parameters)
         real[block + m, column] = log
 
 
 def together(state: State, x: Number, a: Number, j: Number, shape: Number, parameters: Number) -> Number:
-    """The log evidence of a stick where all is shared."""
+    """The log evidence of a stick where all is shared, but for what does not depend on data."""
     real, column = state.real, state.column
     table = room(shape, parameters).table
     place = (x * shape[2] + a) * (shape[3] - 1) + j
     first, others = parameters.first[place], parameters.others[place]
-    hits, misses = 0.0, 0.0
     for z in range(shape[1]):
         start = table + (z * shape[2] + a) * shape[3]
-        hits += real[start + j, column]
-        misses += above(state, start, j, shape[3])
-    return rise(first, hits) + rise(others, misses) - rise(first + others, hits + misses)
+        first += real[start + j, column]
+        others += above(state, start, j, shape[3])
+    return log_beta(first, others)
 
 
 def sample_sizes(
-    state: State, x: Number, a: Number, j: Number, start: Number, strength: Number, shape: Number, parameters: Number
+    state: State, x: Number, a: Number, j: Number, m: Number, start: Number, shape: Number, parameters: Number
 ) -> Number:
-    """The log evidence of a stick in a model of strength κ; the weights of S go into the rows from `start` on."""
+    """The log evidence of a stick in a model of strength κ, but for what does not depend on data.
+
+    The weights of S go into the rows from `start` on: their ratios first, for all S at once, and then their products.
+    """
     real, column = state.real, state.column
     actions, levels, table = shape[2], shape[3], room(shape, parameters).table
-    place = (x * actions + a) * (levels - 1) + j
-    first, others = parameters.first[place], parameters.others[place]
-    whole = first + others
-    log = math.lgamma(whole) - math.lgamma(others) + math.lgamma(others + strength) - math.lgamma(whole + strength)
-    for z in range(shape[1]):
+    place, strength = (x * actions + a) * (levels - 1) + j, parameters.strength[m]
+    first, others = parameters.first[place], parameters.others[place] + strength
+    odds = (x * actions + a) * parameters.width + parameters.offset[m] + j * (strength + 1)
+    log = 0.0
+    for s in range(strength + 1):
+        real[start + s, column] = parameters.odds[odds + s]
+    for z in range(0, shape[1], 2):
         cell = table + (z * actions + a) * levels
-        hits, misses = real[cell + j, column], above(state, cell, j, levels)
-        log += rise(first, hits) + rise(others + strength, misses) - rise(whole + strength, hits + misses)
+        stop, rest = first + real[cell + j, column], others + above(state, cell, j, levels)
+        log += log_beta(stop, rest)
+        there, other_stop, other_rest = 0.0, 1.0, 1.0  # an odd last one has no other beside it
+        if z + 1 < shape[1]:
+            cell += actions * levels
+            there = 1.0
+            other_stop, other_rest = first + real[cell + j, column], others + above(state, cell, j, levels)
+            log += log_beta(other_stop, other_rest)
+        for s in range(1, strength + 1):
+            before, after = np.float64(s - 1), np.float64(s)
+            gained = times_double(stop + before, other_stop + there * before)
+            lost = times_double(rest - after, other_rest - there * after)
+            real[start + s, column] = times_double(real[start + s, column], gained / lost)
     weight, total = 1.0, 1.0
-    real[start, column] = weight
-    for s in range(strength):
-        stop, rest = first + s, others + strength - s - 1.0
-        weight = weight * (strength - s) / (s + 1.0) * stop / rest
-        for z in range(shape[1]):
-            cell = table + (z * actions + a) * levels
-            hits, misses = real[cell + j, column], above(state, cell, j, levels)
-            weight = weight * (stop + hits) / stop * (rest / (rest + misses))
-        real[start + s + 1, column] = weight
+    for s in range(1, strength + 1):
+        weight = times_double(weight, real[start + s, column])
+        real[start + s, column] = weight
         total += weight
         if weight > GREAT:
-            for each in range(s + 2):
+            for each in range(s + 1):
                 real[start + each, column] /= GREAT
             weight, total, log = weight / GREAT, total / GREAT, log + math.log(GREAT)
+    share = 1.0 / total
     for s in range(strength + 1):
-        real[start + s, column] /= total
+        real[start + s, column] = times_double(real[start + s, column], share)
     return log + math.log(total)
 
 
-def rise(shape: Number, count: Number) -> Number:
-    """The logarithm of Γ(shape + count) / Γ(shape)."""
-    return math.lgamma(shape + count) - math.lgamma(shape)
+@inlined
+def log_beta(first: Number, others: Number) -> Number:
+    """The logarithm of the beta function."""
+    return log_gamma(first) + log_gamma(others) - log_gamma(first + others)
