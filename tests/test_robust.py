@@ -31,7 +31,7 @@ from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import robust
 from takeup.simulation.kernels.choice import choose
 from takeup.simulation.kernels.robust_filling import lay_out
-from takeup.simulation.kernels.robust_tables import room
+from takeup.simulation.kernels.robust_tables import SUMS, room, stick_size
 from takeup.simulation.kernels.robust_weighing import contradiction, judge
 from takeup.simulation.kernels.robust_weighing import weigh as weigh_block
 from takeup.simulation.kernels.tables import Observation, State
@@ -298,20 +298,23 @@ class TestKernel:
             x, z, a, y = (int(rng.integers(low, high)) for low, high in ((0, 2), (0, 3), (UNSEEN, 2), (UNSEEN, 3)))
             robust.learn(column, Observation(x, z, a, y), space.shape, told, ())
             evidence = evidence.record(Event(x, z, a, y))
-        believed = believe(policy, evidence)
+        believed, alone = believe(policy, evidence), State(counts, real[:, 0], 0)
         for x in range(2):
-            lay_out(column, x, space.shape, told)
-            less = told.caution * contradiction(column, x, space.shape, told)
+            lay_out(alone, x, space.shape, told)
+            less = told.caution * contradiction(alone, x, space.shape, told)
             for a in range(2):
-                judge(column, (x * 2 + a) * told.width, less, told)
+                judge(alone.real, (x * 2 + a) * told.width, less, told)
         state = real[: told.start.size].reshape(2, 2, told.width)
         models = len(policy.models)
         np.testing.assert_allclose(state[..., :models], believed.log_evidence, rtol=1e-11)
         np.testing.assert_allclose(state[..., models : 2 * models], believed.probability, rtol=1e-9)
         for m, strength in enumerate(policy.models):
             if strength != SHARED:
-                own = state[..., told.offset[m] : told.offset[m] + 2 * (strength + 1)]
-                np.testing.assert_allclose(own.reshape(2, 2, 2, -1), believed.samples[m], rtol=1e-10)
+                own = state[..., told.offset[m] : told.offset[m] + 2 * stick_size(strength)].reshape(2, 2, 2, -1)
+                total, moment, weights = own[..., 0], own[..., 1], own[..., SUMS:]
+                np.testing.assert_allclose(weights / total[..., np.newaxis], believed.samples[m], rtol=1e-10)
+                np.testing.assert_allclose(weights.sum(axis=-1), total, rtol=1e-12)
+                np.testing.assert_allclose(weights @ np.arange(strength + 1), moment, rtol=1e-12)
         seen = counts[:, 0].reshape(2, -1)
         np.testing.assert_array_equal(seen[:, :18].reshape(2, 3, 2, 3), evidence.counts[..., :-1, :-1])
         np.testing.assert_array_equal(seen[:, 18:24].reshape(2, 3, 2), evidence.compliance)
@@ -324,6 +327,7 @@ class TestKernel:
         told, rows = robust.parameters(policy, space), robust.size(policy, space)
         column = State(np.zeros((rows[0], 1), dtype=np.int32), np.zeros((rows[1], 1)), 0)
         robust.begin(column, space.shape, told)
+        alone = State(column.counts, column.real[:, 0], 0)
         block = room(space.shape, told).block
         for most in (3, 300, 4_000):
             counts = np.zeros((1, 3, 3, 4), dtype=np.int64)
@@ -331,15 +335,16 @@ class TestKernel:
             believed = believe(policy, Evidence(space, counts))
             column.counts[:18, 0] = counts[0, :, :2, :3].ravel()
             column.counts[18:24, 0] = counts[0, :, :2].sum(axis=-1).ravel()
-            lay_out(column, 0, space.shape, told)
-            less = told.caution * contradiction(column, 0, space.shape, told)
+            lay_out(alone, 0, space.shape, told)
+            less = told.caution * contradiction(alone, 0, space.shape, told)
             for a in range(2):
-                weigh_block(column, 0, a, space.shape, told)
-                judge(column, block, less, told)
-                own = column.real[block : block + told.width, 0]
+                weigh_block(alone, 0, a, space.shape, told)
+                judge(alone.real, block, less, told)
+                own = alone.real[block : block + told.width]
                 np.testing.assert_allclose(own[:4], believed.log_evidence[0, a], rtol=1e-10)
                 np.testing.assert_allclose(own[4:8], believed.probability[0, a], atol=1e-8)
-                np.testing.assert_allclose(own[8:202].reshape(2, 97), believed.samples[1][0, a], atol=1e-9)
+                sticks = own[8:206].reshape(2, 99)
+                np.testing.assert_allclose(sticks[:, SUMS:] / sticks[:, :1], believed.samples[1][0, a], atol=1e-9)
 
     @pytest.mark.parametrize("share", [0.3, 0.0])
     def test_it_decides_as_the_reference_where_compliance_is_unseen(self, share: float) -> None:

@@ -195,7 +195,7 @@ def hear(state: State, x: Number, row: Number, y: Number, family: Number, shape:
         start += (strength + 1) * (levels - 1)
     counts[own + y, column] += 1
     counts[all_of + y, column] += 1
-    judge(state, block, 0.0, parameters)
+    judge(real[:, column], block, 0.0, parameters)
 
 
 def drawn(
@@ -210,7 +210,7 @@ def drawn(
         for m in range(model):
             start += (parameters.strength[m] + 1) * (levels - 1)
         chance = uniform(words(moment, POLICY + _MODELS + np.uint32(2 + place), ATTEMPT)[0])
-        stopped = pick(state, start + j * (strength + 1), strength, chance)
+        stopped = pick(state.real[:, state.column], start + j * (strength + 1), strength, chance)
         stop += np.float64(stopped)
         rest += np.float64(strength - stopped)
     hits, misses = counted(state, cell(shape[0] if strength < 0 else x, row, family, parameters), j, levels)
@@ -221,7 +221,7 @@ def model_of(state: State, family: Number, parameters: Number, moment: Number) -
     """A draw of κ for a family."""
     models = parameters.strength.size
     chance = uniform(words(moment, POLICY + _MODELS + np.uint32(family), ATTEMPT)[0])
-    return pick(state, parameters.reals[family] + models, models - 1, chance)
+    return pick(state.real[:, state.column], parameters.reals[family] + models, models - 1, chance)
 
 
 def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:

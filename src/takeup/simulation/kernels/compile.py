@@ -23,6 +23,8 @@ from takeup.version import __version__
 Plain = Callable[..., Any]
 Compiled = Any
 """What numba makes of a function; numba has no types."""
+Switch = bool | tuple[int, ...]
+"""A value that is known when machine code is made."""
 
 
 def numba_module(name: str = "numba") -> ModuleType:
@@ -40,7 +42,7 @@ class Builder:
     Args:
         decorate: makes machine code of a copied function; gets the original, too, to look up its marks.
         bind: functions that stand in for others, wherever these are named.
-        switches: values of global names that are True or False; what is switched off is not compiled.
+        switches: values of global names: what is switched off is not compiled, loops of a known length are unrolled.
         instructions: what is there already, compiled.
     """
 
@@ -48,7 +50,7 @@ class Builder:
         self,
         decorate: Callable[[Plain, Plain], Compiled],
         bind: Mapping[Plain, Plain],
-        switches: Mapping[str, bool],
+        switches: Mapping[str, Switch],
         instructions: Mapping[Plain, Compiled],
     ) -> None:
         self._decorate = decorate
@@ -72,9 +74,7 @@ class Builder:
         used = {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}
         for name in sorted(used):
             if name in outer:
-                value = outer[name]
-                if isinstance(value, bool):
-                    value = self._switches.get(name, value)
+                value = self._switches.get(name, outer[name])
                 ours = inspect.isfunction(value) and top_level(value.__module__) in packages
                 inner[name] = self(value) if ours else value
         copied = FunctionType(function.__code__, inner, function.__name__, function.__defaults__)
@@ -111,7 +111,7 @@ def sources(packages: frozenset[str], takeup: Path = Path(__file__).parents[2]) 
     return content.hexdigest()
 
 
-def variant(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, bool]) -> str:
+def variant(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, Switch]) -> str:
     """A hash of the sources and of what a build is bound to, by name: what its cache is filed under."""
     packages = frozenset(top_level(f.__module__) for f in (entry, *bind.values()))
     named = sorted((f"{k.__module__}.{k.__name__}", f"{v.__module__}.{v.__name__}") for k, v in bind.items())

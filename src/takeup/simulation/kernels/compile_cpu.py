@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from takeup.simulation.kernels import machine
-from takeup.simulation.kernels.compile import Builder, Compiled, Plain, numba_module, variant
+from takeup.simulation.kernels.compile import Builder, Compiled, Plain, Switch, numba_module, variant
 
 
-def build(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, bool]) -> Compiled:
+def build(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, Switch]) -> Compiled:
     """The compiled entry with these functions and switches, from the disk where it is there."""
     return _build(entry, variant(entry, bind, switches), tuple(bind.items()), tuple(switches.items()))
 
 
 @cache
 def _build(
-    entry: Plain, name: str, bind: tuple[tuple[Plain, Plain], ...], switches: tuple[tuple[str, bool], ...]
+    entry: Plain, name: str, bind: tuple[tuple[Plain, Plain], ...], switches: tuple[tuple[str, Switch], ...]
 ) -> Compiled:
     njit = numba_module().njit
 

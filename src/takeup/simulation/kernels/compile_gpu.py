@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from takeup.simulation.kernels import driver, look_driver, machine
-from takeup.simulation.kernels.compile import Builder, Compiled, Plain, numba_module
+from takeup.simulation.kernels.compile import Builder, Compiled, Plain, Switch, numba_module
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.look_layout import LookLayout
 
@@ -38,7 +38,7 @@ def is_local(layout: Layout) -> bool:
 def _entry(
     name: str,
     bind: tuple[tuple[Plain, Plain], ...],
-    switches: tuple[tuple[str, bool], ...],
+    switches: tuple[tuple[str, Switch], ...],
     shape: tuple[int, int, int, int],
     rows: tuple[int, int, int],
     real: str,
@@ -65,7 +65,7 @@ def look_entry(layout: LookLayout, room: Any) -> Plain:
 @cache
 def _look_entry(
     bind: tuple[tuple[Plain, Plain], ...],
-    switches: tuple[tuple[str, bool], ...],
+    switches: tuple[tuple[str, Switch], ...],
     part: str,
     kinds: tuple[tuple[str, type], ...],
 ) -> Plain:
@@ -90,7 +90,9 @@ def _part(name: str, room: Any, kinds: dict[str, type]) -> str:
     return f"{kind}({', '.join(parts)})"
 
 
-def _built(function: Plain, bind: tuple[tuple[Plain, Plain], ...], switches: tuple[tuple[str, bool], ...]) -> Compiled:
+def _built(
+    function: Plain, bind: tuple[tuple[Plain, Plain], ...], switches: tuple[tuple[str, Switch], ...]
+) -> Compiled:
     def decorate(copied: Plain, original: Plain) -> Compiled:
         return _on_device(copied)
 

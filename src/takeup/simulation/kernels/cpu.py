@@ -7,7 +7,7 @@ from typing import Literal
 
 from takeup.simulation.engine import Part, Progress, silent
 from takeup.simulation.kernels import compile_cpu, driver, lane_driver
-from takeup.simulation.kernels.compile import Compiled, Plain
+from takeup.simulation.kernels.compile import Compiled, Plain, Switch
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.kernels.tables import Replication
@@ -67,7 +67,10 @@ def _compiled(layout: Layout, form: Form) -> tuple[Compiled, int]:
     """The machine code, and how many replications it works on at a time."""
     lanes = None if form == "plain" else _lanes(layout)
     if lanes is None:
-        return compile_cpu.build(driver.replicate_many, layout.bind, layout.switches), 1
+        alone: dict[Plain, Plain] = getattr(layout.kernel, "ALONE", {})
+        bind = {name: alone.get(one, one) for name, one in layout.bind.items()} | alone
+        known: dict[str, Switch] = {"SHAPE": tuple(layout.given.shape)} if alone else {}
+        return compile_cpu.build(driver.replicate_many, bind, layout.switches | known), 1
     return compile_cpu.build(lane_driver.replicate_lanes, layout.bind | lanes, layout.switches), LANES
 
 

@@ -12,7 +12,7 @@ _HALF_LOG_2_PI = 0.9189385332046727
 
 @inlined
 def log_gamma(x: Number) -> Number:
-    """log Γ(x), to about 4e-15 of it or 2e-14; what is below ten is moved there by Γ(x + 1) = x Γ(x)."""
+    """The logarithm of Γ(x), to about 4e-15 of it or 2e-14; what is below ten is moved there by Γ(x + 1) = x Γ(x)."""
     product = 1.0
     while x < _FAR:
         product *= x

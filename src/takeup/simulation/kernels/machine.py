@@ -22,6 +22,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 LANES = 32
 """Replications that a SIMD kernel runs side by side."""
 
+WIDTH = 8
+"""Rounds of a loop that one vector takes at a time."""
+
 UNSEEN = -1
 """The index of what has not been seen, as in `takeup.space`."""
 
@@ -44,6 +47,18 @@ def maker(function: Function) -> Function:
     """Mark a function as one that makes arrays or hands them back."""
     MAKERS.add(function)
     return function
+
+
+@inlined
+def one_round() -> Number:
+    """How many rounds of a loop over a column are done as one."""
+    return 1
+
+
+@inlined
+def vector_of_rounds() -> Number:
+    """The same where there is but one column: a vector of them."""
+    return WIDTH
 
 
 @inlined

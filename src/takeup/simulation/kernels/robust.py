@@ -5,6 +5,9 @@ the sticks 0 .. y, and at each one every model's weights of S are multiplied by 
 
     w_S *= (α_j + S + n[z, j]) or (α_>j + κ - S + n[z, >j]),      log evidence += log(Σ_S w_S / (all four + κ)).
 
+As the factor is a line in S, the sum is known from Σ w and Σ S w before, which are kept beside the weights: they are
+multiplied and summed up in one pass, scaled so that their sum stays near one.
+
 Where actions are unseen, a chain fills them in (`robust_filling`), and the models are weighed by completed counts.
 
 `robust_tables` says where everything lies. Real numbers are of float64.
@@ -19,19 +22,35 @@ from takeup.checks import FloatArray
 from takeup.inference import pooling
 from takeup.outcomes import Levels
 from takeup.policies import TSRobust
-from takeup.simulation.kernels.machine import UNSEEN, Number, inlined, times_double
+from takeup.simulation.kernels.machine import UNSEEN, Number, inlined, one_round, times_double, vector_of_rounds
 from takeup.simulation.kernels.robust_drawing import best, hypothesis
 from takeup.simulation.kernels.robust_filling import fill, guess, lay_out
-from takeup.simulation.kernels.robust_tables import Parameters, cell, complied, table_size, unseen
+from takeup.simulation.kernels.robust_tables import (
+    SPARE,
+    SUMS,
+    Parameters,
+    cell,
+    complied,
+    pairs_of,
+    stick_size,
+    table_size,
+    unseen,
+)
+from takeup.simulation.kernels.robust_weighing import judge
 from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
 REAL = np.float64
+_1, _2, _3 = np.uintp(1), np.uintp(2), np.uintp(3)
+
+SHAPE = (1, 2, 2, 2)
+"""The shape that machine code is made for, where a replication has the memory for itself."""
 
 
 def _widths(policy: TSRobust, levels: int) -> list[int]:
-    """The reals of an action: two a model, then the weights of S of each model, of which the shared one has none."""
-    return [2 * len(policy.models), *((levels - 1) * (strength + 1) for strength in policy.models)]
+    """The reals of an action: two a model, then each model's sticks, of which the shared one has none."""
+    sticks = [0 if strength == pooling.SHARED else (levels - 1) * stick_size(strength) for strength in policy.models]
+    return [2 * len(policy.models), *sticks]
 
 
 def parameters(policy: TSRobust, space: Space) -> Parameters:
@@ -43,7 +62,8 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
     none = np.zeros((contexts, proposals, actions, levels), dtype=np.int64)
     samples = [pooling.weigh(prior.outcome, none, model)[1] for model in policy.models if model != pooling.SHARED]
     evidence = np.zeros((contexts, actions, len(policy.models)))
-    rows = [evidence, evidence + np.exp(policy.log_prior), *(each.reshape(contexts, actions, -1) for each in samples)]
+    sticks = [_with_sums(each).reshape(contexts, actions, -1) for each in samples]
+    rows = [evidence, evidence + np.exp(policy.log_prior), *sticks]
     first, others = pooling.sticks(prior.outcome)
     odds, before = _unweighed(policy, first, others, proposals)
     utility = space.reward
@@ -81,8 +101,15 @@ def _unweighed(
         s = np.arange(strength, dtype=np.float64)
         stop, rest = first[..., np.newaxis] + s, others[..., np.newaxis] + strength - s - 1
         odds = (strength - s) / (s + 1) * (rest / stop) ** (proposals - 1)
-        rows.append(np.concatenate([np.ones((*first.shape, 1)), odds], axis=-1).reshape(*first.shape[:2], -1))
+        odds = np.concatenate([np.ones((*first.shape, 1)), odds], axis=-1)
+        rows.append(_with_sums(odds).reshape(*first.shape[:2], -1))
     return np.concatenate(rows, axis=-1).ravel(), before.ravel()
+
+
+def _with_sums(weights: FloatArray) -> FloatArray:
+    """With Σ w and Σ S w in front of the weights of S."""
+    moment = weights @ np.arange(weights.shape[-1], dtype=np.float64)
+    return np.concatenate([weights.sum(axis=-1)[..., np.newaxis], moment[..., np.newaxis], weights], axis=-1)
 
 
 def applies(policy: TSRobust, space: Space) -> bool:
@@ -99,7 +126,7 @@ def size(policy: TSRobust, space: Space) -> tuple[int, int]:
     contexts, proposals, actions, levels = space.shape
     width = sum(_widths(policy, levels))
     pairs = proposals * actions
-    behind = 3 * pairs + proposals + 2 * pairs * levels + 2 * actions + width
+    behind = 3 * pairs + 2 * pairs * levels + 3 * actions + width + 2 * (pairs_of(space.shape) + SPARE)
     return contexts * int(table_size(space.shape)), contexts * actions * width + behind
 
 
@@ -112,29 +139,74 @@ def begin(state: State, shape: Number, parameters: Number) -> None:
         real[row, column] = parameters.start[row]
 
 
+@inlined
 def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
-    """argmax_z of Σ_a π[z, a] m[z, a], where m[z, a] = Σ_y μ[z, a, y] w_y, in a draw of models, μ and π."""
-    if not lay_out(state, x, shape, parameters) or parameters.sweeps < 0:
-        hypothesis(state, x, False, shape, parameters, moment, 0)
-        return best(state, shape, parameters)
-    guess(state, x, shape, parameters, moment)
-    for turn in range(parameters.sweeps):
-        hypothesis(state, x, True, shape, parameters, moment, turn)
-        fill(state, x, shape, parameters, moment, turn + 1)
-    hypothesis(state, x, True, shape, parameters, moment, parameters.sweeps)
+    """`decide`, in one column of many."""
+    return decide(State(state.counts, state.real[:, state.column], state.column), state, x, shape, parameters, moment)
+
+
+@inlined
+def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
+    """`count`, in one column of many."""
+    count(State(state.counts, state.real[:, state.column], state.column), event, shape, parameters)
+
+
+@inlined
+def reveal(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
+    """`tell`, in one column of many."""
+    tell(State(state.counts, state.real[:, state.column], state.column), event, shape, parameters)
+
+
+@inlined
+def propose_alone(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
+    """`decide`, in the only column: numbers lie side by side and are worked on in vectors, and the shape is known."""
+    return decide(State(state.counts, state.real.reshape(state.real.size), 0), state, x, SHAPE, parameters, moment)
+
+
+@inlined
+def learn_alone(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
+    """`count`, in the only column."""
+    count(State(state.counts, state.real.reshape(state.real.size), 0), event, SHAPE, parameters)
+
+
+@inlined
+def reveal_alone(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
+    """`tell`, in the only column."""
+    tell(State(state.counts, state.real.reshape(state.real.size), 0), event, SHAPE, parameters)
+
+
+ALONE = {propose: propose_alone, learn: learn_alone, reveal: reveal_alone, one_round: vector_of_rounds}
+"""What stands in for what where a replication has the memory for itself."""
+
+
+@inlined
+def decide(state: State, columns: State, x: Number, shape: Number, parameters: Number, moment: Number) -> Number:
+    """argmax_z of Σ_a π[z, a] m[z, a], where m[z, a] = Σ_y μ[z, a, y] w_y, in a draw of models, μ and π.
+
+    Here, as in all that follows, the reals of `state` are those of its column alone; `columns` has all of them.
+    """
+    filled = lay_out(state, x, shape, parameters) and parameters.sweeps >= 0
+    if filled:
+        guess(state, columns, x, shape, parameters, moment)
+    for turn in range(parameters.sweeps + 1 if filled else 1):
+        if filled:
+            fill(state, x, shape, parameters, moment, turn)
+        hypothesis(state, x, filled, shape, parameters, moment, turn)
     return best(state, shape, parameters)
 
 
-def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
+@inlined
+def count(state: State, event: Observation, shape: Number, parameters: Number) -> None:
     """One more response to z where a is seen; then what an outcome adds, if it is seen."""
     counts, column = state.counts, state.column
     x, z, a = event.x, event.z, event.a
     if a != UNSEEN:
         counts[complied(x, z, a, shape), column] += 1
-    reveal(state, event, shape, parameters, moment)
+    tell(state, event, shape, parameters)
 
 
-def reveal(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
+@inlined
+def tell(state: State, event: Observation, shape: Number, parameters: Number) -> None:
     """One more outcome of z, or of (z, a) where a is seen: then every model is told."""
     counts, real, column = state
     x, z, a, y = event
@@ -147,16 +219,18 @@ def reveal(state: State, event: Observation, shape: Number, parameters: Number, 
     for m in range(parameters.strength.size):
         strength = parameters.strength[m]
         if strength < 0:
-            real[block + m, column] += math.log(foreseen(state, x, a, y, shape, parameters))
+            real[block + m] += math.log(foreseen(state, x, a, y, shape, parameters))
         else:
-            start = block + parameters.offset[m]
+            chance, start = 1.0, block + parameters.offset[m] + SUMS
             for j in range(min(y + 1, shape[3] - 1)):
-                chance = passed(state, event, j, start, strength, shape, parameters)
-                real[block + m, column] += math.log(chance)
-                start += strength + 1
+                chance *= passed(state, event, j, start, strength, shape, parameters)
+                start += stick_size(strength)
+            real[block + m] += math.log(chance)
+    judge(state.real, block, 0.0, parameters)
     counts[cell(x, z, a, shape) + y, column] += 1
 
 
+@inlined
 def foreseen(state: State, x: Number, a: Number, y: Number, shape: Number, parameters: Number) -> Number:
     """The chance of outcome y of action a where all proposals share it: (α_y + n[a, y]) / Σ_y (α_y + n[a, y])."""
     counts, column = state.counts, state.column
@@ -172,6 +246,7 @@ def foreseen(state: State, x: Number, a: Number, y: Number, shape: Number, param
     return this / whole
 
 
+@inlined
 def passed(
     state: State, event: Observation, j: Number, start: Number, strength: Number, shape: Number, parameters: Number
 ) -> Number:
@@ -182,16 +257,48 @@ def passed(
     own = cell(x, z, a, shape)
     stop = parameters.first[place] + np.float64(counts[own + j, column])
     rest = parameters.others[place] + beyond(state, own, j, shape[3])
-    total = 0.0
-    for s in range(strength + 1):
-        factor = stop + np.float64(s) if j == y else rest + np.float64(strength - s)
-        weight = times_double(real[start + s, column], factor)
-        real[start + s, column] = weight
-        total += weight
-    share = 1.0 / total
-    for s in range(strength + 1):
-        real[start + s, column] = times_double(real[start + s, column], share)
-    return total / (stop + rest + np.float64(strength))
+    before, way = (stop, 1.0) if j == y else (rest + np.float64(strength), -1.0)
+    sum_before = real[start - 2]
+    total = times_double(before, sum_before) + times_double(way, real[start - 1])
+    before, way = before / total, way / total
+    real[start - 2], real[start - 1] = 0.0, 0.0
+    end = strength + 1 - (strength + 1) % 4
+    raise_four(state, start, end, before, way)
+    for s in range(end, strength + 1):
+        weight = times_double(real[start + s], before + times_double(way, np.float64(s)))
+        real[start + s] = weight
+        real[start - 2] += weight
+        real[start - 1] += times_double(weight, np.float64(s))
+    return total / (sum_before * (stop + rest + np.float64(strength)))
+
+
+@inlined
+def raise_four(state: State, start: Number, end: Number, before: Number, way: Number) -> None:
+    """Multiply the weights of S by before + way S, up to `end`, and sum them and S up; four sums do not wait."""
+    values = state.real
+    sum_0, sum_1, sum_2, sum_3 = 0.0, 0.0, 0.0, 0.0
+    of_0, of_1, of_2, of_3 = 0.0, 0.0, 0.0, 0.0
+    for s in range(0, end, 4):
+        at, s_0 = np.uintp(start + s), np.float64(s)
+        s_1, s_2, s_3 = s_0 + 1.0, s_0 + 2.0, s_0 + 3.0
+        w_0 = times_double(values[at], before + times_double(way, s_0))
+        w_1 = times_double(values[at + _1], before + times_double(way, s_1))
+        w_2 = times_double(values[at + _2], before + times_double(way, s_2))
+        w_3 = times_double(values[at + _3], before + times_double(way, s_3))
+        values[at] = w_0
+        values[at + _1] = w_1
+        values[at + _2] = w_2
+        values[at + _3] = w_3
+        sum_0 += w_0
+        sum_1 += w_1
+        sum_2 += w_2
+        sum_3 += w_3
+        of_0 += times_double(w_0, s_0)
+        of_1 += times_double(w_1, s_1)
+        of_2 += times_double(w_2, s_2)
+        of_3 += times_double(w_3, s_3)
+    values[start - 2] = (sum_0 + sum_1) + (sum_2 + sum_3)
+    values[start - 1] = (of_0 + of_1) + (of_2 + of_3)
 
 
 @inlined

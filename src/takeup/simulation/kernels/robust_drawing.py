@@ -1,109 +1,260 @@
-"""TS-Robust: a draw of models, outcomes and compliance, given completed counts and the blocks of models."""
+"""TS-Robust: a draw of models, outcomes and compliance, given completed counts and the blocks of models.
+
+The models are drawn first; then it is known which gammas are needed, and all of them are drawn in one loop, whose body
+the compiler turns into SIMD instructions. Two make the break of a stick, or a pair of a row of responses.
+"""
+
+import math
 
 import numpy as np
 
-from takeup.simulation.kernels.gammas import ZERO, gamma_pair, scale
-from takeup.simulation.kernels.machine import Number, times_double
-from takeup.simulation.kernels.robust_tables import MODELS, above, pairs_of, room
+from takeup.simulation.kernels.gammas import ONE, ZERO, accepted, cubed, gamma_pair, normal_pair, scale, settled
+from takeup.simulation.kernels.machine import Array, Number, either, inlined, one_round, times, times_double
+from takeup.simulation.kernels.robust_tables import MODELS, SUMS, Room, above, pairs_of, room, stick_size
 from takeup.simulation.kernels.robust_weighing import contradiction, judge, weigh
 from takeup.simulation.kernels.streams import ATTEMPT, POLICY, uniform, words
 from takeup.simulation.kernels.tables import State
 
+_THIRD = 0.3333333333333333
 
+
+@inlined
 def hypothesis(
     state: State, x: Number, filled: Number, shape: Number, parameters: Number, moment: Number, turn: Number
 ) -> None:
     """A draw of models, μ and π given the completed counts; `filled` says that actions were filled in."""
-    real, column = state.real, state.column
-    proposals, actions, levels = shape[1], shape[2], shape[3]
-    at = room(shape, parameters)
+    at, actions = room(shape, parameters), shape[2]
     less = 0.0
     if parameters.caution > 0.0:
         less = times_double(parameters.caution, contradiction(state, x, shape, parameters))
+    kept, count = math.exp(-less), 0
     for a in range(actions):
         block = (x * actions + a) * parameters.width
         if filled:
             block = at.block
             weigh(state, x, a, shape, parameters)
-        judge(state, block, less, parameters)
-        outcomes(state, x, a, block, shape, parameters, moment, turn)
-    pair = turn * pairs_of(shape) + actions * levels * proposals
-    for z in range(proposals):
-        whole = 0.0
-        for a in range(0, actions, 2):
-            both = a + 1 < actions
-            shapes, made = (x * proposals + z) * actions + a, z * actions + a
-            d_1 = np.float32(parameters.beta[shapes] + real[at.made + made, column] - 0.3333333333333333)
-            d_2, c_2 = ZERO, ZERO
-            if both:
-                more = real[at.made + made + 1, column]
-                d_2 = np.float32(parameters.beta[shapes + 1] + more - 0.3333333333333333)
-                c_2 = scale(d_2)
-            radius, angle, _, _ = words(moment, POLICY + np.uint32(pair), ATTEMPT)
-            g_1, g_2 = gamma_pair((d_1, d_2), (scale(d_1), c_2), (radius, angle), moment, pair)
-            pair += 1
-            whole += np.float64(g_1) + np.float64(g_2)
-            real[at.follow + made, column] = np.float64(g_1)
-            if both:
-                real[at.follow + made + 1, column] = np.float64(g_2)
-        for a in range(z * actions, (z + 1) * actions):
-            real[at.follow + a, column] /= whole
+            judge(state.real, block, 0.0, parameters)
+        count = lay_outcomes(state, x, a, block, (less, kept), count, shape, parameters, moment, turn)
+    count = lay_responses(state, x, count, shape, parameters)
+    draw_pairs(state, at, count, moment, turn * pairs_of(shape))
+    count = 0
+    for a in range(actions):
+        count = read_outcomes(state, a, count, shape, parameters)
+    read_responses(state, count, shape, parameters)
 
 
-def outcomes(
-    state: State, x: Number, a: Number, block: Number, shape: Number, parameters: Number, moment: Number, turn: Number
-) -> None:
-    """Draw the outcomes of action a under every proposal, from completed counts and a block of models."""
-    real, column = state.real, state.column
+@inlined
+def lay_outcomes(
+    state: State,
+    x: Number,
+    a: Number,
+    block: Number,
+    doubt: Number,
+    count: Number,
+    shape: Number,
+    parameters: Number,
+    moment: Number,
+    turn: Number,
+) -> Number:
+    """Draw a model for action a, and lay out the pairs that break its sticks; how many pairs there are by now.
+
+    Where all is shared, a stick has one pair, else one for each proposal.
+    """
+    real = state.real
     proposals, actions, levels = shape[1], shape[2], shape[3]
     at = room(shape, parameters)
     slot = POLICY + MODELS + np.uint32((turn * actions + a) * levels)
-    pair = turn * pairs_of(shape) + a * levels * proposals
-    models = parameters.strength.size
-    model = pick(state, block + models, models - 1, uniform(words(moment, slot, ATTEMPT)[0]))
+    block_words = words(moment, slot, ATTEMPT)
+    model = pick_model(state, block, doubt, uniform(block_words[0]), parameters)
     strength = parameters.strength[model]
-    for z in range(proposals):
-        real[at.means + z * actions + a, column] = 0.0
-        real[at.rests + z, column] = 1.0
+    real[at.shared + a] = 1.0 if strength < 0 else 0.0
     for j in range(levels - 1):
         place = (x * actions + a) * (levels - 1) + j
-        first, others = parameters.first[place], parameters.others[place]
+        first, others = parameters.first[place] - _THIRD, parameters.others[place] - _THIRD
         if strength > 0:
-            start = block + parameters.offset[model] + j * (strength + 1)
-            chance = uniform(words(moment, slot + np.uint32(j + 1), ATTEMPT)[0])
-            stopped = pick(state, start, strength, chance)
+            if j > 0:
+                block_words = words(moment, slot + np.uint32(j), ATTEMPT)
+            start = block + parameters.offset[model] + j * stick_size(strength)
+            chance = times_double(uniform(block_words[1]), real[start])
+            stopped = pick(state.real, start + SUMS, strength, chance)
             first += np.float64(stopped)
             others += np.float64(strength - stopped)
-        drawn = 0.0
         if strength < 0:
             for z in range(proposals):
                 start = at.table + (z * actions + a) * levels
-                first += real[start + j, column]
+                first += real[start + j]
                 others += above(state, start, j, levels)
-            drawn = stick(first, others, moment, pair + j * proposals)
-        for z in range(proposals):
-            start = at.table + (z * actions + a) * levels
-            if strength >= 0:
-                stop = first + real[start + j, column]
-                rest = others + above(state, start, j, levels)
-                drawn = stick(stop, rest, moment, pair + j * proposals + z)
-            left = real[at.rests + z, column]
-            chance = times_double(left, drawn)
-            real[at.law + (z * actions + a) * levels + j, column] = chance
-            real[at.means + z * actions + a, column] += times_double(chance, parameters.weight[j])
-            real[at.rests + z, column] = times_double(left, 1.0 - drawn)
+            count = lay(state, at, count, first, others)
+        else:
+            for z in range(proposals):
+                start = at.table + (z * actions + a) * levels
+                one, other = real[start + j], above(state, start, j, levels)
+                count = lay(state, at, count, first + one, others + other)
+    return count
+
+
+@inlined
+def lay_responses(state: State, x: Number, count: Number, shape: Number, parameters: Number) -> Number:
+    """Lay out the gammas of each proposal's responses, two and two; an odd last one has none beside it."""
+    real = state.real
+    proposals, actions = shape[1], shape[2]
+    at = room(shape, parameters)
     for z in range(proposals):
-        left = real[at.rests + z, column]
-        real[at.law + (z * actions + a) * levels + levels - 1, column] = left
-        real[at.means + z * actions + a, column] += times_double(left, parameters.weight[levels - 1])
+        for a in range(0, actions, 2):
+            shapes, made = (x * proposals + z) * actions + a, at.made + z * actions + a
+            other = 0.0
+            if a + 1 < actions:
+                other = parameters.beta[shapes + 1] + real[made + 1] - _THIRD
+            count = lay(state, at, count, parameters.beta[shapes] + real[made] - _THIRD, other)
+    return count
 
 
-def pick(state: State, start: Number, last: Number, chance: Number) -> Number:
+@inlined
+def place_of(at: Room, pair: Number) -> Number:
+    """Where the first gamma of a pair is; the second is two rounds behind it.
+
+    Pairs 2 b and 2 b + 1 have block b of words. So many blocks as a vector has make a group, in four rows: the first
+    gammas of the pairs 2 b, those of the pairs 2 b + 1, and their second ones.
+    """
+    rounds, block = one_round(), pair // 2
+    return at.pairs + (block // rounds) * 4 * rounds + (pair % 2) * rounds + block % rounds
+
+
+@inlined
+def lay(state: State, at: Room, count: Number, one: Number, other: Number) -> Number:
+    """One more pair of gammas of shapes d + 1/3; how many there are now."""
+    place = place_of(at, count)
+    state.real[place] = one
+    state.real[place + 2 * one_round()] = other
+    return count + 1
+
+
+@inlined
+def draw_pairs(state: State, at: Room, count: Number, moment: Number, slot: Number) -> None:
+    """Gammas in the place of all d."""
+    values, rounds = state.real, one_round()
+    groups = ((count + 1) // 2 + rounds - 1) // rounds
+    for i in range(count, 2 * groups * rounds):
+        lay(state, at, i, 1.0, 1.0)
+    row = np.uintp(rounds)
+    for group in range(groups):
+        first, first_slot = np.uintp(at.pairs + 4 * rounds * group), POLICY + np.uint32(slot + rounds * group)
+        for i in range(rounds):
+            place = first + np.uintp(i)
+            w_0, w_1, w_2, w_3 = words(moment, first_slot + np.uint32(i), ATTEMPT)
+            one, other = drawn(values[place], values[place + row + row], w_0, w_1)
+            values[place] = one
+            values[place + row + row] = other
+            place += row
+            one, other = drawn(values[place], values[place + row + row], w_2, w_3)
+            values[place] = one
+            values[place + row + row] = other
+    for i in range(count):
+        if values[place_of(at, i)] < 0.0:
+            settle(values, place_of(at, i), i, moment, slot)
+
+
+def settle(values: Array, place: Number, pair: Number, moment: Number, slot: Number) -> None:
+    """A pair that the squeeze did not accept."""
+    behind = place + 2 * one_round()
+    d = (np.float32(-values[place]), np.float32(-values[behind]))
+    w_0, w_1, w_2, w_3 = words(moment, POLICY + np.uint32(slot + pair // 2), ATTEMPT)
+    word = (w_2, w_3) if pair % 2 == 1 else (w_0, w_1)
+    t_1, t_2 = settled(d, (width(d[0]), width(d[1])), word, moment, slot + pair)
+    values[place] = np.float64(cubed(d[0], t_1))
+    values[behind] = np.float64(cubed(d[1], t_2))
+
+
+@inlined
+def width(d: Number) -> Number:
+    """The `scale` of a gamma; of one that is not there, zero."""
+    return either(d > ZERO, scale(either(d > ZERO, d, ONE)), ZERO)
+
+
+@inlined
+def drawn(one: Number, other: Number, radius: Number, angle: Number) -> Number:
+    """Two gammas of shapes d + 1/3; minus both d where the squeeze does not accept."""
+    d_1, d_2 = np.float32(one), np.float32(other)
+    x_1, x_2 = normal_pair(radius, angle)
+    t_1, t_2 = times(width(d_1), x_1), times(width(d_2), x_2)
+    squeezed = accepted(d_1, d_2, t_1, t_2, angle)
+    return (
+        np.float64(either(squeezed, cubed(d_1, t_1), -d_1)),
+        np.float64(either(squeezed, cubed(d_2, t_2), -d_2)),
+    )
+
+
+@inlined
+def read_outcomes(state: State, a: Number, count: Number, shape: Number, parameters: Number) -> Number:
+    """μ and its mean utility for action a under every proposal; how many pairs were read by now."""
+    real = state.real
+    proposals, actions, levels = shape[1], shape[2], shape[3]
+    at = room(shape, parameters)
+    shared = real[at.shared + a] > 0.0
+    for z in range(proposals):
+        mean, left, pair = 0.0, 1.0, count if shared else count + z
+        law = at.law + (z * actions + a) * levels
+        for j in range(levels - 1):
+            place = place_of(at, pair)
+            stop, rest = real[place], real[place + 2 * one_round()]
+            chance = times_double(left, stop / (stop + rest))
+            real[law + j] = chance
+            mean += times_double(chance, parameters.weight[j])
+            left = times_double(left, rest / (stop + rest))
+            pair += 1 if shared else proposals
+        real[law + levels - 1] = left
+        real[at.means + z * actions + a] = mean + times_double(left, parameters.weight[levels - 1])
+    return count + (levels - 1) * (1 if shared else proposals)
+
+
+@inlined
+def read_responses(state: State, count: Number, shape: Number, parameters: Number) -> None:
+    """π of every proposal."""
+    real = state.real
+    actions = shape[2]
+    at = room(shape, parameters)
+    for z in range(shape[1]):
+        pair, whole, law = count + z * ((actions + 1) // 2), 0.0, at.follow + z * actions
+        for a in range(actions):
+            place = place_of(at, pair + a // 2) + (a % 2) * 2 * one_round()
+            real[law + a] = real[place]
+            whole += real[place]
+        for a in range(actions):
+            real[law + a] /= whole
+
+
+@inlined
+def pick_model(state: State, block: Number, doubt: Number, chance: Number, parameters: Number) -> Number:
+    """A model by its probability, those that share discounted: `doubt` is what is taken off their logarithm, and e^-it.
+
+    The probabilities are relative to the greatest before the discount. Where that leaves next to nothing, they are
+    judged again, so that the discount cancels where it is the same for all that are left.
+    """
+    real = state.real
+    models = parameters.strength.size
+    less, kept = doubt
+    total = 0.0
+    for m in range(models):
+        total += times_double(real[block + models + m], either(parameters.strength[m] != 0, kept, 1.0))
+    if total < 1e-100:
+        judge(state.real, block, less, parameters)
+        found = pick(state.real, block + models, models - 1, chance)
+        judge(state.real, block, 0.0, parameters)
+        return found
+    left = times_double(chance, total)
+    for m in range(models - 1):
+        left -= times_double(real[block + models + m], either(parameters.strength[m] != 0, kept, 1.0))
+        if left < 0.0:
+            return m
+    return models - 1
+
+
+@inlined
+def pick(real: Array, start: Number, last: Number, chance: Number) -> Number:
     """A number from 0 to `last`, from probabilities that lie in the reals from `start` on."""
-    real, column = state.real, state.column
     left = chance
     for i in range(last):
-        left -= real[start + i, column]
+        left -= real[start + i]
         if left < 0.0:
             return i
     return last
@@ -112,21 +263,22 @@ def pick(state: State, start: Number, last: Number, chance: Number) -> Number:
 def stick(first: Number, others: Number, moment: Number, pair: Number) -> Number:
     """A Beta(first, others) draw; float64."""
     radius, angle, _, _ = words(moment, POLICY + np.uint32(pair), ATTEMPT)
-    d_1, d_2 = np.float32(first - 0.3333333333333333), np.float32(others - 0.3333333333333333)
+    d_1, d_2 = np.float32(first - _THIRD), np.float32(others - _THIRD)
     g_1, g_2 = gamma_pair((d_1, d_2), (scale(d_1), scale(d_2)), (radius, angle), moment, pair)
     stop, rest = np.float64(g_1), np.float64(g_2)
     return stop / (stop + rest)
 
 
+@inlined
 def best(state: State, shape: Number, parameters: Number) -> Number:
     """The proposal that is worth the most in the hypothesis."""
-    real, column = state.real, state.column
+    real = state.real
     at = room(shape, parameters)
     found, highest = 0, -1.0
     for z in range(shape[1]):
         value = 0.0
         for a in range(z * shape[2], (z + 1) * shape[2]):
-            value += times_double(real[at.follow + a, column], real[at.means + a, column])
+            value += times_double(real[at.follow + a], real[at.means + a])
         if value > highest:
             found, highest = z, value
     return found

@@ -1,16 +1,16 @@
 """TS-Robust: what its kernel is told, and where things lie in a replication's memory.
 
 Whole numbers of a context: n[z, a, y], then n[z, a], then n[z, y] of those whose action is unseen. Reals of a context
-and action, its *block*: the log evidence of each model, its probability, and then the weights of S, normalised, model
-by model and stick by stick. Behind the blocks of all is the room where a proposal is worked out. Real numbers are of
-float64.
+and action, its *block*: the log evidence of each model, its probability before caution, and then, model by model, its
+sticks: Σ w, Σ S w and the weights w of S. Behind the blocks of all is the room where a proposal is worked out. Real
+numbers are of float64.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from takeup.simulation.kernels.machine import Array, Number, inlined
+from takeup.simulation.kernels.machine import WIDTH, Array, Number, inlined
 from takeup.simulation.kernels.tables import State
 
 MODELS = np.uint32(1 << 24)
@@ -18,6 +18,13 @@ MODELS = np.uint32(1 << 24)
 
 SHARES = 1 << 25
 """Where those for filling in begin."""
+
+
+SPARE = 2 * WIDTH
+"""Pairs of gammas that are drawn and not used, at the most."""
+
+SUMS = 2
+"""Numbers of a stick before its weights of S."""
 
 
 class Parameters(NamedTuple):
@@ -31,7 +38,7 @@ class Parameters(NamedTuple):
         beta: β[x, z, a], flat.
         weight: the utilities rescaled to [0, 1].
         strength: κ of each model, below zero for the one in which all is shared.
-        offset: where the weights of S of a model begin among the reals of an action.
+        offset: where the sticks of a model begin among the reals of an action.
         odds: in the layout of `start`, by what the weights of S rise from one to the next before any data, times
             ((β + κ - S) / (α + S - 1))^Kz, which the outcomes of each proposal take the place of.
         before: the log evidence of each model of an action, but for the beta functions that data change.
@@ -57,6 +64,12 @@ class Parameters(NamedTuple):
     caution: Number
     sweeps: Number
     width: Number
+
+
+@inlined
+def stick_size(strength: Number) -> Number:
+    """Reals of a stick in a model that does not share all."""
+    return SUMS + strength + 1
 
 
 @inlined
@@ -88,23 +101,25 @@ class Room(NamedTuple):
 
     Attributes:
         means: the mean utility of each (z, a).
-        rests: what is left of each z's stick.
+        shared: whether the model of each action is the one in which all is shared.
         follow: π[z, a].
         made: n[z, a], completed.
         table: n[z, a, y], completed.
         law: μ[z, a, y].
         shares: parameters of a row of Ka, and the row.
         block: that of an action, of completed counts.
+        pairs: pairs of gammas, and before them their shapes, as `robust_drawing` lays them out.
     """
 
     means: Number
-    rests: Number
+    shared: Number
     follow: Number
     made: Number
     table: Number
     law: Number
     shares: Number
     block: Number
+    pairs: Number
 
 
 @inlined
@@ -112,12 +127,13 @@ def room(shape: Number, parameters: Number) -> Room:
     """The places."""
     pairs = shape[1] * shape[2]
     means = parameters.start.size
-    rests = means + pairs
-    follow = rests + shape[1]
+    shared = means + pairs
+    follow = shared + shape[2]
     table = follow + 2 * pairs
     law = table + pairs * shape[3]
     shares = law + pairs * shape[3]
-    return Room(means, rests, follow, follow + pairs, table, law, shares, shares + 2 * shape[2])
+    block = shares + 2 * shape[2]
+    return Room(means, shared, follow, follow + pairs, table, law, shares, block, block + parameters.width)
 
 
 @inlined
@@ -129,8 +145,8 @@ def pairs_of(shape: Number) -> Number:
 @inlined
 def above(state: State, start: Number, j: Number, levels: Number) -> Number:
     """The same of completed counts."""
-    real, column = state.real, state.column
+    real = state.real
     total = 0.0
     for level in range(j + 1, levels):
-        total += real[start + level, column]
+        total += real[start + level]
     return total

@@ -13,17 +13,18 @@ import math
 import numpy as np
 
 from takeup.simulation.kernels.log_gammas import log_gamma
-from takeup.simulation.kernels.machine import Number, inlined, times_double
-from takeup.simulation.kernels.robust_tables import above, room
+from takeup.simulation.kernels.machine import Array, Number, inlined, times_double
+from takeup.simulation.kernels.robust_tables import SUMS, above, room, stick_size
 from takeup.simulation.kernels.tables import State
 
 GREAT = 1e200
 """Weights above it are made smaller, all of them."""
 
 
+@inlined
 def contradiction(state: State, x: Number, shape: Number, parameters: Number) -> Number:
     """By how much sharing contradicts the values: see `takeup.inference.pooling.contradiction`."""
-    real, column = state.real, state.column
+    real = state.real
     proposals, actions, levels = shape[1], shape[2], shape[3]
     at = room(shape, parameters)
     for a in range(actions):  # what each is worth where all is shared, under the first proposal
@@ -31,22 +32,22 @@ def contradiction(state: State, x: Number, shape: Number, parameters: Number) ->
         for y in range(levels):
             n = parameters.alpha[(x * actions + a) * levels + y]
             for z in range(proposals):
-                n += real[at.table + (z * actions + a) * levels + y, column]
+                n += real[at.table + (z * actions + a) * levels + y]
             total += n
             worth += times_double(n, parameters.weight[y])
-        real[at.means + a, column] = worth / total
+        real[at.means + a] = worth / total
     top, best, own_top, own_best, error_top, error_best = -1.0, -1.0, 0.0, 0.0, 0.0, 0.0
     for z in range(proposals):
         whole, shared, total, worth, square = 0.0, 0.0, 0.0, 0.0, 0.0
         for a in range(actions):
-            taken = parameters.beta[(x * proposals + z) * actions + a] + real[at.made + z * actions + a, column]
+            taken = parameters.beta[(x * proposals + z) * actions + a] + real[at.made + z * actions + a]
             whole += taken
-            shared += times_double(taken, real[at.means + a, column])
+            shared += times_double(taken, real[at.means + a])
         for y in range(levels):
             n = 0.0
             for a in range(actions):
                 n += parameters.alpha[(x * actions + a) * levels + y] / actions
-                n += real[at.table + (z * actions + a) * levels + y, column]
+                n += real[at.table + (z * actions + a) * levels + y]
             total += n
             worth += times_double(n, parameters.weight[y])
             square += times_double(times_double(n, parameters.weight[y]), parameters.weight[y])
@@ -60,32 +61,33 @@ def contradiction(state: State, x: Number, shape: Number, parameters: Number) ->
     return times_double(gap, gap) / (2.0 * max(error_top + error_best, 1e-300))
 
 
-def judge(state: State, block: Number, less: Number, parameters: Number) -> None:
+@inlined
+def judge(real: Array, block: Number, less: Number, parameters: Number) -> None:
     """The probability of each model: prior times evidence to the power of the sharpness, normalised.
 
     Models that share are discounted: `less` is taken off their logarithm.
     """
-    real, column = state.real, state.column
     models = parameters.strength.size
     top = -1e300
     for m in range(models):
-        score = parameters.log_prior[m] + times_double(parameters.sharpness, real[block + m, column])
+        score = parameters.log_prior[m] + times_double(parameters.sharpness, real[block + m])
         if parameters.strength[m] != 0:
             score -= less
-        real[block + models + m, column] = score
+        real[block + models + m] = score
         top = max(top, score)
     total = 0.0
     for m in range(models):
-        weight = math.exp(real[block + models + m, column] - top)
-        real[block + models + m, column] = weight
+        weight = math.exp(real[block + models + m] - top)
+        real[block + models + m] = weight
         total += weight
     for m in range(models):
-        real[block + models + m, column] /= total
+        real[block + models + m] /= total
 
 
+@inlined
 def weigh(state: State, x: Number, a: Number, shape: Number, parameters: Number) -> None:
     """Every model's log evidence and weights of S, into the room's block."""
-    real, column = state.real, state.column
+    real = state.real
     block = room(shape, parameters).block
     for m in range(parameters.strength.size):
         strength = parameters.strength[m]
@@ -94,66 +96,67 @@ def weigh(state: State, x: Number, a: Number, shape: Number, parameters: Number)
             if strength < 0:
                 log += together(state, x, a, j, shape, parameters)
             else:
-                start = block + parameters.offset[m] + j * (strength + 1)
+                start = block + parameters.offset[m] + j * stick_size(strength) + SUMS
                 log += sample_sizes(state, x, a, j, m, start, shape, parameters)
-        real[block + m, column] = log
+        real[block + m] = log
 
 
+@inlined
 def together(state: State, x: Number, a: Number, j: Number, shape: Number, parameters: Number) -> Number:
     """The log evidence of a stick where all is shared, but for what does not depend on data."""
-    real, column = state.real, state.column
+    real = state.real
     table = room(shape, parameters).table
     place = (x * shape[2] + a) * (shape[3] - 1) + j
     first, others = parameters.first[place], parameters.others[place]
     for z in range(shape[1]):
         start = table + (z * shape[2] + a) * shape[3]
-        first += real[start + j, column]
+        first += real[start + j]
         others += above(state, start, j, shape[3])
     return log_beta(first, others)
 
 
+@inlined
 def sample_sizes(
     state: State, x: Number, a: Number, j: Number, m: Number, start: Number, shape: Number, parameters: Number
 ) -> Number:
     """The log evidence of a stick in a model of strength κ, but for what does not depend on data.
 
-    The weights of S go into the rows from `start` on: their ratios first, for all S at once, and then their products.
+    The weights of S go into the rows from `start` on: their ratios first, for all S at once, and then their products;
+    before them their sum.
     """
-    real, column = state.real, state.column
+    real = state.real
     actions, levels, table = shape[2], shape[3], room(shape, parameters).table
     place, strength = (x * actions + a) * (levels - 1) + j, parameters.strength[m]
     first, others = parameters.first[place], parameters.others[place] + strength
-    odds = (x * actions + a) * parameters.width + parameters.offset[m] + j * (strength + 1)
-    log = 0.0
+    odds = (x * actions + a) * parameters.width + parameters.offset[m] + j * stick_size(strength) + SUMS
+    log, row, prior = 0.0, np.uintp(start), np.uintp(odds)
     for s in range(strength + 1):
-        real[start + s, column] = parameters.odds[odds + s]
+        real[row + np.uintp(s)] = parameters.odds[prior + np.uintp(s)]
     for z in range(0, shape[1], 2):
         cell = table + (z * actions + a) * levels
-        stop, rest = first + real[cell + j, column], others + above(state, cell, j, levels)
+        stop, rest = first + real[cell + j], others + above(state, cell, j, levels)
         log += log_beta(stop, rest)
         there, other_stop, other_rest = 0.0, 1.0, 1.0  # an odd last one has no other beside it
         if z + 1 < shape[1]:
             cell += actions * levels
             there = 1.0
-            other_stop, other_rest = first + real[cell + j, column], others + above(state, cell, j, levels)
+            other_stop, other_rest = first + real[cell + j], others + above(state, cell, j, levels)
             log += log_beta(other_stop, other_rest)
         for s in range(1, strength + 1):
             before, after = np.float64(s - 1), np.float64(s)
             gained = times_double(stop + before, other_stop + there * before)
             lost = times_double(rest - after, other_rest - there * after)
-            real[start + s, column] = times_double(real[start + s, column], gained / lost)
+            real[row + np.uintp(s)] = times_double(real[row + np.uintp(s)], gained / lost)
     weight, total = 1.0, 1.0
     for s in range(1, strength + 1):
-        weight = times_double(weight, real[start + s, column])
-        real[start + s, column] = weight
+        weight = times_double(weight, real[row + np.uintp(s)])
+        real[row + np.uintp(s)] = weight
         total += weight
         if weight > GREAT:
             for each in range(s + 1):
-                real[start + each, column] /= GREAT
+                real[start + each] /= GREAT
             weight, total, log = weight / GREAT, total / GREAT, log + math.log(GREAT)
-    share = 1.0 / total
-    for s in range(strength + 1):
-        real[start + s, column] = times_double(real[start + s, column], share)
+    real[start - SUMS] = total
     return log + math.log(total)
 
 
