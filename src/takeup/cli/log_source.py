@@ -16,6 +16,7 @@ _COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit", "e
 _OTHERS = ("time", "occasion", "plan", "promise", "level", "weights", "missing", "until", "replays")
 OPTIONS = {
     "levels": "--outcome-level",
+    "covariates": "--covariate",
     "space": "--plan",
     "path": "TRIAL",
     "frame": "TRIAL",
