@@ -46,7 +46,7 @@ class AnalysisJob:
         told = {"sequence": head.sequence, "state": head.state, "at": at, "finished": finished}
         told |= {"to_come": list(SLOW), **shown(found)}
         say(0.5, told)
-        readings = Readings(log, found.planned, finished)
+        readings = Readings(log.without_covariates(), found.planned, finished)
         more = [each for one in readings.others for each in readings.tests(one, design, None, found.seed, QUICK)]
         tests = sorted((*found.tests, *more), key=lambda each: each.kind != "planned")
         whole = replace(found, tests=tuple(tests), left_out=(*found.left_out, *readings.left_out))

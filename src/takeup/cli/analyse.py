@@ -9,7 +9,7 @@ import typer
 
 from takeup import charts, folders
 from takeup.cli.command import command
-from takeup.cli.log_source import OPTIONS, in_options, read, shown
+from takeup.cli.log_source import OPTIONS, cuts_of, in_options, read, shown
 from takeup.cli.progress import watched
 from takeup.errors import InputError
 from takeup.frames.columns import meant
@@ -119,6 +119,13 @@ def analyse(
         float | None,
         typer.Option(help="Of times: up to when they are compared; as planned, or as long as all were watched."),
     ] = None,
+    cut: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER,..",
+            help="Where the groups of a covariate begin, as age=65,80; thirds where left out; repeatable.",
+        ),
+    ] = None,
     replays: Annotated[
         int | None, typer.Option(min=1, help="How often re-randomisation replays the trial; 10,000 or 1,000.")
     ] = None,
@@ -172,10 +179,13 @@ def analyse(
             found.log,
             plan=told,
             own=found.design,
+            cuts=cuts_of(cut or []),
             **asked,  # type: ignore[arg-type]  # each of its own kind
             seed=seed,
             name=found.name,
-            command=_again(source, {"trial": trial, **columns, **asked, "plan": plan, "seed": seed or None}),
+            command=_again(
+                source, {"trial": trial, **columns, **asked, "cut": cut, "plan": plan, "seed": seed or None}
+            ),
             stage=stage,
         )
     _tell(analysis, out, as_json)
