@@ -81,7 +81,8 @@ def test_files_say_the_same_as_frames(tmp_path: Path, ending: str) -> None:
     import polars as pl
 
     frame, path = pl.DataFrame(FRAME), tmp_path / f"theirs.{ending}"
-    {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[ending](path)
+    writers: dict[str, Any] = {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}
+    writers[ending](path)
     found = read_log(path, assigned="arm", outcome="well", covariates=ASKED)
     assert found.space == log_of().space
     assert np.array_equal(found.features, log_of().features)  # type: ignore[arg-type]
@@ -176,13 +177,13 @@ def test_simulations_record_who_came(reporting: Reporting) -> None:
         assert np.array_equal(plain.features, log.features)  # type: ignore[arg-type]  # all policies meet the same units
         assert log.features is not None
         t = 55
-        known = np.flatnonzero(log.outcome_by <= t)
         events = [
             Event(
                 0,
-                *(int(each[i]) for each in (log.proposal, log.implemented)),
-                int(log.outcome[i]) if i in known else -1,
-                features=log.features[i],
+                int(log.proposal[i]),
+                int(log.implemented[i]),
+                int(log.outcome[i]) if log.outcome_by[i] <= t else -1,
+                features=log.features[i].astype(np.int64),
             )
             for i in np.flatnonzero(log.implemented_by <= t)
         ]

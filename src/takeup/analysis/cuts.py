@@ -32,7 +32,11 @@ def parts(log: Log, name: str, cuts: Cuts | None = None) -> list[Part]:
     kind, (first, last) = covariates.kind(name), _place(covariates, name)
     own = log.features[..., first:last]
     lost = own[..., -1] == ONE if kind.missing == "kept" else np.zeros(own.shape[:-1], dtype=np.bool_)
-    found = _levels(kind, own) if isinstance(kind, Category) else _ranges(name, kind, own[..., 0], lost, cuts)
+    if isinstance(kind, Category):
+        found = _levels(kind, own)
+    else:
+        assert isinstance(kind, Measure)
+        found = _ranges(name, kind, own[..., 0], lost, cuts)
     every = [Part(label, rows & ~lost) for label, rows in found] + [Part(MISSING, lost)]
     return [each for each in every if each.rows.any()]
 

@@ -44,7 +44,7 @@ def _picture(analysis: Analysis, one: int) -> Picture:
 def _records(found: Subgroups, group: Group) -> list[dict[str, Any]]:
     """A record for the group by itself, and one drawn towards the others."""
     own, name = group.own, {"group": found.covariate}
-    kind = "explored" if own.shown else "no interval to rely upon"
+    kind = "by itself" if own.shown else "no interval to rely upon"
     ends = (own.low, own.high) if own.shown else (math.nan, math.nan)
     made = [{**name, "label": group.label, "kind": kind, "value": own.value, "low": ends[0], "high": ends[1]}]
     if group.drawn is not None:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from takeup.analysis.analyse import analyse
 from takeup.analysis.assumed import Assumed
+from takeup.analysis.group_words import ABOUT, rows, verdict
 from takeup.analysis.headline import answers, beside, unplanned
 from takeup.analysis.pictures import forest_pictures
 from takeup.analysis.readings import Readings
@@ -74,6 +75,8 @@ def shown(found: Analysis) -> dict[str, Any]:
             }
             for each in found.entries
         ],
+        "groups": [row._asdict() for each in found.subgroups for row in rows(each, space)],
+        "groups_differ": [ABOUT, *(verdict(each, space) for each in found.subgroups)] if found.subgroups else [],
         "checks": [{"check": each.check, "alarm": each.alarm, "sentence": each.sentence} for each in found.checks],
         "reasons": reasons(found),
         "assumed": assumed.sentences,

@@ -96,7 +96,7 @@ class _Rows:
 
     @property
     def width(self) -> int:
-        return self.features.shape[-1] + self.contexts - 1
+        return int(self.features.shape[-1]) + self.contexts - 1
 
     def at(self, part: slice) -> FloatArray:
         """The intercept, the other features and a column for each context but the first, (trials, rows, D)."""
@@ -137,7 +137,8 @@ class _Sums:
     def freedom(self) -> FloatArray:
         """How many free numbers each proposal's model has, effectively, (trials, Kz)."""
         prior, _ = self._prior()
-        return np.trace(np.linalg.solve(self.gram + prior[:, np.newaxis], self.gram), axis1=-2, axis2=-1)
+        hat = np.linalg.solve(self.gram + prior[:, np.newaxis], self.gram)
+        return np.asarray(np.trace(hat, axis1=-2, axis2=-1))
 
     def _prior(self) -> tuple[FloatArray, FloatArray]:
         """One person with the usual features, and some who say that features do nothing; and that person's features."""

@@ -61,10 +61,10 @@ def pooled(estimate: FloatArray, error: FloatArray, scale: float, level: float) 
     mean = kept * estimate + (1.0 - kept) * middle
     variance = kept * error**2 + (1.0 - kept) ** 2 / total
     value = weight @ mean
-    ends = [_quantile(mean, np.sqrt(variance), weight, q) for q in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
-    cumulative = np.cumsum(weight)
-    between = tuple(float(tau[np.searchsorted(cumulative, q)]) for q in (0.5, (1.0 - level) / 2.0, (1.0 + level) / 2.0))
-    return Pooled(value, *ends, (between[0], between[1], between[2]), heterogeneity(estimate, error))
+    tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
+    low, high = (_quantile(mean, np.sqrt(variance), weight, q) for q in tails)
+    least, middle_tau, most = (float(tau[np.searchsorted(np.cumsum(weight), q)]) for q in (tails[0], 0.5, tails[1]))
+    return Pooled(value, low, high, (middle_tau, least, most), heterogeneity(estimate, error))
 
 
 def heterogeneity(estimate: FloatArray, error: FloatArray) -> float:

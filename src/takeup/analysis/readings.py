@@ -131,7 +131,8 @@ class Readings:
         if self.known is None:
             return ()
         make = partial(subgroups, self.known, self.planned.control, level=self._level, cuts=cuts)
-        return self._tried("effects by covariates", make) or ()
+        found = self._tried("effects by covariates", make) or ()
+        return tuple(each.changed(self._at_one_look) for each in found)
 
     def alone(self, proposal: int) -> list[Entry]:
         """What comes of a proposal by itself, and who takes what it means."""

@@ -5,6 +5,7 @@ covariates are adjusted for where the log has probabilities. Groups are of diffe
 is not correlated, and `takeup.analysis.pooling` draws them towards each other.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -91,6 +92,14 @@ class Subgroups:
     corrected: float | None = None
     tests: int = 0
     between: tuple[float, float, float] | None = None
+
+    def changed(self, how: Callable[[Estimate], Estimate]) -> "Subgroups":
+        """The same with something done to every estimate."""
+        groups = tuple(
+            replace(each, own=how(each.own), drawn=None if each.drawn is None else how(each.drawn))
+            for each in self.groups
+        )
+        return replace(self, groups=groups)
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""

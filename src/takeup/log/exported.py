@@ -104,7 +104,7 @@ def _covariates(frame: Frame, space: Space) -> tuple[Space, IntArray | None, lis
     if not columns and space.covariates is None:
         return space, None, []
     texts: Frame = {own: _column(_text(frame, own)) for own in columns.values()}
-    kinds, said = space.covariates, []
+    kinds, said = space.covariates, list[str]()
     if kinds is None:  # files of versions that wrote down no kinds
         kinds, said = kinds_in(texts, list(columns), columns)
         space = Space(**{**space.described(), "covariates": kinds})

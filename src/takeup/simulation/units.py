@@ -21,7 +21,7 @@ def features_met(setup: Setup, environment: int, policy: int, replication: int) 
     if setup.engines[policy] != "reference":
         raise UnsuitableError(f"who came is not known where the engine {setup.engines[policy]} ran; choose reference")
     block, place = divmod(replication, BLOCK)
-    return _block(truth, setup.seed, setup.horizon, block)[place]
+    return np.asarray(_block(truth, setup.seed, setup.horizon, block)[place])
 
 
 @lru_cache(maxsize=4)
