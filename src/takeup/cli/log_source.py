@@ -62,8 +62,11 @@ def in_options(**others: str) -> Iterator[None]:
         yield
     except InputError as error:
         name, colon, place = error.argument.partition(":")
-        name, dot, part = (name, "", "") if name in OPTIONS else name.partition(".")
-        argument = (OPTIONS | others).get(name, name) + (f" {part}" if name in OPTIONS else dot + part) + colon + place
+        first, dot, part = name.partition(".")
+        if dot and first in OPTIONS:  # of a table of several, as cuts.age
+            name, place = OPTIONS[first], f" {part}{colon}{place}"
+            colon = ""
+        argument = (OPTIONS | others).get(name, name) + colon + place
         raise type(error)(argument, error.value, _typed(error.allowed), _typed(error.hint), error.words) from None
 
 
