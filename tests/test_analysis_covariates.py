@@ -78,7 +78,7 @@ def test_nothing_is_known_before_it_happened(numbers: bool) -> None:
 def test_scores_are_right_whatever_the_model() -> None:
     """Their mean over 2,000 trials is the effect, within 4 errors: one seed in 15,000 would miss it."""
     for policy in ("TS", "LinTS"):
-        many = trials(People(effect=(0.1, 0.2, -0.1), by_age=0.2), 2_000, 60, 11, policy)  # type: ignore[arg-type]
+        many = trials(People(effect=(0.1, 0.2, -0.1), by_age=0.2), 2_000, 60, 11, policy)
         score = adjusted(many.log).score
         off = (score[..., 1] - score[..., 0]).mean(axis=-1) - many.effect
         assert abs(off.mean()) < 4 * off.std() / np.sqrt(off.size)

@@ -190,7 +190,7 @@ def together(who: People, many: int, n: int, policy: str, seed: int, numbers: bo
     scale = LARGE_DIFFERENCE * np.nanstd(every.value, axis=-1)
     for name in ("age", "site"):
         if name == "age":
-            groups = [np.asarray(made.log.features)[..., 1] // 334 == k for k in range(3)]  # type: ignore[index]
+            groups = [np.asarray(made.log.features)[..., 1] // 334 == k for k in range(3)]
         else:
             groups = [each.rows for each in parts(made.log, name)]
         value, low, high, truth = (np.empty((many, 3)) for _ in range(4))
