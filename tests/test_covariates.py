@@ -262,8 +262,10 @@ def test_what_keeps_no_covariates_refuses_them() -> None:
     with pytest.raises(UnsuitableError, match="covariates"):
         Rows.empty(Space(2))
     log = Log.of(space.without_covariates(), [0, 1], [[0.5, 0.5]] * 2)
-    with pytest.raises(UnsuitableError, match="a log keeps no covariates"):
+    with pytest.raises(InputError, match="features is missing; expected those of"):
         replace(log, space=space)
+    with pytest.raises(InputError, match="the space has no covariates"):
+        replace(log, features=np.zeros((2, 3), dtype=np.int16))
 
 
 # Evidence.

@@ -9,8 +9,10 @@ import pytest
 
 import asgi
 from page_visitor import Parsed, Visitor, harmless
+from takeup.analysis import analyse
 from takeup.analysis.headline import RUNS
 from takeup.analysis.job import AnalysisJob
+from takeup.analysis.job import shown as shown_of
 from takeup.live import Trial
 from takeup.live.findings import findings_of
 from takeup.live.log import log_of
@@ -204,3 +206,23 @@ def test_the_log_of_a_long_trial_is_read_for_its_page_once_in_a_while(clinic: tu
     readings = PlannedReadings()
     assert look(MOST_DECISIONS).sentences == (TOO_LONG,)
     assert len(reads) == 4
+
+
+def test_effects_by_covariates_have_a_table(tmp_path: Path) -> None:
+    """A row a group, in the words of the command, and what is for one look says so while the trial runs."""
+    covariates = {"old": {"kind": "category", "levels": ["<i>young", "old"]}}
+    spec = {**SPEC, "space": {**SPEC["space"], "covariates": covariates}}  # type: ignore[dict-item]
+    with asgi.api(str(tmp_path / "trials.db")) as api:
+        trial = Trial.create(api.store, spec, trial="clinic")
+        trial.start()
+        for i in range(60):
+            made = trial.decide(f"unit-{i}", covariates={"old": ["<i>young", "old"][i % 2]})
+            trial.report(made.number, implemented=made.proposal, outcome=i // 2 % 2)
+        found = shown_of(analyse(trial.log(), own=trial.design))
+        assert [each["group"] for each in found["groups"]] == ["<i>young", "old"]
+        assert any("The trial still runs" in each for each in found["assumed"])
+        result = {"sequence": 0, "state": "running", "at": 0, "finished": False, "to_come": [], **found}
+        api.app.state.service.drafts.analyses.put("clinic", LiveAnalysis(BackgroundJob("done", result=result)))
+        shown = harmless(Visitor(api, "read-unblinded").get(PAGE)).text
+    assert "Effects by covariates" in shown
+    assert "whether the effect differs between groups" in shown

@@ -377,7 +377,7 @@ def space_profile(trial: Trial, covariates: dict[str, Any]) -> Profile:
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("TS", ""), ("LinTS", "learns from covariates, which a log does not keep")]
+    ("kind", "words"), [("TS", ""), ("LinTS", "learns from covariates, and replays propose by context alone")]
 )
 def test_readings_that_need_no_covariates_work(tmp_path: Path, kind: str, words: str) -> None:
     """Replays of a policy that learns from them are refused."""

@@ -24,6 +24,9 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 TOO_LARGE = ("sums of at most 2^63 - 1", "a larger step of the outcome keeps them small")
 """What is allowed where 64 bits were too few, and what to do."""
 
+FEW_ROWS = 10_000
+"""How many decisions with covariates are added at once, which bounds the memory that it takes."""
+
 
 class Decisions(Protocol):
     """Decisions in columns, (.., n), as a `takeup.Log` has them."""
@@ -51,6 +54,10 @@ class Decisions(Protocol):
     @property
     def outcome(self) -> IntArray:
         """Of each, as its code; UNSEEN likewise."""
+
+    @property
+    def features(self) -> NDArray[np.int16] | None:
+        """Of each, (.., n, d), where there are covariates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,8 +107,13 @@ class Evidence:
         """The table of the decisions of a `takeup.Log`; of each trial's, where there are several side by side."""
         counts = np.zeros((*log.batch, *log.space.table), dtype=np.int64)
         trials = tuple(index[..., np.newaxis] for index in np.indices(log.batch, sparse=True))
-        place = (*trials, log.context, log.proposal, log.implemented)
-        np.add.at(counts, place, log.space.amounts(log.outcome))
+        n = log.proposal.shape[-1]
+        step = max(n, 1) if log.features is None else FEW_ROWS  # what covariates add is wide
+        for first in range(0, n, step):
+            rows = (..., slice(first, first + step))
+            place = (*trials, log.context[rows], log.proposal[rows], log.implemented[rows])
+            features = None if log.features is None else log.features[(*rows, slice(None))].astype(np.int64)
+            np.add.at(counts, place, log.space.amounts(log.outcome[rows], features))
         return _summed(log.space, counts)
 
     @classmethod

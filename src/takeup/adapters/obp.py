@@ -29,7 +29,8 @@ def feedback_of(log: Log, *, pending: Literal["refuse", "leave out"] = "refuse")
     obp has one action a round. Here it is the *proposal*, whose probability is known, so that what obp estimates is the
     value of proposing; nobody knows the probability of what was implemented. That is in `implemented` (-1 where it was
     not seen), beside `outcome` and `space`, which obp does not look at and `log_of_feedback` does. Contexts are told
-    apart by one column each. When something was reported, and by whom it was drawn, is lost.
+    apart by one column each. Covariates, when something was reported, and by whom it was
+    drawn, are lost.
 
     Args:
         log: a single trial.
@@ -38,6 +39,7 @@ def feedback_of(log: Log, *, pending: Literal["refuse", "leave out"] = "refuse")
     """
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial")
+    log = log.without_covariates()
     unseen = log.outcome == UNSEEN
     if unseen.any():
         if pending == "refuse":

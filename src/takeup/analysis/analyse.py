@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from takeup import checks
+from takeup.analysis.cuts import Cuts, check_cuts
 from takeup.analysis.estimate import Estimate
 from takeup.analysis.flow import flow
 from takeup.analysis.planned import HowMissing, planned_of
@@ -39,6 +40,7 @@ def analyse(
     seed: int = 0,
     leave_out: Collection[str] = (),
     finished: bool | None = None,
+    cuts: Cuts | None = None,
     name: str = "",
     command: str = "",
     stage: Callable[[str], None] | None = None,
@@ -65,6 +67,8 @@ def analyse(
         finished: whether nothing is pending any more; as the log says where left out. Of a trial that still runs the
             interval that holds at any time leads where nothing else was planned, and what holds at one look alone says
             so.
+        cuts: of some measures among covariates, where groups begin, as {"age": [65, 80]}; thirds of those who came
+            where left out.
         name: of the trial.
         command: by which it can be repeated.
         stage: is told what is computed.
@@ -75,14 +79,17 @@ def analyse(
         raise InputError("log", "no decisions", "at least one")
     seed, say = checks.whole("seed", seed, least=0), stage or (lambda _: None)
     finished = log.finished if finished is None else finished
+    check_cuts(log, cuts)
+    known, log = log, log.without_covariates()
     asked = {"control": control, "promise": promise, "level": level, "weights": weights, "missing": missing}
     planned = planned_of(log, plan, own=own, until=until, **asked)  # type: ignore[arg-type]  # each of its own kind
     if isinstance(log.space.outcome, Time) and planned.until is None and (common := watched_by_all(log)) < longest(log):
         log = replace(log, inferred=(*log.inferred, f"{shortened(log, common)} --until says otherwise."))
+        known = log  # times go without covariates
     if not finished and planned.leads == "by convention" and log.space.outcome.valued:
         planned = replace(planned, any_time=True)
     design = plan if own is None else own
-    readings = Readings(log, planned, finished)
+    readings = Readings(log, planned, finished, None if known.features is None else known)
     say("reading what was offered and taken")
     entries = [each for one in readings.others for each in readings.estimates(one)]
     entries += [each for one in readings.others for each in readings.by_context(one)]
@@ -93,12 +100,13 @@ def analyse(
     tippings = {one: replace(found, offered=_offered(entries, one)) for one, found in tippings.items()}
     worst = [case for one in readings.others if (case := readings.worst_case(one)) is not None]
     bounds = [each for one in readings.others for each in readings.bounds(one)]
+    groups = readings.by_group(cuts)
     say("testing")
     tests = [each for one in readings.others for each in readings.tests(one, design, replays, seed, leave_out)]
     say("checking what is assumed")
     return Analysis(
         name or ("" if design is None else design.spec.name),
-        log,
+        known,
         planned,
         tuple(sorted(entries, key=lambda each: each.kind not in LEADING)),
         tuple(sorted(tests, key=lambda each: each.kind != "planned")),
@@ -110,10 +118,11 @@ def analyse(
         tuple(dict.fromkeys(readings.left_out)),
         max((each.tested.replays for each in tests), default=0),
         seed,
-        log_digest(log),
+        log_digest(known),
         command,
         finished,
         WordsTable() if design is None else design.spec.words,
+        groups,
     )
 
 

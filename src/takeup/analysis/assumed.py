@@ -21,6 +21,8 @@ class Assumed:
     def by(cls, analysis: Analysis) -> "Assumed":
         """All that anything in an analysis rests on."""
         made = [each.estimate.assumes for each in analysis.entries] + [each.tested.assumes for each in analysis.tests]
+        groups = [group for each in analysis.subgroups for group in each.groups]
+        made += [each.assumes for group in groups for each in (group.own, group.drawn) if each is not None]
         return cls(tuple(dict.fromkeys(_sentence(words) for assumes in made for words in assumes)))
 
     @property

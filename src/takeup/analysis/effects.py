@@ -26,6 +26,10 @@ COMPLETE = (
 AT_RANDOM = "Within a context and a proposal, those of whom it was never reported are like those of whom it was."
 SEPARATE = "What becomes of one person does not depend on what others were offered."
 LOGGED = "The logged probabilities are those that proposals were drawn with."
+AROUND = (
+    "It is about those who came, with the covariates that they had; how much outcomes vary around the model of them is"
+    " much the same for everybody, as far as shares do not say it."
+)
 CAME = "It is about those who came, in the mixture of contexts that they came in."
 CONSTANT: dict[Measure, str] = {
     "mean": "The mean of a context is the same throughout the trial.",
@@ -33,6 +37,7 @@ CONSTANT: dict[Measure, str] = {
     "ratio": "The ratio in a context is the same throughout the trial; both may rise or fall together.",
     "odds ratio": "The odds ratio in a context is the same throughout the trial.",
 }
+ADJUSTED = "intention to treat, adjusted for covariates"
 ALIKE = "all outcomes are the same, so that it cannot be told how much they vary"
 PLAIN = "the plain method is too short after adaptive allocation: ask for method='score'"
 
@@ -49,6 +54,7 @@ def effect(
     of: Target | Scores | None = None,
     method: Method = "score",
     missing: HowMissing = "complete",
+    adjusted: bool = False,
 ) -> Estimate:
     """By intention to treat: how much better it is to offer one proposal than another, whoever takes it.
 
@@ -65,6 +71,9 @@ def effect(
         method: "score", or the plain one, which is shown to be compared with.
         missing: decisions whose outcome is missing are left out ("complete"), or those of the same context and proposal
             stand for them ("weighted").
+        adjusted: whether covariates are adjusted for: a model of earlier decisions guesses each outcome, and the
+            interval is the shorter the better it guesses. The estimate is of the same effect, and does not need the
+            model to be right. Every decision counts the same then.
     """
     pair = log.space.index("proposal", other), log.space.index("proposal", one)
     if pair[0] == pair[1]:
@@ -72,8 +81,9 @@ def effect(
     checks.one_of("measure", measure, ("difference", "ratio", "odds ratio"))
     sign = " - " if measure == "difference" else " / "
     names = sign.join(log.space.proposals[z] for z in reversed(pair))
-    what = _Asked("intention to treat", names, pair, measure, weights, level, context, method)
-    return _estimate(log, of, what, missing)
+    reading = ADJUSTED if adjusted else "intention to treat"
+    what = _Asked(reading, names, pair, measure, weights, level, context, method)
+    return _estimate(log, of, what, missing, adjusted=adjusted)
 
 
 def value(
@@ -86,11 +96,12 @@ def value(
     of: Target | Scores | None = None,
     method: Method = "score",
     missing: HowMissing = "complete",
+    adjusted: bool = False,
 ) -> Estimate:
     """What comes of offering one proposal to everybody: the mean of the outcome, or of another target."""
     z = log.space.index("proposal", proposal)
     what = _Asked("value", log.space.proposals[z], (z,), "mean", weights, level, context, method)
-    return _estimate(log, of, what, missing)
+    return _estimate(log, of, what, missing, adjusted=adjusted)
 
 
 def compliance(
@@ -134,7 +145,9 @@ class _Asked(NamedTuple):
     method: Method
 
 
-def _estimate(log: Log, what: Target | Scores | None, asked: _Asked, missing: HowMissing) -> Estimate:
+def _estimate(
+    log: Log, what: Target | Scores | None, asked: _Asked, missing: HowMissing, *, adjusted: bool = False
+) -> Estimate:
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial; `intervals` takes many")
     proposals, weights, method = asked.proposals, asked.weights, asked.method
@@ -144,8 +157,13 @@ def _estimate(log: Log, what: Target | Scores | None, asked: _Asked, missing: Ho
     checks.share("level", asked.level)
     if weights == "batch" and missing == "weighted":
         raise InputError("missing", repr(missing), "'complete' with weights='batch'", "or ask for weights='stabilised'")
+    if adjusted and weights != "uniform":
+        why = "probabilities may follow covariates, and other weights would then be about other people"
+        raise InputError("weights", repr(weights), "'uniform' where covariates are adjusted for", why)
     x = None if asked.context is None else log.space.index("context", asked.context)
-    of = what if isinstance(what, Scores) else scores(log, what or targets.outcome(log.space), missing)
+    of = what
+    if not isinstance(of, Scores):
+        of = scores(log, of or targets.outcome(log.space), missing, adjusted=adjusted)
     _comparable(of, asked.measure)
     found = intervals(of, proposals, asked.measure, weights=weights, level=asked.level, context=x, method=method)
     here = np.ones(len(log), dtype=np.bool_) if x is None else log.context == x
@@ -160,7 +178,9 @@ def _estimate(log: Log, what: Target | Scores | None, asked: _Asked, missing: Ho
         assumed.insert(0, CONSTANT[asked.measure])
     if lost:
         assumed.insert(0, AT_RANDOM if of.plain or of.missing == "weighted" else COMPLETE)
-    if x is None and len(log.space.contexts) > 1:
+    if of.fitted is not None:
+        assumed.append(AROUND)
+    elif x is None and len(log.space.contexts) > 1:
         assumed.append(CAME)
     if lacks and not reason:
         assumed.append(f"It is about the other contexts: {lacks}.")

@@ -90,6 +90,7 @@ def headline(log: Log, design: Design, *, finished: bool, most: int | None = Non
     """
     planned = planned_of(log, None, own=design)
     now = _now(planned, log.space, finished)
+    log = log.without_covariates()
     readings = Readings(log, now, finished)
     others = readings.others[:most]
     found = [(one, readings.primary(one)) for one in others]

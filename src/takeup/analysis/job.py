@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from takeup.analysis.analyse import analyse
 from takeup.analysis.assumed import Assumed
+from takeup.analysis.group_words import ABOUT, rows, verdict
 from takeup.analysis.headline import answers, beside, unplanned
 from takeup.analysis.pictures import forest_pictures
 from takeup.analysis.readings import Readings
@@ -46,7 +47,7 @@ class AnalysisJob:
         told = {"sequence": head.sequence, "state": head.state, "at": at, "finished": finished}
         told |= {"to_come": list(SLOW), **shown(found)}
         say(0.5, told)
-        readings = Readings(log, found.planned, finished)
+        readings = Readings(log.without_covariates(), found.planned, finished)
         more = [each for one in readings.others for each in readings.tests(one, design, None, found.seed, QUICK)]
         tests = sorted((*found.tests, *more), key=lambda each: each.kind != "planned")
         whole = replace(found, tests=tuple(tests), left_out=(*found.left_out, *readings.left_out))
@@ -74,6 +75,8 @@ def shown(found: Analysis) -> dict[str, Any]:
             }
             for each in found.entries
         ],
+        "groups": [row._asdict() for each in found.subgroups for row in rows(each, space)],
+        "groups_differ": [ABOUT, *(verdict(each, space) for each in found.subgroups)] if found.subgroups else [],
         "checks": [{"check": each.check, "alarm": each.alarm, "sentence": each.sentence} for each in found.checks],
         "reasons": reasons(found),
         "assumed": assumed.sentences,

@@ -110,6 +110,8 @@ def _moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | 
     begun = 1.0 if of.target.two_valued else 0.0
     overall = (unit.sum(axis=-1) + begun / 2) / np.maximum(known.sum(axis=-1) + begun, 1.0)
     rate = (total + overall[..., np.newaxis, np.newaxis]) / (seen + 1.0)
+    if of.fitted is not None and how != "batch":
+        return _adjusted(of, used, inside, unit, offered, proposals, how)
     spread = _spread(of, known, inside, unit, proposals)
     sums: dict[str, Any] = {"rate": rate, "seen": seen.sum(axis=-2), "spread": spread}
     if how == "batch":
@@ -119,6 +121,48 @@ def _moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | 
     guess = (of.guess[..., list(proposals)] - low) / (high - low)
     score = (np.where(used[..., np.newaxis], of.score[..., list(proposals)], low) - low) / (high - low)
     return Moments(**sums, **_by_decision(inside, u, chance, guess, score, plain=of.plain))
+
+
+def _adjusted(
+    of: Scores,
+    used: NDArray[np.bool_],
+    inside: Groups,
+    unit: FloatArray,
+    offered: NDArray[np.bool_],
+    proposals: Sequence[int],
+    how: Weights,
+) -> Moments:
+    """The sums where guesses are by covariates: a person's mean is what the model of all says, and a shift of all.
+
+    A context's rate is the mean of what the model says of everybody in it, with what values of those who were offered
+    the proposal there miss it by. Of each person the mean differs from that by as much as the model says, and so what
+    the guess misses is that of the guess less this difference. Values of two kinds vary around the model as shares do;
+    of others the variance is that of the whole log, or that of these decisions where it is larger.
+    """
+    assert of.fitted is not None
+    assert of.variance is not None
+    low, range_, places = of.target.low, of.target.high - of.target.low, list(proposals)
+    here = used[..., np.newaxis]
+    model = np.where(here, (of.fitted[..., places] - low) / range_, 0.0)
+    missed = np.where(offered, unit[..., np.newaxis] - model, 0.0)
+    seen, many = inside.sums(offered), np.maximum(inside.sums(np.broadcast_to(here, model.shape)), 1.0)
+    mean = inside.sums(model) / many
+    rate = np.clip(mean + inside.sums(missed) / (seen + 1.0), 0.0, 1.0)
+    differs = model - np.stack([inside.spread(mean[..., k]) for k in range(len(places))], axis=-1)
+    chance = of.chance[..., places]
+    u = inside.to_shares(np.where(used, decision_weights(chance, how), 0.0))
+    guess = (of.guess[..., places] - low) / range_ - differs
+    score = (np.where(here, of.score[..., places], low) - low) / range_
+    found = _by_decision(inside, u, chance, guess, score, plain=False)
+    most = np.maximum(np.sum(found["inverse"] * rate * (1.0 - rate), axis=-2), 1e-300)
+    if of.target.two_valued:
+        weight = np.where(chance > 0, u[..., np.newaxis] ** 2 / np.where(chance > 0, chance, 1.0), 0.0)
+        left = np.sum(weight * model * (1.0 - model), axis=-2)
+    else:
+        own = np.sum(missed**2, axis=-2) / np.maximum(offered.sum(axis=-2), 1.0)
+        left = np.maximum(of.variance[..., places], own) * found["inverse"].sum(axis=-2)
+    spread = np.clip(left / most, 0.0, 1.0)
+    return Moments(rate=rate, seen=seen.sum(axis=-2), spread=spread, **found)
 
 
 def _by_decision(

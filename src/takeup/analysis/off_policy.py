@@ -75,6 +75,7 @@ def policy_value(
     method: Method | None = None,
     until: float | None = None,
     name: str = "the other policy",
+    adjusted: bool | None = None,
 ) -> PolicyValue:
     """The value of another policy for those who came, by intention to treat.
 
@@ -87,6 +88,8 @@ def policy_value(
         method: "aipw" where left out; counts over an exposure and times have "ipw" alone.
         until: of times, within which the mean is; the longest watch where left out.
         name: what the policy is called.
+        adjusted: whether scores guess outcomes by covariates; where left out they do if the log has covariates and
+            probabilities, and "aipw" is the method.
     """
     if log.batch:
         raise InputError("log", f"{len(log.batch)} leading axes", "a single trial")
@@ -94,10 +97,11 @@ def policy_value(
     checks.share("level", level)
     how = _method(log, method)
     overlap = Overlap.of(log, rows, log.outcome != UNSEEN)
-    value, did = value_under(log, rows, how, until), value_under(log, log.probability, how, until)
+    by = how == "aipw" and log.features is not None and not log.estimated if adjusted is None else adjusted
+    value, did = (value_under(log, each, how, until, adjusted=by) for each in (rows, log.probability))
     if overlap.impossible > 0:
         value = replace(value, value=np.array(np.nan))
-    reason = overlap.withheld(name) or (_never_met(log, rows) if how == "aipw" else "")
+    reason = overlap.withheld(name) or (_never_met(log, rows) if how == "aipw" and not by else "")
     if not reason and not value.error > 0:
         reason = "all who count for it had the same outcome, or there is one alone, so that its error cannot be told"
     if not reason and np.isnan(value.value):
@@ -145,14 +149,16 @@ def best_fixed(
     )
 
 
-def value_under(log: Log, rows: FloatArray, method: Method, until: float | None = None) -> Figure:
+def value_under(
+    log: Log, rows: FloatArray, method: Method, until: float | None = None, *, adjusted: bool = False
+) -> Figure:
     """The value of a policy with these probabilities, (.., n, Kz); leading axes are trials side by side."""
     outcome = log.space.outcome
     if isinstance(outcome, Time):
         return restricted_mean_under(log, rows, until_of(log, until))
     if not outcome.valued:
         return rate_under(log, rows)
-    return mean_under(log, rows, method)
+    return mean_under(log, rows, method, adjusted=adjusted)
 
 
 def value_ends(log: Log, value: Figure, level: float) -> Ends:
@@ -175,13 +181,13 @@ def _is_rate(log: Log) -> bool:
     return not log.space.outcome.valued and not isinstance(log.space.outcome, Time)
 
 
-def mean_under(log: Log, rows: FloatArray, method: Method) -> Figure:
+def mean_under(log: Log, rows: FloatArray, method: Method, *, adjusted: bool = False) -> Figure:
     """The mean outcome under a policy, where every outcome has a value of its own; NaN where no decision counts."""
     target, proposals = targets.outcome(log.space), len(log.space.proposals)
     value = target.values(log)
     known, score = ~np.isnan(value), np.zeros(0)
     if method == "aipw":
-        score = scores(log, target).score
+        score = scores(log, target, adjusted=adjusted).score
         known = np.asarray(~(np.isnan(score) & (rows > 0)).any(axis=-1))
     filled, weight = np.where(known, value, 0.0), Overlap.of(log, rows, known).weight
     total = (known if method == "aipw" else weight).sum(axis=-1, keepdims=True)

@@ -119,7 +119,7 @@ def _records(entry: Entry, group: str) -> list[dict[str, Any]]:
 def compliance_picture(analysis: Analysis) -> Picture | None:
     """What was done after each proposal: shares of those of whom it is known."""
     log, space = analysis.log, analysis.log.space
-    counts = Evidence.from_log(log).compliance.sum(axis=0)
+    counts = Evidence.from_log(log.without_covariates()).compliance.sum(axis=0)
     if not counts.any():
         return None
     records, rows = [], []

@@ -11,7 +11,8 @@ from takeup.analysis.bounded import bounded_effect
 from takeup.analysis.bounds import Bounds, action_bounds
 from takeup.analysis.compliers import complier_effect
 from takeup.analysis.conditional import conditional_exact
-from takeup.analysis.effects import compliance, effect, value
+from takeup.analysis.cuts import Cuts
+from takeup.analysis.effects import ADJUSTED, compliance, effect, value
 from takeup.analysis.estimate import Estimate, Measure
 from takeup.analysis.missing import WorstCase, worst_case
 from takeup.analysis.naive import as_treated, naive_difference, per_protocol
@@ -21,6 +22,7 @@ from takeup.analysis.replay import re_randomise
 from takeup.analysis.results import LEADING, Entry, Kind, LeftOut, TestEntry
 from takeup.analysis.score_test import martingale_score
 from takeup.analysis.sequences import any_time_effect
+from takeup.analysis.subgroups import Subgroups, subgroups
 from takeup.analysis.tested import Alternative, Tested
 from takeup.analysis.times import time_effect
 from takeup.analysis.tipping import Tipping, tipping
@@ -68,12 +70,14 @@ class Readings:
         log: a single trial.
         planned: the primary analysis.
         finished: whether nothing is pending any more.
+        known: the same log with covariates, where there are some.
         left_out: what could not be computed so far.
     """
 
     log: Log
     planned: Planned
     finished: bool = True
+    known: Log | None = None
     left_out: list[LeftOut] = field(default_factory=list)
 
     @property
@@ -101,6 +105,9 @@ class Readings:
             for measure, make in self._by_proposal(one).items()
         ]
         made += self._otherwise_weighted(one)
+        if self.known is not None and not self.known.estimated and self.log.space.outcome.valued:
+            make = partial(effect, self.known, one, self.planned.control, level=self._level, adjusted=True)
+            made.append(self._made(ADJUSTED, make))
         if self.log.space.outcome.valued:
             made.append(self._made(AT_ANY_TIME, self._at_any_time(one)))
             made += self._by_taking(one)
@@ -118,6 +125,14 @@ class Readings:
             for x, label in enumerate(contexts)
             for entry in self._entries(one, [(ITT, "explored", self._pair(effect, one, context=x))], label)
         ]
+
+    def by_group(self, cuts: Cuts | None = None) -> tuple[Subgroups, ...]:
+        """Intention to treat in the groups of each covariate, where there are covariates."""
+        if self.known is None:
+            return ()
+        make = partial(subgroups, self.known, self.planned.control, level=self._level, cuts=cuts)
+        found = self._tried("effects by covariates", make) or ()
+        return tuple(each.changed(self._at_one_look) for each in found)
 
     def alone(self, proposal: int) -> list[Entry]:
         """What comes of a proposal by itself, and who takes what it means."""

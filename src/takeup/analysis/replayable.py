@@ -77,6 +77,7 @@ class Replayable:
     @classmethod
     def of(cls, log: Log, design: Design, pair: tuple[int, int], stronger: bool) -> "Replayable":
         """Lay it out; an UnsuitableError where it cannot be replayed."""
+        log = log.without_covariates()
         if log.space != design.space.without_covariates():
             raise InputError("design", f"of {design.space}", f"that of the log, {log.space}")
         check_own(log)

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from takeup.analysis.assumed import Assumed
+from takeup.analysis.group_pictures import group_pictures
+from takeup.analysis.group_words import ABOUT, verdict
 from takeup.analysis.headline import answers, beside, leading, unplanned
 from takeup.analysis.pictures import (
     compliance_picture,
@@ -49,6 +51,7 @@ def report(analysis: Analysis, folder: Path | None = None) -> str:
     sections = [
         _planned(analysis),
         _explored(analysis),
+        _groups(analysis),
         _alone(analysis),
         _compliance(analysis),
         _flow(analysis),
@@ -105,6 +108,13 @@ def _explored(analysis: Analysis) -> Section:
         text=(READINGS, EXPLORED),
         pictures=forest_pictures(analysis),
     )
+
+
+def _groups(analysis: Analysis) -> Section | None:
+    if not analysis.subgroups:
+        return None
+    told = tuple(verdict(each, analysis.log.space) for each in analysis.subgroups)
+    return Section(name="groups", title="Effects by covariates", text=(ABOUT, *told), pictures=group_pictures(analysis))
 
 
 def _alone(analysis: Analysis) -> Section | None:

@@ -17,6 +17,7 @@ from takeup.analysis.estimate import Estimate
 from takeup.analysis.flow import Flow
 from takeup.analysis.missing import WorstCase
 from takeup.analysis.planned import Planned
+from takeup.analysis.subgroups import Subgroups
 from takeup.analysis.tested import Tested
 from takeup.analysis.tipping import Tipping
 from takeup.log import Log
@@ -28,7 +29,7 @@ from takeup.version import __version__
 Kind: TypeAlias = Literal["planned", "by convention", "explored", "naive"]
 """Whether it was planned, or leads as nothing was, or was looked at as well, or is what people would else compute."""
 FIGURES, REPORT = "analysis.json", "report.html"
-CHARTS = re.compile(r"(forest|ratios|compliance|flow|tipping-\d+)\.(svg|png)")
+CHARTS = re.compile(r"(forest|ratios|subgroups-\d+|compliance|flow|tipping-\d+)\.(svg|png)")
 """What the files of charts are called."""
 LEADING: tuple[Kind, ...] = ("planned", "by convention")
 
@@ -104,6 +105,7 @@ class Analysis:
         command: by which it can be repeated; empty where nobody says.
         finished: whether nothing is pending any more.
         words: what the trial calls things; sentences for people are told in them.
+        subgroups: effects by covariates, where the log has some.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Analysis:
     command: str = ""
     finished: bool = True
     words: WordsTable = field(default_factory=WordsTable)
+    subgroups: tuple[Subgroups, ...] = ()
 
     @property
     def wording(self) -> Wording:
@@ -182,6 +185,7 @@ class Analysis:
                 },
                 "estimates": [each.plain() for each in self.entries],
                 "tests": [each.plain() for each in self.tests],
+                **({"subgroups": [each.plain() for each in self.subgroups]} if self.subgroups else {}),
                 "bounds": [each.plain() for each in self.bounds],
                 "tipping": {self.log.space.proposals[one]: found.plain() for one, found in self.tippings.items()},
                 "flow": self.flow.plain(),

@@ -24,8 +24,10 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from takeup.analysis.outcome_model import expected
 from takeup.analysis.targets import Target
 from takeup.checks import FloatArray, IntArray
+from takeup.errors import UnsuitableError
 from takeup.log import Log
 
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -33,6 +35,9 @@ Made = TypeVar("Made")
 
 MOST_KEPT = 3
 """How many scores of a log of a million decisions are kept: they are large."""
+
+NO_PROBABILITIES = "nobody wrote down the probabilities that proposals were drawn with, and adjusting weighs by them"
+"""Why nothing is adjusted for covariates."""
 
 HowMissing: TypeAlias = Literal["complete", "weighted"]
 """What becomes of decisions whose target is not known. complete: they are left out. weighted: those of the same context
@@ -53,6 +58,9 @@ class Scores:
             which no value is known in the decision's context.
         plain: whether guesses are plain means, as probabilities never changed.
         missing: what became of decisions whose value is not known.
+        fitted: what a model in the covariates says of each proposal after all decisions, (.., n, Kz), in units of the
+            target; None where guesses are without covariates.
+        variance: of values around that, as a part of the target's squared range, (.., Kz).
         sums: what was made of them, to be found again; see `takeup.analysis.moments`.
     """
 
@@ -64,6 +72,8 @@ class Scores:
     score: FloatArray
     plain: bool
     missing: HowMissing = "complete"
+    fitted: FloatArray | None = None
+    variance: FloatArray | None = None
     sums: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -73,7 +83,8 @@ class Scores:
 
     def only(self, rows: BoolArray) -> "Scores":
         """Those of some decisions of a single trial."""
-        each = {name: getattr(self, name)[rows] for name in ("value", "guess", "chance", "score")}
+        names = ("value", "guess", "chance", "score", *(() if self.fitted is None else ("fitted",)))
+        each = {name: getattr(self, name)[rows] for name in names}
         return replace(self, log=self.log.only(rows), sums={}, **each)
 
     def counted(self, proposals: tuple[int, ...], context: int | None = None) -> BoolArray:
@@ -88,20 +99,26 @@ _KEPT: ContextVar[list[Scores] | None] = ContextVar("kept scores", default=None)
 _FOUND: ContextVar[dict[str, tuple[Log, Any]] | None] = ContextVar("found of a log", default=None)
 
 
-def scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
+def scores(log: Log, of: Target, missing: HowMissing = "complete", *, adjusted: bool = False) -> Scores:
     """The scores of a log, of one target: from the past alone where probabilities changed, else whatever the order.
 
     Args:
         log: the decisions.
         of: what is asked about each.
         missing: what becomes of decisions of which that is not known.
+        adjusted: whether guesses are by covariates: from the past alone, whether or not probabilities changed.
     """
-    make = _plain_scores if log.fixed else predictable_scores
+    make = adjusted_scores if adjusted else _plain_scores if log.fixed else predictable_scores
     kept = _KEPT.get()
     if kept is None:
         return make(log, of, missing)
     value = of.values(log)
-    same = [each for each in kept if each.log is log and each.missing == missing and _alike(each, of, value)]
+    same = [
+        each
+        for each in kept
+        if each.log is log and each.missing == missing and (each.fitted is not None) == adjusted
+        if _alike(each, of, value)
+    ]
     found = replace(same[0], target=of) if same else make(log, of, missing)
     kept[:] = [*(each for each in kept if each not in same), found][-MOST_KEPT:]
     return found
@@ -143,6 +160,29 @@ def _alike(each: Scores, of: Target, value: FloatArray) -> bool:
     return ranges[0] == ranges[1] and np.array_equal(each.value, value, equal_nan=True)
 
 
+def adjusted_scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
+    """Scores whose guesses are by covariates, from the past alone; see `takeup.analysis.outcome_model`.
+
+    The score's mean does not depend on its guess, so that the model need not be right: the better it is, the less
+    scores vary.
+    """
+    if log.features is None:
+        raise UnsuitableError("the log has no covariates to adjust for")
+    if log.estimated:
+        raise UnsuitableError(NO_PROBABILITIES)
+    value, range_ = of.values(log), of.high - of.low
+    known, nothing = ~np.isnan(value), np.zeros(value.shape, dtype=np.bool_)
+    start = np.full(log.batch, of.middle)
+    if of.start is None:
+        nothing = before(known) == 0
+        start = np.where(known & nothing, value, 0.0).sum(axis=-1)
+    found = expected(log, (value - of.low) / range_, (start - of.low) / range_)
+    guess = of.low + range_ * found.before
+    chance = _known_chance(log, known) if missing == "weighted" else log.probability
+    made = _scored(log, of, value, guess, chance, nothing, missing, plain=False)
+    return replace(made, fitted=of.low + range_ * found.after, variance=found.variance)
+
+
 def predictable_scores(log: Log, of: Target, missing: HowMissing = "complete") -> Scores:
     """Scores whose guesses are from the past alone, as what holds at any time needs them, whatever was allocated.
 
@@ -157,12 +197,15 @@ def predictable_scores(log: Log, of: Target, missing: HowMissing = "complete") -
         start = np.where(known & nothing, value, 0.0).sum(axis=-1, keepdims=True)
     guess = guesses(log.context, log.proposal, value, len(log.space.contexts), len(log.space.proposals), start)
     guess[nothing] = of.middle
-    chance = log.probability
-    if missing == "weighted":
-        followed, offered = (_cells(log, which) for which in (known, np.ones_like(known)))
-        share = np.where(offered > 0, followed / np.maximum(offered, 1.0), 1.0)
-        chance = chance * share[_place(log)]
+    chance = _known_chance(log, known) if missing == "weighted" else log.probability
     return _scored(log, of, value, guess, chance, nothing, missing, plain=False)
+
+
+def _known_chance(log: Log, known: BoolArray) -> FloatArray:
+    """The probability of each proposal, and that its value is then known: as often as in the decision's context."""
+    followed, offered = (_cells(log, which) for which in (known, np.ones_like(known)))
+    share = np.where(offered > 0, followed / np.maximum(offered, 1.0), 1.0)
+    return np.asarray(log.probability * share[_place(log)])
 
 
 def _plain_scores(log: Log, of: Target, missing: HowMissing) -> Scores:

@@ -12,6 +12,8 @@ KINDS = {
     "planned": (ARMS[0], "square", 1.0),
     "by convention": (ARMS[0], "square", 1.0),
     "explored": (ARMS[2], "circle", 1.0),
+    "by itself": (ARMS[2], "circle", 1.0),
+    "drawn towards the others": (ARMS[3], "diamond", 1.0),
     "naive": (ARMS[5], "diamond", 0.75),
     "no interval to rely upon": (ARMS[1], "cross", 0.45),
 }

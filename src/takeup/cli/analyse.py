@@ -9,7 +9,7 @@ import typer
 
 from takeup import charts, folders
 from takeup.cli.command import command
-from takeup.cli.log_source import in_options, read, shown
+from takeup.cli.log_source import OPTIONS, cuts_of, in_options, read, shown
 from takeup.cli.progress import watched
 from takeup.errors import InputError
 from takeup.frames.columns import meant
@@ -76,6 +76,13 @@ def analyse(
         str | None,
         typer.Option(help="Of counts: the column of how long each was watched.", rich_help_panel=COLUMNS),
     ] = None,
+    covariate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column of what else was known of each before, such as the age; repeatable.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
     encoding: Annotated[
         str | None,
         typer.Option(help="Of a CSV file that is not UTF-8, such as cp1252.", rich_help_panel=COLUMNS),
@@ -112,6 +119,13 @@ def analyse(
         float | None,
         typer.Option(help="Of times: up to when they are compared; as planned, or as long as all were watched."),
     ] = None,
+    cut: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER,..",
+            help="Where the groups of a covariate begin, as age=65,80; thirds where left out; repeatable.",
+        ),
+    ] = None,
     replays: Annotated[
         int | None, typer.Option(min=1, help="How often re-randomisation replays the trial; 10,000 or 1,000.")
     ] = None,
@@ -140,6 +154,7 @@ def analyse(
         "probability": probability,
         "unit": unit,
         "exposure": exposure,
+        "covariates": covariate,
         "encoding": encoding,
     }
     given = {name: value for name, value in columns.items() if value}
@@ -164,10 +179,13 @@ def analyse(
             found.log,
             plan=told,
             own=found.design,
+            cuts=cuts_of(cut or []),
             **asked,  # type: ignore[arg-type]  # each of its own kind
             seed=seed,
             name=found.name,
-            command=_again(source, {"trial": trial, **columns, **asked, "plan": plan, "seed": seed or None}),
+            command=_again(
+                source, {"trial": trial, **columns, **asked, "cut": cut, "plan": plan, "seed": seed or None}
+            ),
             stage=stage,
         )
     _tell(analysis, out, as_json)
@@ -178,7 +196,7 @@ def _again(source: str, given: Mapping[str, Any]) -> str:
     options: list[str] = []
     for name, value in given.items():
         for each in value if isinstance(value, list) else [] if value is None else [value]:
-            options += ["--outcome-level" if name == "levels" else f"--{name}", str(each)]
+            options += [OPTIONS.get(name, f"--{name}"), str(each)]
     return command("analyse", shown(source), *options)
 
 

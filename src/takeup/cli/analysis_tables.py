@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from takeup.analysis.group_words import ABOUT, verdict
+from takeup.analysis.group_words import rows as group_rows
 from takeup.analysis.headline import answers, beside, unplanned
 from takeup.analysis.results import LEADING, Analysis, Entry
 from takeup.analysis.taken import compared_with
@@ -38,6 +40,7 @@ def show(analysis: Analysis) -> None:
     alone = [each for each in analysis.entries if each.of_one]
     if alone:
         console.print(_estimates(analysis, alone, "Each proposal by itself"))
+    _groups(console, analysis)
     if analysis.tests:
         console.print(_tests(analysis))
     if analysis.bounds:
@@ -72,6 +75,28 @@ def _estimates(analysis: Analysis, entries: Sequence[Entry], title: str) -> Tabl
             style="bold" if each.kind in LEADING else "dim" if each.kind == "naive" else None,
         )
     return table
+
+
+def _groups(console: Console, analysis: Analysis) -> None:
+    """Effects by covariates, a table a comparison, and whether they differ."""
+    space, told = analysis.log.space, analysis.wording.told
+    for one in dict.fromkeys(each.one for each in analysis.subgroups):
+        found = [each for each in analysis.subgroups if each.one == one]
+        title = f"{found[0].contrast}, by covariates: each group by itself, and drawn towards the others"
+        table = _table(escape(told(title)), ("group",), ("decisions", "by itself", "drawn"), ())
+        rows = [row for each in found for row in group_rows(each, space)]
+        for row in rows:
+            pairs = ((row.own, row.own_interval), (row.drawn, row.drawn_interval))
+            table.add_row(escape(f"{row.covariate}: {row.group}"), row.decisions, *("\n".join(pair) for pair in pairs))
+        console.print(table)
+        for row in rows:
+            if row.beware:
+                said = f"{row.covariate}: {row.group}: {told(row.beware)}"
+                console.print(f"[dim]{escape(said)}[/]", highlight=False, soft_wrap=True)
+        for each in found:
+            console.print(escape(told(verdict(each, space))), highlight=False, soft_wrap=True)
+    if analysis.subgroups:
+        console.print(f"[dim]{escape(told(ABOUT))}[/]", highlight=False, soft_wrap=True)
 
 
 def _tests(analysis: Analysis) -> Table:

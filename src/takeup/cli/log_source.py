@@ -16,6 +16,8 @@ _COLUMNS = ("assigned", "taken", "outcome", "context", "probability", "unit", "e
 _OTHERS = ("time", "occasion", "plan", "promise", "level", "weights", "missing", "until", "replays")
 OPTIONS = {
     "levels": "--outcome-level",
+    "covariates": "--covariate",
+    "cuts": "--cut",
     "space": "--plan",
     "path": "TRIAL",
     "frame": "TRIAL",
@@ -60,6 +62,10 @@ def in_options(**others: str) -> Iterator[None]:
         yield
     except InputError as error:
         name, colon, place = error.argument.partition(":")
+        first, dot, part = name.partition(".")
+        if dot and first in OPTIONS:  # of a table of several, as cuts.age
+            name, place = OPTIONS[first], f" {part}{colon}{place}"
+            colon = ""
         argument = (OPTIONS | others).get(name, name) + colon + place
         raise type(error)(argument, error.value, _typed(error.allowed), _typed(error.hint), error.words) from None
 
@@ -117,6 +123,18 @@ def probability_of(given: list[str]) -> "str | dict[str, str | float]":
         if not label:
             raise InputError("--probability", repr(each), "one column, or LABEL=COLUMN or LABEL=SHARE for each label")
     return {label: _number(column) for label, _, column in parts}
+
+
+def cuts_of(given: list[str]) -> dict[str, list[float]]:
+    """Where groups begin, by covariate: age=65,80."""
+    found: dict[str, list[float]] = {}
+    for each in given:
+        name, _, numbers = each.rpartition("=")
+        ends = [_number(part) for part in numbers.split(",")]
+        if not name or name in found or any(isinstance(end, str) for end in ends):
+            raise InputError("--cut", repr(each), "NAME=NUMBER,NUMBER.., as age=65,80, each name once")
+        found[name] = [float(end) for end in ends]
+    return found
 
 
 def _number(text: str) -> str | float:

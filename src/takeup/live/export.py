@@ -63,7 +63,7 @@ def rows_of(connection: Connection, trial: str, at: int) -> Iterator[dict[str, A
     told = told_of(connection, trial, decided)
     implemented_by, outcome_by = (known_by(decided, value.since) for value in (told.implemented, told.outcome))
     named = probability_columns(design.space.proposals)
-    plain = json.dumps(design.space.without_covariates().described(), ensure_ascii=False)
+    plain = json.dumps(design.space.described(), ensure_ascii=False)
     for record, body in reading.records(connection, trial):
         event, number = event_of(body), record.number
         assert isinstance(event, Decided | TakenOver)  # a decision's row points to its event

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from takeup.covariates import Covariates, Measure
-from takeup.log.exported import probability_columns
+from takeup.log.exported import COVARIATES, probability_columns
 
 
 class Column(NamedTuple):
@@ -59,8 +59,8 @@ _LAST = {
 
 
 def covariate_column(name: str) -> str:
-    """What the column of a covariate is called, so that none is called like another column."""
-    return f"covariates.{name}"
+    """What the column of a covariate is called."""
+    return f"{COVARIATES}{name}"
 
 
 def _before(known: dict[str, Column]) -> dict[str, Column]:

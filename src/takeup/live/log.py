@@ -21,6 +21,7 @@ from takeup.space import UNSEEN, Space
 from takeup.store import reading
 from takeup.trial.design import Design
 from takeup.trial.events import Decided, TakenOver
+from takeup.trial.met import features_of
 
 # In canonical JSON a text has no quote that is not escaped, so that no text of anybody looks like these.
 _PROBABILITY = re.compile(r'"probability":\[([^\]]*)\]')
@@ -37,6 +38,7 @@ class _Decided(NamedTuple):
     implemented: IntArray
     outcome: IntArray
     pending: NDArray[np.bool_]
+    features: NDArray[np.int16] | None
 
 
 def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
@@ -50,7 +52,7 @@ def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
     """
     head = reading.head(connection, trial)
     design = Design.of_text(head.spec)
-    rows = _decided(connection, trial, at)
+    rows = _decided(connection, trial, design.space, at)
     probability, drawn = _drawn(connection, trial, design.space)
     past = _past(connection, trial, len(design.space.proposals))
     probability, estimated, how = filled(np.concatenate([past, probability]), rows.proposal, rows.context)
@@ -60,7 +62,7 @@ def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
     who = [SOURCES.index(name) for name in ("policy", "burn-in", "fallback")]
     own = np.where(drawn, np.where(first[len(past) :], who[1], who[0]), who[2])
     return Log(
-        design.space.without_covariates(),
+        design.space,
         rows.context,
         rows.proposal,
         probability,
@@ -75,19 +77,32 @@ def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
         corrected=told.replaced if told.replaced.any() else None,
         pending=rows.pending,
         running=head.state != "stopped",
+        features=rows.features,
     )
 
 
-def _decided(connection: Connection, trial: str, at: int | None) -> _Decided:
+def _decided(connection: Connection, trial: str, space: Space, at: int | None) -> _Decided:
     names = ("sequence", "unit", "context", "proposal", "implemented", "outcome", "counted", "missing_outcome", "due")
+    features = _features(connection, trial, space)
     parts = [tuple(map(np.array, part)) for part in reading.decisions_by_column(connection, trial, names)]
     if not parts:
         none = np.zeros(0, dtype=np.int64)
-        return _Decided(none, np.zeros(0, dtype=np.str_), none, none, none, none, np.zeros(0, dtype=np.bool_))
+        return _Decided(none, np.zeros(0, dtype=np.str_), none, none, none, none, np.zeros(0, dtype=np.bool_), features)
     sequence, unit, x, z, a, y, counted, missing, due = (np.concatenate(each) for each in zip(*parts, strict=True))
     closed = due.astype(np.float64) <= (-np.inf if at is None else at)  # no window is NaN, which is never closed
     pending = (counted != 1) & (missing == 0) & ~((y == UNSEEN) & closed)
-    return _Decided(sequence, unit, x, z, a, np.where(counted == 1, y, UNSEEN), pending)
+    return _Decided(sequence, unit, x, z, a, np.where(counted == 1, y, UNSEEN), pending, features)
+
+
+def _features(connection: Connection, trial: str, space: Space) -> NDArray[np.int16] | None:
+    """What was known of each before its decision, or is by now; None where there are no covariates."""
+    if space.covariates is None:
+        return None
+    parts = [
+        np.array([features_of(space, text) for text in texts], dtype=np.int16)
+        for (texts,) in reading.decisions_by_column(connection, trial, ("covariates",))
+    ]
+    return np.concatenate([np.zeros((0, space.covariates.size), dtype=np.int16), *parts])
 
 
 def _drawn(connection: Connection, trial: str, space: Space) -> tuple[FloatArray, NDArray[np.bool_]]:

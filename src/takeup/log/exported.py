@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from takeup.checks import FloatArray, IntArray
 from takeup.errors import InputError
 from takeup.frames.columns import Column, Frame, column, names_of, values_of
+from takeup.frames.covariates import features_in, kinds_in
 from takeup.frames.labels import indices, ordered
 from takeup.frames.measured import codes_of, outcome_from
 from takeup.log.shares import filled
 from takeup.log.table import SOURCES, Log
 from takeup.space import UNSEEN, Space
+
+COVARIATES = "covariates."
+"""What the column of a covariate is called before its name, so that none is called like another column."""
 
 AWAITED = ("pending", "waiting")
 """What an export says of outcomes that may still come."""
@@ -71,6 +75,8 @@ def log_of_export(frame: Frame, space: Space | None = None) -> Log:
     x, z = indices(_text(frame, "context"), space.contexts), indices(_text(frame, "ARM"), space.proposals)
     probability, estimated, how = filled(probability, z, x)
     said += [how] if how else []
+    space, features, more = _covariates(frame, space)
+    said += more
     log = Log.of(
         space,
         z[order],
@@ -82,6 +88,7 @@ def log_of_export(frame: Frame, space: Space | None = None) -> Log:
         unit=np.array([*map(str, unit.values), ""])[unit.codes][order],
         estimated=estimated,
         inferred=said,
+        features=None if features is None else features[order],
     )
     log = replace(log, pending=pending, running=bool(pending.any()))
     if not {"implemented_by", "outcome_by"} <= set(names_of(frame)):
@@ -89,6 +96,28 @@ def log_of_export(frame: Frame, space: Space | None = None) -> Log:
     action, outcome = (_by(frame, name, numbers[order])[order] for name in ("implemented_by", "outcome_by"))
     log = replace(log, implemented_by=action, outcome_by=outcome)
     return replace(log, corrected=_corrected(frame, log, order))
+
+
+def _covariates(frame: Frame, space: Space) -> tuple[Space, IntArray | None, list[str]]:
+    """The space with the covariates that the file has columns of, the features of each row, and what was inferred."""
+    columns = {name.removeprefix(COVARIATES): name for name in names_of(frame) if name.startswith(COVARIATES)}
+    if not columns and space.covariates is None:
+        return space, None, []
+    texts: Frame = {own: _column(_text(frame, own)) for own in columns.values()}
+    kinds, said = space.covariates, list[str]()
+    if kinds is None:  # files of versions that wrote down no kinds
+        kinds, said = kinds_in(texts, list(columns), columns)
+        space = Space(**{**space.described(), "covariates": kinds})
+    assert kinds is not None
+    columns = {name: f"{COVARIATES}{name}" for name in kinds.names}
+    if lacking := [own for own in columns.values() if own not in texts]:
+        raise InputError("file", f"no column {lacking[0]}", "a column for each covariate of its space")
+    return space, features_in(texts, kinds, columns), said
+
+
+def _column(given: Column) -> list[Any]:
+    """The value of each row; None where there is none."""
+    return [*map([*given.values, None].__getitem__, given.codes.tolist())]
 
 
 def _corrected(frame: Frame, log: Log, order: IntArray) -> NDArray[np.bool_] | None:

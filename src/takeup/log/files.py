@@ -8,6 +8,7 @@ from typing import Any
 from takeup.checks import shown
 from takeup.errors import NOTHING, InputError
 from takeup.frames.columns import named
+from takeup.frames.covariates import Asked, names_asked
 from takeup.frames.files import MARKS, check_names, table_in
 from takeup.log.exported import log_of_export
 from takeup.log.frames import log_of
@@ -30,6 +31,7 @@ def read_log(
     space: Space | None = None,
     levels: Sequence[str] | None = None,
     better: Better | None = None,
+    covariates: Asked = None,
     encoding: str | None = None,
 ) -> Log:
     """The log in a CSV, Parquet, JSON lines or JSON file.
@@ -51,6 +53,7 @@ def read_log(
         space: likewise.
         levels: likewise.
         better: likewise.
+        covariates: likewise.
         encoding: of a CSV file; UTF-8, or what its first bytes say, where left out.
 
     Raises:
@@ -67,6 +70,7 @@ def read_log(
         "exposure": exposure,
         "levels": levels,
         "better": better,
+        "covariates": covariates,
     }
     if set(MARKS) <= set(names):
         for argument, given in columns.items():
@@ -76,6 +80,6 @@ def read_log(
     for argument in ("assigned", "outcome"):
         if columns[argument] is None:
             raise InputError(argument, NOTHING, f"one of the columns {named(names)}")
-    check_names(columns, names)
+    check_names({**columns, "covariates": names_asked(covariates)}, names)
     log = log_of(frame, **columns, space=space)
     return replace(log, inferred=(*log.inferred, *said))

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import IntArray, shown
+from takeup.covariates import Covariates
 from takeup.errors import InputError
 from takeup.frames import labels, measured
 from takeup.frames.columns import Column, Frame, column, text_of
 from takeup.frames.contexts import context_indices
+from takeup.frames.covariates import Asked, features_in, kinds_in, names_asked
 from takeup.frames.files import own_table
 from takeup.frames.inferring import columns_of, inferred, once
 from takeup.log.shares import Probability, probabilities
@@ -31,6 +33,7 @@ class Rows(NamedTuple):
         outcome: the code of y, or UNSEEN.
         unit: whom each is about; None where no column says.
         inferred: what was taken to be so where nobody said, a sentence each.
+        features: of the covariates, (n, d); None where there are none.
     """
 
     frame: Frame
@@ -41,6 +44,7 @@ class Rows(NamedTuple):
     outcome: IntArray
     unit: NDArray[np.str_] | None
     inferred: tuple[str, ...]
+    features: IntArray | None = None
 
 
 def log_of(
@@ -56,6 +60,7 @@ def log_of(
     space: Space | None = None,
     levels: Sequence[str] | None = None,
     better: Better | None = None,
+    covariates: Asked = None,
 ) -> Log:
     """The log of a frame, a row a decision, in the order of the rows.
 
@@ -81,6 +86,9 @@ def log_of(
         space: what labels there are; inferred where left out.
         levels: the labels of the outcome from worst to best, where no space is given.
         better: "lower" where low numbers are good, or no of no and yes; "higher" where left out.
+        covariates: columns of what else was known of each before; or a mapping from them to what each is, a `Measure`,
+            a `Category` or None where it is to be inferred: more than ten different numbers are a measure over the
+            range that was seen, anything else is a category. With a `space` they are those that it has.
 
     Raises:
         LabelError: a label that is not known; names row, column and what is.
@@ -98,6 +106,7 @@ def log_of(
         space=space,
         levels=levels,
         better=better,
+        covariates=covariates,
     )
     p, estimated, how = probabilities(rows.frame, probability, rows.space.proposals, rows.proposal, rows.context)
     return Log.of(
@@ -110,6 +119,7 @@ def log_of(
         unit=rows.unit,
         estimated=estimated,
         inferred=[*rows.inferred, how] if how else rows.inferred,
+        features=rows.features,
     )
 
 
@@ -126,6 +136,7 @@ def rows_of(
     space: Space | None = None,
     levels: Sequence[str] | None = None,
     better: Better | None = None,
+    covariates: Asked = None,
     **others: str | None,
 ) -> Rows:
     """The rows of a frame, or of a file, in indices; all arguments as `log_of` takes them.
@@ -143,6 +154,7 @@ def rows_of(
         **others,
     }
     columns |= {"probability": probability, "unit": unit, "exposure": exposure}
+    columns["covariates"] = names_asked(covariates)
     once(**columns)
     frame, read = own_table(frame, columns)
     found = columns_of(
@@ -159,7 +171,8 @@ def rows_of(
     said: Sequence[str] = found.said
     if space is None:
         told, said = inferred(found, probability=probability, levels=levels, better=better, exposure=exposure)
-        space = Space(**told)
+        kinds, more = kinds_in(frame, covariates)
+        space, said = Space(**told, covariates=kinds), [*said, *more]
     x = context_indices(found.met, space.contexts) if found.met is not None else np.zeros_like(found.proposed.codes)
     return Rows(
         frame,
@@ -170,7 +183,17 @@ def rows_of(
         measured.codes_of(found.came, space.outcome),
         None if unit is None else _units(column(frame, "unit", unit)),
         (*said, *read),
+        features_in(frame, _known(space, covariates)),
     )
+
+
+def _known(space: Space, asked: Asked) -> Covariates | None:
+    """The covariates of a space; those that are asked for beside it have to be these."""
+    found = () if space.covariates is None else space.covariates.names
+    if asked is not None and (set(names_asked(asked)) != set(found)):
+        allowed = f"those of space=, {', '.join(found)}" if found else "nothing beside space=, which has none"
+        raise InputError("covariates", shown(list(names_asked(asked))), allowed)
+    return space.covariates
 
 
 def _levels_of(space: Space | None, levels: Sequence[str] | None) -> Sequence[str]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.errors import InputError, UnsuitableError
+from takeup.errors import NOTHING, InputError
 from takeup.log.arrays import TOLERANCE, alike, check_known, whole_numbers, worst
 from takeup.outcomes import Better
 from takeup.randomness import stream
@@ -27,6 +27,7 @@ Codes: TypeAlias = "ArrayLike | None"
 
 if TYPE_CHECKING:
     from takeup.frames.columns import Frame
+    from takeup.frames.covariates import Asked
     from takeup.log.shares import Probability
 
 
@@ -55,6 +56,8 @@ class Log:
             nobody says. What it was is not in a log.
         pending: whether an outcome that is not known may still come, (n,); None where nobody says, and none may.
         running: whether more decisions may come.
+        features: of the covariates that were known before each decision, whole thousandths, (.., n, d); None where the
+            space has none.
     """
 
     space: Space
@@ -72,6 +75,7 @@ class Log:
     corrected: NDArray[np.bool_] | None = None
     pending: NDArray[np.bool_] | None = None
     running: bool = False
+    features: NDArray[np.int16] | None = None
 
     @classmethod
     def of(
@@ -89,6 +93,7 @@ class Log:
         unit: "NDArray[np.str_] | None" = None,
         estimated: bool = False,
         inferred: Sequence[str] = (),
+        features: "ArrayLike | None" = None,
     ) -> "Log":
         """A log of indices.
 
@@ -120,6 +125,7 @@ class Log:
             unit,
             estimated,
             tuple(inferred),
+            features=None if features is None else np.asarray(features),
         )
 
     @classmethod
@@ -146,8 +152,6 @@ class Log:
         return cls.of(space, z, probability, context=x, implemented=a, outcome=y)
 
     def __post_init__(self) -> None:
-        if self.space.covariates is not None:
-            raise UnsuitableError("a log keeps no covariates; its space is to be space.without_covariates()")
         shape = self.proposal.shape
         contexts, proposals, actions, outcomes = self.space.shape
         for name, least, most in (
@@ -174,6 +178,7 @@ class Log:
             check_known(name, getattr(self, name), shape)
         if self.unit is not None:
             checks.shaped("unit", self.unit, shape[-1:], "one a decision")
+        self._check_features(shape)
         if self.pending is not None and np.any(self.pending & (self.outcome != UNSEEN)):
             raise InputError("pending", "a decision whose outcome is known", "those of which it is not known")
         for each in fields(self):
@@ -182,6 +187,25 @@ class Log:
                 seen = value.view()
                 seen.setflags(write=False)
                 object.__setattr__(self, each.name, seen)
+
+    def _check_features(self, shape: tuple[int, ...]) -> None:
+        covariates = self.space.covariates
+        if covariates is None:
+            if self.features is not None:
+                raise InputError("features", f"shape {self.features.shape}", "nothing: the space has no covariates")
+            return
+        if self.features is None:
+            hint = "with space.without_covariates() none are needed"
+            raise InputError("features", NOTHING, f"those of {', '.join(covariates.names)}", hint)
+        checks.shaped("features", self.features, (*shape, covariates.size), "decision, feature")
+        if self.features.dtype != np.int16:
+            object.__setattr__(self, "features", covariates.check(self.features).astype(np.int16))
+
+    def without_covariates(self) -> "Log":
+        """The same decisions, of which nothing but the context was known; itself where there are no covariates."""
+        if self.space.covariates is None:
+            return self
+        return replace(self, space=self.space.without_covariates(), features=None)
 
     @classmethod
     def from_frame(
@@ -198,6 +222,7 @@ class Log:
         space: Space | None = None,
         levels: Sequence[str] | None = None,
         better: Better | None = None,
+        covariates: "Asked" = None,
     ) -> "Log":
         """The log of somebody else's trial: a polars or pandas frame, a row a decision, in their order.
 
@@ -217,6 +242,7 @@ class Log:
             space=space,
             levels=levels,
             better=better,
+            covariates=covariates,
         )
 
     def __len__(self) -> int:

@@ -14,6 +14,7 @@ from takeup.outcomes import Levels
 from takeup.policies.registry import kinds
 from takeup.simulation.setup import Setup
 from takeup.simulation.trace import QUANTILES, Trace
+from takeup.simulation.units import features_met
 from takeup.space import Axis, Space
 
 try:
@@ -58,7 +59,20 @@ def decisions(trace: Trace) -> pl.DataFrame:
     keys = _keys(trace)
     rows = keys.select(pl.all().repeat_by(trace.setup.horizon).explode())
     steps = np.tile(np.arange(1, trace.setup.horizon + 1), len(keys))
-    return rows.with_columns(step=steps).with_columns(**named)
+    return rows.with_columns(step=steps).with_columns(**named).with_columns(**_covariates(trace))
+
+
+def _covariates(trace: Trace) -> dict[str, pl.Series]:
+    """A column for each covariate, called as exports call it."""
+    setup, covariates = trace.setup, trace.setup.space.covariates
+    if covariates is None:
+        return {}
+    places = product(range(len(setup.environments)), range(len(setup.policies)), trace.replications.tolist())
+    features = np.concatenate([features_met(setup, *place) for place in places])
+    different, which = np.unique(features, axis=0, return_inverse=True)
+    values = [covariates.values(row) for row in different.tolist()]
+    back = which.reshape(-1)
+    return {f"covariates.{name}": pl.Series([each[name] for each in values])[back] for name in covariates.names}
 
 
 def _named(space: Space, axis: Axis, index: IntArray) -> pl.Series:

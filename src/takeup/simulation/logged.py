@@ -3,14 +3,18 @@
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from takeup.checks import FloatArray, IntArray
+from takeup.covariates import Features, Profile
 from takeup.errors import LabelError, UnsuitableError
 from takeup.evidence import Event
 from takeup.log import Log
 from takeup.policies import Policy
+from takeup.policies.meeting import space_for, uses_covariates
 from takeup.simulation.reporting import Reporting
 from takeup.simulation.trace import Trace
+from takeup.simulation.units import features_met
 from takeup.space import UNSEEN, Space
 
 
@@ -45,15 +49,17 @@ def log_of(trace: Trace, policy: str, environment: str | None = None, replicatio
         a = np.full_like(a, UNSEEN)
     space = list(setup.environments.values())[e].space
     n, each = z.size, np.arange(1, z.size + 1)
+    v = features_met(setup, e, k, replication)
     return Log.of(
         space,
         z,
-        _probabilities(rule, space, reporting, x, z, a, y),
+        _probabilities(rule, space, reporting, x, z, a, y, v),
         context=x,
         implemented=a,
         outcome=y,
         implemented_by=np.where(a == UNSEEN, n, _learnt(each, reporting.batch, n)),
         outcome_by=_learnt(each + reporting.delay, reporting.batch, n),
+        features=v,
     )
 
 
@@ -63,7 +69,14 @@ def _learnt(decision: IntArray, batch: int, n: int) -> IntArray:
 
 
 def _probabilities(
-    policy: Policy[Any], space: Space, reporting: Reporting, x: IntArray, z: IntArray, a: IntArray, y: IntArray
+    policy: Policy[Any],
+    space: Space,
+    reporting: Reporting,
+    x: IntArray,
+    z: IntArray,
+    a: IntArray,
+    y: IntArray,
+    v: NDArray[np.int16] | None,
 ) -> FloatArray:
     """What each proposal was drawn from: what the policy allocates in the state that it was in, see `reference`."""
     allocation = getattr(policy, "allocation", None)
@@ -72,23 +85,30 @@ def _probabilities(
             f"{policy.name} does not say with which probabilities it proposes, so that no log can be had of it"
         )
     chance: Any = _NoChance(policy.name)
-    state, found = policy.start(space), np.empty((z.size, len(space.proposals)))
+
+    units: list[Features | None] = [None] * z.size
+    if v is not None and uses_covariates(policy):
+        units = [tuple(row) for row in v.tolist()]
+
+    def event(t: int, *, outcome: bool) -> Event:
+        known = int(x[t]), int(z[t]), int(a[t]), int(y[t]) if outcome else UNSEEN, t
+        return Event(*known, features=units[t])
+
+    state, found = policy.start(space_for(policy, space)), np.empty((z.size, len(space.proposals)))
     arrived: list[tuple[Event] | tuple[Event, Event]] = []
-    same: dict[int, FloatArray] = {}
+    same: dict[int | Profile, FloatArray] = {}
     for t, context in enumerate(x.tolist()):
         if t % reporting.batch == 0 and arrived:
             for news in arrived:
                 state = policy.learn(state, *news, chance) if len(news) == 1 else policy.report(state, *news, chance)
             arrived, same = [], {}
-        if context not in same:
-            same[context] = allocation(state, context, chance, 1).probability
-        found[t] = same[context]
-        arrived.append((_event(t, x, z, a, y, outcome=reporting.delay == 0),))
+        unit = units[t]
+        met = context if unit is None else Profile(context, unit)
+        if met not in same:
+            same[met] = allocation(state, met, chance, 1).probability
+        found[t] = same[met]
+        arrived.append((event(t, outcome=reporting.delay == 0),))
         late = t - reporting.delay
         if reporting.delay and late >= 0:
-            arrived.append((_event(late, x, z, a, y, outcome=False), _event(late, x, z, a, y, outcome=True)))
+            arrived.append((event(late, outcome=False), event(late, outcome=True)))
     return found
-
-
-def _event(t: int, x: IntArray, z: IntArray, a: IntArray, y: IntArray, *, outcome: bool) -> Event:
-    return Event(int(x[t]), int(z[t]), int(a[t]), int(y[t]) if outcome else UNSEEN, t)

@@ -11,7 +11,7 @@ from takeup.policies import Policy
 from takeup.policies.meeting import event_for, space_for, unit_for
 from takeup.populations import CovariateEnvironment
 from takeup.randomness import Streams
-from takeup.simulation.engine import Part, Progress, proposed
+from takeup.simulation.engine import Part, Progress, packed_type, proposed
 from takeup.simulation.setup import Setup
 from takeup.simulation.waiting import Waiting
 from takeup.space import UNSEEN, Space
@@ -49,6 +49,7 @@ def run(
     met = truth[0].uniforms
     regret, total = np.zeros((*batch, setup.steps.size)), np.zeros(batch)
     pulls = np.zeros((*batch, contexts, proposals), dtype=np.int64)
+    decisions = np.zeros((*batch, setup.horizon if setup.full else 0), dtype=packed_type(setup.space))
     state, waiting = policy.start(space_for(policy, setup.space), batch), Waiting(setup.reporting)
     for t in range(setup.horizon):
         state = waiting.deliver(policy, state, t, rng)
@@ -67,5 +68,7 @@ def run(
         total += value.max(axis=-1) - value[(*everyone, z)]
         if t + 1 in setup.steps:
             regret[..., np.searchsorted(setup.steps, t + 1)] = total
+        if setup.full:  # who came, `units` finds again
+            decisions[..., t] = np.ravel_multi_index((x, z, a, y), setup.space.shape)
         progress(rows)
-    return Part(regret, pulls, np.zeros((*batch, 0), dtype=np.uint8))
+    return Part(regret, pulls, decisions)

@@ -8,7 +8,7 @@ import numpy as np
 
 from takeup import checks
 from takeup.checks import IntArray
-from takeup.errors import EngineError, InputError, MismatchError, UnsuitableError
+from takeup.errors import EngineError, InputError, MismatchError
 from takeup.policies import Policy
 from takeup.policies.base import FUNCTIONS
 from takeup.policies.meeting import space_for
@@ -124,11 +124,6 @@ def plan(
     environments = _environments(environment)
     chosen = _policies(policies)
     space = next(iter(environments.values())).space
-    if space.covariates is not None and record == "full":
-        raise UnsuitableError(
-            "record='full' keeps context, proposal, action and outcome of every decision, and no covariates;"
-            " with covariates record 'summary' or 'curve'"
-        )
     for policy in chosen.values():
         policy.start(space_for(policy, space))  # fails before the first minute, not after it
     found = [_engine(engine, policy, space, reporting, scheduler) for policy in chosen.values()]

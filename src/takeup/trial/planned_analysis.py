@@ -61,7 +61,7 @@ def not_replayable(design: "Design", *, stronger: bool = False) -> str:
         return design.refused
     policy, reading = design.policy, design.spec.stopping.reading
     if design.shown.covariates is not None:
-        return f"{policy.name} learns from covariates, which a log does not keep"
+        return f"{policy.name} learns from covariates, and replays propose by context alone"
     if design.epochs is not None:
         return f"{policy.name} counts decisions by when they were made, which replays do not"
     if policy.compliance != "not used" and not stronger:
