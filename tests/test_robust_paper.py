@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from takeup import TS, InputError, Policy, TSObs, TSRobust, simulate, stream
-from takeup.paper import drift, robust, robust_stroke
+from takeup import TS, InputError, Policy, Reporting, TSObs, TSRobust, simulate, stream
+from takeup.paper import drift, robust, robust_seen, robust_stroke
 from takeup.paper.related.compliance_aware import trap
 from takeup.paper.robust import Bar, bars, cell, confounded_worlds, ratio_of_means, sweep
 from takeup.paper.runner import Runner
@@ -50,6 +50,19 @@ class TestWorlds:
         tuned = {world.fingerprint() for world in confounded_worlds(200, robust.TUNING).values()}
         assert not held_out & tuned
 
+    def test_more_actions_have_more_types(self) -> None:
+        """A best action that is ahead of every other; the first world by hand."""
+        worlds = confounded_worlds(20, actions=5)
+        assert all(np.sort(world.regret().ravel())[1] >= robust.GAP for world in worlds.values())
+        rng = stream(robust.HELD_OUT, "confounded worlds", 5)
+        while True:
+            anything, share, rate = rng.integers(5, size=(3, 5)), rng.dirichlet(np.ones(9)), rng.random((9, 5))
+            does = np.vstack([np.repeat(np.arange(5)[:, None], 5, axis=1), np.arange(5), anything])
+            value = np.array([sum(share[u] * rate[u, does[u, z]] for u in range(9)) for z in range(5)])
+            if np.diff(np.sort(value))[-1] >= robust.GAP:
+                break
+        np.testing.assert_allclose(worlds["world 0"].value()[0], value, rtol=1e-12)
+
     def test_sweep_and_trap(self) -> None:
         """Values (0.75 - p/2, 0.25 + p/2); in the trap (0.5 * 0.75 + 0.5 * 0.5, 0.5 * 0.75 + 0.5 * 0.25)."""
         for p, world in zip((0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45), sweep().values(), strict=True):
@@ -83,7 +96,7 @@ class TestArithmetic:
         found = [bar.measured for bar in bars(swept, trapped, random, "TS-Robust")]
         means = [trace.regret[..., -1].mean(axis=2) for trace in (swept, trapped, random)]
         ratios = [mean[:, 2] / mean[:, 0] for mean in means]
-        expected = [np.prod(ratios[0]) ** (1 / 8), ratios[1][0], np.median(ratios[2]), np.quantile(ratios[2], 0.9)]
+        expected = [np.prod(ratios[0]) ** (1 / 8), ratios[1][0], *np.quantile(ratios[2], [0.5, 0.9, 0.99])]
         np.testing.assert_allclose(found, expected, rtol=1e-12)
         assert cell(swept, "p = 0.10", "TS").ratio == 1
 
@@ -102,14 +115,33 @@ def test_the_whole_of_it() -> None:
     result = robust.robust(Runner(50, 3, progress=done.append))
     assert sum(done) == robust.decisions(50)
     assert len(result.cells) == 9 * 3
-    assert [len(result.worlds), len(result.bars), len(result.curve)] == [3, 4, 11]
+    assert [len(result.worlds), len(result.bars), len(result.curve)] == [3, 5, 11]
     plain = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert plain["holds"] == all(bar["met"] for bar in plain["bars"])
-    assert {bar["limit"] for bar in plain["bars"]} == {0.65, 1.25, 1.15, 1.6}
+    assert {bar["limit"] for bar in plain["bars"]} == {0.62, 1.2, 1.0, 1.3, 1.9}
     alone = simulate(sweep()["p = 0.10"], TSRobust(), TINY, 50, 3)
     assert result.cells[2].regret == pytest.approx(alone.final("TS-Robust").mean())
     with pytest.raises(InputError, match="replications: got 10"):
         robust.robust(Runner(10))
+
+
+def test_by_share_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bars over all numbers of actions, and those of each."""
+    monkeypatch.setattr(robust_seen, "HORIZON", TINY)
+    monkeypatch.setattr(robust, "BOOTSTRAPS", 20)
+    few, none = robust_seen.by_share_seen(
+        Runner(20), seen=(0.25, 0.0), actions=(2, 3), worlds=4, world_replications=20, policy=TSRobust(sweeps=2)
+    )
+    assert [few.bars[0].limit, none.bars[0].limit] == [0.78, 1.0]
+    means = []
+    for many in (2, 3):
+        for world in confounded_worlds(4, actions=many).values():
+            trace = simulate(world, [TS(), TSRobust(sweeps=2)], TINY, 20, reporting=Reporting(compliance=0.25))
+            means.append(trace.final("TS-Robust (sweeps 2)").mean() / trace.final("TS").mean())
+    assert few.bars[2].measured == pytest.approx(np.median(means))
+    assert few.by_actions[3][2].measured == pytest.approx(np.quantile(means[4:], 0.99))
+    assert few.worst["ratio"] == pytest.approx(max(means))
+    assert json.loads(json.dumps(few.as_json(), allow_nan=False))["by_actions"]["3"][0]["limit"] == 1.0
 
 
 def test_drift_phases_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
