@@ -107,7 +107,7 @@ class TestSpec:
         [
             ({"space": {"proposals": 2}}, "learns from covariates, and the space has none"),
             ({"stopping": {"probability_best": 0.9, "reading": "policy"}}, "believes something of each unit"),
-            ({"looks": {"first": 10, "every": 10, "last": 50}, "stopping": {"superiority": 0.9}}, "looks"),
+            ({"looks": {"first": 10, "every": 10, "last": 50}, "stopping": {"superiority": 0.9}}, "'patient'; LinTS"),
         ],
     )
     def test_refuses_what_does_not_go_with_covariates(self, changes: dict[str, Any], words: str) -> None:

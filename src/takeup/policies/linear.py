@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.conjugates.quadrature import normals, students
+from takeup.conjugates.quadrature import Variables, normals, students
 from takeup.covariates import ONE, LeastSquares, Profile
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Evidence, at_context
@@ -101,13 +101,17 @@ class Lines(Beliefs):
         """The rewards that this is."""
         return worth(self.outcome, self.scores(rng, draws) + MIDDLE)
 
-    def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
-        """Exact: independent normal variables, or Student's t; with many proposals from draws."""
+    def variables(self) -> Variables | None:
+        """Independent normal variables, or Student's t; None with many proposals."""
         centre, scale = self.regression.centre(self.features), self.regression.scale(self.features)
         freedom = self.regression.freedom
         scale = np.maximum(scale, 1e-300)
         known = bool(np.isinf(freedom).all())
-        variables = normals(centre, scale) if known else students(centre, scale, freedom)
+        return normals(centre, scale) if known else students(centre, scale, freedom)
+
+    def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
+        """Exact; with many proposals from draws."""
+        variables = self.variables()
         if variables is None:
             return Beliefs.allocation(self, rng, draws)
         p = variables.largest()

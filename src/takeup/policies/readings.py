@@ -122,7 +122,7 @@ def counted(reading: str, space: Space, policy: LivePolicy, *, margins: bool) ->
     The effect among compliers has its sign by intention to treat, and no margin of it is counted.
     """
     by: Reading = "policy" if reading == "policy" else "intention to treat"
-    read = comparison(by, policy.start(space), policy, stream(0), 1)
+    read = comparison(by, Evidence.empty(space.without_covariates()), policy, stream(0), 1)
     return isinstance(read, Draws) and (read.best is None or margins)
 
 
