@@ -154,7 +154,7 @@ def analysed(
                 truth = true_effect(environment, planned, one, log)
                 rows.setdefault(one, []).append(_row(readings, one, plan, own, truth))
             progress(1)
-        space = plan.design.space
+        space = plan.space
         better = 1 if larger_is_better(space, planned.measure) else -1
         for one, each in rows.items():
             names_of = space.proposals[one], space.proposals[planned.control]

@@ -49,7 +49,7 @@ started."""
 
 def description(plan: Plan) -> Section:
     """Why, and what."""
-    space, spec = plan.design.space, plan.design.spec
+    space, spec = plan.space, plan.design.spec
     why = spec.description or "The plan says nothing of why it adapts: give it a `description`, which is shown here."
     if isinstance(space.outcome, Levels):
         worth = [f"{label} (worth {u:g})" for label, u in zip(space.outcomes, space.utility, strict=True)]
@@ -69,7 +69,7 @@ def description(plan: Plan) -> Section:
 
 def looks(plan: Plan) -> Section:
     """When it is looked at, and by which rules it ends."""
-    rules, labels, at = plan.rules, plan.design.space.proposals, plan.looks
+    rules, labels, at = plan.rules, plan.space.proposals, plan.looks
     given: dict[str, FloatArray] = {name: each for name in RULES if (each := getattr(rules, name)) is not None}
     text = []
     if rules.control is None:
@@ -152,7 +152,7 @@ def estimand(plan: Plan) -> Section:
 
 def scenarios(plan: Plan, names: Mapping[str, Any]) -> Section:
     """The truths in which the plan was tried, and why."""
-    labels = plan.design.space.proposals
+    labels = plan.space.proposals
     rows, nulls = [], 0
     for name in names:
         truth, written = plan.scenarios[name], dict(plan.content["scenarios"][name])

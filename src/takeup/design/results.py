@@ -77,7 +77,7 @@ class Outcomes:
         """What proposals are compared with: the first control, else the first of two; None among more."""
         if self.plan.rules.control is not None:
             return self.plan.rules.control
-        return 0 if len(self.plan.design.space.proposals) == 2 else None
+        return 0 if len(self.plan.space.proposals) == 2 else None
 
     @property
     def selected(self) -> IntArray:
@@ -173,7 +173,7 @@ class Outcomes:
 
     def metrics(self, inconclusive: Inconclusive = "best") -> dict[str, Any]:
         """All figures, for machines; trials without a superior proposal select what is agreed."""
-        labels = self.plan.design.space.proposals
+        labels = self.plan.space.proposals
         size, each = self.size, self.each()
         share, selected = self.units / size[:, np.newaxis], self.selection(inconclusive)
         ideal, estimates = self.ideal(inconclusive), self.estimates
