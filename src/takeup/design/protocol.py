@@ -25,6 +25,9 @@ READINGS = {
     "intention to treat": """The rules compare what it is worth to offer each proposal, whoever then took it: what
 people do with the offer is part of what is compared (a treatment policy strategy). This assumes nothing about who
 complies or why. It says little of what the treatment does to those who take it, and needs more units the fewer do.""",
+    "adjusted": """The rules compare what it is worth to offer each proposal to all who came, whoever then took it, at
+equal covariates: a line through the outcomes of each proposal is read at the average of all. Offers that depend on
+covariates then mislead nobody, as far as outcomes follow a line in them. This assumes nothing about who complies.""",
     "policy": """The rules read the policy's own model of compliance and outcomes. Their error holds where that model
 does.""",
     "compliers": """The rules read the effect among those who do as they are told, whatever that is (a principal

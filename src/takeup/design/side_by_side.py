@@ -19,9 +19,10 @@ from takeup.design.course import Course
 from takeup.design.plan import Plan
 from takeup.design.scenarios import Scenario
 from takeup.design.statistics import ByUnit, statistic_of
-from takeup.evidence import Event
+from takeup.evidence import Event, Evidence
 from takeup.policies.beliefs import Beliefs, Exact, drawn, highest
 from takeup.policies.limits import shared, softened
+from takeup.policies.linear import Lines
 from takeup.policies.readings import Reading
 from takeup.populations import CovariateEnvironment
 from takeup.randomness import stream
@@ -29,9 +30,12 @@ from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_layout import room_for
 from takeup.simulation.kernels.look_tables import LookOutput
 from takeup.space import UNSEEN
+from takeup.trial.proposal import informative
 
 BLOCK = 100
 """How many trials run side by side."""
+AHEAD = 50
+"""In how many draws of the noise of two lines it is found which of them is ahead: given the noise it is exact."""
 RESPONSE = 3
 """The uniform numbers of a response: hidden type, action and outcome."""
 
@@ -139,14 +143,18 @@ class Block:
 
     def hold(self, look: int) -> None:
         """Hold a look at every trial that goes on; those that end by it leave."""
-        known = int(self.plan.looks.at[look])
-        self.learn(known)
-        goes_on = np.array(
-            [not self.courses[row].hold(look, self.courses[row].evidence(known), self.rng) for row in self.on]
-        )
+        self.learn(int(self.plan.looks.at[look]))
+        goes_on = np.array([not self.courses[row].hold(look, self.known(i), self.rng) for i, row in enumerate(self.on)])
         self.on = self.on[goes_on]
         self.state = replace(self.state, counts=self.state.counts[goes_on])
         self.waiting = [_rows(each, goes_on) for each in self.waiting]
+
+    def known(self, i: int) -> Evidence:
+        """What is known of one of those that go on, all decisions alike."""
+        counts = self.state.counts[i]
+        if self.plan.design.epochs is not None:
+            counts = counts.sum(axis=0)
+        return Evidence(self.plan.design.shown, informative(counts, self.plan.design.shown))
 
     def unit(self, t: int) -> None:
         """The next unit of each trial."""
@@ -242,6 +250,9 @@ def wished(beliefs: Beliefs, offered: NDArray[np.bool_], rng: np.random.Generato
     if isinstance(beliefs, Exact):
         wish = np.where(offered, beliefs.probability, 0.0)
         return np.where(wish.sum(axis=-1, keepdims=True) > 0, wish, offered / offered.sum(axis=-1, keepdims=True))
+    if isinstance(beliefs, Lines) and offered.shape[-1] == 2 and offered.all():
+        ahead = beliefs.ahead(rng, min(draws, AHEAD))
+        return np.stack([ahead, 1 - ahead], axis=-1)
     best = highest(np.where(offered, beliefs.scores(rng, draws), -np.inf))
     return np.stack([(best == k).mean(axis=0) for k in range(offered.shape[-1])], axis=-1)
 

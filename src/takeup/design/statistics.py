@@ -239,7 +239,11 @@ class ByUnit:
 
 def sees_actions(plan: Plan) -> bool:
     """Whether what was done matters to the policy, or to what the rules read."""
-    return plan.design.policy.compliance != "not used" or plan.reading not in ("intention to treat", "policy")
+    return plan.design.policy.compliance != "not used" or plan.reading not in (
+        "intention to treat",
+        "adjusted",
+        "policy",
+    )
 
 
 def statistic_of(plan: Plan) -> Statistic:

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
@@ -108,6 +109,13 @@ class Lines(Beliefs):
         scale = np.maximum(scale, 1e-300)
         known = bool(np.isinf(freedom).all())
         return normals(centre, scale) if known else students(centre, scale, freedom)
+
+    def ahead(self, rng: Random, draws: int) -> FloatArray:
+        """P(the first of two is the higher), (..): by draws of the noise, given which it is exact."""
+        centre, width = self.regression.centre(self.features), self.regression.width(self.features)
+        spread = np.sqrt(((self.regression.noise(rng, (draws,)) * width) ** 2).sum(axis=-1))
+        apart = (centre[..., 0] - centre[..., 1]) / np.maximum(spread, 1e-300)
+        return np.asarray(ndtr(apart).reshape(-1, *centre.shape[:-1]).mean(axis=0))
 
     def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
         """Exact; with many proposals from draws."""

@@ -102,6 +102,9 @@ class Design:
             rules = spec.stopping.build(space, looks)
             if new and spec.stopping.reading == "policy":
                 _check_model(policy, space, looks)
+            if spec.stopping.reading == "adjusted" and not uses_covariates(policy):
+                why = f"{policy.name} proposes without covariates, so that they leave nothing to adjust for"
+                raise InputError("reading", "'adjusted'", "'intention to treat'", why)
             if new and looks is not None and _counted(spec, space, policy, rules):
                 check_counted(rules, spec.draws)
         with at(source, "limits"):

@@ -150,7 +150,7 @@ def conclude(
 
 def judged(design: Design, counts: IntArray, look: int, standing: Standing, rng: np.random.Generator) -> Verdict:
     """What the rules say of the counts n[x, z, a, y] at a look, counted from 0, in the digits that are written down."""
-    evidence = Evidence(design.shown, informative(counts[0], design.shown)[np.newaxis]).without_covariates()
+    evidence = Evidence(design.shown, informative(counts[0], design.shown)[np.newaxis])
     compared = _Told(comparison(_reading(design), evidence, design.policy, rng, design.spec.draws))
     return judge(compared, design.rules, look, standing)
 
