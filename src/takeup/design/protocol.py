@@ -13,6 +13,7 @@ from takeup.design.plan import Plan
 from takeup.design.scenarios import NEARLY
 from takeup.outcomes import Levels
 from takeup.policies.base import Carded
+from takeup.policies.meeting import uses_covariates
 from takeup.trial.rules import BoundedTable
 
 RULES = {
@@ -62,6 +63,10 @@ def description(plan: Plan) -> Section:
     arms = [f"Units are offered {_either(space.proposals)}."]
     if space.implemented != space.proposals:
         arms.append(f"What is done in the end is {_either(space.implemented)}.")
+    covariates = plan.design.space.covariates
+    if covariates is not None:
+        used = "proposals depend on it" if uses_covariates(plan.design.policy) else "no proposal depends on it"
+        arms.append(f"Known of each before is {', '.join(covariates.names)}; {used}.")
     size = f"At most {int(plan.looks.at[-1]):,} units are randomised."
     return Section(
         name="description",

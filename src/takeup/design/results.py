@@ -13,7 +13,7 @@ from takeup.design.estimates import Estimates
 from takeup.design.figures import Figure as Figure
 from takeup.design.plan import Plan
 from takeup.design.scenarios import Scenario
-from takeup.design.statistics import statistic_of
+from takeup.design.statistics import ByUnit, statistic_of
 from takeup.errors import InputError, MismatchError
 from takeup.policies.judging import EQUIVALENT, FUTILE, INFERIOR, MAXIMUM, SUPERIOR
 from takeup.simulation.kernels.look_tables import NONE, LookOutput
@@ -136,6 +136,22 @@ class Outcomes:
         evenly = self.size * best.mean()
         return np.asarray(self.units[:, best].sum(axis=1) < (1 - IMBALANCE) * evenly)
 
+    def by_unit(self) -> dict[str, FloatArray] | None:
+        """With covariates: how well proposals suited the units of each trial, (R,); None without.
+
+        `best` is the share who had the proposal that is best for them, `inferior` how many had another, and `regret`
+        what that cost them together. Where the policy makes nothing of covariates they are what is expected, given how
+        many had each proposal.
+        """
+        if not self.truth.people:
+            return None
+        statistic = statistic_of(self.plan)
+        if isinstance(statistic, ByUnit):
+            best, regret = statistic.best(self.kept.statistic), statistic.regret(self.kept.statistic)
+        else:
+            best, regret = (self.units @ each for each in self.truth.by_unit)
+        return {"best": best / self.size, "inferior": np.asarray(self.size - best, dtype=float), "regret": regret}
+
     def each(self) -> dict[str, FloatArray]:
         """What every trial has of the figures that designs are compared by; shape (R,)."""
         worse = self.truth.values < self.truth.values.max() - self.truth.nearly
@@ -176,7 +192,7 @@ class Outcomes:
         labels = self.plan.space.proposals
         size, each = self.size, self.each()
         share, selected = self.units / size[:, np.newaxis], self.selection(inconclusive)
-        ideal, estimates = self.ideal(inconclusive), self.estimates
+        ideal, estimates, by_unit = self.ideal(inconclusive), self.estimates, self.by_unit()
         null = self.truth.role == "null"
 
         def by_arm(values: NDArray[Any]) -> dict[str, dict[str, float]]:
@@ -211,6 +227,7 @@ class Outcomes:
             "ends_by_look": {name: [f.plain() for f in self.by_look(status)] for name, status in ENDS.items()},
             "share": by_arm(share),
             "on_worse": plain(each["on_worse"]),
+            **({} if by_unit is None else {"by_unit": {name: plain(found) for name, found in by_unit.items()}}),
             "imbalance": plain(self.imbalanced, self.truth.apart),
             "ideal_design": None if ideal is None else ideal.plain(),
             "naive_estimates": {
