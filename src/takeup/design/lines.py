@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from takeup import checks
 from takeup.checks import FloatArray
@@ -71,6 +72,6 @@ def intercept(rate: float, scores: FloatArray, weight: FloatArray) -> float:
     low, high = -40.0 - float(scores.max()), 40.0 - float(scores.min())
     for _ in range(STEPS):
         middle = (low + high) / 2
-        below = float(weight @ (1 / (1 + np.exp(-np.clip(middle + scores, -700, 700))))) < rate
+        below = float(weight @ expit(middle + scores)) < rate
         low, high = (middle, high) if below else (low, middle)
     return (low + high) / 2
