@@ -168,7 +168,7 @@ class TestScenarios:
         probability, unit = people_of(plan).population.atoms()
         assert probability.tolist() == [1 / 3] * 3
         assert plan.design.space.covariates is not None
-        assert plan.design.space.covariates.values(unit.features[1]) == {"age": 90, "state": None}
+        assert plan.design.space.covariates.values(np.asarray(unit.features)[1]) == {"age": 90, "state": None}
 
     def test_where_there_are_very_many_people_some_stand_for_all(self) -> None:
         fine = {"age": {**AGE, "step": 0.01}, "pressure": {"kind": "measure", "low": 60, "high": 260}}
@@ -381,7 +381,7 @@ class TestForgetting:
         trial = Simulated(plan, "intention to treat", plan.scenarios["any"].environment, 1, 0)
         trial.run()
         twin: Any = plan.design.start
-        events = [Event(0, *map(int, row), number=t) for t, row in enumerate(trial.units)]
+        events = [Event(0, z, a, y, number=t) for t, (z, a, y) in enumerate(trial.units.tolist())]
         hidden = [replace(each, implemented=-1, outcome=-1) for each in events]
         for each in hidden:
             twin = plan.design.policy.learn(twin, each, stream(0))

@@ -69,7 +69,7 @@ def averaged(people: CovariateEnvironment) -> Environment:
     share, total = np.asarray(people.share), np.zeros(space.shape[1:])
     part = max(1, LARGE // (total.size * share.shape[-1]))
     for first in range(0, len(probability), part):
-        some = Profile(unit.context[first : first + part], unit.features[first : first + part])
+        some = _some(unit, slice(first, first + part))
         taken = people.compliance.probabilities(some, space, "compliance")
         fared = people.outcome.probabilities(some, space, "outcome")
         weight = probability[first : first + part, np.newaxis] * share[some.context]
@@ -86,6 +86,10 @@ def by_unit(people: CovariateEnvironment, nearly: float) -> tuple[FloatArray, Fl
     value = people.value(unit)
     highest = value.max(axis=-1, keepdims=True)
     return np.asarray(probability @ (value >= highest - nearly)), np.asarray(probability @ (highest - value))
+
+
+def _some(unit: Profile, which: slice) -> Profile:
+    return Profile(np.asarray(unit.context)[which], np.asarray(unit.features)[which])
 
 
 def _line(given: Mapping[str, Any], name: str, space: Space) -> FloatArray:
@@ -173,7 +177,7 @@ def _check_recorded(people: CovariateEnvironment, probability: FloatArray, unit:
     space, recorded = people.space, np.zeros(written.size)
     part = max(1, LARGE // (written.size * space.outcome.size))
     for first in range(0, len(probability), part):
-        some = Profile(unit.context[first : first + part], unit.features[first : first + part])
+        some = _some(unit, slice(first, first + part))
         fared = people.outcome.probabilities(some, space, "outcome")[:, 0, 0]
         recorded += probability[first : first + part] @ (fared @ space.outcome.worths)
     recorded *= space.outcome.shown.sign

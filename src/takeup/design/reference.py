@@ -150,7 +150,7 @@ class Trial(Course):
         counts, state = np.zeros_like(start.counts), replace(start, decided=self.randomised)
         slot = np.minimum(state.newest - np.arange(known) // start.length, len(counts) - 1)
         z, a, y = self.reported(known)
-        np.add.at(counts, (slot, 0, z, a), self.plan.space.outcome.amounts(y))
+        np.add.at(counts[:, 0], (slot, z, a), self.plan.space.outcome.amounts(y))
         return replace(state, counts=counts)
 
     def respond(self, shares: FloatArray, upto: int | None = None) -> None:

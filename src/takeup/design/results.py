@@ -146,11 +146,11 @@ class Outcomes:
         if not self.truth.people:
             return None
         statistic = statistic_of(self.plan)
+        best, regret = (self.units @ each for each in self.truth.by_unit)
         if isinstance(statistic, ByUnit):
-            best, regret = statistic.best(self.kept.statistic), statistic.regret(self.kept.statistic)
-        else:
-            best, regret = (self.units @ each for each in self.truth.by_unit)
-        return {"best": best / self.size, "inferior": np.asarray(self.size - best, dtype=float), "regret": regret}
+            best = np.asarray(statistic.best(self.kept.statistic), dtype=np.float64)
+            regret = statistic.regret(self.kept.statistic)
+        return {"best": best / self.size, "inferior": self.size - best, "regret": regret}
 
     def each(self) -> dict[str, FloatArray]:
         """What every trial has of the figures that designs are compared by; shape (R,)."""

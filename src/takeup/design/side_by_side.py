@@ -6,7 +6,7 @@ trial. Numbers of trials belong to blocks, which are run as a whole, so that a t
 its number alone. Units are the same whatever is proposed to them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -121,8 +121,10 @@ class Block:
     patients: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
-        which = (self.seed, *(each.fingerprint() for _, each in self.scenario.people), "plan")
-        self.rng, self.patients = (stream(*which, name, self.number) for name in ("policies", "people"))
+        truth = [each.fingerprint() for _, each in self.scenario.people]
+        self.rng, self.patients = (
+            stream(self.seed, *truth, "plan", name, self.number) for name in ("policies", "people")
+        )
         self.courses = [SuitedCourse(self.plan, self.reading) for _ in range(BLOCK)]
         self.on = np.arange(BLOCK)
         self.state = self.plan.design.policy.start(self.plan.design.shown, (BLOCK,))
@@ -259,5 +261,8 @@ def wished(beliefs: Beliefs, offered: NDArray[np.bool_], rng: np.random.Generato
 
 def _rows(event: Event, rows: NDArray[np.bool_]) -> Event:
     """What is known of some trials."""
-    named: Sequence[str] = ("context", "proposal", "implemented", "outcome", "features")
-    return replace(event, **{name: np.asarray(getattr(event, name))[rows] for name in named})
+    context, proposal, implemented, outcome, features = (
+        np.asarray(each)[rows]
+        for each in (event.context, event.proposal, event.implemented, event.outcome, event.features)
+    )
+    return Event(context, proposal, implemented, outcome, event.number, features=features)

@@ -21,7 +21,7 @@ def adjusted(evidence: Evidence) -> Variables:
     with them. Given the covariates they do not. What is worth v'θ[z] to a unit is worth m'θ[z] to all, with m the mean
     of v: Student's t, as the noise around each line is learnt.
     """
-    space, nobody = evidence.space, Profile(np.asarray(0), np.zeros(1))
+    space, nobody = evidence.space, Profile(0, ())
     sums = sums_here(evidence, nobody, "proposal")
     lines = line(RIDGE, None, sums.product.shape).plus(around_middle(sums))
     mean = _mean(sums.gram[..., 0, :].sum(axis=0))
