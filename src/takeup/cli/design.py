@@ -216,7 +216,7 @@ def _expect(plan: Plan, replications: int) -> None:
         told = f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{seconds:,.0f} seconds"
         typer.echo(
             f"{plan.design.policy.name} proposes to each unit by its covariates: {replications:,} trials of each"
-            f" scenario take {told} at most, and a search several times that; --replications asks for fewer",
+            f" scenario take {told} at most, a search or a report several times that; --replications asks for fewer",
             err=True,
         )
 

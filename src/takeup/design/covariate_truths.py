@@ -136,14 +136,12 @@ def _compliance(given: Mapping[str, Any], space: Space, atoms: tuple[FloatArray,
     take_up, always, proposals = given["take_up"], given["two_sided"], len(space.proposals)
     second = (control + 1) % proposals
     line = _line(given, "taking", space)
-    if not line.any():
+    if not line.any() or take_up >= 1:
         share = np.diag(np.full(proposals, take_up))
         share[:, control] += 1 - take_up
         share[control] = 0.0
         share[control, [control, second]] = 1 - always, always
         return Table(share)
-    if take_up >= 1:
-        raise InputError("take_up", take_up, "a share below 1, where covariates change who takes what is offered")
     probability, unit = atoms
     line[0] = intercept(take_up, np.asarray(unit.features) / ONE @ line, probability)
     found = np.zeros((proposals, proposals, line.size))

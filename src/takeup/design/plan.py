@@ -47,6 +47,7 @@ class Plan:
     @classmethod
     def of(cls, content: Mapping[str, Any], source: str = "plan") -> "Plan":
         """Check a plan; every error names `source`, the key and the value."""
+        content = _looked_up(content, source)
         spec = parse(content, source)
         design = Design.of(spec, source)
         if design.looks is None:
@@ -54,7 +55,7 @@ class Plan:
         if not spec.scenarios:
             allowed = 'at least one table such as [scenarios.null] with role = "null"'
             raise SpecError(f"{source}: scenarios", NOTHING, allowed)
-        tables = specfile.validated(ScenariosTable, {"scenarios": _looked_up(spec.scenarios, source)}, source).scenarios
+        tables = specfile.validated(ScenariosTable, {"scenarios": spec.scenarios}, source).scenarios
         scenarios = {}
         for name, table in tables.items():
             with at(source, f"scenarios.{name}"):
@@ -141,16 +142,18 @@ class Plan:
         return Plan.of(content, self.source)
 
 
-def _looked_up(scenarios: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """The scenarios with what others say of who comes, where they name them."""
-    found = {}
+def _looked_up(content: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The plan with what other scenarios say of who comes, where one names another."""
+    scenarios = content.get("scenarios")
+    if not isinstance(scenarios, Mapping):
+        return dict(content)
+    found = dict(scenarios)
     for name, table in scenarios.items():
-        here = dict(table) if isinstance(table, Mapping) else table
-        for key in ("who", *EFFECTS) if isinstance(here, dict) else ():
-            if isinstance(here.get(key), str):
-                here[key] = _named(scenarios, here[key], f"{source}: scenarios.{name}.{key}", key)
-        found[name] = here
-    return found
+        named = [key for key in ("who", *EFFECTS) if isinstance(table, Mapping) and isinstance(table.get(key), str)]
+        for key in named:
+            where = f"{source}: scenarios.{name}.{key}"
+            found[name] = {**found[name], key: _named(scenarios, table[key], where, key)}
+    return {**content, "scenarios": found}
 
 
 def _named(scenarios: Mapping[str, Any], named: str, where: str, key: str) -> Any:

@@ -14,7 +14,7 @@ from takeup.design.falling import Changing, FallingTable, TakeUp, phases
 from takeup.design.truths import KEYS, Truth, truth_of
 from takeup.design.who import who_comes
 from takeup.environment import MOST_CELLS, Environment
-from takeup.errors import InputError
+from takeup.errors import NOTHING, InputError
 from takeup.outcomes import Number
 from takeup.populations import CovariateEnvironment
 from takeup.simulation.spec import EnvironmentTable, Nested
@@ -151,6 +151,8 @@ class ScenarioTable(EnvironmentTable):
             raise InputError("keys", found, "an action for each proposal, in a short form")
         given = self.model_dump(include={"outcome", "sd", *KEYS})
         truth_of(given, space)  # which says what is wrong with it
+        if "taking" in effects and self.take_up is None:
+            raise InputError("take_up", NOTHING, "the share of all who take what is offered, which taking is about")
         take_up = 1.0 if self.take_up is None else self.take_up
         if self.two_sided + (1 - take_up) > 1:  # type: ignore[operator]  # a number by now
             raise InputError("two_sided", self.two_sided, f"at most the take-up, {take_up}")
