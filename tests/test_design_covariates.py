@@ -473,10 +473,10 @@ def test_a_calibrated_threshold_of_the_adjusted_reading_keeps_its_error_under_al
     """At 0.994, which `calibrate` found for 0.05; 4,000 trials of each null had .041, .046 and .045.
 
     2,000 others of each are within three errors of 0.05: were it 0.05, one would be beyond in 700 tests of each. The
-    plain reading errs more than twice as often where covariates matter.
+    plain reading errs in .34 of 1,000 at 0.975, where even allocation errs in .084; here in more than .2 of 500.
     """
     found = operate(Plan.of({**CLINIC, "scenarios": NULLS}), None, 2_000, 7)
     errors = {name: each.claimed.mean() for name, each in found.items()}
     assert max(errors.values()) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2_000), errors
-    plain = Plan.of({**CLINIC, "stopping": {"superiority": 0.994}, "scenarios": NULLS})
-    assert operate(plan=plain, scenarios=["modified"], replications=500, seed=7)["modified"].claimed.mean() > 0.1
+    plain = Plan.of({**CLINIC, "stopping": {"superiority": 0.975}, "scenarios": NULLS})
+    assert operate(plain, ["modified"], 500, 7)["modified"].claimed.mean() > 0.2
