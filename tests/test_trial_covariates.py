@@ -13,7 +13,6 @@ import pytest
 from takeup import Event, Evidence, Log, Profile, stream
 from takeup.analysis import analyse
 from takeup.analysis.replay import re_randomise
-from takeup.design.plan import Plan
 from takeup.errors import ConflictError, InputError, ReusedKeyError, StoreError
 from takeup.live import Trial
 from takeup.log import read_log
@@ -107,17 +106,12 @@ class TestSpec:
         [
             ({"space": {"proposals": 2}}, "learns from covariates, and the space has none"),
             ({"stopping": {"probability_best": 0.9, "reading": "policy"}}, "believes something of each unit"),
-            ({"looks": {"first": 10, "every": 10, "last": 50}, "stopping": {"superiority": 0.9}}, "looks"),
+            ({"looks": {"first": 10, "every": 10, "last": 50}, "stopping": {"superiority": 0.9}}, "'patient'; LinTS"),
         ],
     )
     def test_refuses_what_does_not_go_with_covariates(self, changes: dict[str, Any], words: str) -> None:
         with pytest.raises(SpecError, match=words):
             Design.of(spec(**changes))
-
-    def test_a_plan_that_is_tried_has_none(self) -> None:
-        looks = {"looks": {"last": 100}, "stopping": {"superiority": 0.95}}
-        with pytest.raises(SpecError, match=r"space\.covariates: got age, software, state, expected none"):
-            Plan.of(spec(policy={"kind": "TS"}, seed=None, **looks))
 
 
 class TestDecide:

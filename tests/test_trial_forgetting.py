@@ -285,10 +285,6 @@ def test_a_base_that_borrows_reads_the_epochs_of_all_contexts(store: Store) -> N
         ({"policy": POLICY | {"epoch": 0}}, "policy.epoch: got 0"),
         ({"policy": POLICY | {"base": {"kind": "EXP3"}}}, "policy.base: got EXP3"),
         ({"policy": POLICY | {"base": POLICY}}, "policy.base: got TS half-life 3"),
-        (
-            {"space": {"proposals": 2}, "looks": {"last": 100}, "stopping": {"superiority": 0.99}},
-            "looks.at: got a policy that forgets, expected a policy to which all decisions count the same",
-        ),
         ({"analysis": {"test": "re-randomisation"}}, "counts decisions by when they were made, which replays do not"),
     ],
 )

@@ -18,6 +18,7 @@ from takeup.design.analysed import analysed
 from takeup.design.bounded import with_reading
 from takeup.design.classical import classical
 from takeup.design.comparing import Compared, compare
+from takeup.design.cost import expected_seconds, grain
 from takeup.design.exact_metrics import exact_metrics
 from takeup.design.operate import Calibration, calibrate, operate
 from takeup.design.plan import Plan
@@ -32,6 +33,8 @@ PARTS = 20
 """In how many parts the trials of a plan are run: what Ctrl-C may cost."""
 CURVE = 2_000
 """With how many trials at most the report shows power and size against take-up."""
+SOON = 10
+"""From how many seconds on it is said beforehand how long a plan may take."""
 TRY, STOPPED = "try", 130
 THIS, USUAL = "this plan", 0.05
 """What the plan is called beside classical designs, and their error where none was asked for."""
@@ -112,6 +115,7 @@ def design_plan(
         raise InputError("--rate and --two-sided", "no --calibrate", "one, as they say what it counts")
     if out is not None:
         folders.check(out)
+    _expect(chosen, replications)
     calibration, sized = _search(chosen, calibrate_to, rate or [], two_sided, power, replications, seed, engine)
     chosen = sized.plan if sized is not None else calibration.plan if calibration is not None else with_reading(chosen)
     if exact:
@@ -205,6 +209,18 @@ def _search(
     ), None
 
 
+def _expect(plan: Plan, replications: int) -> None:
+    """Say beforehand where a plan takes long, as one does whose units are decided about one by one."""
+    seconds = expected_seconds(plan, replications)
+    if seconds is not None and seconds > SOON:
+        told = f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{seconds:,.0f} seconds"
+        typer.echo(
+            f"{plan.design.policy.name} proposes to each unit by its covariates: {replications:,} trials of each"
+            f" scenario take {told} at most, a search or a report several times that; --replications asks for fewer",
+            err=True,
+        )
+
+
 def _watched(what: str, search: Callable[..., Any]) -> Any:
     """What a search finds; on Ctrl-C what it has tried is said."""
     said: list[str] = []
@@ -233,6 +249,7 @@ def _run(plan: Plan, replications: range, seed: int, engine: EngineName) -> tupl
     """What is finished by the end or by Ctrl-C, and whether it was the latter."""
     parts: list[dict[str, Outcomes]] = []
     part = -(-len(replications) // PARTS)
+    part = -(-part // grain(plan)) * grain(plan)
     stopped = False
     try:
         with watched("trying the plan", len(replications) * len(plan.scenarios)) as (report, _):

@@ -39,6 +39,8 @@ def show(study: Study) -> None:
     console.print(_characteristics(study.plan, scenarios, study.seed))
     console.print(_ends(scenarios))
     console.print(_arms(study.plan, scenarios))
+    if "by_unit" in scenarios[0]["metrics"]:
+        console.print(_by_unit(scenarios))
     if study.analysed:
         console.print(_analysed(study.analysed))
     if study.compared is not None:
@@ -148,6 +150,22 @@ def _arms(plan: Plan, scenarios: Sequence[Mapping[str, Any]]) -> Table:
         for k, label in enumerate(plan.design.space.proposals):
             figures = (_share(each["metrics"][column][label]) for column in shown)
             table.add_row(escape(each["scenario"]) if k == 0 else "", escape(label), f"{values[k]:.4g}", *figures)
+    return table
+
+
+def _by_unit(scenarios: Sequence[Mapping[str, Any]]) -> Table:
+    """How well proposals suited each unit."""
+    table = _table(
+        "Each unit, by its covariates",
+        ("scenario",),
+        ("had its best", "units that had another", "regret"),
+        "regret is what that cost them together, in units of the outcome",
+    )
+    for each in scenarios:
+        best, inferior, regret = (each["metrics"]["by_unit"][name] for name in ("best", "inferior", "regret"))
+        others = f"{inferior['mean']:,.1f}{_plus(inferior['error'], '.1f')}"
+        cost = f"{regret['mean']:,.2f}{_plus(regret['error'], '.2f')}"
+        table.add_row(escape(each["scenario"]), _share(best), others, cost)
     return table
 
 

@@ -6,7 +6,7 @@ in its report, and its intervals have a coverage before anybody is asked.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,10 +23,14 @@ from takeup.design import reference
 from takeup.design.bounded import reading_of
 from takeup.design.figures import Figure
 from takeup.design.plan import Plan
+from takeup.design.scenarios import Scenario
+from takeup.design.side_by_side import BLOCK, Block
 from takeup.environment import Environment
 from takeup.errors import LabelError
 from takeup.log import Log
 from takeup.outcomes import Count, Time
+from takeup.policies.meeting import uses_covariates
+from takeup.policies.readings import Reading
 from takeup.randomness import bits
 from takeup.simulation.engine import Progress, silent
 from takeup.trial.planned_analysis import larger_is_better
@@ -144,22 +148,32 @@ def analysed(
     for name in names:
         environment = plan.scenarios[name].environment
         rows: dict[int, list[_Row]] = {}
-        for number in range(trials):
-            trial = reference.Trial(plan, reading, environment, seed, number)
-            trial.run()
-            log = trial.log()
+        for number, log in enumerate(_logs(plan, reading, plan.scenarios[name], seed, trials)):
             planned = planned_of(log, plan.design)
             readings, own = Readings(log, planned), replay_seed(seed, number)
             for one in readings.others:
                 truth = true_effect(environment, planned, one, log)
                 rows.setdefault(one, []).append(_row(readings, one, plan, own, truth))
             progress(1)
-        space = plan.design.space
+        space = plan.space
         better = 1 if larger_is_better(space, planned.measure) else -1
         for one, each in rows.items():
             names_of = space.proposals[one], space.proposals[planned.control]
             found.append(Analysed(name, *names_of, planned, better, *map(np.array, zip(*each, strict=True))))
     return found
+
+
+def _logs(plan: Plan, reading: Reading, scenario: Scenario, seed: int, trials: int) -> Iterator[Log]:
+    """What so many trials leave."""
+    if not uses_covariates(plan.design.policy):
+        for number in range(trials):
+            trial = reference.Trial(plan, reading, scenario.environment, seed, number)
+            trial.run()
+            yield trial.log()
+        return
+    for block in range(-(-trials // BLOCK)):
+        courses = Block(plan, reading, scenario, seed, block, logging=True).run()
+        yield from (course.log() for course in courses[: trials - block * BLOCK])
 
 
 class _Row(NamedTuple):

@@ -143,7 +143,7 @@ def reading_of(plan: Plan) -> BoundedReading:
     if not isinstance(plan.reading, BoundedTable) or plan.rules.control is None:
         raise InputError("stopping.reading", plan.reading, "a bounded reading, and a control")
     table = _chosen(plan, plan.reading, plan.rules.control) if plan.reading.moved is None else plan.reading
-    return table.read(plan.design.space, plan.rules.control)
+    return table.read(plan.space, plan.rules.control)
 
 
 def with_reading(plan: Plan) -> Plan:
@@ -165,7 +165,7 @@ def _chosen(plan: Plan, promise: BoundedTable, control: int) -> BoundedTable:
     for superiority and 80 % power. Other truths change how short it is, not that it holds. Weight is moved among the
     two and the control alone: a third proposal may be dropped early.
     """
-    space, bound = plan.design.space, np.full(len(plan.design.space.implemented), promise.bounded)
+    space, bound = plan.space, np.full(len(plan.space.implemented), promise.bounded)
     truths = sorted(plan.scenarios.values(), key=lambda each: each.role == "null")
     last = USUAL if plan.rules.superiority is None else float(plan.rules.superiority[-1])
     deviations = float(ndtri(max(last, 0.5)) + ndtri(POWER)) / np.sqrt(plan.looks.at[-1])

@@ -31,7 +31,7 @@ def classical(plan: Plan, alpha: float = 0.05) -> dict[str, Plan]:
     """
     between("alpha", alpha)
     plan = with_reading(plan)  # the same reading for all
-    proposals = len(plan.design.space.proposals)
+    proposals = len(plan.space.proposals)
     each = alpha / (proposals if plan.rules.control is None else proposals - 1)
     looks, last = plan.looks, int(plan.looks.at[-1])
     fixed = {"last": last}

@@ -107,7 +107,7 @@ def compare(
 
 def _check(first: str, reference: Plan, name: str, plan: Plan) -> None:
     """Plans are comparable where the same proposals are worth the same in the same scenarios."""
-    here, there = reference.design.space.proposals, plan.design.space.proposals
+    here, there = reference.space.proposals, plan.space.proposals
     if here != there:
         raise MismatchError(f"{first} has the proposals {', '.join(here)}, and {name} has {', '.join(there)}")
     one, other = set(reference.scenarios), set(plan.scenarios)

@@ -119,7 +119,7 @@ def exact(plan: Plan, rates: Sequence[float]) -> Exact:
 
 
 def _check(plan: Plan) -> None:
-    space, looks = plan.design.space, plan.looks
+    space, looks = plan.space, plan.looks
     kind = f"{len(space.outcomes)} levels" if isinstance(space.outcome, Levels) else f"a {space.outcome.kind}"
     policy, control = type(plan.design.policy), plan.rules.control
     for key, value, wrong, allowed in (
@@ -182,7 +182,7 @@ def _judged(plan: Plan, here: FloatArray, best: FloatArray, look: int) -> tuple[
         here = np.where(won, 0.0, here)
     if rules.equivalence is not None:
         alike = np.zeros(here.shape, dtype=bool)
-        prior, worth = prior_of(plan.design), float(np.ptp(plan.design.space.reward))
+        prior, worth = prior_of(plan.design), float(np.ptp(plan.space.reward))
         for n_0, s_0, s_1 in np.argwhere(here > SMALL):
             n_1 = units - n_0
             table = prior + np.array([[s_0, n_0 - s_0], [s_1, n_1 - s_1]])

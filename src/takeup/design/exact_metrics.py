@@ -20,7 +20,7 @@ def exact_metrics(plan: Plan, scenario: str) -> dict[str, Any]:
     if truth.environment.later:
         key = f"{plan.source}: scenarios.{scenario}.take_up"
         raise SpecError(key, "one that changes", "one that stays, for exact figures")
-    space, values = plan.design.space, truth.values
+    space, values = plan.space, truth.values
     low, width = float(space.reward.min()), float(np.ptp(space.reward))
     found = exact(plan, ((values - low) / width).tolist())
     labels, share = space.proposals, [1 - found.share, found.share]

@@ -36,13 +36,13 @@ class Part:
 
 def good_of(plan: Plan) -> int:
     """The index of the better of two outcomes."""
-    return int(np.argmax(plan.design.space.reward))
+    return int(np.argmax(plan.space.reward))
 
 
 def margins_of(plan: Plan) -> FloatArray:
     """The margins of equivalence and of futility, as shares of what outcomes can differ by."""
     rules = plan.rules
-    return np.array([rules.equivalence_margin, rules.futility_margin]) / np.ptp(plan.design.space.reward)
+    return np.array([rules.equivalence_margin, rules.futility_margin]) / np.ptp(plan.space.reward)
 
 
 def better_first(plan: Plan, prior: Posterior) -> FloatArray:
@@ -54,7 +54,7 @@ def better_first(plan: Plan, prior: Posterior) -> FloatArray:
 def prior_of_proposing(plan: Plan) -> FloatArray:
     """The same of each proposal by intention to treat: the policy's own where it is TS, else a uniform one."""
     policy = plan.design.policy
-    return better_first(plan, (policy if isinstance(policy, TS) else TS()).prior(plan.design.space))
+    return better_first(plan, (policy if isinstance(policy, TS) else TS()).prior(plan.space))
 
 
 def betas(plan: Plan) -> look_rates.Betas:
@@ -70,7 +70,7 @@ def betas_room(plan: Plan, *priors: FloatArray) -> Callable[[], look_rates.Betas
 
 def room_for(plan: Plan, total: float, finest: int = comparing.FINEST) -> Callable[[], look_rates.BetasMemory]:
     """Room to compare a variable for each proposal, none narrower than a beta whose parameters sum to `total`."""
-    count = len(plan.design.space.proposals)
+    count = len(plan.space.proposals)
 
     def room() -> look_rates.BetasMemory:
         densities = comparing.room(count, total, finest)
@@ -99,4 +99,4 @@ def reads_model(plan: Plan) -> bool:
 def compares(plan: Plan) -> bool:
     """Whether TS-Obs has closed forms for all that is asked: with two proposals and actions, and no margin read."""
     margins = reads_model(plan) and (plan.rules.equivalence is not None or plan.rules.futility is not None)
-    return isinstance(plan.design.policy, TSObs) and plan.design.space.shape[1:] == (2, 2, 2) and not margins
+    return isinstance(plan.design.policy, TSObs) and plan.space.shape[1:] == (2, 2, 2) and not margins

@@ -51,7 +51,7 @@ def form_of(plan: Plan, scenarios: Sequence[Scenario]) -> Form:
     check(plan)
     if sees_actions(plan):
         return _cells(plan, scenarios)
-    return _rates(plan, scenarios) if plan.design.space.outcome.size == 2 else _kind(plan, scenarios)
+    return _rates(plan, scenarios) if plan.space.outcome.size == 2 else _kind(plan, scenarios)
 
 
 def has_kernel(plan: Plan) -> bool:
@@ -83,13 +83,13 @@ def check(plan: Plan) -> None:
 
 def _readable(plan: Plan) -> bool:
     """Whether the effect among compliers, where it is read, is one of different actions."""
-    intended = plan.design.space.intended
+    intended = plan.space.intended
     return plan.reading != "compliers" or (intended is not None and len(set(intended)) == len(intended))
 
 
 def _check_prior(plan: Plan) -> None:
     """Whether all shapes are large enough for what is made of them."""
-    policy, outcome = plan.design.policy, plan.design.space.outcome
+    policy, outcome = plan.design.policy, plan.space.outcome
     if not isinstance(outcome, Levels):
         kinds.check(plan)
     if outcome.size != 2:
@@ -102,7 +102,7 @@ def _check_prior(plan: Plan) -> None:
         raise SpecError(
             f"{plan.source}: policy.pilot", "counts", "nothing, so far, on other engines than the reference"
         )
-    prior = policy.prior(plan.design.space)
+    prior = policy.prior(plan.space)
     allowed = LEAST_SHAPE if isinstance(policy, TS) or compares(plan) else LEAST_DRAWN
     for name, block in (("alpha", prior.outcome), ("beta", prior.compliance)):
         if block is not None and block.min() < allowed:

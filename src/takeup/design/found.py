@@ -101,7 +101,7 @@ def _scenarios(outcomes: Mapping[str, Outcomes], every: Mapping[str, Mapping[str
 def _arms(plan: Plan, outcomes: Mapping[str, Outcomes], every: Mapping[str, Mapping[str, Any]]) -> ReportTable:
     rows = []
     for name, metrics in every.items():
-        for k, label in enumerate(plan.design.space.proposals):
+        for k, label in enumerate(plan.space.proposals):
             found = (share(metrics[column][label]) for column in BY_ARM)
             rows.append((name, label, f"{outcomes[name].truth.values[k]:.4g}", *found))
     columns = ("scenario", "proposal", "worth", *BY_ARM.values())
@@ -170,7 +170,7 @@ def noncompliance(plan: Plan, outcomes: Mapping[str, Outcomes], curve: TakeUpCur
 
 def _promises(plan: Plan, outcomes: Mapping[str, Outcomes]) -> tuple[str, Picture] | None:
     """For the first alternative of two rates in which some refuse."""
-    if len(plan.design.space.proposals) != 2:
+    if len(plan.space.proposals) != 2:
         return None
     control, truths = plan.rules.control or 0, steady(plan).scenarios
     for name, each in outcomes.items():
@@ -180,7 +180,7 @@ def _promises(plan: Plan, outcomes: Mapping[str, Outcomes]) -> tuple[str, Pictur
         cells = Cells.of_environment(truths[name].environment, [control, 1 - control])
         if (cells.share.max(axis=1) == 1).all():
             continue
-        width = float(np.ptp(plan.design.space.reward))
+        width = float(np.ptp(plan.space.reward))
         try:
             points = promise_curve(replace(cells, mean=cells.mean / width, sd=cells.sd / width), PROMISES)
         except InputError:
@@ -256,7 +256,7 @@ def _side_by_side(compared: Compared) -> ReportTable:
 def _fixed_rows(
     plan: Plan, outcomes: Mapping[str, Outcomes], nulls: Mapping[str, Figure]
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    space = plan.design.space
+    space = plan.space
     if len(space.proposals) != 2 or not isinstance(space.outcome, Levels) or space.outcome.size != 2 or not nulls:
         return
     error = max(figure.mean for figure in nulls.values())

@@ -36,7 +36,7 @@ def part_of(plan: Plan) -> Part:
 
 def check(plan: Plan) -> None:
     """An error that names the file, the key and the value, where what is believed of values has no kernel."""
-    block, utility = prior_of(plan), bool(getattr(plan.design.space.outcome, "utility", ()))
+    block, utility = prior_of(plan), bool(getattr(plan.space.outcome, "utility", ()))
     events = float(block.events.min()) if isinstance(block, GammaRate) else 1.0
     kind = "bootstrap" if isinstance(block, Dirichlet) else "lognormal" if getattr(block, "logarithmic", False) else ""
     for key, value, wrong, allowed in (
@@ -79,7 +79,7 @@ def narrowest(plan: Plan) -> float:
 
 def _gain(plan: Plan) -> FloatArray:
     """What outcomes are worth, in parts of what they differ by."""
-    reward: FloatArray = plan.design.space.reward
+    reward: FloatArray = plan.space.reward
     return np.asarray((reward - reward.min()) / np.ptp(reward))
 
 
@@ -114,7 +114,7 @@ def _numbers(plan: Plan, block: NormalGamma) -> Part:
         look_rates.less_of: look_numbers.less_of,
         look_rates.within_of: look_numbers.within_of,
     }
-    proposals = len(plan.design.space.proposals)
+    proposals = len(plan.space.proposals)
     return Part(bind, given, lambda: look_numbers.room(proposals))
 
 

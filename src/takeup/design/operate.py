@@ -170,7 +170,7 @@ def calibrate(
     for name, given in (("superiority", rules.superiority), ("inferiority", rules.inferiority)):
         if given is not None and np.ptp(given) > 0:
             raise SpecError(f"{plan.source}: stopping.{name}", given.tolist(), "one number, where it is to be found")
-    most = MOST_THRESHOLD if rules.control is not None else MOST_OF_EVEN / len(plan.design.space.proposals)
+    most = MOST_THRESHOLD if rules.control is not None else MOST_OF_EVEN / len(plan.space.proposals)
 
     def at(threshold: float) -> Plan:
         return plan.with_thresholds(threshold, None if rules.inferiority is None else min(1 - threshold, most))
@@ -278,11 +278,11 @@ def null_values(plan: Plan, values: Sequence[float]) -> Plan:
     scenario that has one), events by unit of exposure, hazards or medians.
     """
     written = [{**table} for table in plan.content["scenarios"].values()]
-    allowed = keys_for(plan.design.space.outcome)
+    allowed = keys_for(plan.space.outcome)
     key = next((key for table in written for key in allowed if key in table), allowed[0])
     if key == "outcome":
         raise InputError("values", list(values), "two outcomes, or numbers, counts or times", "write the nulls down")
     spread = next(({"sd": table["sd"]} for table in written if "sd" in table), {})
-    same = len(plan.design.space.proposals)
+    same = len(plan.space.proposals)
     more = {f"null {value:g}": {"role": "null", key: [float(value)] * same, **spread} for value in values}
     return Plan.of({**plan.content, "scenarios": {**plan.content["scenarios"], **more}}, plan.source)

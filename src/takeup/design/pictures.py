@@ -106,7 +106,7 @@ def allocation_picture(outcomes: Mapping[str, Outcomes]) -> Picture:
     rows = []
     for name, each in outcomes.items():
         shares = each.units / each.size[:, np.newaxis]
-        for k, label in enumerate(each.plan.design.space.proposals):
+        for k, label in enumerate(each.plan.space.proposals):
             mean = Figure.of(shares[:, k])
             spread = {q: float(np.quantile(shares[:, k], at)) for q, at in QUANTILES.items()}
             records.append({"scenario": name, "proposal": label, "mean": mean.mean, **spread})

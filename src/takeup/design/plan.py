@@ -7,11 +7,14 @@ from typing import Any
 
 from takeup import specfile
 from takeup.checks import FloatArray
+from takeup.design.covariate_truths import EFFECTS
 from takeup.design.scenarios import Scenario, ScenarioTable
+from takeup.design.who import with_people
 from takeup.errors import NOTHING
 from takeup.policies import Uniform
 from takeup.policies.judging import Rules
 from takeup.policies.limits import ControlShare, Limits
+from takeup.space import Space
 from takeup.specfile import SpecError, Table, at
 from takeup.trial.design import Design
 from takeup.trial.looks import Looks
@@ -44,14 +47,11 @@ class Plan:
     @classmethod
     def of(cls, content: Mapping[str, Any], source: str = "plan") -> "Plan":
         """Check a plan; every error names `source`, the key and the value."""
+        content = _looked_up(content, source)
         spec = parse(content, source)
         design = Design.of(spec, source)
         if design.looks is None:
             raise SpecError(f"{source}: looks", NOTHING, "when the trial is looked at, such as last = 100")
-        if design.space.covariates is not None:
-            hint = "leave them out: a policy that makes nothing of them decides the same, and live trials take them"
-            told = ", ".join(design.space.covariates.names)
-            raise SpecError(f"{source}: space.covariates", told, "none, so far, in a plan that is tried", hint)
         if not spec.scenarios:
             allowed = 'at least one table such as [scenarios.null] with role = "null"'
             raise SpecError(f"{source}: scenarios", NOTHING, allowed)
@@ -64,8 +64,16 @@ class Plan:
 
     @classmethod
     def load(cls, path: str | Path) -> "Plan":
-        """Read a TOML or JSON file."""
-        return cls.of(specfile.read(path), Path(path).name)
+        """Read a TOML or JSON file, and the CSV files of people that its scenarios name."""
+        source = Path(path).name
+        with at(source, "scenarios"):
+            content = with_people(specfile.read(path), Path(path).parent)
+        return cls.of(content, source)
+
+    @property
+    def space(self) -> Space:
+        """What is proposed, done and comes of it, without covariates: what rules and reports are about."""
+        return self.design.space.without_covariates()
 
     @property
     def name(self) -> str:
@@ -132,3 +140,26 @@ class Plan:
         if "stopping" in content:
             content["stopping"] = {name: each for name, each in content["stopping"].items() if name != "error"}
         return Plan.of(content, self.source)
+
+
+def _looked_up(content: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The plan with what other scenarios say of who comes, where one names another."""
+    scenarios = content.get("scenarios")
+    if not isinstance(scenarios, Mapping):
+        return dict(content)
+    found = dict(scenarios)
+    for name, table in scenarios.items():
+        named = [key for key in ("who", *EFFECTS) if isinstance(table, Mapping) and isinstance(table.get(key), str)]
+        for key in named:
+            where = f"{source}: scenarios.{name}.{key}"
+            found[name] = {**found[name], key: _named(scenarios, table[key], where, key)}
+    return {**content, "scenarios": found}
+
+
+def _named(scenarios: Mapping[str, Any], named: str, where: str, key: str) -> Any:
+    other = scenarios.get(named)
+    if not isinstance(other, Mapping) or isinstance(other.get(key), str | None):
+        allowed = f"a table, or the name of a scenario that has one of its own; {', '.join(scenarios)} are there"
+        hint = "takeup design and Plan.load read a CSV file of people; a spec has them listed" if key == "who" else ""
+        raise SpecError(where, repr(named), allowed, hint)
+    return other[key]

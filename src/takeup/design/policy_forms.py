@@ -32,7 +32,7 @@ def policy_part(plan: Plan) -> Part:
 
 
 def _complying(plan: Plan, policy: TSCheck) -> Part:
-    space = plan.design.space
+    space = plan.space
     prior = better_first(plan, policy.prior(space))
     given = look_cells.Complying(prior, host.intended(policy, space), comparing.grids())
     if reads_model(plan):
@@ -57,7 +57,7 @@ def _compliance(prior: Posterior) -> FloatArray:
 
 
 def _compared(plan: Plan, policy: TSObs) -> Part:
-    prior = policy.prior(plan.design.space)
+    prior = policy.prior(plan.space)
     given = look_observed.Apart(better_first(plan, prior), _compliance(prior), 0, comparing.grids())
     bind: dict[Plain, Plain] = {} if reads_model(plan) else {look_rates.wish: look_observed.wish_two}
     return Part(bind, given, betas_room(plan, given.outcome, given.compliance))
@@ -69,7 +69,7 @@ def _counted(plan: Plan) -> dict[Plain, Plain]:
 
 def _room(plan: Plan, pairs: int, blocks: int, model: Callable[[], Any]) -> Callable[[], Any]:
     """Room for draws of so many pairs of gammas, with the means of all actions in so many blocks of rows."""
-    _, proposals, actions, _ = plan.design.space.shape
+    _, proposals, actions, _ = plan.space.shape
     work, table = MEANS + blocks * 2 * host.even(actions) * LANES, plan.design.spec.draws if reads_model(plan) else 0
 
     def room() -> look_draws.DrawsMemory:
@@ -86,8 +86,8 @@ def _room(plan: Plan, pairs: int, blocks: int, model: Callable[[], Any]) -> Call
 
 
 def _apart(plan: Plan, policy: TSObs) -> Part:
-    _, proposals, actions, _ = plan.design.space.shape
-    prior = policy.prior(plan.design.space)
+    _, proposals, actions, _ = plan.space.shape
+    prior = policy.prior(plan.space)
     draws = plan.design.spec.draws
     given = look_observed.Apart(better_first(plan, prior), _compliance(prior), draws, comparing.grids())
     pairs = actions + proposals * host.even(actions) // 2
@@ -95,8 +95,8 @@ def _apart(plan: Plan, policy: TSObs) -> Part:
 
 
 def _robust(plan: Plan, policy: TSRobust) -> Part:
-    _, proposals, actions, _ = plan.design.space.shape
-    prior = policy.prior(plan.design.space)
+    _, proposals, actions, _ = plan.space.shape
+    prior = policy.prior(plan.space)
     strength = np.array(policy.models, dtype=np.int64)
     unseen = np.concatenate([_possibilities(int(each)) for each in strength])
     start = np.concatenate([[0], np.cumsum(np.maximum(strength, 0) + 1)])

@@ -54,7 +54,7 @@ def broken(plan: Plan, difference: float) -> Plan:
     difference; and those who take the treatment whatever they are offered better than these, likewise. A take-up that
     changes is its mean over a whole trial.
     """
-    space, control = plan.design.space, plan.rules.control or 0
+    space, control = plan.space, plan.rules.control or 0
     if not isinstance(space.outcome, Levels) or len(space.outcomes) != 2:
         raise InputError("space.outcomes", space.outcome.kind, "two levels, where a promise is broken")
     expected = steady(plan)

@@ -13,6 +13,7 @@ from takeup.design.plan import Plan
 from takeup.design.scenarios import NEARLY
 from takeup.outcomes import Levels
 from takeup.policies.base import Carded
+from takeup.policies.meeting import uses_covariates
 from takeup.trial.rules import BoundedTable
 
 RULES = {
@@ -25,6 +26,9 @@ READINGS = {
     "intention to treat": """The rules compare what it is worth to offer each proposal, whoever then took it: what
 people do with the offer is part of what is compared (a treatment policy strategy). This assumes nothing about who
 complies or why. It says little of what the treatment does to those who take it, and needs more units the fewer do.""",
+    "adjusted": """The rules compare what it is worth to offer each proposal to all who came, whoever then took it, at
+equal covariates: a line through the outcomes of each proposal is read at the average of all. Offers that depend on
+covariates then mislead nobody, as far as outcomes follow a line in them. This assumes nothing about who complies.""",
     "policy": """The rules read the policy's own model of compliance and outcomes. Their error holds where that model
 does.""",
     "compliers": """The rules read the effect among those who do as they are told, whatever that is (a principal
@@ -49,7 +53,7 @@ started."""
 
 def description(plan: Plan) -> Section:
     """Why, and what."""
-    space, spec = plan.design.space, plan.design.spec
+    space, spec = plan.space, plan.design.spec
     why = spec.description or "The plan says nothing of why it adapts: give it a `description`, which is shown here."
     if isinstance(space.outcome, Levels):
         worth = [f"{label} (worth {u:g})" for label, u in zip(space.outcomes, space.utility, strict=True)]
@@ -59,6 +63,10 @@ def description(plan: Plan) -> Section:
     arms = [f"Units are offered {_either(space.proposals)}."]
     if space.implemented != space.proposals:
         arms.append(f"What is done in the end is {_either(space.implemented)}.")
+    covariates = plan.design.space.covariates
+    if covariates is not None:
+        used = "proposals depend on it" if uses_covariates(plan.design.policy) else "no proposal depends on it"
+        arms.append(f"Known of each before is {', '.join(covariates.names)}; {used}.")
     size = f"At most {int(plan.looks.at[-1]):,} units are randomised."
     return Section(
         name="description",
@@ -69,7 +77,7 @@ def description(plan: Plan) -> Section:
 
 def looks(plan: Plan) -> Section:
     """When it is looked at, and by which rules it ends."""
-    rules, labels, at = plan.rules, plan.design.space.proposals, plan.looks
+    rules, labels, at = plan.rules, plan.space.proposals, plan.looks
     given: dict[str, FloatArray] = {name: each for name in RULES if (each := getattr(rules, name)) is not None}
     text = []
     if rules.control is None:
@@ -152,7 +160,7 @@ def estimand(plan: Plan) -> Section:
 
 def scenarios(plan: Plan, names: Mapping[str, Any]) -> Section:
     """The truths in which the plan was tried, and why."""
-    labels = plan.design.space.proposals
+    labels = plan.space.proposals
     rows, nulls = [], 0
     for name in names:
         truth, written = plan.scenarios[name], dict(plan.content["scenarios"][name])

@@ -43,7 +43,7 @@ def reading_part(plan: Plan) -> Part:
 
 
 def _compliers(plan: Plan) -> Part:
-    space = plan.design.space
+    space = plan.space
     intended = np.array(space.complying("the effect among compliers"), dtype=np.int64)
     given = look_compliers.Effects(prior_of_proposing(plan), comparing.grids(), margins_of(plan), intended)
     bind: dict[Plain, Plain] = {
@@ -56,8 +56,8 @@ def _compliers(plan: Plan) -> Part:
 
 def _bounded(plan: Plan) -> Part:
     chosen = reading_of(plan)
-    _, proposals, actions, _ = plan.design.space.shape
-    worth = float(np.ptp(plan.design.space.reward))
+    _, proposals, actions, _ = plan.space.shape
+    worth = float(np.ptp(plan.space.reward))
     given = look_bounded.Promise(
         np.asarray(chosen.bound / worth), chosen.control, np.ascontiguousarray(chosen.moved), margins_of(plan)
     )

@@ -10,25 +10,25 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from takeup.checks import FloatArray, IntArray
+from takeup.checks import FloatArray
+from takeup.design import side_by_side
 from takeup.design.bounded import reading_of
+from takeup.design.course import Course
 from takeup.design.plan import Plan
-from takeup.design.running import NEVER_ABOVE
 from takeup.design.scenarios import Scenario
 from takeup.design.statistics import sees_actions, statistic_of
 from takeup.environment import Environment
+from takeup.epochs import Epochs
 from takeup.evidence import Evidence
-from takeup.log import SOURCES, Log
 from takeup.policies import Uniform
 from takeup.policies.beliefs import among
-from takeup.policies.judging import GOING_ON, MAXIMUM, Standing, judge
 from takeup.policies.limits import shared
-from takeup.policies.readings import Reading, comparison
+from takeup.policies.meeting import uses_covariates
+from takeup.policies.readings import Reading
 from takeup.randomness import stream
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels.look_layout import room_for
-from takeup.simulation.kernels.look_tables import NONE, LookOutput
-from takeup.space import UNSEEN
+from takeup.simulation.kernels.look_tables import LookOutput
 from takeup.specfile import SpecError
 from takeup.trial.rules import BoundedTable
 
@@ -48,7 +48,9 @@ def run(
     """
     check(plan)
     reading: Reading = reading_of(plan) if isinstance(plan.reading, BoundedTable) else plan.reading
-    shape = (len(plan.design.space.proposals), statistic_of(plan).columns)
+    if uses_covariates(plan.design.policy):
+        return side_by_side.run(plan, reading, scenarios, trials, seed, progress, recording=recording)
+    shape = (len(plan.space.proposals), statistic_of(plan).columns)
     output = room_for(len(scenarios), len(trials), shape, plan.looks.at.size if recording else 0)
     for i, scenario in enumerate(scenarios.values()):
         for row, number in enumerate(trials):
@@ -76,62 +78,34 @@ def check(plan: Plan) -> None:
 
 
 @dataclass(slots=True)
-class Trial:
+class Trial(Course):
     """One trial, at work.
 
     Attributes:
-        plan: what is tried.
-        reading: what the rules read.
         environment: the truth.
         seed: of all trials.
         number: which of them it is.
     """
 
-    plan: Plan
-    reading: Reading
     environment: Environment
     seed: int
     number: int
     rng: np.random.Generator = field(init=False)
     chance: FloatArray = field(init=False)
-    units: IntArray = field(init=False)
-    probability: FloatArray = field(init=False)
-    randomised: int = field(init=False, default=0)
-    standing: Standing = field(init=False)
 
     def __post_init__(self) -> None:
+        Course.__post_init__(self)
         which = (self.seed, self.environment.fingerprint(), "plan")
-        size = int(self.plan.looks.at[-1])
         self.rng = stream(*which, "policy", self.number)
-        self.chance = stream(*which, "patients", self.number).random((size, 2))
-        self.units = np.zeros((size, 3), dtype=np.int64)
-        self.probability = np.zeros((size, len(self.plan.design.space.proposals)))
-        self.standing = Standing.of(len(self.plan.design.space.proposals), self.plan.rules)
+        self.chance = stream(*which, "patients", self.number).random((len(self.units), 2))
 
     def run(self) -> LookOutput:
         """What is kept of it."""
-        plan, looks = self.plan, self.plan.looks
-        never = np.full(looks.at.size, NEVER_ABOVE)  # what superiority is asked of is recorded without a threshold too
-        rules = replace(plan.rules, superiority=never if plan.rules.superiority is None else plan.rules.superiority)
-        dropped, reason = (np.zeros(len(plan.design.space.proposals), dtype=np.int64) for _ in range(2))
-        top, leader = np.zeros(looks.at.size), np.zeros(looks.at.size, dtype=np.int64)
-        for look in range(looks.at.size):
+        for look in range(self.plan.looks.at.size):
             self.randomise(look)
-            known = self.evidence(int(looks.at[look]))
-            compared = comparison(self.reading, known, plan.design.policy, self.rng, plan.design.spec.draws)
-            verdict = judge(compared, rules, look, self.standing)
-            self.standing = verdict.standing
-            for k, why in verdict.dropped.items():
-                dropped[k], reason[k] = look + 1, why
-            for rule, k, probability, _ in verdict.probabilities:
-                if rule == "superiority":
-                    top[look], leader[look] = probability, k
-            if verdict.status != GOING_ON:
+            if self.hold(look, self.evidence(int(self.plan.looks.at[look])), self.rng):
                 break
-        status = verdict.status if verdict.status != GOING_ON else MAXIMUM
-        last = self.standing.control if verdict.chosen is None else verdict.chosen
-        chosen = NONE if last is None else last
-        return LookOutput(status, look, chosen, self.statistic(), dropped, reason, top, leader)
+        return self.output()
 
     def randomise(self, look: int) -> None:
         """Those who come between the look before and this one."""
@@ -156,10 +130,10 @@ class Trial:
             wish, power = np.array(plan.design.even), 1.0
         else:
             known = moment if plan.looks.update == "patient" else int(plan.looks.at[moment])
-            wish, power = self.wish(self.evidence(known)), float(plan.soften[moment])
+            wish, power = self.wish(self.state(known)), float(plan.soften[moment])
         return shared(wish, standing.offered, plan.limits, power, standing.control, plan.control_share)
 
-    def wish(self, known: Evidence) -> FloatArray:
+    def wish(self, known: Evidence | Epochs) -> FloatArray:
         """With which probability the policy would propose each of those that are offered."""
         policy, draws, offered = self.plan.design.policy, self.plan.design.spec.draws, self.standing.offered
         if len(offered) == len(known.space.proposals):
@@ -167,6 +141,17 @@ class Trial:
         wish = np.zeros(len(known.space.proposals))
         wish[list(offered)] = among(policy.beliefs(known, 0, self.rng), offered, self.rng, draws)
         return wish
+
+    def state(self, known: int) -> Evidence | Epochs:
+        """What the policy believes from once so many outcomes are known: by epoch, where it forgets."""
+        start = self.plan.design.epochs
+        if start is None:
+            return self.evidence(known)
+        counts, state = np.zeros_like(start.counts), replace(start, decided=self.randomised)
+        slot = np.minimum(state.newest - np.arange(known) // start.length, len(counts) - 1)
+        z, a, y = self.reported(known)
+        np.add.at(counts[:, 0], (slot, z, a), self.plan.space.outcome.amounts(y))
+        return replace(state, counts=counts)
 
     def respond(self, shares: FloatArray, upto: int | None = None) -> None:
         """Randomise with these probabilities, one unit or until there are so many, and see what becomes of them."""
@@ -182,40 +167,3 @@ class Trial:
             a, y = truth[i][1].respond(0, z[here], self.chance[first + here, 1])
             self.units[first + here] = np.stack([z[here], a, y], axis=1)
         self.randomised = last
-
-    def evidence(self, known: int) -> Evidence:
-        """What is known once so many outcomes are."""
-        space = self.plan.design.space
-        z, a, y = self.reported(known)
-        counts = np.zeros(space.table, dtype=np.int64)
-        np.add.at(counts[0], (z, a), space.outcome.amounts(y))
-        return Evidence(space, counts)
-
-    def reported(self, known: int) -> tuple[IntArray, IntArray, IntArray]:
-        """What was proposed to the first so many, and what is reported of what was done and of what came of it."""
-        z, a, y = self.units[:known].T
-        return z, np.full_like(a, UNSEEN) if self.plan.design.spec.compliance == "never" else a, y
-
-    def log(self) -> Log:
-        """All that were randomised, once all are followed up."""
-        n = self.randomised
-        z, a, y = self.reported(n)
-        by = np.minimum(np.arange(n) + 1 + self.plan.looks.lag, n)
-        source = np.where(np.arange(n) < self.plan.design.spec.burn_in, SOURCES.index("burn-in"), 0)
-        return Log.of(
-            self.plan.design.space,
-            z,
-            self.probability[:n],
-            implemented=a,
-            outcome=y,
-            outcome_by=by,
-            source=source,
-        )
-
-    def statistic(self) -> IntArray:
-        """Of all that were randomised."""
-        z, a, y = self.units[: self.randomised].T
-        statistic = statistic_of(self.plan)
-        found = np.zeros((len(self.plan.design.even), statistic.columns), dtype=np.int64)
-        np.add.at(found, z, statistic.added(a, y))
-        return found

@@ -13,7 +13,7 @@ from takeup.design.estimates import Estimates
 from takeup.design.figures import Figure as Figure
 from takeup.design.plan import Plan
 from takeup.design.scenarios import Scenario
-from takeup.design.statistics import statistic_of
+from takeup.design.statistics import ByUnit, statistic_of
 from takeup.errors import InputError, MismatchError
 from takeup.policies.judging import EQUIVALENT, FUTILE, INFERIOR, MAXIMUM, SUPERIOR
 from takeup.simulation.kernels.look_tables import NONE, LookOutput
@@ -77,7 +77,7 @@ class Outcomes:
         """What proposals are compared with: the first control, else the first of two; None among more."""
         if self.plan.rules.control is not None:
             return self.plan.rules.control
-        return 0 if len(self.plan.design.space.proposals) == 2 else None
+        return 0 if len(self.plan.space.proposals) == 2 else None
 
     @property
     def selected(self) -> IntArray:
@@ -136,6 +136,22 @@ class Outcomes:
         evenly = self.size * best.mean()
         return np.asarray(self.units[:, best].sum(axis=1) < (1 - IMBALANCE) * evenly)
 
+    def by_unit(self) -> dict[str, FloatArray] | None:
+        """With covariates: how well proposals suited the units of each trial, (R,); None without.
+
+        `best` is the share who had the proposal that is best for them, `inferior` how many had another, and `regret`
+        what that cost them together. Where the policy makes nothing of covariates they are what is expected, given how
+        many had each proposal.
+        """
+        if not self.truth.people:
+            return None
+        statistic = statistic_of(self.plan)
+        best, regret = (self.units @ each for each in self.truth.by_unit)
+        if isinstance(statistic, ByUnit):
+            best = np.asarray(statistic.best(self.kept.statistic), dtype=np.float64)
+            regret = statistic.regret(self.kept.statistic)
+        return {"best": best / self.size, "inferior": self.size - best, "regret": regret}
+
     def each(self) -> dict[str, FloatArray]:
         """What every trial has of the figures that designs are compared by; shape (R,)."""
         worse = self.truth.values < self.truth.values.max() - self.truth.nearly
@@ -173,10 +189,10 @@ class Outcomes:
 
     def metrics(self, inconclusive: Inconclusive = "best") -> dict[str, Any]:
         """All figures, for machines; trials without a superior proposal select what is agreed."""
-        labels = self.plan.design.space.proposals
+        labels = self.plan.space.proposals
         size, each = self.size, self.each()
         share, selected = self.units / size[:, np.newaxis], self.selection(inconclusive)
-        ideal, estimates = self.ideal(inconclusive), self.estimates
+        ideal, estimates, by_unit = self.ideal(inconclusive), self.estimates, self.by_unit()
         null = self.truth.role == "null"
 
         def by_arm(values: NDArray[Any]) -> dict[str, dict[str, float]]:
@@ -211,6 +227,7 @@ class Outcomes:
             "ends_by_look": {name: [f.plain() for f in self.by_look(status)] for name, status in ENDS.items()},
             "share": by_arm(share),
             "on_worse": plain(each["on_worse"]),
+            **({} if by_unit is None else {"by_unit": {name: plain(found) for name, found in by_unit.items()}}),
             "imbalance": plain(self.imbalanced, self.truth.apart),
             "ideal_design": None if ideal is None else ideal.plain(),
             "naive_estimates": {

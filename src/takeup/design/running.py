@@ -56,7 +56,7 @@ def truths(scenarios: Mapping[str, Scenario]) -> list[Scenario]:
 
 def given_for(plan: Plan, form: Form, scenarios: Mapping[str, Scenario], seed: int) -> LookInput:
     """The plan in arrays; `form` is that of the scenarios' `truths`."""
-    rules, limits, proposals = plan.rules, plan.limits, len(plan.design.space.proposals)
+    rules, limits, proposals = plan.rules, plan.limits, len(plan.space.proposals)
     each = [one.environment for one in scenarios.values()]
     keys = [key_of(seed, one.fingerprint()) for one in each]
     later = [key for key, one in zip(keys, each, strict=True) for _ in one.later]
@@ -126,7 +126,7 @@ def _or(given: FloatArray | None, never: float, looks: Looks) -> FloatArray:
 
 def memory_of(plan: Plan, form: Form) -> LookMemory:
     """Room for one trial."""
-    proposals, columns = len(plan.design.space.proposals), statistic_of(plan).columns
+    proposals, columns = len(plan.space.proposals), statistic_of(plan).columns
     slots = _slots(plan) if plan.by_unit else plan.looks.at.size
 
     def whole(*shape: int) -> IntArray:

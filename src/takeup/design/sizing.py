@@ -225,7 +225,7 @@ def _alternatives(plan: Plan, scenarios: str | Sequence[str] | None) -> list[str
 
 def _start(plan: Plan, names: Sequence[str], power: float, error: float | None) -> int:
     """The size of a design without looks, where there is a formula; else that of the plan."""
-    space, rules = plan.design.space, plan.rules
+    space, rules = plan.space, plan.rules
     if not isinstance(space.outcome, Levels):
         return int(plan.looks.at[-1])
     threshold = 0.975 if rules.superiority is None else float(rules.superiority[-1])

@@ -10,7 +10,9 @@ from takeup.conjugates import Conjugate
 from takeup.design.plan import Plan
 from takeup.outcomes import Count, Number, Time
 from takeup.policies import TS
+from takeup.policies.meeting import uses_covariates
 
+MILLION = 1_000_000
 PRIOR_UNITS = 2.0
 """How many units halfway between the least and the greatest worth stand beside those of a proposal with levels."""
 
@@ -180,14 +182,78 @@ class Sums:
         return np.where(units > 0, self.rewards(table) / np.maximum(units, 1), self.prior)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ByUnit:
+    """What another statistic keeps, and how well what was proposed suited each unit.
+
+    The last two columns: how many units had their own best proposal in it, and what it cost the others together, in
+    millionths of what outcomes can differ by.
+
+    Attributes:
+        base: the other.
+        width: what outcomes can differ by.
+    """
+
+    base: Statistic
+    width: float
+
+    @property
+    def columns(self) -> int:
+        """Two more."""
+        return self.base.columns + 2
+
+    def units(self, table: IntArray) -> IntArray:
+        """As of the other, and so are the next four."""
+        return self.base.units(table[..., :-2])
+
+    def rewards(self, table: IntArray) -> FloatArray:
+        """Likewise."""
+        return self.base.rewards(table[..., :-2])
+
+    def variances(self, table: IntArray) -> FloatArray:
+        """Likewise."""
+        return self.base.variances(table[..., :-2])
+
+    def means(self, table: IntArray) -> FloatArray:
+        """Likewise."""
+        return self.base.means(table[..., :-2])
+
+    def added(self, actions: IntArray, outcomes: IntArray) -> IntArray:
+        """Likewise; how well a proposal suited a unit is added by who knows the unit."""
+        return np.pad(self.base.added(actions, outcomes), ((0, 0), (0, 2)))
+
+    def suited(self, value: FloatArray, nearly: float) -> IntArray:
+        """What the last columns have of units to whom proposals are worth so much, (.., K, 2)."""
+        highest = value.max(axis=-1, keepdims=True)
+        cost = np.rint((highest - value) / self.width * MILLION)
+        return np.stack([value >= highest - nearly, cost], axis=-1).astype(np.int64)
+
+    def best(self, table: IntArray) -> IntArray:
+        """How many units had their own best proposal."""
+        return np.asarray(table[..., -2].sum(axis=-1))
+
+    def regret(self, table: IntArray) -> FloatArray:
+        """What proposals cost all units together, as compared with the best for each."""
+        return np.asarray(table[..., -1].sum(axis=-1) * (self.width / MILLION))
+
+
 def sees_actions(plan: Plan) -> bool:
     """Whether what was done matters to the policy, or to what the rules read."""
-    return plan.design.policy.compliance != "not used" or plan.reading not in ("intention to treat", "policy")
+    return plan.design.policy.compliance != "not used" or plan.reading not in (
+        "intention to treat",
+        "adjusted",
+        "policy",
+    )
 
 
 def statistic_of(plan: Plan) -> Statistic:
     """What is kept of the units of this plan's trials."""
-    space = plan.design.space
+    outcome, base = plan.space.outcome, _base(plan)
+    return ByUnit(base, outcome.highest - outcome.lowest) if uses_covariates(plan.design.policy) else base
+
+
+def _base(plan: Plan) -> Statistic:
+    space = plan.space
     if isinstance(space.outcome, Number | Count | Time):
         return Sums(space.outcome, prior_of(plan).mean().mean_worth()[0])
     reward = tuple(map(float, space.reward))
@@ -199,7 +265,7 @@ def statistic_of(plan: Plan) -> Statistic:
 def prior_of(plan: Plan) -> Conjugate:
     """What is believed of proposals before any data: the prior of the policy, or that of TS where it has none."""
     policy = plan.design.policy
-    return (policy if isinstance(policy, TS) else TS()).prior(plan.design.space).block
+    return (policy if isinstance(policy, TS) else TS()).prior(plan.space).block
 
 
 def _shrunk(statistic: Statistic, table: IntArray, middle: float) -> FloatArray:

@@ -135,7 +135,7 @@ def columns(outcomes: Outcomes) -> dict[str, list[Any]]:
 
     Differences are naive, from the control or else from the first proposal; see `Estimates`.
     """
-    labels, kept, estimates = outcomes.plan.design.space.proposals, outcomes.kept, outcomes.estimates
+    labels, kept, estimates = outcomes.plan.space.proposals, outcomes.kept, outcomes.estimates
     names = {status: name for name, status in ENDS.items()}
     found: dict[str, list[Any]] = {
         "scenario": [outcomes.scenario] * outcomes.replications.size,

@@ -28,7 +28,7 @@ def unchanged(plan: Plan) -> bool:
 
     Inferiority would, as it moves with it; but for two proposals without a control it says the same.
     """
-    two = len(plan.design.space.proposals) == 2 and plan.rules.control is None
+    two = len(plan.space.proposals) == 2 and plan.rules.control is None
     return plan.rules.inferiority is None or two
 
 

@@ -149,14 +149,14 @@ class Regression:
         """Draws of θ; (.., p), or (draws, .., p) where a number is given."""
         repeat = () if draws is None else (draws,)
         normal = rng.standard_normal((*repeat, *self.mean.shape))
-        return np.asarray(self.mean + self._noise(rng, repeat)[..., np.newaxis] * back(self.factor, normal))
+        return np.asarray(self.mean + self.noise(rng, repeat)[..., np.newaxis] * back(self.factor, normal))
 
     def values(self, features: Sum, rng: Random, draws: int | None = None) -> FloatArray:
         """Draws of v'θ where each regression has one v, (.., p): as of coefficients, at the cost of one number each."""
         repeat = () if draws is None else (draws,)
         shape = np.broadcast_shapes(features.shape, self.mean.shape)[:-1]
         normal = rng.standard_normal((*repeat, *shape))
-        return np.asarray(self.centre(features) + self._noise(rng, repeat) * self.width(features) * normal)
+        return np.asarray(self.centre(features) + self.noise(rng, repeat) * self.width(features) * normal)
 
     def positive(self, features: Sum) -> FloatArray:
         """P(v'θ > 0): with v the difference of two proposals' features, which is better, exactly."""
@@ -166,7 +166,7 @@ class Regression:
         known = np.isinf(self.freedom)
         return np.asarray(np.where(known, ndtr(ratio), stdtr(np.where(known, 1.0, self.freedom), ratio)))
 
-    def _noise(self, rng: Random, repeat: tuple[int, ...]) -> FloatArray:
+    def noise(self, rng: Random, repeat: tuple[int, ...]) -> FloatArray:
         """σ, or draws of it."""
         if np.isinf(self.freedom).all():
             return np.sqrt(self.square)

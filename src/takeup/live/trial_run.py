@@ -169,7 +169,8 @@ def _decide(design: Design, context: int, known: IntArray) -> None:
 def _look(design: Design, known: IntArray) -> None:
     """The first look, which has the most to compare, as far as to what the log would say."""
     counts = proposal.informative(known, design.shown)[np.newaxis]
-    found = conclude(design, _SECRET, counts, 0, None, Allotment(design.even, design.even))
+    state = np.broadcast_to(counts, design.start.counts.shape)
+    found = conclude(design, _SECRET, counts, 0, None, Allotment(design.even, design.even), state)
     body_of(told(design, 0, *found, at=0, outcomes=0, version=0))
 
 

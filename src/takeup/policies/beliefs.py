@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
+from takeup.conjugates.quadrature import Variables
 from takeup.errors import UnsuitableError
 from takeup.policies.allocation import Allocation, allocate
 from takeup.posterior import Posterior
@@ -30,6 +31,10 @@ class Beliefs(ABC):
     def scores(self, rng: Random, draws: int | None = None) -> FloatArray:
         """Draws of what decides; the highest is proposed. The values themselves, unless the policy says otherwise."""
         return self.values(rng, draws)
+
+    def variables(self) -> Variables | None:
+        """The scores in a single experiment, where they are independent and a quadrature has them; else None."""
+        return None
 
     def propose(self, rng: Random) -> IntArray:
         """The proposal with the highest score in one draw, in each replication."""
@@ -55,6 +60,11 @@ class Blocks(Beliefs):
     def values(self, rng: Random, draws: int | None = None) -> FloatArray:
         """E[r given x, z, θ] in draws of θ."""
         return self.posterior.sample_values(rng, draws)[..., 0, :]
+
+    def variables(self) -> Variables | None:
+        """Those of each proposal, where it is taken as implemented and nothing but its value decides."""
+        alone = type(self) is Blocks and self.posterior.compliance is None
+        return self.posterior.block.variables() if alone else None
 
     def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
         """Exact where the integral is one-dimensional (see `takeup.policies.allocation`), else from draws."""
@@ -101,10 +111,9 @@ def among(beliefs: Beliefs, offered: Sequence[int], rng: np.random.Generator, dr
     if isinstance(beliefs, Exact):
         p = beliefs.probability[chosen]
         return np.asarray(p / p.sum() if p.sum() > 0 else np.full(p.size, 1 / p.size))
-    if type(beliefs) is Blocks and beliefs.posterior.compliance is None:
-        variables = beliefs.posterior.block.variables()
-        if variables is not None:
-            return variables.largest(chosen)
+    variables = beliefs.variables()
+    if variables is not None:
+        return variables.largest(chosen)
     scores = beliefs.scores(rng, checks.whole("draws", draws, least=1))[..., chosen]
     return np.asarray(np.bincount(highest(scores), minlength=len(chosen)) / draws)
 

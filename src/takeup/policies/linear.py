@@ -5,10 +5,11 @@ from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
-from takeup.conjugates.quadrature import normals, students
+from takeup.conjugates.quadrature import Variables, normals, students
 from takeup.covariates import ONE, LeastSquares, Profile
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Evidence, at_context
@@ -101,13 +102,24 @@ class Lines(Beliefs):
         """The rewards that this is."""
         return worth(self.outcome, self.scores(rng, draws) + MIDDLE)
 
-    def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
-        """Exact: independent normal variables, or Student's t; with many proposals from draws."""
+    def variables(self) -> Variables | None:
+        """Independent normal variables, or Student's t; None with many proposals."""
         centre, scale = self.regression.centre(self.features), self.regression.scale(self.features)
         freedom = self.regression.freedom
         scale = np.maximum(scale, 1e-300)
         known = bool(np.isinf(freedom).all())
-        variables = normals(centre, scale) if known else students(centre, scale, freedom)
+        return normals(centre, scale) if known else students(centre, scale, freedom)
+
+    def ahead(self, rng: Random, draws: int) -> FloatArray:
+        """P(the first of two is the higher), (..): by draws of the noise, given which it is exact."""
+        centre, width = self.regression.centre(self.features), self.regression.width(self.features)
+        spread = np.sqrt(((self.regression.noise(rng, (draws,)) * width) ** 2).sum(axis=-1))
+        apart = (centre[..., 0] - centre[..., 1]) / np.maximum(spread, 1e-300)
+        return np.asarray(ndtr(apart).reshape(-1, *centre.shape[:-1]).mean(axis=0))
+
+    def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
+        """Exact; with many proposals from draws."""
+        variables = self.variables()
         if variables is None:
             return Beliefs.allocation(self, rng, draws)
         p = variables.largest()

@@ -16,6 +16,7 @@ from takeup.conjugates.normal import moments
 from takeup.errors import InputError, UnsuitableError
 from takeup.evidence import Evidence
 from takeup.outcomes import Levels, Number
+from takeup.policies.adjusted import adjusted
 from takeup.policies.allocation import allocate
 from takeup.policies.base import LivePolicy, outcome_block
 from takeup.policies.beliefs import Blocks, Exact
@@ -29,11 +30,13 @@ from takeup.space import Space
 DRAWS = 10_000
 
 
-Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | BoundedReading
+Reading: TypeAlias = Literal["intention to treat", "adjusted", "policy", "compliers"] | BoundedReading
 
 SENTENCES: Mapping[str, str] = {
     "intention to treat": "The rules read what proposing is worth: outcomes by what was proposed, whoever took it. It"
     " assumes nothing about who complies.",
+    "adjusted": "The rules read what proposing is worth to all who came: outcomes by what was proposed, compared at"
+    " equal covariates. It assumes nothing about who complies, and that outcomes follow a line in the covariates.",
     "policy": "The rules read the policy's own model of what proposals are worth, and assume what it assumes about"
     " those who comply.",
     "compliers": "The rules read the effect of the action among those who take it when it is proposed and not else,"
@@ -95,11 +98,14 @@ def comparison(reading: Reading, evidence: Evidence, policy: LivePolicy, rng: Ra
 
     Args:
         reading: which.
-        evidence: a single table, as far as outcomes are known.
+        evidence: a single table, as far as outcomes are known; the adjusted reading alone reads covariates.
         policy: the trial's; intention to treat has its prior where it is TS, and a uniform one else.
         rng: for readings that no quadrature answers.
         draws: how many those take.
     """
+    if reading == "adjusted":
+        return adjusted(evidence)
+    evidence = evidence.without_covariates()
     space = evidence.space
     if len(space.contexts) > 1 or evidence.counts.ndim != 4:
         raise UnsuitableError("a trial with more than one context is not looked at by rules")
@@ -122,7 +128,7 @@ def counted(reading: str, space: Space, policy: LivePolicy, *, margins: bool) ->
     The effect among compliers has its sign by intention to treat, and no margin of it is counted.
     """
     by: Reading = "policy" if reading == "policy" else "intention to treat"
-    read = comparison(by, policy.start(space), policy, stream(0), 1)
+    read = comparison(by, Evidence.empty(space.without_covariates()), policy, stream(0), 1)
     return isinstance(read, Draws) and (read.best is None or margins)
 
 

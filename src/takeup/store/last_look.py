@@ -56,6 +56,16 @@ def _possible(last: Looked, design: Design) -> bool:
         and set((last.dropped or {}).values()) <= set(REASONS.values())
         and all(_compared(each, proposals) for each in last.compared)
         and all(each is None or _shares(each, len(proposals)) for each in (last.probability, last.best))
+        and (last.still is None or _offered(last.still, proposals))
+    )
+
+
+def _offered(given: Mapping[str, Any], proposals: tuple[str, ...]) -> bool:
+    control = {given["control"]} if "control" in given else set()
+    return (
+        set(given) <= {"offered", "control"}
+        and bool(given["offered"])
+        and {*given["offered"], *control} <= set(proposals)
     )
 
 

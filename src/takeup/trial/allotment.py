@@ -1,5 +1,6 @@
 """How proposals are made in a trial with looks: as the last look left it, or as follows from every outcome."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -38,27 +39,54 @@ def standing_of(design: Design, look: Looked | None) -> Standing:
     )
 
 
+def _offering(design: Design, look: Looked | None) -> Standing:
+    """What is offered by now: after an end that was advised, what was before it."""
+    if look is None or look.still is None:
+        return standing_of(design, look)
+    return standing_of(design, replace(look, offered=tuple(look.still["offered"]), control=look.still.get("control")))
+
+
 def proposed_between_looks(
-    design: Design, secret: Secret, counts: IntArray, number: int, look: Looked | None
+    design: Design,
+    secret: Secret,
+    counts: IntArray,
+    number: int,
+    look: Looked | None,
+    features: tuple[int, ...] | None = None,
 ) -> Proposal:
     """What to propose to the unit of decision `number`, after the look that was the last; as `propose` does it."""
-    found = allotment(design, secret, counts, number, look)
+    found = allotment(design, secret, counts, number, look, features)
     ends = np.cumsum(np.array(found.probability) * GRAIN).astype(np.int64)
     return Proposal(drawn(ends.tolist(), secret, number), found.probability, found.best)
 
 
-def allotment(design: Design, secret: Secret, counts: IntArray, number: int, look: Looked | None) -> Allotment:
+def allotment(
+    design: Design,
+    secret: Secret,
+    counts: IntArray,
+    number: int,
+    look: Looked | None,
+    features: tuple[int, ...] | None = None,
+) -> Allotment:
     """How decision `number` is made: evenly at first, then as the last look left it or as what is known now says.
 
     A look that advised an end changed nothing: proposals are made as before it, until somebody stops the trial.
+
+    Args:
+        design: the trial's.
+        secret: the trial's.
+        counts: the evidence as the policy has it, n[x, z, a, y], or n[e, x, z, a, y] by epoch.
+        number: counted from 1.
+        look: the last that was held.
+        features: v, where the policy learns from covariates.
     """
     assert design.looks is not None  # who asks has looks
     if look is not None and look.probability is not None and (number > design.spec.burn_in or look.ended is not None):
         return Allotment(look.best or look.probability, look.probability)
-    standing = standing_of(design, look)
+    standing = _offering(design, look)
     if number <= design.spec.burn_in or design.looks.update == "look":
         return _allot(design, None, standing, 1.0)
-    best = best_of(design, secret, 0, known_to(design, counts, 0), standing.offered)
+    best = best_of(design, secret, 0, known_to(design, counts, 0), standing.offered, features)
     return _allot(design, best, standing, _power(design, counts))
 
 

@@ -359,11 +359,12 @@ def decided_event(
         if design.refused is not None:
             words = "comes from a version that allowed its policy, and this one makes no decisions from it"
             raise StateError(f"trial {book.trial} {words}: {design.refused}")
+        features = features_of(design.shown, met.covariates if design.shown.covariates else None)
         if design.looks is None:
-            features = features_of(design.shown, met.covariates if design.shown.covariates else None)
             proposal = propose(design, book.secret, book.seen_by(number), met.context, number, features)
         else:
-            proposal = proposed_between_looks(design, book.secret, book.shown, number, book.look)
+            state = book.seen_by(number)
+            proposal = proposed_between_looks(design, book.secret, state, number, book.look, features)
     return Decided(
         **stamp,
         number=number,

@@ -97,11 +97,14 @@ class Design:
             start: Evidence | Epochs = policy.start(space_for(policy, space))
         _check_draws(source, space, policy, spec.draws)
         with at(source, "looks"):
-            looks = None if spec.looks is None else _looks(spec.looks, space, start, policy)
+            looks = None if spec.looks is None else _looks(spec.looks, space, policy)
         with at(source, "stopping"):
             rules = spec.stopping.build(space, looks)
             if new and spec.stopping.reading == "policy":
-                _check_model(policy, space)
+                _check_model(policy, space, looks)
+            if spec.stopping.reading == "adjusted" and not uses_covariates(policy):
+                why = f"{policy.name} proposes without covariates, so that they leave nothing to adjust for"
+                raise InputError("reading", "'adjusted'", "'intention to treat'", why)
             if new and looks is not None and _counted(spec, space, policy, rules):
                 check_counted(rules, spec.draws)
         with at(source, "limits"):
@@ -268,9 +271,12 @@ def _check_compliance(spec: TrialSpec, policy: LivePolicy) -> None:
         )
 
 
-def _check_model(policy: LivePolicy, space: Space) -> None:
+def _check_model(policy: LivePolicy, space: Space, looks: Looks | None) -> None:
     if uses_covariates(policy):
         why = f"{policy.name} believes something of each unit, and nothing of all"
+        raise InputError("reading", "'policy'", "'intention to treat'", why)
+    if looks is not None and isinstance(policy.start(space_for(policy, space)), Epochs):
+        why = "looks read all outcomes, and a policy that forgets believes in some of them less"
         raise InputError("reading", "'policy'", "'intention to treat'", why)
     if isinstance(policy.beliefs(policy.start(space_for(policy, space)), 0, stream(0)), Exact):
         raise InputError("reading", "'policy'", "'intention to treat'", f"{policy.name} has no model of its own")
@@ -294,15 +300,12 @@ def _limits(spec: TrialSpec, space: Space) -> Limits:
     return Limits(floor, ceiling, spec.limits.rule)
 
 
-def _looks(table: LooksTable, space: Space, start: Evidence | Epochs, policy: LivePolicy) -> Looks:
+def _looks(table: LooksTable, space: Space, policy: LivePolicy) -> Looks:
     if len(space.contexts) > 1:
         raise InputError("at", f"{len(space.contexts)} contexts", "one context, so far, where a trial has looks")
-    if isinstance(start, Epochs):
-        allowed = "a policy to which all decisions count the same, so far, where a trial has looks"
-        raise InputError("at", "a policy that forgets", allowed)
-    if uses_covariates(policy):
-        allowed = "a policy that proposes the same to all, so far, where a trial has looks"
-        raise InputError("at", f"{policy.name}, which learns from covariates", allowed)
+    if uses_covariates(policy) and table.update == "look":
+        why = f"{policy.name} proposes to each unit by its covariates, and nothing of that could be kept between looks"
+        raise InputError("update", "'look'", "'patient'", why)
     return table.build()
 
 

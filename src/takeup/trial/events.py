@@ -282,6 +282,7 @@ class Looked(_Event):
         compared: what was compared: each with its rule, proposal, probability and threshold.
         probability: with which proposals are made from now on; left out where they follow every outcome.
         best: the probability that each proposal is best, of those that are offered; left out where it is `probability`.
+        still: after an end, where proposals depend on the unit: what goes on being offered, and the control.
         software: what computed it.
     """
 
@@ -300,6 +301,7 @@ class Looked(_Event):
     compared: tuple[Mapping[str, Any], ...] = ()
     probability: tuple[float, ...] | None = None
     best: tuple[float, ...] | None = None
+    still: Mapping[str, Any] | None = None
     software: str
 
 

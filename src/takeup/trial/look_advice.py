@@ -154,6 +154,7 @@ def reading_words(reading: Reading) -> str:
         return f"by the bounded reading with {reading.bounded:g}"
     return {
         "intention to treat": "by intention to treat",
+        "adjusted": "at equal covariates",
         "policy": "by the policy's own model",
         "compliers": "by the effect among compliers",
     }[reading]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -71,9 +72,19 @@ def looked_event(book: Book, look: int, at: int) -> Looked:
     design, last = book.design, book.look
     if last is not None and last.status != STATUSES[GOING_ON]:
         return replace(last, at=at, look=look + 1, software=software(design))
-    before = allotment(design, book.secret, book.shown, book.decisions + 1, last)
-    verdict, after = METER.run(lambda: conclude(design, book.secret, book.shown, look, last, before))
-    return told(design, look, verdict, after, at=at, outcomes=book.known, version=book.version)
+    state, before = book.seen_by(book.decisions + 1), None
+    if design.shown.covariates is None:
+        before = allotment(design, book.secret, state, book.decisions + 1, last)
+    verdict, after = METER.run(lambda: conclude(design, book.secret, book.shown, look, last, before, state))
+    found = told(design, look, verdict, after, at=at, outcomes=book.known, version=book.version)
+    return found if before is not None or found.ended is None else replace(found, still=_still(design, last))
+
+
+def _still(design: Design, last: Looked | None) -> dict[str, Any]:
+    """What is offered after an end that was advised, and the control: as it was before, until somebody stops it."""
+    labels, standing = design.space.proposals, standing_of(design, last)
+    control = None if standing.control is None else labels[standing.control]
+    return {"offered": [labels[k] for k in standing.offered], **({} if control is None else {"control": control})}
 
 
 def told(
@@ -103,9 +114,17 @@ def told(
 
 
 def conclude(
-    design: Design, secret: Secret, counts: IntArray, look: int, last: Looked | None, before: Allotment
+    design: Design,
+    secret: Secret,
+    counts: IntArray,
+    look: int,
+    last: Looked | None,
+    before: Allotment | None,
+    state: IntArray | None = None,
 ) -> tuple[Verdict, Allotment | None]:
     """What the rules conclude, and how proposals are made then; None where that follows every outcome.
+
+    The rules read all outcomes alike, also where the policy forgets.
 
     Args:
         design: the trial's.
@@ -113,7 +132,8 @@ def conclude(
         counts: the evidence, n[x, z, a, y].
         look: its number, counted from 0.
         last: the look before.
-        before: how proposals were made so far.
+        before: how proposals were made so far; None where that depends on the unit.
+        state: the evidence as the policy has it, where that is another.
     """
     looks = design.looks
     assert looks is not None  # a look is due
@@ -125,7 +145,7 @@ def conclude(
         return verdict, before
     if looks.update == "patient":
         return verdict, None
-    return verdict, allotment_after(design, secret, counts, verdict.standing, look)
+    return verdict, allotment_after(design, secret, counts if state is None else state, verdict.standing, look)
 
 
 def judged(design: Design, counts: IntArray, look: int, standing: Standing, rng: np.random.Generator) -> Verdict:
@@ -177,4 +197,4 @@ def check_live(design: Design) -> None:
         allowed = f"'intention to treat', or compliance = \"always\"; it is {compliance} reported"
         raise InputError("reading", told, allowed)
     if reading == "compliers" or isinstance(reading, BoundedTable):
-        comparison(_reading(design), Evidence.empty(design.shown), design.policy, stream(0))
+        comparison(_reading(design), Evidence.empty(design.space.without_covariates()), design.policy, stream(0))

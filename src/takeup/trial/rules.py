@@ -120,9 +120,9 @@ class ErrorTable(Table):
     digest: Label
 
 
-Reading: TypeAlias = Literal["intention to treat", "policy", "compliers"] | BoundedTable
-"""What rules read: what proposing is worth, the policy's own model, the effect of the action among compliers, or a
-bounded reading."""
+Reading: TypeAlias = Literal["intention to treat", "adjusted", "policy", "compliers"] | BoundedTable
+"""What rules read: what proposing is worth, the same at equal covariates, the policy's own model, the effect of the
+action among compliers, or a bounded reading."""
 
 
 class StoppingTable(GrownTable):
@@ -220,7 +220,7 @@ class StoppingTable(GrownTable):
         hint = 'say control = ".."'
         if self.futility is not None:
             raise InputError("futility", self.futility.probability, "a control, which futility is about", hint)
-        if self.reading not in ("intention to treat", "policy"):
+        if self.reading not in ("intention to treat", "adjusted", "policy"):
             raise InputError("reading", _shown(self.reading), "a control, which others are compared with", hint)
         if self.control_share is not None:
             raise InputError("control_share", self.control_share, "a control", hint)
