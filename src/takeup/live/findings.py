@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from takeup.evidence import Evidence
-from takeup.live.learnt import Learnt, learnt_of
+from takeup.live.learning import learnt_of
+from takeup.live.learnt import Learnt
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import GroupSummary, ProposalSummary, TrialSummary, summary_of
 from takeup.live.tally import Tally

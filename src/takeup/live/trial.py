@@ -17,7 +17,8 @@ from takeup.live import export as exporting
 from takeup.live.anchors import Anchor
 from takeup.live.auditing import Audit, audit
 from takeup.live.in_memory import check_database
-from takeup.live.learnt import Learnt, learnt_of
+from takeup.live.learning import learnt_of
+from takeup.live.learnt import Learnt
 from takeup.live.log import log_of
 from takeup.live.model_checks import Withheld
 from takeup.live.past import Past
