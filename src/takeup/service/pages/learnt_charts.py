@@ -92,22 +92,20 @@ class _Told:
         )
 
     def sentences(self, covariate: LearntCovariate, shown: Sequence[str]) -> Iterator[str]:
-        """Where few were decided about, a sentence for each stretch."""
-        for stretch in covariate.sparse:
-            if stretch.proposal in shown:
-                yield self._stretch(covariate, stretch)
-        if any(stretch.proposal in shown for stretch in covariate.sparse):
-            yield ASSUMED
+        """Where few were decided about."""
+        sparse = [stretch for stretch in covariate.sparse if stretch.proposal in shown]
+        if not sparse:
+            return
+        where = ", or ".join(self._stretch(covariate, stretch) for stretch in sparse)
+        whose = f"of {self.words.several} whose {covariate.name} is {where}"
+        few = f"fewer than {self.learnt.few} decisions were made with one of the two proposals"
+        yield f"Near some values {few}: {whose}. {ASSUMED}"
 
     def _stretch(self, covariate: LearntCovariate, stretch: Stretch) -> str:
+        """From where to where, and how many there were."""
         reference, other = stretch.decisions
-        only = "only " if reference + other < self.learnt.few else ""
-        counted = f"{only}{count(reference + other)}"
-        by = f"({self.learnt.reference} {count(reference)}, {stretch.proposal} {count(other)})"
-        if stretch.from_low and stretch.to_high:
-            return f"Decisions so far: {counted} {by}, too few near any value."
-        whose = f"{self.words.several} whose {covariate.name} is {_range(covariate, stretch)}"
-        return f"Decisions about {whose}: {counted} {by}."
+        counted = f"{self.learnt.reference} {count(reference)}, {stretch.proposal} {count(other)}"
+        return f"{_range(covariate, stretch)} ({counted})"
 
     def _what(self, here: LearntContext, covariate: LearntCovariate) -> str:
         others = [
@@ -117,8 +115,11 @@ class _Told:
         ]
         typical = f", of a {self.words.unit} with {', '.join(others)}, as is typical so far" if others else ""
         compared = f"{self.proposals[0]} is proposed" if len(self.proposals) == 1 else "another is proposed"
-        where = "above" if self.how.sign > 0 else "below"
-        better = f"{where[:1].upper()}{where[1:]} 0 that is believed better."
+        where, which = (
+            "Above" if self.how.sign > 0 else "Below",
+            self.proposals[0] if len(self.proposals) == 1 else "it",
+        )
+        better = f"{where} 0 {which} is believed better."
         return f"The {self.how.what} where {compared}, minus that where {self.learnt.reference} is{typical}. {better}"
 
     def _rest(self, covariate: LearntCovariate) -> Iterator[str]:
@@ -126,7 +127,7 @@ class _Told:
             with_ = " and ".join(covariate.interacts)
             yield f"It interacts with {with_}: of others the picture is another one."
         after = f" after {count(self.learnt.counted)} decisions" if self.behind else ""
-        yield f"Bars: how many were decided about{after}. Few are fewer than {self.learnt.few} under either proposal."
+        yield f"Bars: how many were decided about{after}."
         if len(self.proposals) > MOST_COMPARED:
             yield f"{count(len(self.proposals) - MOST_COMPARED)} more proposals are in the table."
 
@@ -204,6 +205,8 @@ def _value(covariate: LearntCovariate, value: object) -> str:
 
 def _range(covariate: LearntCovariate, stretch: Stretch) -> str:
     """From where to where, in words."""
+    if stretch.from_low and stretch.to_high:
+        return "anything"
     if stretch.first == stretch.last:
         return _value(covariate, stretch.first)
     if stretch.to_high:
