@@ -161,7 +161,7 @@ def test_it_is_seen_in_a_browser(tmp_path: Path) -> None:
             ("learnt", {"viewport": {"width": 1200, "height": 900}}),
             ("phone", {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}),
         ):
-            page = started.new_context(**options).new_page()  # type: ignore[arg-type]  # Playwright's own options
+            page = started.new_context(**options).new_page()
             page.set_default_timeout(240_000)
             browser.sign_in(page, served.url, key)
             page.goto(f"{served.url}/app/trials/stroke-unit")
@@ -177,4 +177,4 @@ def test_it_is_seen_in_a_browser(tmp_path: Path) -> None:
                 assert second is not None
                 height = max(each["y"] + each["height"] for each in (first, second)) - min(first["y"], second["y"])
                 clip = {"x": 0.0, "y": first["y"] - 12, "width": 820.0, "height": height + 24}
-                page.screenshot(path=folder / "learnt.png", full_page=True, clip=clip)  # type: ignore[arg-type]  # likewise
+                page.screenshot(path=folder / "learnt.png", full_page=True, clip=clip)  # type: ignore[arg-type]  # it is Playwright's FloatRect

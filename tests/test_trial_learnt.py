@@ -179,7 +179,8 @@ def test_pages_count_a_long_trial_seldom(pressure: tuple[Trial, list[tuple[int, 
     book = trial.store.read(lambda connection: reading.snapshot(connection, trial.id))
     asked: list[int] = []
     for decisions, events in ((120, [0, 1, 1]), (10_000, [0, 1, 200])):
-        tallies, many, first = Tallies(), [], book.sequence
+        tallies, first = Tallies(), book.sequence
+        many: list[int] = []
 
         def count(decisions: int = decisions, many: list[int] = many) -> Tally:
             many.append(1)

@@ -169,14 +169,17 @@ def _values(kind: Covariate, points: int) -> list[Value]:
 
 
 def _differences(proposals: Sequence[str], draws: FloatArray, near: IntArray) -> tuple[BelievedDifference, ...]:
-    ends = np.quantile(draws, (*_OUTER, *_INNER), axis=0)
+    outer, inner = np.quantile(draws, _OUTER, axis=0), np.quantile(draws, _INNER, axis=0)
     return tuple(
         BelievedDifference(
             label,
-            float(draws[:, z].mean()),
-            *(float(end) for end in ends[:, z]),
-            (int(near[0]), int(near[z + 1])),
-            bool(min(near[0], near[z + 1]) < FEW_NEAR),
+            mean=float(draws[:, z].mean()),
+            low=float(outer[0, z]),
+            high=float(outer[1, z]),
+            inner_low=float(inner[0, z]),
+            inner_high=float(inner[1, z]),
+            decisions=(int(near[0]), int(near[z + 1])),
+            sparse=bool(min(near[0], near[z + 1]) < FEW_NEAR),
         )
         for z, label in enumerate(proposals)
     )

@@ -177,8 +177,8 @@ def alike(connection: Connection, trial: str) -> Iterator[tuple[int, int, str, i
     """The decisions of a trial with covariates by context, proposal and covariates: how many there are of each."""
     same = (decisions.c.context, decisions.c.proposal, decisions.c.covariates)
     statement = select(*same, func.count()).where(decisions.c.trial == trial).group_by(*same)
-    for context, proposal, covariates, many in _rows(connection, statement):
-        yield int(context), int(proposal), str(covariates), int(many)
+    for row in _rows(connection, statement):
+        yield int(row[0]), int(row[1]), str(row[2]), int(row[3])
 
 
 def decisions_by_column(

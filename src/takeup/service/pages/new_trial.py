@@ -14,6 +14,7 @@ from takeup.live.trial_run import TriedSpec
 from takeup.service.drafts import Sketch
 from takeup.service.pages import covariate_rows, spec_form
 from takeup.service.pages.choices import USUAL, choices
+from takeup.service.pages.form_numbers import Wrong
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.service.problem import ProblemError
@@ -140,7 +141,7 @@ def _form(
     fields: dict[str, str] | None,
     *,
     trial: str | None = None,
-    wrong: spec_form.Wrong | None = None,
+    wrong: Wrong | None = None,
     design: Design | None = None,
     sketch: Sketch | None = None,
     status: int = 200,
