@@ -66,7 +66,7 @@ browser:
 
 screenshots: $(VENV)/.dev browser
 	TAKEUP_IMAGES=docs/images $(BIN)/pytest --numprocesses=0 -m "long or not long" tests/test_pages_story.py \
-		tests/test_pages_people_browser.py tests/test_pages_worklist_browser.py
+		tests/test_pages_people_browser.py tests/test_pages_worklist_browser.py tests/test_pages_learnt.py
 
 long: $(VENV)/.dev
 	$(BIN)/pytest -m long

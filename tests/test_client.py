@@ -108,6 +108,7 @@ def test_a_trial_at_a_distance(client: Client, server: Served, tmp_path: Path) -
     assert trial.progress()["decisions"] == 4
     assert trial.summary()["policy"] == "TS-Obs"
     assert len(trial.course()["overall"]) == 4
+    assert trial.learnt() == {"reason": "the trial has no covariates"}
     assert trial.events(limit=2)["next"] == 2
     assert trial.audit()["passed"] is True
     trial.export(tmp_path / "t.jsonl")

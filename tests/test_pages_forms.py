@@ -160,7 +160,8 @@ def test_a_name_that_is_taken_and_a_key_of_few_trials(api: asgi.Api, boss: Visit
 @pytest.mark.parametrize("name", choices())
 def test_every_policy_has_a_sentence_and_survives_the_form(name: str) -> None:
     contexts = "tea\ncoffee" if name in ("TS-Intent", "TS-Causal") else ""
-    checked, wrong = spec_form.read(choose(policy=name, contexts=contexts))
+    known = {"known_name__0": "age", "known_low__0": 18, "known_high__0": 100} if choices()[name].covariates else {}
+    checked, wrong = spec_form.read(choose(policy=name, contexts=contexts, **known))
     assert not wrong
     assert checked is not None
     design = checked.design

@@ -16,7 +16,8 @@ SPEC_FIELDS = (
     *("name", "trial", "description", "proposals", "contexts", "contexts_too", "implemented", "intended"),
     *("outcome-0", "utility-0", "outcome-2", "utility-2"),
     *("policy", "compliance", "decisions", "floor", "ceiling", "burn_in", "window", "maximum", "probability_best"),
-    *("by", "sketch"),
+    *(f"known_{part}-0" for part in ("name", "kind", "low", "high", "step", "unit", "levels", "missing")),
+    *("interactions", "by", "sketch"),
 )
 FORMS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "/app/sign-in": ({"key": "", "next": "/app"}, ("key", "next")),

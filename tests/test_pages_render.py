@@ -45,7 +45,7 @@ class Here:
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """RenderCache without charts, which take longest."""
-    monkeypatch.setattr(child, "page_charts", lambda found, how: [])
+    monkeypatch.setattr(child, "page_charts", lambda found, how, words: [])
 
 
 @contextmanager

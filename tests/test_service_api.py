@@ -242,14 +242,14 @@ def test_blinded_keys_see_no_arm_and_nobody_sees_the_seed(api: Api, key: str, tr
         decision = api.request("POST", f"{trial}/decisions", {"unit": f"u{i}", "context": "evening"}, key).json
         report = {"decision": decision["number"], "implemented": decision["proposal"], "outcome": i % 2}
         api.request("POST", f"{trial}/reports", report, key)
-    reading = ["progress", "summary", "course", "events?limit=1000", "events?kind=reported", "audit"]
+    reading = ["progress", "summary", "course", "learnt", "events?limit=1000", "events?kind=reported", "audit"]
     reading += [f"export?format={kind}" for kind in ("csv", "jsonl", "json", "parquet")]
     for state in ("running", "stopped"):
         api.request("PUT", f"{trial}/state", {"state": state}, key)
         hashes = [each["hash"] for each in api.request("GET", f"{trial}/events?limit=1000", key=key).json["events"]]
         for path in reading:
             reply = api.request("GET", f"{trial}/{path}", key=blinded)
-            if path in ("summary", "course"):
+            if path in ("summary", "course", "learnt"):
                 assert reply.status == 403
                 continue
             assert reply.status == 200

@@ -38,7 +38,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages wait for what they show, however busy the machine is; and charts, which take longest, are left out."""
     monkeypatch.setattr(trial_page, "WAIT", 300.0)
     monkeypatch.setattr(trial_page, "FRAGMENT_WAIT", 300.0)
-    monkeypatch.setattr(child, "page_charts", lambda found, how: [])
+    monkeypatch.setattr(child, "page_charts", lambda found, how, words: [])
 
 
 @pytest.fixture

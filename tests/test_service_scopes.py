@@ -33,6 +33,7 @@ OPERATIONS: dict[tuple[str, str], tuple[set[str], Any]] = {
     ("GET", "/trials/{trial}/progress"): (READ, None),
     ("GET", "/trials/{trial}/summary"): ({"read-unblinded"}, None),
     ("GET", "/trials/{trial}/course"): ({"read-unblinded"}, None),
+    ("GET", "/trials/{trial}/learnt"): ({"read-unblinded"}, None),
     ("GET", "/trials/{trial}/events"): (READ, None),
     ("GET", "/trials/{trial}/export"): (READ, None),
     ("GET", "/trials/{trial}/audit"): (READ, None),

@@ -58,6 +58,7 @@ READS: dict[tuple[str, str], dict[str, str]] = {
     ("GET", "/trials/{trial}/progress"): {},
     ("GET", "/trials/{trial}/summary"): {},
     ("GET", "/trials/{trial}/course"): {},
+    ("GET", "/trials/{trial}/learnt"): {},
     ("GET", "/trials/{trial}/events"): {
         "after": "0",
         "limit": "5",

@@ -9,6 +9,7 @@ from takeup.charts.draw import inline, png, svg, unchecked
 from takeup.charts.excess import excess
 from takeup.charts.extra import available
 from takeup.charts.forest import forest
+from takeup.charts.learnt import difference_by_level, difference_over_measure
 from takeup.charts.plans import allocation_ranges, ends_by_look, over_promise, over_take_up, size_distribution
 from takeup.charts.regret import regret_over_noncompliance
 from takeup.charts.related import agreement
@@ -31,6 +32,8 @@ __all__ = [
     "available",
     "bounds_and_slopes",
     "compliance_matrix",
+    "difference_by_level",
+    "difference_over_measure",
     "distances",
     "distributions",
     "ends_by_look",

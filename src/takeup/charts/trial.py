@@ -22,8 +22,9 @@ MOST_ARMS = len(ARMS)
 MOST_MARKED = 12
 """How many points of a line are marked; the line itself goes through all."""
 
-_QUIET: dict[str, Any] = {"aria": False}  # what axes say to screen readers would else pop up beside the pointer
-_PERCENT = {**_QUIET, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}
+QUIET: dict[str, Any] = {"aria": False}
+"""What axes say to screen readers would else pop up beside the pointer."""
+_PERCENT = {**QUIET, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}
 
 
 def probability_best_over_time(points: Records, arms: Sequence[str]) -> Chart:
@@ -91,7 +92,7 @@ def intervals(estimates: Records, title: str, *, share: bool = False) -> Chart:
     records = rows("estimates", estimates, "label", "kind", "mean", "low", "high", "say")
     labels, kinds = (list(dict.fromkeys(record[field] for record in records)) for field in ("label", "kind"))
     scale: dict[str, Any] = {"domain": [0, 1]} if share else {"zero": False, "nice": True}
-    axis = alt.Axis(**(_PERCENT if share else {**_QUIET, "tickCount": 4}))
+    axis = alt.Axis(**(_PERCENT if share else {**QUIET, "tickCount": 4}))
     y: dict[str, Any] = {"y": _rows(alt, "label", labels)}
     if len(kinds) > 1:
         y["yOffset"] = alt.YOffset("kind:N", sort=kinds, scale={"paddingOuter": 0.35})
@@ -118,9 +119,9 @@ def survival_curves(steps: Records, labels: Sequence[str], title: str, least: fl
     """
     alt = required("altair")
     records = rows("steps", steps, "time", "label", "share", "say")
-    axis = {**_QUIET, "format": "%", "tickCount": 5} if least else _PERCENT
+    axis = {**QUIET, "format": "%", "tickCount": 5} if least else _PERCENT
     y = alt.Y("share:Q", title=None, scale={"domain": [least, 1]}, axis=alt.Axis(**axis))
-    x = alt.X("time:Q", title=title, axis=alt.Axis(**_QUIET, tickCount=5, grid=False))
+    x = alt.X("time:Q", title=title, axis=alt.Axis(**QUIET, tickCount=5, grid=False))
     base = alt.Chart(alt.Data(values=records)).encode(x=x, y=y, color=_arm(alt, "Color", "label", labels))
     lines = base.mark_line(strokeWidth=2, interpolate="step-after", aria=False)
     marks = base.mark_point(filled=True, size=20, opacity=1).encode(
@@ -151,7 +152,7 @@ def compliance_matrix(cells: Records) -> Chart:
         "implemented:N",
         sort=actions,
         title="what was done",
-        axis=alt.Axis(**_QUIET, **across, domain=False, ticks=False),
+        axis=alt.Axis(**QUIET, **across, domain=False, ticks=False),
         scale={"paddingInner": 0.04, "paddingOuter": 0},
     )
     y = _rows(alt, "proposal", proposals, title=None, scale={"paddingInner": 0.06, "paddingOuter": 0})
@@ -183,12 +184,12 @@ def _sized(chart: Chart, height: int) -> Chart:
 
 
 def _decisions(alt: Any, field: str = "decision") -> Any:
-    axis = alt.Axis(**_QUIET, tickCount=5, format="~s", grid=False)
+    axis = alt.Axis(**QUIET, tickCount=5, format="~s", grid=False)
     return alt.X(f"{field}:Q", title="decision", scale={"zero": False, "nice": False}, axis=axis)
 
 
 def _rows(alt: Any, field: str, labels: Sequence[str], **options: Any) -> Any:
-    axis = alt.Axis(**_QUIET, labelLimit=LABEL, labelPadding=8, ticks=False, domain=False)
+    axis = alt.Axis(**QUIET, labelLimit=LABEL, labelPadding=8, ticks=False, domain=False)
     return alt.Y(f"{field}:N", sort=list(labels), axis=axis, **{"title": None, **options})
 
 
@@ -203,6 +204,6 @@ def _arm(alt: Any, channel: str, field: str, labels: Sequence[str], **legend: An
         # Readers may have a wider font than the one that labels are measured with.
         columns = 2 if max(map(len, names)) <= 14 or len(names) > 4 else 1
         shown = alt.Legend(
-            **_QUIET, columns=columns, labelLimit=105 if columns == 2 else 220, columnPadding=28, **legend
+            **QUIET, columns=columns, labelLimit=105 if columns == 2 else 220, columnPadding=28, **legend
         )
     return getattr(alt, channel)(f"{field}:N", scale=scale, sort=names, title=None, legend=shown)

@@ -218,6 +218,10 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
         """Allocation and probability best over time; unblinds."""
         return self._get("/course")
 
+    def learnt(self) -> dict[str, Any]:
+        """What the policy has learnt about whom, as it believes; or the reason why there is nothing; unblinds."""
+        return self._get("/learnt")
+
     def audit(self) -> dict[str, Any]:
         """Have the service derive everything again from the log, and compare."""
         return self._get("/audit")

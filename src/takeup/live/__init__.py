@@ -4,6 +4,7 @@ import takeup.store  # noqa: F401  # says which extra is missing, before anythin
 from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
 from takeup.live.auditing import Audit, DatabaseAudit, Difference, audit, audit_database
 from takeup.live.estimates import Estimate
+from takeup.live.learnt import BelievedDifference, Learnt, LearntContext, LearntCovariate, LearntPoint, Stretch
 from takeup.live.model_checks import ModelCheck, Withheld
 from takeup.live.past import Past
 from takeup.live.progress import Progress
@@ -15,13 +16,19 @@ __all__ = [
     "Anchor",
     "Anchors",
     "Audit",
+    "BelievedDifference",
     "DatabaseAudit",
     "Difference",
     "Estimate",
+    "Learnt",
+    "LearntContext",
+    "LearntCovariate",
+    "LearntPoint",
     "ModelCheck",
     "Past",
     "Progress",
     "SampleRatio",
+    "Stretch",
     "TimePoint",
     "TimeSeries",
     "Trial",

@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 
 from takeup.evidence import Evidence
+from takeup.live.learning import learnt_of
+from takeup.live.learnt import Learnt
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import GroupSummary, ProposalSummary, TrialSummary, summary_of
+from takeup.live.tally import Tally
 from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.outcomes import Levels
+from takeup.policies.meeting import uses_covariates
 from takeup.space import Space
 from takeup.trial.book import Book
 
@@ -52,6 +56,8 @@ class Findings:
         disagreements: between the three readings, over all contexts.
         window: whether outcomes have a window, so that some become late without an event.
         maximum: the greatest number of decisions that the spec foresees.
+        personal: whether the policy learns from covariates, and believes something of each unit and nothing of all.
+        learnt: what it has learnt about whom, or why that is not told; None where nobody has counted who was met.
     """
 
     evidence: Evidence
@@ -60,6 +66,8 @@ class Findings:
     disagreements: tuple[Disagreement, ...]
     window: bool
     maximum: int | None
+    personal: bool = False
+    learnt: Learnt | Withheld | None = None
 
     @property
     def space(self) -> Space:
@@ -95,8 +103,8 @@ class Findings:
         return found
 
 
-def findings_of(book: Book, late: int) -> Findings:
-    """The findings that a book with its whole time series shows: a function of the book alone."""
+def findings_of(book: Book, late: int, tally: Tally | None = None) -> Findings:
+    """The findings that a book with its whole time series shows: a function of it and of the tally alone."""
     design = book.design
     evidence = Evidence(design.space, book.counts)
     summary = summary_of(book, late)
@@ -107,6 +115,8 @@ def findings_of(book: Book, late: int) -> Findings:
         tuple(disagreements(design.space, summary.overall)),
         design.window is not None,
         design.spec.stopping.maximum,
+        uses_covariates(design.policy),
+        None if tally is None else learnt_of(book, tally),
     )
 
 

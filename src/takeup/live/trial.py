@@ -17,10 +17,14 @@ from takeup.live import export as exporting
 from takeup.live.anchors import Anchor
 from takeup.live.auditing import Audit, audit
 from takeup.live.in_memory import check_database
+from takeup.live.learning import learnt_of
+from takeup.live.learnt import Learnt
 from takeup.live.log import log_of
+from takeup.live.model_checks import Withheld
 from takeup.live.past import Past
 from takeup.live.progress import Progress, progress_of
 from takeup.live.summary import TrialSummary, summary_of
+from takeup.live.tally import tally_of
 from takeup.live.time_series import TimeSeries, time_series_of
 from takeup.live.trial_run import TriedSpec, tried
 from takeup.log import Log
@@ -316,6 +320,15 @@ class Trial:
     def course(self) -> TimeSeries:
         """Allocation and probability best over time; unblinds."""
         return time_series_of(self.store.read(lambda connection: reading.snapshot(connection, self.id)))
+
+    def learnt(self) -> Learnt | Withheld:
+        """What the policy has learnt about whom, as it believes, by covariate; or why there is nothing; unblinds."""
+
+        def look(connection: Connection) -> Learnt | Withheld:
+            book = reading.snapshot(connection, self.id, time_series=False)
+            return learnt_of(book, tally_of(connection, self.id, book.design))
+
+        return self.store.read(look)
 
     def log(self) -> Log:
         """Every decision with what it was drawn from, and what became of it when: what an analysis needs; unblinds."""

@@ -24,6 +24,7 @@ PLAIN: Mapping[str, str] = {
     "TS-Check": "Learns from those who did as they were told",
     "TS-Lat-40": "For trials in which it is not always known what was done",
     "TS half-life 1000": "Old decisions count less, for a world that changes",
+    "LinTS": "Finds out for whom it works: safe whatever people do",
     "Uniform": "Everybody with the same chance, to the end",
 }
 """What people may choose by who know none of the names."""
@@ -42,6 +43,7 @@ class PolicyChoice:
         description: as a spec has it.
         common: whether most trials would consider it.
         slow: whether a person at a page should not have to wait for it.
+        covariates: whether it needs covariates.
     """
 
     name: str
@@ -52,6 +54,7 @@ class PolicyChoice:
     description: dict[str, Any]
     common: bool
     slow: bool
+    covariates: bool
 
 
 def choices() -> Mapping[str, PolicyChoice]:
@@ -71,9 +74,10 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
             describe(policy),
             variant.common,
             variant.slow,
+            uses_covariates(policy),
         )
         for policy, variant in variants()
-        if policy.live and not uses_covariates(policy)  # which the form does not ask for
+        if policy.live
     ]
     return {
         each.name: each

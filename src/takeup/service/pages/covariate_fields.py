@@ -21,7 +21,7 @@ class Field(NamedTuple):
         label: the covariate's name.
         help: what it may be.
         levels: the places and names of a category's levels; empty for a measure.
-        step: of a measure.
+        keyboard: what a phone offers to type a measure with; empty where that must have a minus sign, or a category.
         missing: whether it may be missing.
     """
 
@@ -29,7 +29,7 @@ class Field(NamedTuple):
     label: str
     help: str
     levels: tuple[tuple[str, str], ...]
-    step: float
+    keyboard: str
     missing: bool
 
 
@@ -68,8 +68,14 @@ def changed(covariates: Covariates, form: Mapping[str, str]) -> dict[str, str | 
 
 def _field(name: str, label: str, kind: Covariate) -> Field:
     levels = tuple((str(k), level) for k, level in enumerate(kind.levels)) if isinstance(kind, Category) else ()
-    step = kind.step if isinstance(kind, Measure) else 1.0
-    return Field(name, label, kind.allowed, levels, step, kind.missing == "kept")
+    return Field(name, label, kind.allowed, levels, _keyboard(kind), kind.missing == "kept")
+
+
+def _keyboard(kind: Covariate) -> str:
+    """Number pads of phones have no minus sign, and those for whole numbers no point."""
+    if not isinstance(kind, Measure) or kind.low < 0:
+        return ""
+    return "numeric" if kind.step.is_integer() and kind.low.is_integer() else "decimal"
 
 
 def _value(kind: Covariate, value: str) -> str | None:

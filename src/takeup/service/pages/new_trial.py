@@ -12,8 +12,9 @@ from takeup.live.rehearsal import Rehearsal
 from takeup.live.scenarios import assumed_of
 from takeup.live.trial_run import TriedSpec
 from takeup.service.drafts import Sketch
-from takeup.service.pages import spec_form
+from takeup.service.pages import covariate_rows, spec_form
 from takeup.service.pages.choices import USUAL, choices
+from takeup.service.pages.form_numbers import Wrong
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.pages.spec_sentences import spec_sentences
 from takeup.service.problem import ProblemError
@@ -140,7 +141,7 @@ def _form(
     fields: dict[str, str] | None,
     *,
     trial: str | None = None,
-    wrong: spec_form.Wrong | None = None,
+    wrong: Wrong | None = None,
     design: Design | None = None,
     sketch: Sketch | None = None,
     status: int = 200,
@@ -157,6 +158,8 @@ def _form(
         fields=fields,
         wrong=wrong or {},
         levels=spec_form.levels(fields),
+        known=covariate_rows.rows(fields),
+        any_known=bool(covariate_rows.filled(fields)),
         choices=list(choices().values()),
         usual=USUAL,
         trial=trial,

@@ -94,6 +94,9 @@ def _pending(progress: Progress) -> str:
 def _more(found: Findings, words: WordsTable) -> Iterator[str]:
     """What the policy's model says where that is something else, and how many complied."""
     leader, split = leader_of(found.summary.overall), found.split
+    if found.personal:
+        of_each = f"what it believes of each {words.unit} by itself"
+        yield f"that is if all {words.several} had the same, while {found.summary.policy} decides by {of_each}"
     if split is not None:
         yield f"the policy's own model says {split.other} ({chance(split.other_probability)})"
     elif found.modelled and found.summary.model_doubt is None:

@@ -1,7 +1,5 @@
 """A spec as a form: what was filled in becomes a spec, or says field by field what is wrong with it."""
 
-import math
-import re
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
@@ -14,16 +12,14 @@ from takeup.live.scenarios import assumed, assumed_of
 from takeup.live.trial_run import TriedSpec, tried
 from takeup.outcomes import Levels
 from takeup.service.body import parse_json, parse_toml
+from takeup.service.pages import covariate_rows
 from takeup.service.pages.choices import USUAL, choices, chosen
+from takeup.service.pages.form_numbers import Fields, Wrong, number, real, whole
 from takeup.service.problem import ProblemError
 from takeup.space import Space
 from takeup.specfile import SpaceTable, SpecError, allowed
 from takeup.trial import Design, TrialSpec
 from takeup.trial.spec import duration, parse
-
-Fields = Mapping[str, str]
-Wrong = dict[str, str]
-"""What is wrong, by field; the empty name is the whole form."""
 
 BLANK: Fields = {
     "by": "form",
@@ -83,7 +79,7 @@ def read(fields: Fields) -> tuple[TriedSpec | None, Wrong]:
         key = error.argument.removeprefix(": ")
         hint = f" ({error.hint})" if error.hint else ""
         much = f"Together they make {error.value}: " if key == "space.size" else ""
-        return None, _shown({_place(key): f"{_capital(much + error.allowed)}{hint}."}, fields)
+        return None, _shown({_place(key, fields): f"{_capital(much + error.allowed)}{hint}."}, fields)
 
 
 def _filled(fields: Fields) -> tuple[TrialSpec | None, Wrong]:
@@ -94,13 +90,13 @@ def _filled(fields: Fields) -> tuple[TrialSpec | None, Wrong]:
         spec = TrialSpec.model_validate(content)
     except ValidationError as error:
         for each in error.errors():
-            place = _place(".".join(str(part) for part in each["loc"]))
+            place = _place(".".join(str(part) for part in each["loc"]), fields)
             needed = each["type"] in ("missing", "string_too_short")
             expected = _BOUNDS.get(place) or allowed(str(each["msg"]))
             wrong.setdefault(place, "This is needed." if needed else f"Expected: {expected}.")
     if not wrong:
         return spec, {}
-    _check_space(content, wrong)
+    _check_space(content, fields, wrong)
     return None, _shown(wrong, fields)
 
 
@@ -125,15 +121,16 @@ def fields_of(design: Design) -> dict[str, str]:
         "policy": choice.name,
         "compliance": spec.compliance,
         "decisions": spec.decisions,
-        "floor": _number(100 * limits.floor),
-        "ceiling": _number(100 * limits.ceiling),
+        "floor": number(100 * limits.floor),
+        "ceiling": number(100 * limits.ceiling),
         "burn_in": str(spec.burn_in),
         "window": "" if spec.window is None else duration(spec.window),
         "probability_best": _optional(spec.stopping.probability_best, 100),
         "maximum": _optional(spec.stopping.maximum),
     }
     for i, (label, utility) in enumerate(zip(space.outcomes, space.utility, strict=True)):
-        fields |= {f"outcome-{i}": label, f"utility-{i}": _number(utility)}
+        fields |= {f"outcome-{i}": label, f"utility-{i}": number(utility)}
+    fields |= covariate_rows.fields_of(space.covariates)
     if space.intended is not None and space.implemented != space.proposals:
         fields["intended"] = "\n".join(space.implemented[a] for a in space.intended)
     again, _ = _filled(fields)
@@ -151,14 +148,14 @@ def assumptions(fields: Fields, space: Space) -> tuple[dict[str, Any], Wrong]:
         if all(name in fields for name in names):
             levels = isinstance(space.outcome, Levels)
             rates[a] = _shares(fields, names, wrong) if levels else _assumed(fields, names, rates[a], wrong)
-    people = _real(fields, "people", wrong, FEWEST, MOST_PEOPLE) if "people" in fields else 300
-    per_day = _real(fields, "per_day", wrong, 0.01, 1e6) if fields.get("per_day") else 10
+    people = real(fields, "people", wrong, FEWEST, MOST_PEOPLE) if "people" in fields else 300
+    per_day = real(fields, "per_day", wrong, 0.01, 1e6) if fields.get("per_day") else 10
     return {"rates": rates, "people": int(people or FEWEST), "per_day": float(per_day or 1)}, wrong
 
 
 def _shares(fields: Fields, names: list[str], wrong: Wrong) -> list[float]:
     """The shares of all levels, from those of all but the first in percent."""
-    given = [_real(fields, name, wrong, 0, 100) for name in names]
+    given = [real(fields, name, wrong, 0, 100) for name in names]
     row = [0.0 if p is None else p / 100 for p in given]
     if sum(row) > 1 + 1e-9:
         wrong.setdefault(names[0], "Together these are more than 100 %.")
@@ -169,10 +166,10 @@ def _assumed(fields: Fields, names: list[str], before: list[float], wrong: Wrong
     """Means, or a mean and a standard deviation; only the mean of numbers may be below zero."""
     found = []
     for name, other in zip(names, before, strict=True):
-        number = _real(fields, name, wrong, -1e12, 1e12)
-        if number is not None and number <= 0 and not (len(names) == 2 and name == names[0]):
+        given = real(fields, name, wrong, -1e12, 1e12)
+        if given is not None and given <= 0 and not (len(names) == 2 and name == names[0]):
             wrong[name] = "Give a number above 0."
-        found.append(other if number is None or name in wrong else number)
+        found.append(other if given is None or name in wrong else given)
     return found
 
 
@@ -184,7 +181,8 @@ def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:
     rows = [(i, label, utility) for i, label, utility in levels(fields) if label or utility]
     space: dict[str, Any] = {"proposals": lists["proposals"], "outcomes": [label for _, label, _ in rows]}
     space |= {name: lists[name] for name in ("implemented", "contexts", "intended") if lists[name]}
-    space["utility"] = [_real(fields, f"utility-{i}", wrong) or 0.0 for i, _, _ in rows]
+    space["utility"] = [real(fields, f"utility-{i}", wrong) or 0.0 for i, _, _ in rows]
+    space |= covariate_rows.content(fields, wrong)
     for i, label, _ in rows:
         if not label:
             wrong[f"outcome-{i}"] = "Give this outcome a name, or leave out its worth."
@@ -192,43 +190,47 @@ def _content(fields: Fields, wrong: Wrong) -> dict[str, Any]:
     choice = choices().get(fields.get("policy", ""))
     if choice is None:
         wrong["policy"] = "Choose one of these."
+    elif choice.covariates and not covariate_rows.filled(fields):
+        wrong["policy"] = (
+            "It learns from what is known before of each person: say above what that is, or choose another."
+        )
     content: dict[str, Any] = {
         "name": fields.get("name", ""),
         "description": " ".join(fields.get("description", "").split()),
         "space": space,
         "policy": {} if choice is None else choice.description,
         "limits": {
-            name: (_real(fields, name, wrong, 0, 100) or 0.0) / 100 if fields.get(name) else default
+            name: (real(fields, name, wrong, 0, 100) or 0.0) / 100 if fields.get(name) else default
             for name, default in (("floor", 0.0), ("ceiling", 1.0))
         },
-        "burn_in": _whole(fields, "burn_in", wrong) or 0,
-        "stopping": {"maximum": _whole(fields, "maximum", wrong)},
+        "burn_in": whole(fields, "burn_in", wrong) or 0,
+        "stopping": {"maximum": whole(fields, "maximum", wrong)},
         "compliance": fields.get("compliance", ""),
         "decisions": fields.get("decisions", ""),
         "window": fields.get("window") or None,
     }
-    best = _real(fields, "probability_best", wrong, 50, 100)
+    best = real(fields, "probability_best", wrong, 50, 100)
     content["stopping"]["probability_best"] = None if best is None else best / 100
     return content
 
 
 def _check_limits(fields: Fields, proposals: int, wrong: Wrong) -> None:
     """Whether every proposal can have at least the floor and at most the ceiling, in percent."""
-    floor, ceiling = (_real(fields, name, wrong, 0, 100) for name in ("floor", "ceiling"))
+    floor, ceiling = (real(fields, name, wrong, 0, 100) for name in ("floor", "ceiling"))
     if floor is not None and proposals * floor > 100 + 1e-9:
         wrong["floor"] = f"{proposals} proposals cannot all have so much: at most {100 / proposals:.4g} %."
     if ceiling is not None and 0 < proposals * ceiling < 100 - 1e-9:
         wrong["ceiling"] = f"{proposals} proposals cannot all have so little: at least {100 / proposals:.4g} %."
 
 
-def _check_space(content: Mapping[str, Any], wrong: Wrong) -> None:
+def _check_space(content: Mapping[str, Any], fields: Fields, wrong: Wrong) -> None:
     """Errors of the space, so that they are shown together with those of other fields."""
     try:
         SpaceTable.model_validate(content["space"]).build()
     except ValidationError:
         pass  # it was found with the others
     except InputError as error:
-        wrong.setdefault(_place(f"space.{error.argument}"), f"{_capital(error.allowed)}.")
+        wrong.setdefault(_place(f"space.{error.argument}", fields), f"{_capital(error.allowed)}.")
 
 
 def _pasted(text: str) -> tuple[TrialSpec | None, Wrong]:
@@ -243,31 +245,11 @@ def _pasted(text: str) -> tuple[TrialSpec | None, Wrong]:
         return None, {"text": f"{_capital(str(said))}."}
 
 
-def _real(fields: Fields, name: str, wrong: Wrong, low: float = -1e12, high: float = 1e12) -> float | None:
-    given = fields.get(name, "").replace("\u2212", "-").removesuffix("%").strip()
-    if not given:
-        return None
-    try:
-        found = float(given)
-    except ValueError:
-        found = math.nan
-    if not low <= found <= high:
-        limits = "" if high == 1e12 else f" from {low:g} to {high:g}"
-        wrong[name] = f"Expected: a number{limits}."
-        return None
-    return found
-
-
-def _whole(fields: Fields, name: str, wrong: Wrong) -> int | None:
-    given = fields.get(name, "")
-    if given and not re.fullmatch("[0-9]{1,9}", given):
-        wrong[name] = "Expected: a whole number."
-        return None
-    return int(given) if given else None
-
-
-def _place(key: str) -> str:
+def _place(key: str, fields: Fields) -> str:
     """The field that a key of a spec is about."""
+    before = covariate_rows.place(key, fields)
+    if before is not None:
+        return before
     parts = key.split(".")
     for length in (2, 1):
         found = _PLACES.get(".".join(parts[:length]))
@@ -281,6 +263,7 @@ def _shown(wrong: Wrong, fields: Fields) -> Wrong:
     known = {*BLANK, *fields, *_LISTS, "name", "window", "maximum", "probability_best"}
     if "number of seconds" in wrong.get("window", ""):  # which a file may say, and no form
         wrong = {**wrong, "window": WINDOW}
+    known |= covariate_rows.known(fields)
     known |= {name for i, *_ in levels(fields) for name in (f"outcome-{i}", f"utility-{i}")}
     return {place if place in known else "": text for place, text in wrong.items()}
 
@@ -289,9 +272,5 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _number(value: float) -> str:
-    return f"{round(value, 10):.12g}"
-
-
 def _optional(value: float | None, times: float = 1) -> str:
-    return "" if value is None else _number(times * value)
+    return "" if value is None else number(times * value)

@@ -7,22 +7,26 @@ from takeup import charts
 from takeup.charts.trial import MOST_ARMS
 from takeup.live.estimates import Estimate
 from takeup.live.findings import Findings
+from takeup.live.learnt import Learnt
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import ActionSummary, GroupSummary
 from takeup.live.time_series import TimePoint
 from takeup.outcomes import Levels, Shown
+from takeup.service.pages.learnt_charts import learnt_charts
 from takeup.service.pages.outcome_charts import outcome_charts
 from takeup.service.pages.page_chart import PageChart, Rows, drawn
 from takeup.service.pages.templates import count, decimal, percent, probability
+from takeup.trial.spec import WordsTable
 from takeup.trial.stopping import FEW, chance
 
 
-def page_charts(found: Findings, how: Shown | None = None) -> list[PageChart]:
+def page_charts(found: Findings, how: Shown | None = None, words: WordsTable = WordsTable()) -> list[PageChart]:
     """The charts that have something to show.
 
     Args:
         found: what is known of the trial.
         how: what values are called; as the outcome itself says where left out.
+        words: of the trial.
     """
     made: list[PageChart] = []
     with charts.unchecked():
@@ -30,6 +34,9 @@ def page_charts(found: Findings, how: Shown | None = None) -> list[PageChart]:
             made += [_best(found), _allocation(found)]
         if found.summary.progress.outcomes_counted:
             made.append(_values(found, how or found.space.outcome.shown))
+            if isinstance(found.learnt, Learnt):
+                decisions = found.summary.progress.decisions
+                made += learnt_charts(found.learnt, found.space, how or found.space.outcome.shown, decisions, words)
         overall = found.summary.overall
         if not isinstance(overall.compliance, Withheld):
             made.append(_compliance(found))
@@ -65,6 +72,13 @@ def _record(estimate: Estimate, say: str, **labels: object) -> dict[str, Any]:
     return {**labels, "mean": estimate.mean, "low": estimate.low, "high": estimate.high, "say": say}
 
 
+def _now(found: Findings) -> str:
+    """Where it stands what the policy believes now."""
+    if not found.personal:
+        return "what is believed now stands above"
+    return "of each unit by its covariates, so that it changes with who comes, too"
+
+
 def _over_time(found: Findings, cells: Callable[[TimePoint], Iterable[str]]) -> tuple[tuple[str, ...], Rows]:
     """The columns and the rows of a table over time, a row a point."""
     rows = [(f"{count(p.first)} to {count(p.last)}", *cells(p)) for p in found.time_series.overall]
@@ -91,8 +105,7 @@ def _best(found: Findings) -> PageChart:
         "best",
         "What the policy believed over time",
         "The probability of being best by which it decided, before limits and burn-in, on average over the decisions of"
-        " each point. It is what was believed then, by the policy's own model: what is believed now stands above."
-        + _left_out(found),
+        f" each point. It is what was believed then, by the policy's own model: {_now(found)}." + _left_out(found),
         drawn(chart, "best", f"Lines over {count(last.last)} decisions. What it believed in the last: {told}."),
         *_over_time(found, lambda point: map(chance, point.best)),
     )

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from fastapi import APIRouter, Request
 
-from takeup.live import Progress, TimeSeries, Trial, TrialSummary
+from takeup.live import Learnt, Progress, TimeSeries, Trial, TrialSummary, Withheld
 from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import TrialId
 from takeup.service.service import service_of, unblinded
@@ -39,6 +39,15 @@ async def summary(request: Request, trial: TrialId) -> TrialSummary:
 async def course(request: Request, trial: TrialId) -> TimeSeries:
     """Allocation and probability best over time, in at most 128 points; unblinds."""
     return await _trial(request, trial, Trial.course)
+
+
+@router.get("/trials/{trial}/learnt", **needs("read-unblinded", problems=("not-found",)))
+async def learnt(request: Request, trial: TrialId) -> Learnt | Withheld:
+    """What the policy has learnt about whom: the difference that proposals make over each covariate; unblinds.
+
+    It is what the policy believes, and no effect that was shown. Where there is nothing to tell, the reason.
+    """
+    return await _trial(request, trial, Trial.learnt)
 
 
 async def _trial(request: Request, trial: str, look: Callable[[Trial], Result]) -> Result:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from takeup.errors import NotFoundError
 from takeup.live import progress_in
 from takeup.live.log import log_of
+from takeup.live.tally import tally_of
 from takeup.service.pages import sentences
 from takeup.service.pages.render.planned import SHORT
 from takeup.service.pages.render.process import Brief, Rendered, RenderError, RenderProcess, RenderTask
@@ -164,4 +165,5 @@ def _carrying(connection: Connection, task: RenderTask) -> RenderTask:
     book, late = reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
     book.secret = Secret("", "")  # no page needs it
     log = log_of(connection, task.trial) if book.decisions <= SHORT else None
-    return replace(task, book=(book, late), log=log)
+    tally = tally_of(connection, task.trial, book.design) if task.full else None
+    return replace(task, book=(book, late), log=log, tally=tally)

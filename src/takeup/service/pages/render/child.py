@@ -10,12 +10,14 @@ from takeup.live.findings import Findings, findings_of, leader_of
 from takeup.live.log import log_of
 from takeup.live.model_checks import Withheld
 from takeup.live.summary import GroupSummary
+from takeup.live.tally import Tally, tally_of
 from takeup.log import Log
 from takeup.outcomes.base import Shown
 from takeup.pipes import lower_priority, packed, standard, unpacked
 from takeup.service.pages import sentences
 from takeup.service.pages.render.planned import SHORT, PlannedReading, PlannedReadings
 from takeup.service.pages.render.process import Brief, Rendered, RenderTask
+from takeup.service.pages.render.tallies import Tallies
 from takeup.service.pages.templates import count, render
 from takeup.service.pages.trial_charts import known_in, page_charts, readings, unread
 from takeup.store import looking, reading
@@ -24,7 +26,7 @@ from takeup.trial.spec import WordsTable
 from takeup.trial.stopping import FEW, chance
 from takeup.trial.wording import Wording
 
-PLANNED = PlannedReadings()
+PLANNED, TALLIES = PlannedReadings(), Tallies()
 MOST_CONTEXTS = 24
 """How many contexts have a table of their own."""
 
@@ -32,8 +34,8 @@ MOST_CONTEXTS = 24
 def render_trial(task: RenderTask) -> Rendered:
     """What pages show of a trial."""
     began = time.process_time()
-    with _opened(task) as (book, late, read):
-        found = findings_of(book, late)
+    with _opened(task) as (book, late, read, counted):
+        found = findings_of(book, late, TALLIES.of(task.database, book, counted) if task.full else None)
         wanted = task.full or book.decisions <= SHORT
         planned = PLANNED.of(task.database, book, found, read) if wanted else PlannedReading()
     return Rendered.of(
@@ -66,7 +68,8 @@ def dashboard(
         checks=wording.all(sentences.checks(found)),
         notes=[(each.kind, wording.told(sentences.disagreement(each))) for each in found.disagreements],
         words=words,
-        charts=page_charts(found, how),
+        charts=page_charts(found, how, words),
+        unlearnt=found.learnt.reason if found.personal and isinstance(found.learnt, Withheld) else None,
         readings=readings(found, summary.overall),
         unread=unread(found),
         contexts=[_context(found, group) for group in contexts[:MOST_CONTEXTS]],
@@ -103,14 +106,14 @@ def _sum(how: Shown, estimate: Estimate) -> str:
 
 
 @contextmanager
-def _opened(task: RenderTask) -> Iterator[tuple[Book, int, Callable[[], Log | None]]]:
-    """A trial, how many outcomes are late, and what reads its log."""
+def _opened(task: RenderTask) -> Iterator[tuple[Book, int, Callable[[], Log | None], Callable[[], Tally | None]]]:
+    """A trial, how many outcomes are late, what reads its log, and what counts who was met."""
     if task.book is not None:
-        yield *task.book, lambda: task.log
+        yield *task.book, lambda: task.log, lambda: task.tally
         return
     with looking(task.database) as connection:
         book, late = reading.snapshot(connection, task.trial), reading.late(connection, task.trial, task.at)
-        yield book, late, lambda: log_of(connection, task.trial)
+        yield book, late, lambda: log_of(connection, task.trial), lambda: tally_of(connection, task.trial, book.design)
 
 
 def main() -> None:

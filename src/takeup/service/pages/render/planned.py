@@ -74,7 +74,12 @@ class PlannedReadings:
     @staticmethod
     def _again(last: PlannedReading) -> float:
         """From which event on the log is to be read again."""
-        return last.sequence + 1 if last.decisions <= SHORT else GROWN * last.sequence
+        return due_again(last.decisions, last.sequence)
+
+
+def due_again(decisions: int, sequence: int) -> float:
+    """From which event on a trial of so many decisions is to be read again, that was read up to this one."""
+    return sequence + 1 if decisions <= SHORT else GROWN * sequence
 
 
 def _told(book: Book, log: Log | None, *, over: bool) -> tuple[tuple[str, ...], str]:

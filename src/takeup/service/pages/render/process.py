@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from takeup.errors import TakeupError
+from takeup.live.tally import Tally
 from takeup.log import Log
 from takeup.pipes import running
 from takeup.service.child_process import ChildError, ChildProcess
@@ -25,7 +26,8 @@ class RenderTask:
         full: the whole dashboard, or its brief alone.
         database: where the trial is.
         book: the trial itself, with its late outcomes, where no other process can open the database,
-        log: and what it was read from, where it is not too long to be sent.
+        log: and what it was read from, where it is not too long to be sent,
+        tally: and who was met.
     """
 
     trial: str
@@ -34,6 +36,7 @@ class RenderTask:
     database: str
     book: tuple[Book, int] | None = None
     log: Log | None = None
+    tally: Tally | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,3 +65,66 @@ for (const chosen of document.querySelectorAll("input[type=file][data-into]")) {
     if (chosen.files.length) document.getElementById(chosen.dataset.into).value = await chosen.files[0].text();
   });
 }
+
+// Covariates: as many rows as are needed, each with the fields of its kind, and policies that need some when there are.
+const known = document.getElementById("known");
+if (known) {
+  const MOST = 50;
+  const more = document.getElementById("more-known");
+  const personal = document.getElementById("personal");
+  const rows = () => [...known.querySelectorAll(".known")];
+  const part = (row, name) => row.querySelector(`[name^="known_${name}-"]`);
+  const blank = row => !["name", "low", "high", "unit", "levels"].some(name => part(row, name).value.trim());
+
+  function show() {
+    for (const row of rows()) {
+      const category = part(row, "kind").value === "category";
+      row.querySelector(".measure").hidden = category;
+      row.querySelector(".category").hidden = !category;
+      row.querySelector(".less").hidden = blank(row);
+    }
+    const chosen = personal.querySelector("input:checked");
+    personal.hidden = rows().every(blank) && !chosen;
+    more.hidden = rows().length >= MOST;
+  }
+
+  function cleared(row) {
+    for (const field of row.querySelectorAll("input, textarea")) field.value = "";
+    for (const field of row.querySelectorAll("select")) field.selectedIndex = 0;
+    for (const field of row.querySelectorAll("[aria-invalid]")) {
+      field.removeAttribute("aria-invalid");
+      field.setAttribute("aria-describedby", `${field.id}-help`);
+    }
+    for (const said of row.querySelectorAll(".wrong")) said.remove();
+    return row;
+  }
+
+  more.addEventListener("click", () => {
+    const last = rows().at(-1);
+    const number = Number(last.dataset.row) + 1;
+    const fresh = cleared(last.cloneNode(true));
+    fresh.dataset.row = number;
+    for (const each of fresh.querySelectorAll("[id], [for], [name], [aria-describedby]")) {
+      for (const name of ["id", "for", "name", "aria-describedby"]) {
+        const said = each.getAttribute(name);
+        if (said) each.setAttribute(name, said.replace(/(known_[a-z]+-)\d+/g, `$1${number}`));
+      }
+    }
+    fresh.querySelector("legend").textContent = `Known before, ${number + 1}`;
+    fresh.querySelector(".less .hidden").textContent = ` what is known before, ${number + 1}`;
+    last.after(fresh);
+    show();
+    part(fresh, "name").focus();
+  });
+  known.addEventListener("click", event => {
+    const button = event.target.closest(".less");
+    if (!button) return;
+    const row = cleared(button.closest(".known"));
+    if (rows().length > 1) row.remove();
+    show();
+    part(rows().at(-1), "name").focus();
+  });
+  known.addEventListener("input", show);
+  known.addEventListener("change", show);
+  show();
+}
