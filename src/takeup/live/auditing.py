@@ -19,8 +19,9 @@ from takeup.store.epoch_rows import epoch_values
 from takeup.store.indexes import disagreements
 from takeup.store.reading import Logged
 from takeup.store.shape import ALONE, oddities
+from takeup.store.sum_rows import places, sum_values
 from takeup.trial.book import Book, Changes
-from takeup.trial.epoch_counts import Cell
+from takeup.trial.epoch_counts import Cell, Place
 from takeup.trial.events import Created, Decided, Event, Looked, TakenOver, body_of, event_of, link
 from takeup.trial.proposal import forget
 from takeup.trial.secret import Secret
@@ -207,6 +208,7 @@ class _Replay:
     shape: _Shape
     book: Book | None = None
     cells: set[Cell] = field(default_factory=set)
+    summed: set[Place] = field(default_factory=set)
     events: int = 0
     rederived: int = 0
     fallbacks: int = 0
@@ -292,6 +294,7 @@ class _Replay:
         else:
             self.book.append(event)
         self.cells |= self.book.changes.cells
+        self.summed |= self.book.changes.sums
         self.book.changes = Changes()
         self.book.answers.clear()
         self.book.makers.clear()
@@ -319,6 +322,7 @@ class _Replay:
         yield from self._compare("decisions", book.records, lambda _, record: record_values(self.trial, record))
         yield from self._compare("evidence", cells, lambda cell, _: cell_values(book, cell))
         yield from self._epochs(book)
+        yield from self._compare("evidence_sums", places(book, self.summed), lambda place, _: sum_values(book, place))
         yield from self._compare("keys", book.keys, lambda key, answer: key_values(self.trial, key, answer))
         yield from self._compare("rollup", book.rollup.rows, lambda place, row: rollup_values(self.trial, place, row))
 

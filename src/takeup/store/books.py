@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, select, t
 
 from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
-from takeup.store import epoch_rows, last_look
+from takeup.store import epoch_rows, last_look, sum_rows
 from takeup.store.checked import AUDIT, impossible, in_space, in_table, kept_in, within
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.store.statements import chunks, upsert
@@ -109,6 +109,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
         {by: ClientDraws.stored(each) for by, each in json.loads(head.draws).items()},
         *_looks(head, design),
     )
+    sum_rows.load(connection, book)
     load_rollup(connection, book, first=first_of(book.decisions + 1))
     epoch_rows.load(connection, book)
     return book
@@ -225,6 +226,7 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
         cells = [cell_values(book, cell) for cell in book.changes.cells]
         connection.execute(upsert(connection.dialect.name, evidence, ("amount",)), cells)
     epoch_rows.save(connection, book)
+    sum_rows.save(connection, book)
     if book.changes.keys:
         answers = book.changes.keys.items()
         connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
