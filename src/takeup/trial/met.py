@@ -6,6 +6,7 @@ Covariates are kept in plain words, each measure at the nearest point of its gri
 import json
 from collections.abc import Mapping
 from functools import lru_cache
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ def kept(space: Space, given: Mapping[str, Any] | None) -> str | None:
     if given is None:
         allowed = f"a table with {', '.join(space.covariates.names)}, as this trial has covariates"
         raise InputError("covariates", NOTHING, allowed)
-    return canonical(space.covariates.kept(given))
+    return _settled(space.covariates, canonical(given)) if _written(given) else canonical(space.covariates.kept(given))
 
 
 def amended(space: Space, before: str | None, given: Mapping[str, Any]) -> str | None:
@@ -91,9 +92,24 @@ def features_of(space: Space, covariates: str | None) -> tuple[int, ...] | None:
 @lru_cache(maxsize=4096)
 def _features(covariates: Covariates, text: str) -> tuple[int, ...]:
     values = json.loads(text)
-    if not isinstance(values, dict) or canonical(covariates.kept(values)) != text:
+    if not isinstance(values, dict) or _settled(covariates, text) != text:
         raise InputError("covariates", checks.shown(text), "covariates as they are kept")
     return covariates.features(values)
+
+
+@lru_cache(maxsize=4096)
+def _settled(covariates: Covariates, text: str) -> str:
+    """What is kept of values in canonical JSON: a decision asks three times for the same."""
+    return canonical(covariates.kept(json.loads(text)))
+
+
+def _written(given: Mapping[str, Any]) -> bool:
+    """Whether JSON says the same: texts, finite numbers and None by names that are texts."""
+    return all(
+        isinstance(name, str)
+        and (value is None or type(value) in (int, str, bool) or (type(value) is float and isfinite(value)))
+        for name, value in given.items()
+    )
 
 
 def agree(unit: str, number: int, before: str | None, now: str | None) -> None:
