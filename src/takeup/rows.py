@@ -1,6 +1,6 @@
 """Rows: decisions one by one, for models of which no few sums are enough, as logistic ones."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -106,6 +106,18 @@ class Rows:
         """A row for each of the decisions that an event has along its axis, in place of replications side by side."""
         (many,) = np.shape(decisions.proposal)
         return cls(space, many, _Room(_values(space, (many,), decisions), many))
+
+    @classmethod
+    def joined(cls, parts: Sequence["Rows"]) -> "Rows":
+        """The decisions of several, at least one, which are of single experiments in one space."""
+        columns = _Columns(*(np.concatenate(each) for each in zip(*(part._own for part in parts), strict=True)))  # type: ignore[call-overload]  # columns of several types
+        many = sum(part.size for part in parts)
+        return cls(parts[0].space, many, _Room(columns, many))
+
+    @property
+    def _own(self) -> _Columns:
+        """Its columns, without what there is room for."""
+        return _Columns(self.features, self.context, self.proposal, self.implemented, self.outcome)
 
     @property
     def batch(self) -> tuple[int, ...]:

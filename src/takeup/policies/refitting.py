@@ -11,52 +11,27 @@ from takeup.checks import FloatArray, IntArray
 from takeup.covariates import ONE, Profile
 from takeup.evidence import Event, Evidence, at_context
 from takeup.inference.logit import Logit, Table, fitted, prior_precision, probabilities
+from takeup.policies.allocation import Allocation
 from takeup.policies.base import Carded
 from takeup.policies.beliefs import Beliefs
+from takeup.policies.fitted import Fitted, next_moment
 from takeup.policies.linear import features_of
 from takeup.randomness import Random
 from takeup.rows import Rows
 from takeup.space import UNSEEN, Space
 
-GROWTH = 1.2
-"""By how much a fit's rows are more than those of the fit before, and by one at least."""
-
 Codes = NDArray[np.int32]
-
-
-def next_moment(size: int) -> int:
-    """How many rows there are when models are fitted next, after a fit to so many.
-
-    With one row more while there are few, and then by a fifth: all fits together cost less than seven times the
-    last one, so that what a decision costs does not grow with history.
-    """
-    return max(size + 1, int(np.ceil(GROWTH * size)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
-    """What a policy knows whose models are fitted at moments.
-
-    The fits are a function of the multiset of rows as it was known at the last moment: not of their order, and not of
-    what was fitted before. What is reported between two moments is in the next fit.
-
-    Attributes:
-        rows: the decisions.
-        evidence: what they add up to, at every moment.
-        models: what was fitted last.
-        due: how many rows there are at the next moment.
-    """
-
-    rows: Rows
-    evidence: Evidence
-    models: tuple[Logit, ...]
-    due: int
 
 
 class Refitting(Carded, ABC):
     """A policy whose models are fitted to rows at moments; it says what they are and what it believes by them."""
 
     __slots__ = ()
+
+    @property
+    def live(self) -> bool:
+        """A live trial fits it to its decisions, at the same moments."""
+        return True
 
     @abstractmethod
     def fit(self, rows: Rows) -> tuple[Logit, ...]:
@@ -75,6 +50,10 @@ class Refitting(Carded, ABC):
     def propose(self, state: Fitted, context: Profile, rng: Random) -> IntArray:
         """What follows from what it believes."""
         return self.beliefs(state, context, rng).propose(rng)
+
+    def allocation(self, state: Fitted, context: Profile, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
+        """The probability of each proposal for a unit."""
+        return self.beliefs(state, context, rng).allocation(rng, draws)
 
     def learn(self, state: Fitted, event: Event, rng: Random) -> Fitted:
         """With one more decision; fitted again where a moment has come."""

@@ -27,6 +27,7 @@ from takeup.trial.events import (
     KeyedEvent,
     Looked,
     Moved,
+    Refitted,
     Refused,
     Reported,
     SetAside,
@@ -165,6 +166,8 @@ class Book:
         draws: the fallbacks that clients drew, by who recorded them.
         look: the last planned look; None before the first.
         look_body: what the log has of it.
+        fit: the models that were fitted last; None before the first, or where the policy fits none.
+        fitted: the number of the event that has them, 0 where there is none.
         unlooked: that takeup paused the trial, so that no look is held before somebody resumes it.
         rollup: the time series.
         records: decisions by number; all, or those that were loaded.
@@ -194,6 +197,8 @@ class Book:
     look: Looked | None = None
     look_body: str | None = None
     unlooked: bool = False
+    fit: Refitted | None = None
+    fitted: int = 0
     rollup: Rollup = field(default_factory=Rollup)
     records: dict[int, Record] = field(default_factory=dict)
     units: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -241,6 +246,9 @@ class Book:
                 if not self.decisions:  # with past assignments the space stays, and what they add up to
                     self.counts = blank(self.design)
                     self._begin_epochs()
+                self.fit, self.fitted = None, 0
+            case Refitted():
+                self.fit, self.fitted = event, self.sequence
             case Looked():
                 self.look, self.look_body = event, body
             case Created():
@@ -260,6 +268,11 @@ class Book:
     def seen_by(self, number: int) -> IntArray:
         """The counts that the policy's state has in decision `number`, see `Design.start`."""
         return self.shown if self.epochs is None else self.epochs.seen_by(number, self.shown)
+
+    @property
+    def models(self) -> str | None:
+        """Those that the next decision is made by, where the policy fits some."""
+        return None if self.fit is None else self.fit.models
 
     @property
     def shown(self) -> IntArray:

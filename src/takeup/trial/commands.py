@@ -361,7 +361,7 @@ def decided_event(
             raise StateError(f"trial {book.trial} {words}: {design.refused}")
         if design.looks is None:
             features = features_of(design.shown, met.covariates if design.shown.covariates else None)
-            proposal = propose(design, book.secret, book.seen_by(number), met.context, number, features)
+            proposal = propose(design, book.secret, book.seen_by(number), met.context, number, features, book.models)
         else:
             proposal = proposed_between_looks(design, book.secret, book.shown, number, book.look)
     return Decided(

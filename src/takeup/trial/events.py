@@ -32,6 +32,7 @@ Kind = Literal[
     "set aside",
     "refused",
     "looked",
+    "refitted",
 ]
 
 
@@ -303,6 +304,26 @@ class Looked(_Event):
     software: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refitted(_Event):
+    """The models of a policy that fits them to its decisions: those that are made from here on are made by these.
+
+    Attributes:
+        decisions: how many there were that it was fitted to.
+        known: the number of the event up to which reports of them were known.
+        models: every number of them, as `takeup.trial.fitting` writes it, to the bit.
+        software: what computed it.
+    """
+
+    kind: ClassVar[Kind] = "refitted"
+    plural: ClassVar[str] = "fits of models"
+
+    decisions: int
+    known: int
+    models: str
+    software: str
+
+
 Event: TypeAlias = (
     Created
     | Amended
@@ -316,6 +337,7 @@ Event: TypeAlias = (
     | SetAside
     | Refused
     | Looked
+    | Refitted
 )
 
 KINDS: Mapping[str, type[Event]] = {each.kind: each for each in get_args(Event)}

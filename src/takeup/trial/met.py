@@ -4,7 +4,7 @@ Covariates are kept in plain words, each measure at the nearest point of its gri
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from takeup import checks
+from takeup.checks import IntArray
 from takeup.covariates import Covariates
 from takeup.covariates.kinds import GIVE_NONE, Value
 from takeup.errors import NOTHING, ConflictError, InputError
@@ -87,6 +88,20 @@ def features_of(space: Space, covariates: str | None) -> tuple[int, ...] | None:
             raise InputError("covariates", checks.shown(covariates), "covariates where the space has some")
         return None
     return _features(space.covariates, covariates)
+
+
+def features_of_all(covariates: Covariates, texts: Iterable[str]) -> IntArray:
+    """The features of many kept covariates, (n, d); each value of a covariate is looked up once.
+
+    Raises:
+        ValueError: they are not what a trial with these covariates keeps; or a KeyError, TypeError or InputError.
+    """
+    values, blocks = [json.loads(text) for text in texts], []
+    for name, kind in zip(covariates.names, covariates.kinds, strict=True):
+        column = [each[name] for each in values]
+        known = {value: kind.features(name, value) for value in set(column)}
+        blocks.append(np.array([known[value] for value in column], dtype=np.int64).reshape(len(column), -1))
+    return covariates.combined(blocks)
 
 
 @lru_cache(maxsize=4096)

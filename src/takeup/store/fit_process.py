@@ -1,0 +1,46 @@
+"""A process that fits the models of a trial's policy to its decisions: what it is asked comes in, what it found goes out."""
+
+import sys
+from typing import NamedTuple
+
+from takeup import logs
+from takeup.pipes import lower_priority, packed, standard, unpacked
+from takeup.store import books, reading
+from takeup.store.fit_rows import known_rows
+from takeup.store.opening import looking
+from takeup.trial.fitting import Refit, due
+
+
+class Wanted(NamedTuple):
+    """What is to be fitted.
+
+    Attributes:
+        url: of the database.
+        trial: which trial.
+    """
+
+    url: str
+    trial: str
+
+
+def fit(wanted: Wanted) -> Refit | None:
+    """A fit to all that the database has of a trial; None where none is due any more."""
+    with looking(wanted.url) as connection:
+        book = books.load(connection, reading.head(connection, wanted.trial))
+        if not due(book):
+            return None
+        rows = known_rows(connection, book)
+    return Refit.of(book, rows)
+
+
+def main() -> None:
+    """Do what standard input asks for."""
+    logs.configure(sys.stderr)
+    lower_priority()
+    tasks, answers = standard()
+    answers.write(packed(fit(unpacked(tasks))))
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Fits of a policy's models to the decisions of a trial: when, from what, and what the log says of it.
+
+A fit is a function of the multiset of decisions as an event of the log has left them. It is an event itself, so that
+whoever decides later, or audits, has every number of it to the bit, however long it took to compute.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from takeup.events import Event
+from takeup.policies.fitted import next_moment
+from takeup.rows import Rows
+from takeup.trial.book import Book, Record
+from takeup.trial.commands import Needs
+from takeup.trial.design import Design
+from takeup.trial.events import Refitted
+from takeup.trial.met import features_of_all
+from takeup.trial.models import fits, fitted
+from takeup.trial.software import software
+
+
+def due(book: Book) -> bool:
+    """Whether models are to be fitted: at the moments that simulations have, or as soon after as a transaction ends."""
+    return fits(book.design) and book.state != "stopped" and book.decisions >= moment(book)
+
+
+def moment(book: Book) -> int:
+    """How many decisions there are when models are fitted next."""
+    return 1 if book.fit is None else next_moment(book.fit.decisions)
+
+
+def rows_of(
+    design: Design,
+    context: Sequence[int],
+    proposal: Sequence[int],
+    implemented: Sequence[int],
+    outcome: Sequence[int],
+    covariates: Iterable[str],
+) -> Rows:
+    """Rows of columns, as far as they count; covariates are as they are kept."""
+    space = design.shown
+    assert space.covariates is not None  # `Carded.suits` has looked
+    columns = (np.asarray(each, dtype=np.int64) for each in (context, proposal, implemented, outcome))
+    return Rows.gathered(space, Event(*columns, features=features_of_all(space.covariates, covariates)))
+
+
+def rows_of_records(design: Design, records: Iterable[Record]) -> Rows:
+    """The same of decisions."""
+    found = list(records)
+    x, z, a, y = zip(*(each.cell for each in found), strict=True)
+    return rows_of(design, x, z, a, y, (each.covariates or "" for each in found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refit:
+    """Models that were fitted to a trial, for those who decide from now on.
+
+    Attributes:
+        spec: of the trial that they were fitted to, as canonical JSON.
+        decisions: how many there were.
+        known: the number of its last event.
+        models: as `fitted` writes them.
+    """
+
+    spec: str
+    decisions: int
+    known: int
+    models: str
+    needs: Needs = field(default=Needs(), init=False, repr=False)
+
+    @classmethod
+    def of(cls, book: Book, rows: Rows) -> "Refit":
+        """A fit to these rows, which a book has after its last event."""
+        models = fitted(book.design, rows)
+        return cls(spec=book.design.text, decisions=book.decisions, known=book.sequence, models=models)
+
+    def run(self, book: Book, at: int) -> bool:
+        """Append them; whether they were still wanted: somebody else may have fitted meanwhile."""
+        wanted = fits(book.design) and book.state != "stopped" and book.design.text == self.spec
+        if not wanted or self.decisions < moment(book):
+            return False
+        book.append(refitted_event(book, self, at))
+        return True
+
+
+def refitted_event(book: Book, fit: Refit, at: int) -> Refitted:
+    """What the log says of a fit."""
+    said = {"decisions": fit.decisions, "known": fit.known, "models": fit.models}
+    return Refitted(at=at, **said, software=software(book.design))  # type: ignore[arg-type]  # a table of three
