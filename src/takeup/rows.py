@@ -182,6 +182,11 @@ class Rows:
         self._room.taken = -1  # from here on the shared room belongs to what was moved
         return moved
 
+    def among(self, replications: NDArray[np.bool_]) -> "Rows":
+        """The rows of some replications, one after the other."""
+        columns = _Columns(*(column[replications] for column in self._room.columns))  # type: ignore[arg-type]  # columns of several types
+        return Rows(self.space, self.size, _Room(columns, self.size))
+
     def evidence(self) -> Evidence:
         """The table of these decisions."""
         counts = np.zeros((*self.batch, *self.space.table), dtype=np.int64)

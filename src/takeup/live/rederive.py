@@ -11,7 +11,7 @@ from takeup.trial.computing import BY
 from takeup.trial.design import Design, canonical
 from takeup.trial.events import Event, stamp_of
 from takeup.trial.fallbacks import fallback_event
-from takeup.trial.fitting import Refit, moment, refitted_event
+from takeup.trial.fitting import Refit, refitted_event, wanted
 from takeup.trial.following import closed_event
 from takeup.trial.looking import due_look, looked_event
 from takeup.trial.met import Met, kept
@@ -73,8 +73,8 @@ def _refitted(book: Book, event: events.Refitted, fits: Fits) -> Event:
     fit = fits.get(event.known)
     if fit is None or book.state == "stopped" or not fits_models(book.design):
         raise UnexpectedError("a fit of models to what was known before it")
-    if fit.decisions < moment(book) or fit.spec != book.design.text:
-        raise UnexpectedError(f"no fit to {fit.decisions} decisions, as the next is due at {moment(book)}")
+    if not wanted(book, fit.at) or fit.spec != book.design.text:
+        raise UnexpectedError("no fit of models, as none is due")
     if close(book.design, event.models, fit.models):
         fit = replace(fit, models=event.models)
     again = refitted_event(book, fit, event.at)

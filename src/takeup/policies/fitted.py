@@ -1,8 +1,10 @@
 """What a policy knows whose models are fitted to rows, and when they are fitted."""
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from takeup.checks import IntArray
 from takeup.evidence import Evidence
@@ -10,17 +12,37 @@ from takeup.inference.logit import Logit
 from takeup.rows import Rows
 from takeup.space import Space
 
+Many: TypeAlias = int | IntArray
+Pair: TypeAlias = tuple[Many, Many]
+"""Of decisions, and of what is seen of them."""
+
 GROWTH = 1.2
 """By how much a fit's rows are more than those of the fit before, and by one at least."""
 
 
-def next_moment(size: int) -> int:
-    """How many rows there are when models are fitted next, after a fit to so many.
+def next_moment(size: Many) -> IntArray:
+    """How many there are when models are fitted next, after a fit to so many.
 
-    With one row more while there are few, and then by a fifth: all fits together cost less than seven times the
-    last one, so that what a decision costs does not grow with history.
+    With one more while there are few, and then by a fifth: all fits together cost less than seven times the last one,
+    so that what a decision costs does not grow with history.
     """
-    return max(size + 1, int(np.ceil(GROWTH * size)))
+    return np.maximum(np.asarray(size) + 1, np.ceil(GROWTH * np.asarray(size)).astype(np.int64))
+
+
+def is_due(now: Pair, due: Pair) -> NDArray[np.bool_]:
+    """Whether models are to be fitted, where there are so many decisions, and so many actions and outcomes are seen."""
+    return np.asarray((np.asarray(now[0]) >= due[0]) | (np.asarray(now[1]) >= due[1]))
+
+
+def due_after(now: Pair, due: Pair) -> tuple[IntArray, IntArray]:
+    """When models are fitted next, after a fit at a moment; decisions have moments of their own, and so have reports."""
+    decisions, seen = (np.where(np.asarray(n) >= m, next_moment(n), m) for n, m in zip(now, due, strict=True))
+    return decisions, seen
+
+
+def seen_in(evidence: Evidence) -> IntArray:
+    """How many actions and outcomes are seen."""
+    return np.asarray(evidence.compliance.sum(axis=(-3, -2, -1)) + evidence.seen_outcomes.sum(axis=-1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,19 +50,20 @@ class Fitted:
     """What a policy knows whose models are fitted at moments.
 
     The fits are a function of the multiset of rows as it was known at the last moment: not of their order, and not of
-    what was fitted before. What is reported between two moments is in the next fit.
+    what was fitted before. What becomes known between two moments is in the next fit.
 
     Attributes:
         rows: the decisions; a live trial, which keeps them in its database, leaves them out.
         evidence: what they add up to, at every moment.
         models: what was fitted last.
-        due: how many rows there are at the next moment.
+        due: how many decisions there are when they are fitted next, or how many actions and outcomes are seen; each of
+            shape (..).
     """
 
     rows: Rows
     evidence: Evidence
     models: tuple[Logit, ...]
-    due: int
+    due: tuple[IntArray, IntArray]
 
     @property
     def space(self) -> Space:

@@ -45,7 +45,8 @@ class LogitTS(Refitting):
 
     What LinTS is to outcomes that are numbers, it is to levels: by intention to treat, so that it is right however
     compliance comes about as far as the outcome is a logit of the features given the proposal. It is fitted to all rows
-    when there is one more, and later a fifth more, than at the last fit. Every context has models of its own.
+    when there is one more, and later a fifth more, than at the last fit, of rows or of what is seen of them. Every
+    context has models of its own.
 
     Attributes:
         spread: the prior standard deviation of how much a feature of 1 adds to the log odds of two levels.

@@ -14,7 +14,7 @@ from takeup.inference.logit import Logit, Table, fitted, prior_precision, probab
 from takeup.policies.allocation import Allocation
 from takeup.policies.base import Carded
 from takeup.policies.beliefs import Beliefs
-from takeup.policies.fitted import Fitted, next_moment
+from takeup.policies.fitted import Fitted, due_after, is_due, seen_in
 from takeup.policies.linear import features_of
 from takeup.randomness import Random
 from takeup.rows import Rows
@@ -45,7 +45,8 @@ class Refitting(Carded, ABC):
         """No rows yet: the models are their priors."""
         self.suits(space)
         rows = Rows.empty(space, batch)
-        return Fitted(rows, Evidence.empty(space, batch), self.fit(rows), due=1)
+        first = np.ones(batch, dtype=np.int64)
+        return Fitted(rows, Evidence.empty(space, batch), self.fit(rows), due=(first, first))
 
     def propose(self, state: Fitted, context: Profile, rng: Random) -> IntArray:
         """What follows from what it believes."""
@@ -57,14 +58,35 @@ class Refitting(Carded, ABC):
 
     def learn(self, state: Fitted, event: Event, rng: Random) -> Fitted:
         """With one more decision; fitted again where a moment has come."""
-        state = replace(state, rows=state.rows.record(event), evidence=state.evidence.record(event))
-        if state.rows.size < state.due:
-            return state
-        return replace(state, models=self.fit(state.rows), due=next_moment(state.rows.size))
+        return self._kept_up(replace(state, rows=state.rows.record(event), evidence=state.evidence.record(event)))
 
     def report(self, state: Fitted, before: Event, after: Event, rng: Random) -> Fitted:
-        """With a decision of which more is known, for the next fit."""
-        return replace(state, rows=state.rows.move(before, after), evidence=state.evidence.move(before, after))
+        """With a decision of which more is known; likewise."""
+        moved = replace(state, rows=state.rows.move(before, after), evidence=state.evidence.move(before, after))
+        return self._kept_up(moved)
+
+    def _kept_up(self, state: Fitted) -> Fitted:
+        """Fitted again in those replications where a moment has come."""
+        now = state.rows.size, seen_in(state.evidence)
+        due = is_due(now, state.due)
+        if not due.any():
+            return state
+        then = due_after(now, state.due)
+        if due.all():
+            return replace(state, models=self.fit(state.rows), due=then)
+        some = self.fit(state.rows.among(due))
+        models = tuple(_replaced(old, new, due) for old, new in zip(state.models, some, strict=True))
+        return replace(state, models=models, due=then)
+
+
+def _replaced(old: Logit, new: Logit, due: NDArray[np.bool_]) -> Logit:
+    """Models of which some replications have others."""
+    parts = []
+    for before, after in ((old.mode, new.mode), (old.factor, new.factor), (old.log_posterior, new.log_posterior)):
+        part = np.array(before)
+        part[due] = after
+        parts.append(part)
+    return Logit(*parts)
 
 
 def logit_by(rows: Rows, arm: Codes, arms: int, choice: Codes, classes: int, spread: float) -> Logit:

@@ -1,4 +1,4 @@
-"""A process that fits the models of a trial's policy to its decisions: what it is asked comes in, what it found goes out."""
+"""A process that fits the models of a trial's policy to its decisions."""
 
 import sys
 from typing import NamedTuple

@@ -16,7 +16,7 @@ from takeup.trial.fitting import Refit, due
 LOG = logging.getLogger("takeup.store")
 
 AT_ONCE = 1_000
-"""Up to so many decisions models are fitted in the transaction that makes it due, which takes some hundredths of a second."""
+"""Up to so many decisions models are fitted in the transaction that makes it due, in some hundredths of a second."""
 
 MODULE = "takeup.store.fit_process"
 
@@ -82,10 +82,8 @@ class Fits:
             try:
                 fit: Refit | None = unpacked(found)
             except EOFError:
-                self._failed[trial] = next_moment(each.decisions)
-                words = (
-                    "the models of trial %s were not fitted: the process ended with %s; it goes on with those it has"
-                )
+                self._failed[trial] = int(next_moment(each.decisions))
+                words = "the models of trial %s were not fitted, as the process ended with %s; those before go on"
                 LOG.error(words, trial, each.process.returncode)
                 return None
         self._failed.pop(trial, None)

@@ -310,6 +310,7 @@ class Refitted(_Event):
 
     Attributes:
         decisions: how many there were that it was fitted to.
+        due: how many decisions there are when it is fitted next, and how many actions and outcomes are known then.
         known: the number of the event up to which reports of them were known.
         models: every number of them, as `takeup.trial.fitting` writes it, to the bit.
         software: what computed it.
@@ -319,6 +320,7 @@ class Refitted(_Event):
     plural: ClassVar[str] = "fits of models"
 
     decisions: int
+    due: tuple[int, int]
     known: int
     models: str
     software: str

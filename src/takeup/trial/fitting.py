@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from takeup.events import Event
-from takeup.policies.fitted import next_moment
+from takeup.evidence import Event, Evidence
+from takeup.policies.fitted import due_after, is_due, seen_in
 from takeup.rows import Rows
 from takeup.trial.book import Book, Record
 from takeup.trial.commands import Needs
@@ -23,12 +23,21 @@ from takeup.trial.software import software
 
 def due(book: Book) -> bool:
     """Whether models are to be fitted: at the moments that simulations have, or as soon after as a transaction ends."""
-    return fits(book.design) and book.state != "stopped" and book.decisions >= moment(book)
+    return fits(book.design) and book.state != "stopped" and wanted(book, now(book))
 
 
-def moment(book: Book) -> int:
-    """How many decisions there are when models are fitted next."""
-    return 1 if book.fit is None else next_moment(book.fit.decisions)
+def now(book: Book) -> tuple[int, int]:
+    """How many decisions there are, and how many actions and outcomes are known of them."""
+    return book.decisions, int(seen_in(Evidence(book.design.shown, book.shown)))
+
+
+def wanted(book: Book, then: tuple[int, int]) -> bool:
+    """Whether a fit to so much is more than what a book has."""
+    return bool(is_due(then, _due(book)))
+
+
+def _due(book: Book) -> tuple[int, int]:
+    return (1, 1) if book.fit is None else book.fit.due
 
 
 def rows_of(
@@ -59,13 +68,13 @@ class Refit:
 
     Attributes:
         spec: of the trial that they were fitted to, as canonical JSON.
-        decisions: how many there were.
+        at: how many decisions there were, and how many actions and outcomes were known of them.
         known: the number of its last event.
         models: as `fitted` writes them.
     """
 
     spec: str
-    decisions: int
+    at: tuple[int, int]
     known: int
     models: str
     needs: Needs = field(default=Needs(), init=False, repr=False)
@@ -74,12 +83,12 @@ class Refit:
     def of(cls, book: Book, rows: Rows) -> "Refit":
         """A fit to these rows, which a book has after its last event."""
         models = fitted(book.design, rows)
-        return cls(spec=book.design.text, decisions=book.decisions, known=book.sequence, models=models)
+        return cls(spec=book.design.text, at=now(book), known=book.sequence, models=models)
 
     def run(self, book: Book, at: int) -> bool:
         """Append them; whether they were still wanted: somebody else may have fitted meanwhile."""
-        wanted = fits(book.design) and book.state != "stopped" and book.design.text == self.spec
-        if not wanted or self.decisions < moment(book):
+        same = fits(book.design) and book.state != "stopped" and book.design.text == self.spec
+        if not same or not wanted(book, self.at):
             return False
         book.append(refitted_event(book, self, at))
         return True
@@ -87,5 +96,12 @@ class Refit:
 
 def refitted_event(book: Book, fit: Refit, at: int) -> Refitted:
     """What the log says of a fit."""
-    said = {"decisions": fit.decisions, "known": fit.known, "models": fit.models}
-    return Refitted(at=at, **said, software=software(book.design))  # type: ignore[arg-type]  # a table of three
+    decisions, seen = due_after(fit.at, _due(book))
+    return Refitted(
+        at=at,
+        decisions=fit.at[0],
+        due=(int(decisions), int(seen)),
+        known=fit.known,
+        models=fit.models,
+        software=software(book.design),
+    )
