@@ -38,7 +38,7 @@ from takeup.conjugates import NormalGamma
 from takeup.inference.linear import Regression, Sums
 from takeup.inference.logit import Table, fitted, prior_precision, probabilities
 from takeup.policies.card import Real, Several
-from takeup.policies.fitted import Fitted, is_due, next_moment, seen_in
+from takeup.policies.fitted import Fitted, is_due, next_moment
 from takeup.policies.linear import FREEDOM, MIDDLE, SPREAD
 
 FloatArray = NDArray[np.float64]
@@ -181,8 +181,8 @@ class TestMoments:
         events = decisions(LEVELS, 100)
         state: Fitted = learnt(policy, LEVELS, events[:99])
         later = policy.learn(state, events[99], stream(0))
-        assert is_due((99, seen_in(state.evidence)), state.due) == np.False_
-        assert (later.models is state.models) == (not is_due((100, seen_in(later.evidence)), state.due))
+        assert is_due((99, policy.seen(state.evidence)), state.due) == np.False_
+        assert (later.models is state.models) == (not is_due((100, policy.seen(later.evidence)), state.due))
         assert int(later.evidence.total) == 100
 
     def test_side_by_side_is_one_by_one(self) -> None:

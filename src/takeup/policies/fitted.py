@@ -30,19 +30,14 @@ def next_moment(size: Many) -> IntArray:
 
 
 def is_due(now: Pair, due: Pair) -> NDArray[np.bool_]:
-    """Whether models are to be fitted, where there are so many decisions, and so many actions and outcomes are seen."""
+    """Whether models are to be fitted, where there are so many decisions, and so much is seen of them."""
     return np.asarray((np.asarray(now[0]) >= due[0]) | (np.asarray(now[1]) >= due[1]))
 
 
 def due_after(now: Pair, due: Pair) -> tuple[IntArray, IntArray]:
-    """When models are fitted next, after a fit at a moment; decisions have moments of their own, and so have reports."""
+    """When models are fitted next, after a fit at a moment; decisions have their own moments, and so have reports."""
     decisions, seen = (np.where(np.asarray(n) >= m, next_moment(n), m) for n, m in zip(now, due, strict=True))
     return decisions, seen
-
-
-def seen_in(evidence: Evidence) -> IntArray:
-    """How many actions and outcomes are seen."""
-    return np.asarray(evidence.compliance.sum(axis=(-3, -2, -1)) + evidence.seen_outcomes.sum(axis=-1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +51,8 @@ class Fitted:
         rows: the decisions; a live trial, which keeps them in its database, leaves them out.
         evidence: what they add up to, at every moment.
         models: what was fitted last.
-        due: how many decisions there are when they are fitted next, or how many actions and outcomes are seen; each of
-            shape (..).
+        due: how many decisions there are when they are fitted next, or how much its policy counts as seen of them;
+            each of shape (..).
     """
 
     rows: Rows

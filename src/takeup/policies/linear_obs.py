@@ -97,7 +97,8 @@ class LinTSObs(Refitting):
     same features. Where that is so, everybody who took an action teaches what it is worth, whatever was proposed.
 
     The lines are from sums, at every decision. Logits have none: they are fitted to all rows when there is one more,
-    and later a fifth more, than at the last fit, of rows or of what is seen of them. It learns from decisions whose compliance is seen.
+    and later a fifth more, than at the last fit, of rows or of what is seen of them. It learns from decisions whose
+    compliance is seen.
 
     Attributes:
         ridge: how many outcomes at a feature of 1 the prior of its coefficient, which is around zero, is worth.

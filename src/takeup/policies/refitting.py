@@ -14,7 +14,7 @@ from takeup.inference.logit import Logit, Table, fitted, prior_precision, probab
 from takeup.policies.allocation import Allocation
 from takeup.policies.base import Carded
 from takeup.policies.beliefs import Beliefs
-from takeup.policies.fitted import Fitted, due_after, is_due, seen_in
+from takeup.policies.fitted import Fitted, due_after, is_due
 from takeup.policies.linear import features_of
 from takeup.randomness import Random
 from takeup.rows import Rows
@@ -40,6 +40,12 @@ class Refitting(Carded, ABC):
     @abstractmethod
     def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:
         """What it believes of a unit, which may be another one in each replication."""
+
+    def seen(self, evidence: Evidence) -> IntArray:
+        """How many outcomes are seen, and how many actions, if it learns from them."""
+        outcomes = evidence.seen_outcomes.sum(axis=-1)
+        used = self.compliance != "not used"
+        return np.asarray(outcomes + evidence.compliance.sum(axis=(-3, -2, -1)) if used else outcomes)
 
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Fitted:
         """No rows yet: the models are their priors."""
@@ -67,7 +73,7 @@ class Refitting(Carded, ABC):
 
     def _kept_up(self, state: Fitted) -> Fitted:
         """Fitted again in those replications where a moment has come."""
-        now = state.rows.size, seen_in(state.evidence)
+        now = state.rows.size, self.seen(state.evidence)
         due = is_due(now, state.due)
         if not due.any():
             return state

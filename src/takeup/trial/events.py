@@ -310,7 +310,7 @@ class Refitted(_Event):
 
     Attributes:
         decisions: how many there were that it was fitted to.
-        due: how many decisions there are when it is fitted next, and how many actions and outcomes are known then.
+        due: how many decisions there are when it is fitted next, or how many actions and outcomes are seen.
         known: the number of the event up to which reports of them were known.
         models: every number of them, as `takeup.trial.fitting` writes it, to the bit.
         software: what computed it.

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from takeup.evidence import Event, Evidence
-from takeup.policies.fitted import due_after, is_due, seen_in
+from takeup.policies.fitted import due_after, is_due
+from takeup.policies.refitting import Refitting
 from takeup.rows import Rows
 from takeup.trial.book import Book, Record
 from takeup.trial.commands import Needs
@@ -27,8 +28,9 @@ def due(book: Book) -> bool:
 
 
 def now(book: Book) -> tuple[int, int]:
-    """How many decisions there are, and how many actions and outcomes are known of them."""
-    return book.decisions, int(seen_in(Evidence(book.design.shown, book.shown)))
+    """How many decisions there are, and how much is seen of them, as the policy counts it."""
+    assert isinstance(book.design.policy, Refitting)  # `fits` has looked
+    return book.decisions, int(book.design.policy.seen(Evidence(book.design.shown, book.shown)))
 
 
 def wanted(book: Book, then: tuple[int, int]) -> bool:
@@ -68,7 +70,7 @@ class Refit:
 
     Attributes:
         spec: of the trial that they were fitted to, as canonical JSON.
-        at: how many decisions there were, and how many actions and outcomes were known of them.
+        at: how many decisions there were, and how much was seen of them.
         known: the number of its last event.
         models: as `fitted` writes them.
     """
