@@ -1,7 +1,6 @@
 """A process that fits the models of a trial's policy to its decisions."""
 
 import sys
-from typing import NamedTuple
 
 from takeup import logs
 from takeup.pipes import lower_priority, packed, standard, unpacked
@@ -11,22 +10,10 @@ from takeup.store.opening import looking
 from takeup.trial.fitting import Refit, due
 
 
-class Wanted(NamedTuple):
-    """What is to be fitted.
-
-    Attributes:
-        url: of the database.
-        trial: which trial.
-    """
-
-    url: str
-    trial: str
-
-
-def fit(wanted: Wanted) -> Refit | None:
+def fit(url: str, trial: str) -> Refit | None:
     """A fit to all that the database has of a trial; None where none is due any more."""
-    with looking(wanted.url) as connection:
-        book = books.load(connection, reading.head(connection, wanted.trial))
+    with looking(url) as connection:
+        book = books.load(connection, reading.head(connection, trial))
         if not due(book):
             return None
         rows = known_rows(connection, book)
@@ -34,11 +21,11 @@ def fit(wanted: Wanted) -> Refit | None:
 
 
 def main() -> None:
-    """Do what standard input asks for."""
+    """Fit what standard input asks for: the URL of a database, and a trial in it."""
     logs.configure(sys.stderr)
     lower_priority()
     tasks, answers = standard()
-    answers.write(packed(fit(unpacked(tasks))))
+    answers.write(packed(fit(*unpacked(tasks))))
     answers.flush()
 
 

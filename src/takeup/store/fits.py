@@ -8,7 +8,6 @@ from typing import IO, Any
 
 from takeup.pipes import packed, running, unpacked
 from takeup.policies.fitted import next_moment
-from takeup.store.fit_process import Wanted
 from takeup.store.opening import shared
 from takeup.trial.book import Book
 from takeup.trial.fitting import Refit, due
@@ -54,7 +53,7 @@ class Fits:
         process = subprocess.Popen(running(MODULE), stdin=subprocess.PIPE, stdout=found)
         assert process.stdin is not None
         with process.stdin as question:
-            question.write(packed(Wanted(self._url, book.trial)))
+            question.write(packed((self._url, book.trial)))
         self._running[book.trial] = _Running(process, found, book.decisions)
 
     def finished(self) -> list[tuple[str, Any]]:

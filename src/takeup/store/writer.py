@@ -101,7 +101,7 @@ class Writer:
         self._clock, self._witness = clock, witness
         self._books: dict[str, Book] = {}
         self._expected: list[tuple[Book, int]] = []
-        self._fits = Fits(url)
+        self.fits = Fits(url)
         try:
             with self.engine.begin() as connection:
                 migrate(connection)
@@ -118,7 +118,7 @@ class Writer:
         answered from the log. Where something else fails, one by one, so that nobody pays for another's request.
         """
         METER.begin()
-        fits = self._fits.finished()
+        fits = self.fits.finished()
         return self._run([*fits, *tasks], attempts=2)[len(fits) :]
 
     def change(self, change: Callable[[Connection], Result]) -> Result:
@@ -162,7 +162,7 @@ class Writer:
 
     def close(self) -> None:
         """Close the database and the witness."""
-        self._fits.close()
+        self.fits.close()
         try:
             if self._witness is not None:
                 self._witness.close()
@@ -198,7 +198,7 @@ class Writer:
             try:
                 group = Group.load(connection, tasks, self._books, self._clock(), witnessed=self._witness is not None)
                 replies = group.run(tasks)
-                group.refit(connection, self._fits.at_once)
+                group.refit(connection, self.fits.at_once)
                 group.save(connection)
             except BaseException:
                 transaction.rollback()
@@ -212,7 +212,7 @@ class Writer:
         replies = self._tell(group, tasks, replies)
         self._keep(group)
         for book in group.books.values():
-            self._fits.begin(book)
+            self.fits.begin(book)
         return replies
 
     def _tell(self, group: Group, tasks: Sequence[Task], replies: list[Reply]) -> list[Reply]:
