@@ -155,4 +155,6 @@ class Shares:
 
     def draw(self, rng: Random, draws: int | None = None) -> FloatArray:
         """p(class given v, arm) in draws of the coefficients; (.., arms, classes), after an axis for the draws."""
-        return probabilities(self.model.coefficients(rng, draws), self.features)
+        if draws is None:
+            return probabilities(self.model.coefficients(rng), self.features)
+        return self.model.shares(self.features, rng, draws)
