@@ -27,6 +27,7 @@ from takeup.store.schema import decisions, events, evidence, trials
 from takeup.trial.book import Book, Entry, Record
 from takeup.trial.commands import Ask, Decide, perform
 from takeup.trial.design import canonical
+from takeup.trial.epoch_counts import Cell
 from takeup.trial.events import TakenOver, body_of, link
 from takeup.trial.reporting import Report
 
@@ -105,9 +106,9 @@ def summed(connection: Connection, book: Book, table: IntArray, known: tuple[Int
         z, a, y = (each[part] for each in known)
         some = Rows.gathered(space, Event(np.zeros_like(z), z, a, y, features=v[part]))
         book.counts += some.evidence().counts
-    cells = [tuple(cell) for cell in np.argwhere(book.counts[..., : space.outcome.cells]).tolist()]
+    cells: list[Cell] = [(x, z, a, y) for x, z, a, y in np.argwhere(book.counts[..., : space.outcome.cells]).tolist()]
     connection.execute(insert(evidence), [books.cell_values(book, cell) for cell in cells])
-    book.changes.sums.update(cell[:3] for cell in cells)
+    book.changes.sums.update((x, z, a) for x, z, a, _ in cells)
     sum_rows.save(connection, book)
 
 

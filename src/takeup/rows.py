@@ -110,7 +110,7 @@ class Rows:
     @classmethod
     def joined(cls, parts: Sequence["Rows"]) -> "Rows":
         """The decisions of several, at least one, which are of single experiments in one space."""
-        columns = _Columns(*(np.concatenate(each) for each in zip(*(part._own for part in parts), strict=True)))  # type: ignore[call-overload]  # columns of several types
+        columns = _Columns(*(np.concatenate(each) for each in zip(*(part._own for part in parts), strict=True)))
         many = sum(part.size for part in parts)
         return cls(parts[0].space, many, _Room(columns, many))
 

@@ -26,7 +26,7 @@ def next_moment(size: Many) -> IntArray:
     With one more while there are few, and then by a fifth: all fits together cost less than seven times the last one,
     so that what a decision costs does not grow with history.
     """
-    return np.maximum(np.asarray(size) + 1, np.ceil(GROWTH * np.asarray(size)).astype(np.int64))
+    return np.asarray(np.maximum(np.asarray(size) + 1, np.ceil(GROWTH * np.asarray(size)).astype(np.int64)))
 
 
 def is_due(now: Pair, due: Pair) -> NDArray[np.bool_]:

@@ -51,4 +51,4 @@ def _rows(design: Design, columns: tuple[Sequence[Any], ...], changed: dict[int,
             for column, value in zip(known, each.cell, strict=True):
                 column[place] = value
             texts[place] = each.covariates
-    return rows_of(design, *known, texts)
+    return rows_of(design, known, texts)

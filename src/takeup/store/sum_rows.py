@@ -34,8 +34,8 @@ def load(connection: Connection, book: Book) -> None:
     if space.sums is None:
         return
     first = space.outcome.width
-    for (_, *place), sums in taken(connection, book, [ALL]).items():
-        book.counts[*place, first:UNSEEN] = sums
+    for (_, x, z, a), sums in taken(connection, book, [ALL]).items():
+        book.counts[x, z, a, first:UNSEEN] = sums
     seen = space.outcome.seen(book.counts)
     if not space.sums.possible(book.counts[..., first:UNSEEN], seen, book.counts[..., UNSEEN]):
         raise impossible(evidence_sums.name, book.trial)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from takeup.checks import IntArray
 from takeup.evidence import Event, Evidence
 from takeup.policies.fitted import due_after, is_due
 from takeup.policies.refitting import Refitting
@@ -42,26 +43,19 @@ def _due(book: Book) -> tuple[int, int]:
     return (1, 1) if book.fit is None else book.fit.due
 
 
-def rows_of(
-    design: Design,
-    context: Sequence[int],
-    proposal: Sequence[int],
-    implemented: Sequence[int],
-    outcome: Sequence[int],
-    covariates: Iterable[str],
-) -> Rows:
-    """Rows of columns, as far as they count; covariates are as they are kept."""
+def rows_of(design: Design, cells: Sequence[Sequence[int] | IntArray], covariates: Iterable[str]) -> Rows:
+    """Rows of the columns x, z, a and y, as far as they count; covariates are as they are kept."""
     space = design.shown
     assert space.covariates is not None  # `Carded.suits` has looked
-    columns = (np.asarray(each, dtype=np.int64) for each in (context, proposal, implemented, outcome))
-    return Rows.gathered(space, Event(*columns, features=features_of_all(space.covariates, covariates)))
+    x, z, a, y = (np.asarray(each, dtype=np.int64) for each in cells)
+    return Rows.gathered(space, Event(x, z, a, y, features=features_of_all(space.covariates, covariates)))
 
 
 def rows_of_records(design: Design, records: Iterable[Record]) -> Rows:
     """The same of decisions."""
     found = list(records)
-    x, z, a, y = zip(*(each.cell for each in found), strict=True)
-    return rows_of(design, x, z, a, y, (each.covariates or "" for each in found))
+    cells = list(zip(*(each.cell for each in found), strict=True))
+    return rows_of(design, cells, (each.covariates or "" for each in found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
