@@ -171,7 +171,8 @@ def otherwise(book: Book, again: Event, event: Event) -> bool:
         return False
     if event.software is None or event.software == software(book.design):
         return False
-    if isinstance(event, events.Refitted) and isinstance(again, events.Refitted):
+    if isinstance(event, events.Refitted):
+        assert isinstance(again, events.Refitted)  # it is of the same kind
         return replace(again, models=event.models) == event and bool(models_of(book.design, event.models))
     proposals, p = book.design.space.proposals, event.probability
     if p is not None and not (len(p) == len(proposals) and abs(sum(p) - 1) <= 1e-9 and min(p) >= 0):
