@@ -1,12 +1,13 @@
 """Fits to many decisions, in processes of their own, so that no request waits for one."""
 
 import logging
+import os
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from typing import IO, Any
 
-from takeup.pipes import packed, running, unpacked
+from takeup.pipes import ONE_THREAD, packed, running, unpacked
 from takeup.policies.fitted import next_moment
 from takeup.store.opening import shared
 from takeup.trial.book import Book
@@ -50,7 +51,7 @@ class Fits:
         if not wanted or book.decisions < self._failed.get(book.trial, 0):
             return
         found = tempfile.TemporaryFile()  # noqa: SIM115  # it is closed when the process has ended
-        process = subprocess.Popen(running(MODULE), stdin=subprocess.PIPE, stdout=found)
+        process = subprocess.Popen(running(MODULE), stdin=subprocess.PIPE, stdout=found, env=os.environ | ONE_THREAD)
         assert process.stdin is not None
         with process.stdin as question:
             question.write(packed((self._url, book.trial)))
