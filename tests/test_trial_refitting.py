@@ -178,7 +178,7 @@ class TestDecisions:
     def test_models_decide(self, tmp_path: Path) -> None:
         """The probabilities are the policy's own, of the last fit."""
         with begun(tmp_path / "clinic.db", draws=20_000) as trial:
-            live(trial, 40)
+            live(trial, 10)
             trial.decide("next", "old", covariates=ANN)
             design, body = trial.design, next(each for each in log_of(trial)[::-1] if each["kind"] == "decided")
             before = [each for each in log_of(trial)[: log_of(trial).index(body)] if each["kind"] == "refitted"][-1]
