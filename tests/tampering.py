@@ -20,12 +20,20 @@ from takeup.trial.secret import Secret
 Random = np.random.Generator
 SPEC: dict[str, Any] = {
     "name": "Victim",
-    "space": {"proposals": ["rest", "drug"], "implemented": ["rest", "drug", "both"], "contexts": ["young", "old"]},
+    "space": {
+        "proposals": ["rest", "drug"],
+        "implemented": ["rest", "drug", "both"],
+        "contexts": ["young", "old"],
+        "covariates": {"pulse": {"kind": "measure", "low": 0, "high": 300}},
+    },
     "policy": {"kind": "Forgetting", "base": {"kind": "TSObs"}, "half_life": 6, "epoch": 3},
     "draws": 100,
     "window": 60,
     "limits": {"floor": 0.05},
 }
+
+
+PULSE = {"pulse": 70}
 
 
 def victim(folder: Path, rng: Random, decisions: int = 12) -> Path:
@@ -42,16 +50,17 @@ def lived(database: str | Path, rng: Random, decisions: int = 12, witness: Ancho
         trial.start(by="somebody")
         for i in range(decisions):
             now[0] += 17_000_000
-            decision = trial.decide(f"unit {i}", i % 2, key=f"decide {i}")
+            decision = trial.decide(f"unit {i}", i % 2, covariates={"pulse": 60 + i}, key=f"decide {i}")
             if i % 5 != 4:
                 trial.report(decision, implemented=int(rng.integers(3)))
                 trial.report(decision, outcome=int(rng.integers(2)), key=f"report {i}")
         had = '"outcome":"1"' in trial.events(decision=1)[-1].body
         trial.report(1, outcome=0 if had else 1, reason="typing error")
         trial.report(5, missing=["outcome"])
-        trial.fallback("unit f", "drug", 0, key="fallback")
-        trial.fallback("unit 1", "drug", 1)
-        trial.decide_many([{"unit": f"batch {i}", "context": 1} for i in range(3)], key="batch")
+        trial.fallback("unit f", "drug", 0, covariates=PULSE, key="fallback")
+        trial.fallback("unit 1", "drug", 1, covariates={"pulse": 61})
+        batch = [{"unit": f"batch {i}", "context": 1, "covariates": PULSE} for i in range(3)]
+        trial.decide_many(batch, key="batch")
         trial.pause(reason="a look at safety")
 
 
@@ -195,7 +204,7 @@ class Forger:
         book = self.book(self.bodies()[:-cut])
         for i in range(cut):
             if book.state == "running":
-                perform(Decide(ask=Ask(unit=f"nobody {i}", context=0)), book, book.at)
+                perform(Decide(ask=Ask(unit=f"nobody {i}", context=0, covariates=PULSE)), book, book.at)
             else:
                 perform(Report(decision=1, missing=("implemented",), reason=f"reason {i}"), book, book.at)
         self.store(book)
@@ -215,13 +224,15 @@ class Forger:
     # The tables that are folds of the log.
 
     def do_change_a_table(self) -> str:
-        table = ("evidence", "evidence_epochs", "decisions", "keys", "rollup", "trials")[self.rng.integers(6)]
+        table = (*FOLDS, "trials")[self.rng.integers(1 + len(FOLDS))]
         rows = self.connection.execute(f"SELECT * FROM {table}").fetchall()
         row = rows[self.rng.integers(len(rows))]
         columns = [c for c in row.keys() if c not in ("trial", "id")]  # noqa: SIM118  # a Row is no mapping
         column = columns[self.rng.integers(len(columns))]
         if table == "evidence":
             column = "amount"
+        if table == "evidence_sums":
+            column = "sums"
         if table == "evidence_epochs":
             column = ("amount", "epoch")[self.rng.integers(2)]
         where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118  # a row is no mapping
@@ -232,7 +243,7 @@ class Forger:
         return f"{table}.{column}"
 
     def do_delete_a_row(self) -> str:
-        table = ("evidence", "evidence_epochs", "decisions", "keys", "rollup")[self.rng.integers(5)]
+        table = tuple(FOLDS)[self.rng.integers(len(FOLDS))]
         rows = self.connection.execute(f"SELECT * FROM {table}").fetchall()
         row = rows[self.rng.integers(len(rows))]
         where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118  # a row is no mapping
@@ -384,6 +395,8 @@ class Forger:
                 return 1
             case int() | float():
                 return value + 1
+            case bytes():
+                return bytes([value[0] ^ 1, *value[1:]])
             case str():
                 return {"rest": "drug", "drug": "rest", "0": "1", "1": "0", "running": "paused"}.get(value, value + "x")
             case list():

@@ -130,7 +130,8 @@ def test_a_running_trial_is_taken_over_at_a_distance(client: Client, server: Ser
         assert same.log().estimated
 
 
-def test_covariates_are_sent_and_kept_with_what_is_drawn(line: Proxy, key: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["LinTS", "LogitTS"])
+def test_covariates_are_sent_and_kept_with_what_is_drawn(line: Proxy, key: str, tmp_path: Path, kind: str) -> None:
     ann = {"age": 63, "mood": "high"}
     kinds = {
         "age": {"kind": "measure", "low": 18, "high": 100, "missing": "kept"},
@@ -138,9 +139,9 @@ def test_covariates_are_sent_and_kept_with_what_is_drawn(line: Proxy, key: str, 
     }
     space = {"proposals": ["rest", "drug"], "covariates": kinds}
     with Client(line.url, key) as client:
-        client.create({"name": "Known", "space": space, "policy": {"kind": "LinTS"}}, trial="known")
-        RemoteTrial(client, "known").start()
-        with RemoteTrial(client, "known", spool=tmp_path / "spool", deadline=30) as trial:
+        client.create({"name": "Known", "space": space, "policy": {"kind": kind}}, trial=f"known-{kind.lower()}")
+        RemoteTrial(client, f"known-{kind.lower()}").start()
+        with RemoteTrial(client, f"known-{kind.lower()}", spool=tmp_path / "spool", deadline=30) as trial:
             trial.decide("ann", covariates=ann)
             trial.decide_many([{"unit": "bob", "covariates": ann}])
             trial.report(unit="ann", covariates={"age": None}, reason="not known")
@@ -149,7 +150,10 @@ def test_covariates_are_sent_and_kept_with_what_is_drawn(line: Proxy, key: str, 
             with pytest.raises(ConflictError, match="with age None and not 63"):
                 trial.decide("ann", covariates=ann)
     line.mode = "refuse"
-    with Client(line.url, key) as client, RemoteTrial(client, "known", spool=tmp_path / "spool") as trial:
+    with (
+        Client(line.url, key) as client,
+        RemoteTrial(client, f"known-{kind.lower()}", spool=tmp_path / "spool") as trial,
+    ):
         with pytest.raises(InputError, match=r"covariates\.mood: got 'blue'"):
             trial.decide("dan", covariates=ann | {"mood": "blue"})
         drawn = trial.decide("dan", covariates=ann | {"age": 70.2})

@@ -146,3 +146,19 @@ def test_one_group_is_a_beta_posterior_within_an_error() -> None:
     assert np.sqrt(belief.covariance()[0, 0]) == pytest.approx(draws.std(), abs=0.05)
     assert probabilities(belief.mode, np.ones(1))[1] == pytest.approx(0.75, abs=1e-4)
     assert expit(belief.coefficients(stream(1), 50_000)).mean() == pytest.approx(0.74, abs=0.01)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_scores_at_one_unit_vary_as_the_coefficients_say(classes: int) -> None:
+    """V Σ V', with V the unit's features beside each coefficient of its class; the draws are of those scores."""
+    features, chosen = rows(60, classes)
+    belief, _ = fitted(Table.of(features, chosen, classes), prior_precision(SPREAD, classes))
+    unit = np.array([1.0, 2.0, -1.0])
+    mean, root = belief.scores(unit)
+    beside = np.kron(np.eye(classes - 1), unit)
+    np.testing.assert_allclose(root @ root.T, beside @ belief.covariance() @ beside.T, rtol=1e-9)
+    np.testing.assert_allclose(mean, belief.mode @ unit)
+    normal = stream(1).standard_normal((5, classes - 1))
+    drawn = belief.shares(unit, stream(1), 5)
+    wanted = np.exp(np.column_stack([np.zeros(5), mean + normal @ root.T]))
+    np.testing.assert_allclose(drawn, wanted / wanted.sum(axis=-1, keepdims=True), rtol=1e-9)

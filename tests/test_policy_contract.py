@@ -43,6 +43,7 @@ from takeup.policies.base import FromEvidence, LivePolicy, Registered, is_live
 from takeup.policies.beliefs import Beliefs, Exact
 from takeup.policies.card import ALikelihood, Bound, Counts, OneOf, Positive, Real, Several, Whole
 from takeup.policies.description import describe
+from takeup.policies.fitted import Fitted
 from takeup.policies.meeting import uses_covariates
 from takeup.policies.registry import policy_of
 from takeup.populations import CovariateEnvironment, Independent, Table
@@ -167,6 +168,8 @@ def believing(policy: Any, evidence: Evidence) -> Any:
     start = policy.start(evidence.space)
     if isinstance(start, Evidence):
         return evidence
+    if isinstance(start, Fitted):
+        return start.live(evidence.counts, None)
     counts = np.zeros((*evidence.counts.shape[:-4], *start.counts.shape), dtype=np.int64)
     counts[..., 0, :, :, :, :] = evidence.counts
     return replace(start, counts=counts)

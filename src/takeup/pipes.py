@@ -91,6 +91,10 @@ def _wait(pipe: select.poll, check: Callable[[], None]) -> None:
         check()
 
 
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""What to put into the environment of a process that is to leave the other cores to those who decide."""
+
+
 def running(module: str) -> tuple[str, ...]:
     """The command that runs a module of ours; nothing that lies about in the working folder is imported instead."""
     return sys.executable, "-P", "-m", module

@@ -1,6 +1,6 @@
 """Rows: decisions one by one, for models of which no few sums are enough, as logistic ones."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -107,6 +107,18 @@ class Rows:
         (many,) = np.shape(decisions.proposal)
         return cls(space, many, _Room(_values(space, (many,), decisions), many))
 
+    @classmethod
+    def joined(cls, parts: Sequence["Rows"]) -> "Rows":
+        """The decisions of several, at least one, which are of single experiments in one space."""
+        columns = _Columns(*(np.concatenate(each) for each in zip(*(part._own for part in parts), strict=True)))
+        many = sum(part.size for part in parts)
+        return cls(parts[0].space, many, _Room(columns, many))
+
+    @property
+    def _own(self) -> _Columns:
+        """Its columns, without what there is room for."""
+        return _Columns(self.features, self.context, self.proposal, self.implemented, self.outcome)
+
     @property
     def batch(self) -> tuple[int, ...]:
         """The shape of the leading axes."""
@@ -169,6 +181,11 @@ class Rows:
             return replace(moved, _room=moved._copied(columns.context.shape[-1]))
         self._room.taken = -1  # from here on the shared room belongs to what was moved
         return moved
+
+    def among(self, replications: NDArray[np.bool_]) -> "Rows":
+        """The rows of some replications, one after the other."""
+        columns = _Columns(*(column[replications] for column in self._room.columns))  # type: ignore[arg-type]  # columns of several types
+        return Rows(self.space, self.size, _Room(columns, self.size))
 
     def evidence(self) -> Evidence:
         """The table of these decisions."""

@@ -70,6 +70,9 @@ def _said(found: "Audit") -> str:
     if found.looks:
         other = f", {found.looks_other_software} of them judged otherwise by another version"
         parts.append(f"{found.looks} planned looks{other if found.looks_other_software else ''}")
+    if found.refits:
+        other = f", {found.refits_other_software} of them computed otherwise by another version"
+        parts.append(f"{found.refits} fits of models{other if found.refits_other_software else ''}")
     if found.fallbacks:
         who = ", ".join(f"{by or 'somebody without a name'}: {n}" for by, n in found.fallbacks_by.items())
         parts.append(f"{found.fallbacks} drawn by clients ({who})")

@@ -75,6 +75,11 @@ class Sums:
             scored = np.concatenate([v * k, k**2], axis=-1)
         return np.concatenate([products * seen, products * ~seen, scored * seen], axis=-1)
 
+    def possible(self, statistic: IntArray, seen: Statistic, pending: IntArray) -> bool:
+        """Whether so many decisions can have come to these sums: the intercept of each is one."""
+        many = statistic[..., [0, self.triangle]]
+        return bool(np.array_equal(many, np.stack([seen, pending], axis=-1) * ONE**2))
+
     def least_squares(self, statistic: Statistic, seen: Statistic) -> LeastSquares:
         """What a linear model reads of the sums along the last axis, `seen` being how many outcomes there are."""
         d, triangle = self.covariates.size, self.triangle

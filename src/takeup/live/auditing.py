@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from takeup.errors import NotFoundError
+from takeup.errors import NotFoundError, TakeupError
 from takeup.live.anchors import Anchor
 from takeup.live.rederive import UnexpectedError, expected, otherwise
 from takeup.store import reading
@@ -19,9 +19,12 @@ from takeup.store.epoch_rows import epoch_values
 from takeup.store.indexes import disagreements
 from takeup.store.reading import Logged
 from takeup.store.shape import ALONE, oddities
+from takeup.store.sum_rows import places, sum_values
 from takeup.trial.book import Book, Changes
-from takeup.trial.epoch_counts import Cell
-from takeup.trial.events import Created, Decided, Event, Looked, TakenOver, body_of, event_of, link
+from takeup.trial.epoch_counts import Cell, Place
+from takeup.trial.events import Created, Decided, Event, Looked, Refitted, TakenOver, body_of, event_of, link
+from takeup.trial.fitting import Refit, rows_of_records
+from takeup.trial.models import fits
 from takeup.trial.proposal import forget
 from takeup.trial.secret import Secret
 
@@ -64,6 +67,8 @@ class Audit:
         past: assignments from before the trial came to takeup, which nothing can derive again.
         looks: planned looks that were held, and derived again.
         looks_other_software: how many of them another version judged otherwise than this one does.
+        refits: how often a policy's models were fitted, and derived again.
+        refits_other_software: how many of them another version computed otherwise than this one does.
         anchors: how many signed anchors were compared; None where none were given, so that a log whose end was cut
             off would not be noticed.
         unanchored: how many events follow the last anchor; None where none were given.
@@ -86,6 +91,8 @@ class Audit:
     fallbacks_by: dict[str, int] = field(default_factory=dict)
     seeded: bool | None = None
     past: int = 0
+    refits: int = 0
+    refits_other_software: int = 0
 
     @property
     def passed(self) -> bool:
@@ -152,6 +159,8 @@ def _audit(
         {} if replay.book is None else {by: sum(each.proposals) for by, each in replay.book.draws.items()},
         replay.seeded,
         replay.past,
+        replay.refits,
+        replay.other_refits,
     )
 
 
@@ -207,12 +216,17 @@ class _Replay:
     shape: _Shape
     book: Book | None = None
     cells: set[Cell] = field(default_factory=set)
+    summed: set[Place] = field(default_factory=set)
     events: int = 0
     rederived: int = 0
     fallbacks: int = 0
     past: int = 0
     looks: int = 0
     other_looks: int = 0
+    refits: int = 0
+    other_refits: int = 0
+    points: set[int] = field(default_factory=set)
+    fits: dict[int, Refit] = field(default_factory=dict)
     seeded: bool | None = None
     other: Counter[str] = field(default_factory=Counter)
 
@@ -234,6 +248,8 @@ class _Replay:
         except Exception as error:  # whatever a forged one leads to is a difference too
             yield Difference("the trial's secret", "a seed and its salt", repr(error))
             return
+        for logged in reading.log(self.connection, self.trial, kind=Refitted.kind):
+            self.points.add(_point(logged.body))
         for logged in reading.log(self.connection, self.trial):
             yield from self._event(logged, secret)
             anchored = hashes.get(logged.sequence, {logged.hash})
@@ -268,7 +284,7 @@ class _Replay:
             event = event_of(logged.body)
             body = body_of(event)
             columns = (event.kind, event.at, decision_number(event))
-            again = expected(self.book, self.trial, event, secret)
+            again = expected(self.book, self.trial, event, secret, self.fits)
             same = body_of(again) == body
             possible = same or (self.book is not None and otherwise(self.book, again, event))
         except UnexpectedError as error:
@@ -292,6 +308,7 @@ class _Replay:
         else:
             self.book.append(event)
         self.cells |= self.book.changes.cells
+        self.summed |= self.book.changes.sums
         self.book.changes = Changes()
         self.book.answers.clear()
         self.book.makers.clear()
@@ -299,6 +316,13 @@ class _Replay:
         if isinstance(event, Looked):
             self.looks += 1
             self.other_looks += not same
+        if isinstance(event, Refitted):
+            self.refits += 1
+            self.other_refits += not same
+            self.fits.pop(event.known, None)
+        if self.book.sequence in self.points and self.book.decisions and fits(self.book.design):
+            rows = rows_of_records(self.book.design, self.book.records.values())
+            self.fits[self.book.sequence] = Refit.of(self.book, rows)
         self.past += isinstance(event, TakenOver)
         if isinstance(event, Decided):
             if event.software is None:
@@ -319,6 +343,7 @@ class _Replay:
         yield from self._compare("decisions", book.records, lambda _, record: record_values(self.trial, record))
         yield from self._compare("evidence", cells, lambda cell, _: cell_values(book, cell))
         yield from self._epochs(book)
+        yield from self._compare("evidence_sums", places(book, self.summed), lambda place, _: sum_values(book, place))
         yield from self._compare("keys", book.keys, lambda key, answer: key_values(self.trial, key, answer))
         yield from self._compare("rollup", book.rollup.rows, lambda place, row: rollup_values(self.trial, place, row))
 
@@ -345,6 +370,14 @@ class _Replay:
                 yield Difference(f"{table} {place}", str(values), str(row))
         for place, value in left.items():
             yield Difference(f"{table} {place}", str(values_of(place, value)), "nothing")
+
+
+def _point(body: str) -> int:
+    """The event up to which a fit says that it knew the log; 0, which is none, where it says nothing."""
+    try:
+        return int(event_of(body).known)  # type: ignore[union-attr]  # of another event it is an error
+    except (TakeupError, AttributeError, TypeError, ValueError):
+        return 0
 
 
 def _exact(*values: object) -> list[tuple[type, object]]:

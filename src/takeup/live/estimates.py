@@ -12,6 +12,7 @@ from takeup.evidence import Evidence
 from takeup.outcomes import Shown
 from takeup.policies.base import LivePolicy
 from takeup.policies.beliefs import Blocks, Exact
+from takeup.policies.fitted import Fitted
 from takeup.policies.latent import Chains
 from takeup.randomness import Random
 from takeup.trial.design import Design
@@ -54,7 +55,9 @@ def summary_draws(design: Design) -> int:
     return int(np.clip(_MOST_NUMBERS // (x * z * max(a, design.drawn)), _LEAST_DRAWS, _MOST_DRAWS))
 
 
-def values_by_model(policy: LivePolicy, state: Evidence | Epochs, rng: Random, draws: int) -> FloatArray | None:
+def values_by_model(
+    policy: LivePolicy, state: Evidence | Epochs | Fitted, rng: Random, draws: int
+) -> FloatArray | None:
     """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
     if state.space.covariates is not None:
         return None  # it believes something of each unit, and nothing of all
@@ -65,7 +68,7 @@ def values_by_model(policy: LivePolicy, state: Evidence | Epochs, rng: Random, d
     return np.stack([each.values(rng, many) for each in beliefs], axis=1)
 
 
-def believes(policy: LivePolicy, state: Evidence | Epochs, plain: Conjugate, rng: Random) -> bool:
+def believes(policy: LivePolicy, state: Evidence | Epochs | Fitted, plain: Conjugate, rng: Random) -> bool:
     """Whether a policy's own model is this very block of outcomes by proposal, as that of TS without a prior is."""
     if state.space.covariates is not None:
         return False

@@ -25,6 +25,7 @@ from takeup.policies.beliefs import Beliefs, Exact
 from takeup.policies.meeting import uses_covariates
 from takeup.randomness import stream
 from takeup.trial.book import Book
+from takeup.trial.models import state_with
 
 POINTS, LEAST_POINTS, MOST_PROFILES = 21, 5, 400
 """How many values of a measure are looked at, at most and at least, and how many units altogether where that allows."""
@@ -70,7 +71,8 @@ class _Look:
     @classmethod
     def of(cls, book: Book, tally: Tally) -> "_Look":
         design = book.design
-        return cls(book, tally, Evidence(design.space, book.counts), design.state(book.seen_by(book.decisions + 1)))
+        state = state_with(design, book.seen_by(book.decisions + 1), book.models)
+        return cls(book, tally, Evidence(design.space, book.counts), state)
 
     @property
     def kinds(self) -> dict[str, Covariate]:

@@ -1,5 +1,6 @@
 """What the next event of a log should have been, given all before it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from takeup.errors import TakeupError
@@ -10,9 +11,12 @@ from takeup.trial.computing import BY
 from takeup.trial.design import Design, canonical
 from takeup.trial.events import Event, stamp_of
 from takeup.trial.fallbacks import fallback_event
+from takeup.trial.fitting import Refit, refitted_event, wanted
 from takeup.trial.following import closed_event
 from takeup.trial.looking import due_look, looked_event
 from takeup.trial.met import Met, kept
+from takeup.trial.models import close, models_of
+from takeup.trial.models import fits as fits_models
 from takeup.trial.past import past_of, taken_over_event
 from takeup.trial.proposal import Proposal
 from takeup.trial.reporting import reported_event
@@ -25,8 +29,19 @@ class UnexpectedError(TakeupError):
     """Says what should have been there instead."""
 
 
-def expected(book: Book | None, trial: str, event: Event, secret: Secret) -> Event:
+Fits = Mapping[int, Refit]
+"""Fits to what was known after an event, by its number."""
+
+
+def expected(book: Book | None, trial: str, event: Event, secret: Secret, fits: Fits) -> Event:
     """The event that follows from the book for the request that `event` answers.
+
+    Args:
+        book: all before it.
+        trial: the trial's identifier.
+        event: as it was logged.
+        secret: the trial's.
+        fits: the fits of models that events to come say that there were.
 
     Raises:
         UnexpectedError: no event of this kind can be here.
@@ -48,7 +63,22 @@ def expected(book: Book | None, trial: str, event: Event, secret: Secret) -> Eve
         raise UnexpectedError(f"that the windows of decisions {due.decisions} close first")
     if isinstance(event, events.KeyedEvent) and event.key is not None and event.key in book.keys:
         raise UnexpectedError(f"a new key: {event.key!r} has been answered by event {book.keys[event.key][1]}")
+    if isinstance(event, events.Refitted):
+        return _refitted(book, event, fits)
     return _following(book, event)
+
+
+def _refitted(book: Book, event: events.Refitted, fits: Fits) -> Event:
+    """The fit, derived again; as it was logged where it differs by no more than machines round."""
+    fit = fits.get(event.known)
+    if fit is None or book.state == "stopped" or not fits_models(book.design):
+        raise UnexpectedError("a fit of models to what was known before it")
+    if not wanted(book, fit.at) or fit.spec != book.design.text:
+        raise UnexpectedError("no fit of models, as none is due")
+    if close(book.design, event.models, fit.models):
+        fit = replace(fit, models=event.models)
+    again = refitted_event(book, fit, event.at)
+    return again if again.software == event.software else replace(again, software=event.software)
 
 
 def _first(trial: str, event: Event, secret: Secret) -> Event:
@@ -137,10 +167,13 @@ def _taken_over(book: Book, event: events.TakenOver) -> Event:
 
 def otherwise(book: Book, again: Event, event: Event) -> bool:
     """Whether another version made the decision or held the look, and what it computed otherwise can be true."""
-    if not isinstance(event, events.Decided | events.Looked) or type(again) is not type(event):
+    if not isinstance(event, events.Decided | events.Looked | events.Refitted) or type(again) is not type(event):
         return False
     if event.software is None or event.software == software(book.design):
         return False
+    if isinstance(event, events.Refitted):
+        assert isinstance(again, events.Refitted)  # it is of the same kind
+        return replace(again, models=event.models) == event and bool(models_of(book.design, event.models))
     proposals, p = book.design.space.proposals, event.probability
     if p is not None and not (len(p) == len(proposals) and abs(sum(p) - 1) <= 1e-9 and min(p) >= 0):
         return False

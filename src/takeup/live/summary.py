@@ -26,6 +26,7 @@ from takeup.randomness import stream
 from takeup.trial.book import Book
 from takeup.trial.design import Design
 from takeup.trial.look_advice import look_advice
+from takeup.trial.models import state_with
 from takeup.trial.spec import WordsTable
 from takeup.trial.stopping import FEW, Reading, StoppingAdvice, advise, most_probable
 
@@ -171,7 +172,7 @@ class _Readings:
 
         plain = plain_block(design, len(space.proposals)).plus(evidence.proposed_outcomes)
         proposed = plain.sample_rewards(rng, (draws,))
-        state = design.state(book.seen_by(book.decisions + 1))
+        state = state_with(design, book.seen_by(book.decisions + 1), book.models)
         same = believes(design.policy, state, plain, rng)
         return cls(
             design,

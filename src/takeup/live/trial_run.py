@@ -11,10 +11,12 @@ import numpy as np
 
 from takeup.checks import IntArray
 from takeup.errors import TakeupError
+from takeup.evidence import Event
 from takeup.live.estimates import summary_draws, values_by_model
 from takeup.policies.base import Carded
 from takeup.policies.card import Several, Whole
 from takeup.randomness import stream
+from takeup.rows import Rows
 from takeup.space import UNSEEN, Space
 from takeup.specfile import SpecError, at
 from takeup.trial import proposal
@@ -24,6 +26,7 @@ from takeup.trial.computing import ProcessorTimer, TimeIsUp
 from takeup.trial.design import Design
 from takeup.trial.events import body_of
 from takeup.trial.looking import check_live, conclude, told
+from takeup.trial.models import fits, fitted, models_of
 from takeup.trial.secret import Secret
 from takeup.trial.spec import TrialSpec, parse
 
@@ -41,6 +44,9 @@ MANY = (10**9, 1)
 
 SOME = 100
 """How many there are in each cell that is summed up."""
+
+FITTED = 1_000
+"""How many decisions models are fitted to."""
 
 LARGEST = 2**62
 """What no sum of whole numbers may pass."""
@@ -89,6 +95,9 @@ def tried(
             _try(source, design, f"a look with {words}", decision_seconds, partial(_look, design, known))
         if time.process_time() - began > TOGETHER_SECONDS:
             break
+    if fits(design):
+        what = f"a fit to {FITTED:,} decisions"
+        _try(source, design, what, decision_seconds, partial(_fit, design))
     if _timer is not None:
         _try(source, design, "a summary", SUMMARY_SECONDS, partial(_sum_up, design))
     return TriedSpec(design, parsed.seed)
@@ -164,6 +173,20 @@ def _decide(design: Design, context: int, known: IntArray) -> None:
     known = proposal.known_to(design, table, context)
     features = _features(design.shown, 1.0)
     proposal.spread(design, proposal.allocated(design, _SECRET, context, known, features=features))
+
+
+def _fit(design: Design) -> None:
+    """Of units that differ, of whom everything is known."""
+    space, rng = design.shown, stream(0, "fit")
+    assert space.covariates is not None
+    blocks = [
+        table[rng.integers(len(table), size=FITTED)] for table in (kind.table() for kind in space.covariates.kinds)
+    ]
+    contexts, proposals, actions, _ = space.shape
+    x, z, a = (rng.integers(many, size=FITTED) for many in (contexts, proposals, actions))
+    y = space.outcome.examples[rng.integers(space.outcome.cells, size=FITTED)]
+    decisions = Event(x, z, a, y, features=space.covariates.combined(blocks))
+    models_of(design, fitted(design, Rows.gathered(space, decisions)))
 
 
 def _look(design: Design, known: IntArray) -> None:

@@ -19,6 +19,7 @@ from takeup.outcomes import Levels
 from takeup.policies.allocation import Allocation
 from takeup.policies.beliefs import Beliefs, Blocks
 from takeup.policies.card import Card, Compliance
+from takeup.policies.fitted import Fitted
 from takeup.policies.taking import check_outcome
 from takeup.posterior import Posterior
 from takeup.prior import Prior
@@ -64,8 +65,9 @@ class Policy(Protocol[State]):
 class LivePolicy(Policy[Any], Protocol):
     """A policy that may run a live trial.
 
-    Its state is Evidence, or Epochs where it matters when a decision was made; what it believes is a function of the
-    state and the stream alone, so that any decision can be derived again.
+    Its state is Evidence, Epochs where it matters when a decision was made, or Fitted where models are fitted to the
+    decisions; what it believes is a function of the state and the stream alone, so that any decision can be derived
+    again.
     """
 
     @property
@@ -106,7 +108,7 @@ class Registered(Policy[Any], Protocol):
 
 def is_live(policy: Policy[Any], space: Space) -> TypeGuard[LivePolicy]:
     """Whether a policy may run a live trial: nobody declares it, its functions and its state say it."""
-    return isinstance(policy, LivePolicy) and isinstance(policy.start(space), Evidence | Epochs)
+    return isinstance(policy, LivePolicy) and isinstance(policy.start(space), Evidence | Epochs | Fitted)
 
 
 class Carded:

@@ -17,6 +17,7 @@ from takeup.policies.beliefs import Beliefs
 from takeup.policies.card import Card, Compliance, Variant, Whole
 from takeup.policies.conjugate import TS
 from takeup.policies.protocol import Protocol
+from takeup.policies.refitting import Refitting
 from takeup.prior import Prior
 from takeup.randomness import Random
 from takeup.space import Space
@@ -66,7 +67,8 @@ class Forgetting(Carded):
     def __post_init__(self) -> None:
         Carded.__post_init__(self)
         allowed = "a policy that works from the evidence alone, as TS does"
-        if not isinstance(self.base, Carded) or not (self.base.live or isinstance(self.base, FromEvidence)):
+        works = isinstance(self.base, Carded) and (self.base.live or isinstance(self.base, FromEvidence))
+        if not works or isinstance(self.base, Refitting):
             raise InputError("base", getattr(self.base, "name", repr(self.base)), allowed)
         if not self.base.fractional:
             raise InputError("base", self.base.name, f"{allowed}, and from decisions that count less than one")

@@ -16,8 +16,9 @@ from takeup.inference.logit import Logit
 from takeup.outcomes import Outcome
 from takeup.policies.beliefs import Beliefs
 from takeup.policies.card import Bound, Card, Real, Several, Variant, Whole
+from takeup.policies.fitted import Fitted
 from takeup.policies.linear import LINE, MIDDLE, around_middle, features_of, line, sums_here, worth
-from takeup.policies.refitting import Fitted, Refitting, Shares, logit_by
+from takeup.policies.refitting import Refitting, Shares, logit_by
 from takeup.randomness import Random
 from takeup.rows import Rows
 
@@ -96,7 +97,8 @@ class LinTSObs(Refitting):
     same features. Where that is so, everybody who took an action teaches what it is worth, whatever was proposed.
 
     The lines are from sums, at every decision. Logits have none: they are fitted to all rows when there is one more,
-    and later a fifth more, than at the last fit. It learns from decisions whose compliance is seen.
+    and later a fifth more, than at the last fit, of rows or of what is seen of them. It learns from decisions whose
+    compliance is seen.
 
     Attributes:
         ridge: how many outcomes at a feature of 1 the prior of its coefficient, which is around zero, is worth.
@@ -218,7 +220,7 @@ class LinTSRobust(Refitting):
     def shares(self, state: Fitted, unit: Profile) -> FloatArray:
         """P(g = 0) in the unit's context, by Bayesian model averaging: whether compliance is ignorable."""
         if not self.shared:
-            return np.zeros(state.rows.batch)
+            return np.zeros(state.evidence.counts.shape[:-4])
         return self.lines(state, unit, sharpness=1.0).weight[..., 0]
 
     def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:

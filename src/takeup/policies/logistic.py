@@ -10,8 +10,9 @@ from takeup.covariates import Profile
 from takeup.inference.logit import Logit
 from takeup.policies.beliefs import Beliefs
 from takeup.policies.card import Card, Variant
+from takeup.policies.fitted import Fitted
 from takeup.policies.linear_obs import SPREADS, compliance_of
-from takeup.policies.refitting import Fitted, Refitting, Shares, logit_by
+from takeup.policies.refitting import Refitting, Shares, logit_by
 from takeup.randomness import Random
 from takeup.rows import Rows
 
@@ -44,7 +45,8 @@ class LogitTS(Refitting):
 
     What LinTS is to outcomes that are numbers, it is to levels: by intention to treat, so that it is right however
     compliance comes about as far as the outcome is a logit of the features given the proposal. It is fitted to all rows
-    when there is one more, and later a fifth more, than at the last fit. Every context has models of its own.
+    when there is one more, and later a fifth more, than at the last fit, of rows or of what is seen of them. Every
+    context has models of its own.
 
     Attributes:
         spread: the prior standard deviation of how much a feature of 1 adds to the log odds of two levels.
@@ -67,7 +69,7 @@ class LogitTS(Refitting):
 
     def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:
         """All models at their last fit."""
-        return Logits(Shares.at(state.models[0], unit), state.rows.space.reward)
+        return Logits(Shares.at(state.models[0], unit), state.space.reward)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,7 +104,7 @@ class LogitTSObs(Refitting):
     def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:
         """All models at their last fit."""
         compliance, outcome = (Shares.at(model, unit) for model in state.models)
-        return Logits(outcome, state.rows.space.reward, compliance)
+        return Logits(outcome, state.space.reward, compliance)
 
 
 def outcome_of(rows: Rows, arm: "np.typing.NDArray[np.int32]", arms: int, spread: float) -> Logit:

@@ -11,52 +11,27 @@ from takeup.checks import FloatArray, IntArray
 from takeup.covariates import ONE, Profile
 from takeup.evidence import Event, Evidence, at_context
 from takeup.inference.logit import Logit, Table, fitted, prior_precision, probabilities
+from takeup.policies.allocation import Allocation
 from takeup.policies.base import Carded
 from takeup.policies.beliefs import Beliefs
+from takeup.policies.fitted import Fitted, due_after, is_due
 from takeup.policies.linear import features_of
 from takeup.randomness import Random
 from takeup.rows import Rows
 from takeup.space import UNSEEN, Space
 
-GROWTH = 1.2
-"""By how much a fit's rows are more than those of the fit before, and by one at least."""
-
 Codes = NDArray[np.int32]
-
-
-def next_moment(size: int) -> int:
-    """How many rows there are when models are fitted next, after a fit to so many.
-
-    With one row more while there are few, and then by a fifth: all fits together cost less than seven times the
-    last one, so that what a decision costs does not grow with history.
-    """
-    return max(size + 1, int(np.ceil(GROWTH * size)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
-    """What a policy knows whose models are fitted at moments.
-
-    The fits are a function of the multiset of rows as it was known at the last moment: not of their order, and not of
-    what was fitted before. What is reported between two moments is in the next fit.
-
-    Attributes:
-        rows: the decisions.
-        evidence: what they add up to, at every moment.
-        models: what was fitted last.
-        due: how many rows there are at the next moment.
-    """
-
-    rows: Rows
-    evidence: Evidence
-    models: tuple[Logit, ...]
-    due: int
 
 
 class Refitting(Carded, ABC):
     """A policy whose models are fitted to rows at moments; it says what they are and what it believes by them."""
 
     __slots__ = ()
+
+    @property
+    def live(self) -> bool:
+        """A live trial fits it to its decisions, at the same moments."""
+        return True
 
     @abstractmethod
     def fit(self, rows: Rows) -> tuple[Logit, ...]:
@@ -66,26 +41,58 @@ class Refitting(Carded, ABC):
     def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:
         """What it believes of a unit, which may be another one in each replication."""
 
+    def seen(self, evidence: Evidence) -> IntArray:
+        """How many outcomes are seen, and how many actions, if it learns from them."""
+        outcomes = evidence.seen_outcomes.sum(axis=-1)
+        used = self.compliance != "not used"
+        return np.asarray(outcomes + evidence.compliance.sum(axis=(-3, -2, -1)) if used else outcomes)
+
     def start(self, space: Space, batch: tuple[int, ...] = ()) -> Fitted:
         """No rows yet: the models are their priors."""
         self.suits(space)
         rows = Rows.empty(space, batch)
-        return Fitted(rows, Evidence.empty(space, batch), self.fit(rows), due=1)
+        first = np.ones(batch, dtype=np.int64)
+        return Fitted(rows, Evidence.empty(space, batch), self.fit(rows), due=(first, first))
 
     def propose(self, state: Fitted, context: Profile, rng: Random) -> IntArray:
         """What follows from what it believes."""
         return self.beliefs(state, context, rng).propose(rng)
 
+    def allocation(self, state: Fitted, context: Profile, rng: np.random.Generator, draws: int = 10_000) -> Allocation:
+        """The probability of each proposal for a unit."""
+        return self.beliefs(state, context, rng).allocation(rng, draws)
+
     def learn(self, state: Fitted, event: Event, rng: Random) -> Fitted:
         """With one more decision; fitted again where a moment has come."""
-        state = replace(state, rows=state.rows.record(event), evidence=state.evidence.record(event))
-        if state.rows.size < state.due:
-            return state
-        return replace(state, models=self.fit(state.rows), due=next_moment(state.rows.size))
+        return self._kept_up(replace(state, rows=state.rows.record(event), evidence=state.evidence.record(event)))
 
     def report(self, state: Fitted, before: Event, after: Event, rng: Random) -> Fitted:
-        """With a decision of which more is known, for the next fit."""
-        return replace(state, rows=state.rows.move(before, after), evidence=state.evidence.move(before, after))
+        """With a decision of which more is known; likewise."""
+        moved = replace(state, rows=state.rows.move(before, after), evidence=state.evidence.move(before, after))
+        return self._kept_up(moved)
+
+    def _kept_up(self, state: Fitted) -> Fitted:
+        """Fitted again in those replications where a moment has come."""
+        now = state.rows.size, self.seen(state.evidence)
+        due = is_due(now, state.due)
+        if not due.any():
+            return state
+        then = due_after(now, state.due)
+        if due.all():
+            return replace(state, models=self.fit(state.rows), due=then)
+        some = self.fit(state.rows.among(due))
+        models = tuple(_replaced(old, new, due) for old, new in zip(state.models, some, strict=True))
+        return replace(state, models=models, due=then)
+
+
+def _replaced(old: Logit, new: Logit, due: NDArray[np.bool_]) -> Logit:
+    """Models of which some replications have others."""
+    parts = []
+    for before, after in ((old.mode, new.mode), (old.factor, new.factor), (old.log_posterior, new.log_posterior)):
+        part = np.array(before)
+        part[due] = after
+        parts.append(part)
+    return Logit(*parts)
 
 
 def logit_by(rows: Rows, arm: Codes, arms: int, choice: Codes, classes: int, spread: float) -> Logit:
@@ -148,4 +155,6 @@ class Shares:
 
     def draw(self, rng: Random, draws: int | None = None) -> FloatArray:
         """p(class given v, arm) in draws of the coefficients; (.., arms, classes), after an axis for the draws."""
-        return probabilities(self.model.coefficients(rng, draws), self.features)
+        if draws is None:
+            return probabilities(self.model.coefficients(rng), self.features)
+        return self.model.shares(self.features, rng, draws)

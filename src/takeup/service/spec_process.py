@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from takeup.pipes import running
+from takeup.pipes import ONE_THREAD, running
 from takeup.service.child_process import ChildError, ChildProcess
 from takeup.service.problem import ProblemError
 
@@ -15,8 +15,6 @@ TURN_SECONDS = 10.0
 """How long one may wait for its turn."""
 PATIENCE = 120.0
 """How many seconds one may take; a busy machine may need some of them to start the process."""
-
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 Result = TypeVar("Result")
 

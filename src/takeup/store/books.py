@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, select, t
 
 from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
-from takeup.store import epoch_rows, last_look
+from takeup.store import epoch_rows, last_look, sum_rows
 from takeup.store.checked import AUDIT, impossible, in_space, in_table, kept_in, within
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.store.statements import chunks, upsert
@@ -21,8 +21,19 @@ from takeup.trial.commands import Needs
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
 from takeup.trial.epoch_counts import Cell
-from takeup.trial.events import Decided, Event, KeyedEvent, Looked, Moved, TakenOver, answered_numbers, event_of
+from takeup.trial.events import (
+    Decided,
+    Event,
+    KeyedEvent,
+    Looked,
+    Moved,
+    Refitted,
+    TakenOver,
+    answered_numbers,
+    event_of,
+)
 from takeup.trial.following import MOST_CLOSED
+from takeup.trial.models import fits, models_of
 from takeup.trial.rollup import Row as RollupRow
 from takeup.trial.rollup import first_of
 from takeup.trial.secret import Secret
@@ -109,6 +120,8 @@ def load(connection: Connection, head: Row[Any]) -> Book:
         {by: ClientDraws.stored(each) for by, each in json.loads(head.draws).items()},
         *_looks(head, design),
     )
+    sum_rows.load(connection, book)
+    _load_fit(connection, book, head.fitted)
     load_rollup(connection, book, first=first_of(book.decisions + 1))
     epoch_rows.load(connection, book)
     return book
@@ -127,6 +140,20 @@ def _looks(head: Row[Any], design: Design) -> tuple[Looked | None, str | None, b
         return last_look.loaded(head.looks, design)
     except InputError:
         raise impossible("trials", head.id) from None
+
+
+def _load_fit(connection: Connection, book: Book, sequence: int) -> None:
+    """The models that were fitted last, which the log has."""
+    if not sequence:
+        return
+    body = connection.execute(_BODIES, {"trial": book.trial, "some": [sequence]}).scalar_one_or_none()
+    try:
+        event = None if body is None else event_of(body)
+        if not isinstance(event, Refitted) or not fits(book.design) or not models_of(book.design, event.models):
+            raise impossible("trials", book.trial)
+    except InputError:
+        raise impossible("trials", book.trial) from None
+    book.fit, book.fitted = event, sequence
 
 
 def load_rollup(connection: Connection, book: Book, first: int | None = None) -> None:
@@ -225,6 +252,7 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
         cells = [cell_values(book, cell) for cell in book.changes.cells]
         connection.execute(upsert(connection.dialect.name, evidence, ("amount",)), cells)
     epoch_rows.save(connection, book)
+    sum_rows.save(connection, book)
     if book.changes.keys:
         answers = book.changes.keys.items()
         connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
@@ -244,6 +272,7 @@ def head_values(book: Book) -> dict[str, Any]:
         "moved": book.moved,
         "draws": canonical({by: asdict(each) for by, each in book.draws.items()}),
         "looks": last_look.stored(book),
+        "fitted": book.fitted,
         **asdict(book.tally),
     }
 

@@ -25,9 +25,9 @@ def in_space(design: Design, row: Row[Any], outcomes: int) -> bool:
 
 
 def in_table(design: Design, row: Row[Any], decisions: int) -> bool:
-    """Whether a row can be one of the evidence: cells count decisions, other slots are sums."""
+    """Whether a row can be one of the evidence: cells count decisions, other slots are sums of outcomes."""
     outcome = design.space.outcome
-    if not in_space(design, row, design.space.table[3] - 1):
+    if not in_space(design, row, outcome.width):
         return False
     return within(row.amount, 0, decisions if row.outcome < outcome.cells else sys.maxsize)
 

@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, Row, bindparam, select
 
 from takeup.errors import StoreError
+from takeup.space import UNSEEN
+from takeup.store import sum_rows
 from takeup.store.checked import AUDIT, impossible, in_table
-from takeup.store.schema import evidence_epochs
+from takeup.store.schema import evidence_epochs, evidence_sums
 from takeup.store.statements import chunks, upsert
 from takeup.trial.book import Book
 from takeup.trial.epoch_counts import EpochCell, EpochCounts
@@ -29,6 +32,7 @@ def load(connection: Connection, book: Book) -> None:
     wanted = book.epochs.weighing(book.decisions)
     rows = connection.execute(_NEWEST, {"trial": book.trial, "oldest": wanted.start})
     _take(book, book.epochs, wanted, rows)
+    _take_sums(connection, book, book.epochs, wanted)
 
 
 def fill(connection: Connection, book: Book) -> None:
@@ -38,6 +42,7 @@ def fill(connection: Connection, book: Book) -> None:
     wanted = {book.epochs.of(number) for number in book.records}
     for some in chunks(sorted(wanted - book.epochs.amounts.keys())):
         _take(book, book.epochs, some, connection.execute(_SOME, {"trial": book.trial, "some": some}))
+        _take_sums(connection, book, book.epochs, some)
 
 
 def save(connection: Connection, book: Book) -> None:
@@ -68,3 +73,21 @@ def _take(book: Book, epochs: EpochCounts, wanted: Iterable[int], rows: Iterable
         if many != due:
             raise StoreError(f"epoch {epoch} of trial {book.trial} has {many} of {due} decisions; {AUDIT}")
     epochs.amounts.update(found)
+
+
+def _take_sums(connection: Connection, book: Book, epochs: EpochCounts, wanted: Iterable[int]) -> None:
+    """The sums of these epochs, which a policy that learns from covariates has: of every place, or an error."""
+    space = epochs.empty.space
+    if space.sums is None:
+        return
+    found = sum_rows.taken(connection, book, wanted)
+    for epoch in wanted:
+        table = np.zeros(space.table, dtype=np.int64)
+        for cell, amount in epochs.amounts[epoch].items():
+            table[cell] = amount
+        epochs.sums[epoch] = {(x, z, a): sums for (e, x, z, a), sums in found.items() if e == epoch}
+        for place, sums in epochs.sums[epoch].items():
+            table[*place, space.outcome.width : UNSEEN] = sums
+        sums = table[..., space.outcome.width : UNSEEN]
+        if not space.sums.possible(sums, space.outcome.seen(table), table[..., UNSEEN]):
+            raise impossible(evidence_sums.name, book.trial)

@@ -1,18 +1,21 @@
 """A group: the requests of one transaction, and the books of the trials that they are about."""
 
 import logging
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
 
-from takeup.errors import ConflictError, InputError, NotFoundError, StateError, StoreError, TakeupError
+from takeup.errors import BusyError, ConflictError, InputError, NotFoundError, StateError, StoreError, TakeupError
 from takeup.store import books
+from takeup.store.fit_rows import known_rows
 from takeup.trial.book import Book
 from takeup.trial.commands import Command, Decide, DecideMany, Needs, perform
 from takeup.trial.computing import BY, METER, FailedPolicyError
 from takeup.trial.design import Design
+from takeup.trial.fitting import Refit
 from takeup.trial.past import TakeOver
 from takeup.trial.reporting import Report
 from takeup.trial.secret import Secret
@@ -99,6 +102,18 @@ class Group:
             except TakeupError as error:
                 replies[place] = None, error
         return replies
+
+    def refit(self, connection: Connection, wanted: Callable[[Book], bool]) -> None:
+        """Fit the models of those that are wanted, to all that is known after this transaction."""
+        for book in [book for book in self.books.values() if wanted(book)]:
+            METER.turn(book.trial)
+            rows = known_rows(connection, book)
+            with suppress(BusyError):  # the next transaction will
+                try:
+                    METER.run(lambda book=book, rows=rows: Refit.of(book, rows)).run(book, book.at)  # type: ignore[misc]  # mypy knows no type of such a default
+                except FailedPolicyError as error:
+                    if book.state == "running":
+                        self._pause(book.trial, error)
 
     def save(self, connection: Connection) -> None:
         """Write down what was appended, in the order of the trials."""

@@ -6,7 +6,7 @@ audit sees any other value; times are microseconds since 1970, UTC.
 
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, Table, Text, text
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 from sqlalchemy.types import TypeEngine
 
 metadata = MetaData()
@@ -40,9 +40,11 @@ trials = Table(
     Column("draws", Text, nullable=False, server_default="{}"),
     Column("looks", Text, nullable=False, server_default="{}"),
     Column("past", BigInteger, nullable=False, server_default="0"),
+    Column("fitted", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
-"""A row a trial: its head. On PostgreSQL its lock is the trial's lock. What clients drew and the last look are JSON."""
+"""A row a trial: its head. On PostgreSQL its lock is the trial's lock. What clients drew and the last look are JSON;
+`fitted` is the number of the event that has the models of a policy which fits them, 0 before the first."""
 
 events = Table(
     "events",
@@ -110,7 +112,8 @@ evidence = Table(
     CheckConstraint("amount >= 0", name="evidence_counts"),
     sqlite_with_rowid=False,
 )
-"""A row a slot of the table; the amount is how many decisions are in a cell, or a sum of what they add beside it."""
+"""A row a slot of the table; the amount is how many decisions are in a cell, or a sum of what they add beside it. What
+covariates add is in `evidence_sums`."""
 
 evidence_epochs = Table(
     "evidence_epochs",
@@ -126,6 +129,20 @@ evidence_epochs = Table(
     sqlite_with_rowid=False,
 )
 """The evidence by the epoch of its decisions, where a trial's policy forgets; decisions read the newest alone."""
+
+evidence_sums = Table(
+    "evidence_sums",
+    metadata,
+    Column("trial", Text, primary_key=True),
+    Column("epoch", BigInteger, primary_key=True, autoincrement=False),
+    Column("context", Integer, primary_key=True, autoincrement=False),
+    Column("proposal", Integer, primary_key=True, autoincrement=False),
+    Column("implemented", Integer, primary_key=True, autoincrement=False),
+    *_columns(LargeBinary, "sums"),
+    sqlite_with_rowid=False,
+)
+"""What covariates add to the evidence: the sums of a context, proposal and action together, whole numbers of eight
+bytes each, the lowest first. Epoch -1 is the whole trial; others are of a policy that forgets and learns from them."""
 
 keys = Table(
     "keys",
@@ -150,7 +167,7 @@ rollup = Table(
 )
 """Time series; the lists are JSON."""
 
-FOLDS = {table.name: table for table in (decisions, evidence, evidence_epochs, keys, rollup)}
+FOLDS = {table.name: table for table in (decisions, evidence, evidence_epochs, evidence_sums, keys, rollup)}
 """The tables with rows of trials that are folds of the log, by name; the head of a trial is another one."""
 
 api_keys = Table(

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, delete, exc, insert, select
 
 from takeup.errors import StoreError
 from takeup.store import books, sqlite
+from takeup.store.fits import Fits
 from takeup.store.group import Group, Reply, Task
 from takeup.store.migrate import migrate
 from takeup.store.opening import said, shown, writing_engine
@@ -100,6 +101,7 @@ class Writer:
         self._clock, self._witness = clock, witness
         self._books: dict[str, Book] = {}
         self._expected: list[tuple[Book, int]] = []
+        self.fits = Fits(url)
         try:
             with self.engine.begin() as connection:
                 migrate(connection)
@@ -116,7 +118,8 @@ class Writer:
         answered from the log. Where something else fails, one by one, so that nobody pays for another's request.
         """
         METER.begin()
-        return self._run(tasks, attempts=2)
+        fits = self.fits.finished()
+        return self._run([*fits, *tasks], attempts=2)[len(fits) :]
 
     def change(self, change: Callable[[Connection], Result]) -> Result:
         """Run `change` in a transaction of its own."""
@@ -159,6 +162,7 @@ class Writer:
 
     def close(self) -> None:
         """Close the database and the witness."""
+        self.fits.close()
         try:
             if self._witness is not None:
                 self._witness.close()
@@ -194,6 +198,7 @@ class Writer:
             try:
                 group = Group.load(connection, tasks, self._books, self._clock(), witnessed=self._witness is not None)
                 replies = group.run(tasks)
+                group.refit(connection, self.fits.at_once)
                 group.save(connection)
             except BaseException:
                 transaction.rollback()
@@ -206,6 +211,8 @@ class Writer:
                     raise
         replies = self._tell(group, tasks, replies)
         self._keep(group)
+        for book in group.books.values():
+            self.fits.begin(book)
         return replies
 
     def _tell(self, group: Group, tasks: Sequence[Task], replies: list[Reply]) -> list[Reply]:

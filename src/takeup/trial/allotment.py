@@ -53,9 +53,10 @@ def proposed_between_looks(
     number: int,
     look: Looked | None,
     features: tuple[int, ...] | None = None,
+    models: str | None = None,
 ) -> Proposal:
     """What to propose to the unit of decision `number`, after the look that was the last; as `propose` does it."""
-    found = allotment(design, secret, counts, number, look, features)
+    found = allotment(design, secret, counts, number, look, features, models)
     ends = np.cumsum(np.array(found.probability) * GRAIN).astype(np.int64)
     return Proposal(drawn(ends.tolist(), secret, number), found.probability, found.best)
 
@@ -67,6 +68,7 @@ def allotment(
     number: int,
     look: Looked | None,
     features: tuple[int, ...] | None = None,
+    models: str | None = None,
 ) -> Allotment:
     """How decision `number` is made: evenly at first, then as the last look left it or as what is known now says.
 
@@ -79,6 +81,7 @@ def allotment(
         number: counted from 1.
         look: the last that was held.
         features: v, where the policy learns from covariates.
+        models: those that were fitted last, where the policy fits some and they have been.
     """
     assert design.looks is not None  # who asks has looks
     if look is not None and look.probability is not None and (number > design.spec.burn_in or look.ended is not None):
@@ -86,7 +89,7 @@ def allotment(
     standing = _offering(design, look)
     if number <= design.spec.burn_in or design.looks.update == "look":
         return _allot(design, None, standing, 1.0)
-    best = best_of(design, secret, 0, known_to(design, counts, 0), standing.offered, features)
+    best = best_of(design, secret, 0, known_to(design, counts, 0), standing.offered, features, models)
     return _allot(design, best, standing, _power(design, counts))
 
 

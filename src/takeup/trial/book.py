@@ -5,7 +5,6 @@ loads a book, lets commands append to it, and writes down what changed; an audit
 """
 
 import heapq
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from takeup.space import UNSEEN
 from takeup.trial.computing import BY
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
-from takeup.trial.epoch_counts import Cell, EpochCounts
+from takeup.trial.epoch_counts import Cell, EpochCounts, Place
 from takeup.trial.events import (
     GENESIS,
     Amended,
@@ -28,6 +27,7 @@ from takeup.trial.events import (
     KeyedEvent,
     Looked,
     Moved,
+    Refitted,
     Refused,
     Reported,
     SetAside,
@@ -132,6 +132,7 @@ class Changes:
     Attributes:
         entries: new events.
         cells: cells of the evidence that moved.
+        sums: places whose sums of covariates did.
         records: new or changed decisions, by number.
         created: the numbers of the new ones.
         keys: idempotency keys with the hash of their request and the sequence number of their answer.
@@ -139,6 +140,7 @@ class Changes:
 
     entries: list[Entry] = field(default_factory=list)
     cells: set[Cell] = field(default_factory=set)
+    sums: set[Place] = field(default_factory=set)
     records: dict[int, Record] = field(default_factory=dict)
     created: set[int] = field(default_factory=set)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -164,6 +166,8 @@ class Book:
         draws: the fallbacks that clients drew, by who recorded them.
         look: the last planned look; None before the first.
         look_body: what the log has of it.
+        fit: the models that were fitted last; None before the first, or where the policy fits none.
+        fitted: the number of the event that has them, 0 where there is none.
         unlooked: that takeup paused the trial, so that no look is held before somebody resumes it.
         rollup: the time series.
         records: decisions by number; all, or those that were loaded.
@@ -193,6 +197,8 @@ class Book:
     look: Looked | None = None
     look_body: str | None = None
     unlooked: bool = False
+    fit: Refitted | None = None
+    fitted: int = 0
     rollup: Rollup = field(default_factory=Rollup)
     records: dict[int, Record] = field(default_factory=dict)
     units: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -240,6 +246,9 @@ class Book:
                 if not self.decisions:  # with past assignments the space stays, and what they add up to
                     self.counts = blank(self.design)
                     self._begin_epochs()
+                self.fit, self.fitted = None, 0
+            case Refitted():
+                self.fit, self.fitted = event, self.sequence
             case Looked():
                 self.look, self.look_body = event, body
             case Created():
@@ -259,6 +268,11 @@ class Book:
     def seen_by(self, number: int) -> IntArray:
         """The counts that the policy's state has in decision `number`, see `Design.start`."""
         return self.shown if self.epochs is None else self.epochs.seen_by(number, self.shown)
+
+    @property
+    def models(self) -> str | None:
+        """Those that the next decision is made by, where the policy fits some."""
+        return None if self.fit is None else self.fit.models
 
     @property
     def shown(self) -> IntArray:
@@ -398,24 +412,21 @@ class Book:
 
     def _count(self, record: Record, sign: int) -> None:
         """Add to the evidence what a decision adds as far as it is known, or take it away."""
-        x, z, a, outcome = record.cell
-        for slot, amount in self._parts(record, outcome):
+        space, (x, z, a, outcome) = self.design.space, record.cell
+        for slot, amount in space.outcome.parts(outcome):
             cell = (x, z, a, slot)
             self.counts[cell] += sign * amount
             self.changes.cells.add(cell)
-            if self.epochs is not None and slot < self.epochs.empty.counts.shape[-1] - 1:
+            if self.epochs is not None:
                 self.epochs.add(record.number, cell, sign * amount)
-
-    def _parts(self, record: Record, outcome: int) -> Iterable[tuple[int, int]]:
-        """The slots that a decision adds to, and how much; that of outcomes that are pending is UNSEEN."""
-        space = self.design.space
         features = features_of(space, record.covariates)
-        if features is None:
-            return space.outcome.parts(outcome)
-        amounts = space.amounts(outcome, features)
-        slots = np.flatnonzero(amounts)
-        places = np.where(slots == amounts.size - 1, UNSEEN, slots)
-        return zip(places.tolist(), amounts[slots].tolist(), strict=True)
+        if features is not None:
+            assert space.sums is not None
+            amounts = sign * space.sums.amounts(np.asarray(outcome), features)
+            self.counts[x, z, a, space.outcome.width : UNSEEN] += amounts
+            self.changes.sums.add((x, z, a))
+            if self.epochs is not None:
+                self.epochs.add_sums(record.number, (x, z, a), amounts)
 
     def _begin_epochs(self) -> None:
         epochs = self.design.epochs

@@ -361,10 +361,10 @@ def decided_event(
             raise StateError(f"trial {book.trial} {words}: {design.refused}")
         features = features_of(design.shown, met.covariates if design.shown.covariates else None)
         if design.looks is None:
-            proposal = propose(design, book.secret, book.seen_by(number), met.context, number, features)
+            proposal = propose(design, book.secret, book.seen_by(number), met.context, number, features, book.models)
         else:
             state = book.seen_by(number)
-            proposal = proposed_between_looks(design, book.secret, state, number, book.look, features)
+            proposal = proposed_between_looks(design, book.secret, state, number, book.look, features, book.models)
     return Decided(
         **stamp,
         number=number,

@@ -13,10 +13,12 @@ from takeup.conjugates import Likelihood, likelihood_for
 from takeup.epochs import Epochs
 from takeup.errors import NOTHING, InputError, LimitsError, UnsuitableError
 from takeup.evidence import Evidence
+from takeup.inference.logit import Logit
 from takeup.outcomes import Levels
 from takeup.policies.base import LivePolicy, is_live
 from takeup.policies.beliefs import Exact
 from takeup.policies.description import describe
+from takeup.policies.fitted import Fitted
 from takeup.policies.judging import Rules
 from takeup.policies.latent import TSLat
 from takeup.policies.limits import ControlShare, Limits
@@ -37,6 +39,8 @@ from takeup.trial.told_error import check_told_error, rule_digest
 MICROSECONDS = 1_000_000
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 MOST_DRAWN = 20_000_000
+MOST_MODELS = 50_000
+"""How many numbers the models of a policy may have: the log says them at every fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +66,7 @@ class Design:
     text: str
     space: Space
     policy: LivePolicy
-    start: Evidence | Epochs
+    start: Evidence | Epochs | Fitted
     limits: Limits
     looks: Looks | None
     rules: Rules
@@ -94,7 +98,9 @@ class Design:
             policy = _policy(spec, space) if new else _stored_policy(spec, space)
             if new:
                 _check_compliance(spec, policy)
-            start: Evidence | Epochs = policy.start(space_for(policy, space))
+            start: Evidence | Epochs | Fitted = policy.start(space_for(policy, space))
+            if new and isinstance(start, Fitted):
+                _check_models(policy, start)
         _check_draws(source, space, policy, spec.draws)
         with at(source, "looks"):
             looks = None if spec.looks is None else _looks(spec.looks, space, policy)
@@ -152,9 +158,9 @@ class Design:
         """Of what decides how often it errs in a scenario: see `rule_digest`."""
         return rule_digest(self.spec, self.looks, scenario)
 
-    def state(self, counts: checks.IntArray) -> Evidence | Epochs:
-        """What the policy believes from, where its counts are these."""
-        return replace(self.start, counts=counts)
+    def state(self, counts: checks.IntArray, models: tuple[Logit, ...] | None = None) -> Evidence | Epochs | Fitted:
+        """What the policy believes from, where its counts are these, and its models, where it fits some."""
+        return self.start.live(counts, models) if isinstance(self.start, Fitted) else replace(self.start, counts=counts)
 
     @property
     def shown(self) -> Space:
@@ -238,6 +244,15 @@ def _check_draws(source: str, space: Space, policy: LivePolicy, draws: int) -> N
         allowed = f"at most {MOST_DRAWN} random numbers a decision"
         hint = "ask for fewer draws, or merge actions, outcome levels or bins"
         raise SpecError(f"{source}: draws", f"{draws}, which take {numbers}", allowed, hint)
+
+
+def _check_models(policy: LivePolicy, start: Fitted) -> None:
+    """The coefficients, and how they vary together, of each context and arm."""
+    numbers = sum(each.mode.size + each.factor.size for each in start.models)
+    if numbers > MOST_MODELS:
+        allowed = f"models of at most {MOST_MODELS:,} numbers, as the log says them at every fit"
+        hint = "merge contexts or levels, leave covariates or interactions out, or choose LinTS"
+        raise InputError("kind", f"{policy.name}, whose models have {numbers:,} here", allowed, hint)
 
 
 def _policy(spec: TrialSpec, space: Space) -> LivePolicy:

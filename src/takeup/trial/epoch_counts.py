@@ -12,6 +12,10 @@ from takeup.checks import IntArray
 from takeup.epochs import Epochs
 
 Cell = tuple[int, int, int, int]
+Place = tuple[int, int, int]
+"""A context, a proposal and an action."""
+EpochPlace = tuple[int, int, int, int]
+"""An epoch, and a place in it."""
 EpochCell = tuple[int, int, int, int, int]
 """An epoch, and a cell of it."""
 
@@ -23,13 +27,17 @@ class EpochCounts:
     Attributes:
         empty: the policy's state before the first decision.
         amounts: by epoch and cell; of all epochs, or of those that have weight and those that were loaded.
+        sums: what covariates add, by epoch and place, where the policy learns from them; likewise.
         changed: the cells that moved since the last `forget`.
+        changed_sums: the places whose sums did.
         latest: the epochs that were read last, and what was found, as long as nothing changes.
     """
 
     empty: Epochs
     amounts: dict[int, dict[Cell, int]] = field(default_factory=dict)
+    sums: dict[int, dict[Place, IntArray]] = field(default_factory=dict)
     changed: set[EpochCell] = field(default_factory=set)
+    changed_sums: set[EpochPlace] = field(default_factory=set)
     latest: tuple[range, IntArray] | None = None
 
     def of(self, number: int) -> int:
@@ -53,6 +61,16 @@ class EpochCounts:
         self.changed.add((epoch, *cell))
         self.latest = None
 
+    def add_sums(self, number: int, place: Place, amounts: IntArray) -> None:
+        """Add to the sums of a place in the epoch of a decision, if its policy learns from them."""
+        if self.empty.space.sums is None:
+            return
+        epoch = self.of(number)
+        sums = self.sums.setdefault(epoch, {})
+        sums[place] = sums[place] + amounts if place in sums else amounts
+        self.changed_sums.add((epoch, *place))
+        self.latest = None
+
     def seen_by(self, number: int, total: IntArray) -> IntArray:
         """n[e, x, z, a, y] as decision `number` finds it, the newest epoch first, where this is n[x, z, a, y].
 
@@ -66,6 +84,8 @@ class EpochCounts:
         for slot, epoch in enumerate(reversed(weighing)):
             for cell, amount in self.amounts.get(epoch, {}).items():
                 table[slot, *cell] = amount
+            for place, sums in self.sums.get(epoch, {}).items():
+                table[slot, *place, -1 - sums.size : -1] = sums
         table[-1] = total - table[:-1].sum(axis=0)
         table.setflags(write=False)
         self.latest = weighing, table
@@ -75,4 +95,5 @@ class EpochCounts:
         """Keep what every decision needs; all has been written down."""
         weighing = self.weighing(decisions)
         self.amounts = {epoch: cells for epoch, cells in self.amounts.items() if epoch in weighing}
-        self.changed = set()
+        self.sums = {epoch: sums for epoch, sums in self.sums.items() if epoch in weighing}
+        self.changed, self.changed_sums = set(), set()

@@ -32,6 +32,7 @@ Kind = Literal[
     "set aside",
     "refused",
     "looked",
+    "refitted",
 ]
 
 
@@ -305,6 +306,28 @@ class Looked(_Event):
     software: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refitted(_Event):
+    """The models of a policy that fits them to its decisions: those that are made from here on are made by these.
+
+    Attributes:
+        decisions: how many there were that it was fitted to.
+        due: how many decisions there are when it is fitted next, or how many actions and outcomes are seen.
+        known: the number of the event up to which reports of them were known.
+        models: every number of them, as `takeup.trial.fitting` writes it, to the bit.
+        software: what computed it.
+    """
+
+    kind: ClassVar[Kind] = "refitted"
+    plural: ClassVar[str] = "fits of models"
+
+    decisions: int
+    due: tuple[int, int]
+    known: int
+    models: str
+    software: str
+
+
 Event: TypeAlias = (
     Created
     | Amended
@@ -318,6 +341,7 @@ Event: TypeAlias = (
     | SetAside
     | Refused
     | Looked
+    | Refitted
 )
 
 KINDS: Mapping[str, type[Event]] = {each.kind: each for each in get_args(Event)}

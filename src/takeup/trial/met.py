@@ -4,13 +4,15 @@ Covariates are kept in plain words, each measure at the nearest point of its gri
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from takeup import checks
+from takeup.checks import IntArray
 from takeup.covariates import Covariates
 from takeup.covariates.kinds import GIVE_NONE, Value
 from takeup.errors import NOTHING, ConflictError, InputError
@@ -60,7 +62,7 @@ def kept(space: Space, given: Mapping[str, Any] | None) -> str | None:
     if given is None:
         allowed = f"a table with {', '.join(space.covariates.names)}, as this trial has covariates"
         raise InputError("covariates", NOTHING, allowed)
-    return canonical(space.covariates.kept(given))
+    return _settled(space.covariates, canonical(given)) if _written(given) else canonical(space.covariates.kept(given))
 
 
 def amended(space: Space, before: str | None, given: Mapping[str, Any]) -> str | None:
@@ -88,12 +90,41 @@ def features_of(space: Space, covariates: str | None) -> tuple[int, ...] | None:
     return _features(space.covariates, covariates)
 
 
+def features_of_all(covariates: Covariates, texts: Iterable[str]) -> IntArray:
+    """The features of many kept covariates, (n, d); each value of a covariate is looked up once.
+
+    Raises:
+        ValueError: they are not what a trial with these covariates keeps; or a KeyError, TypeError or InputError.
+    """
+    values, blocks = [json.loads(text) for text in texts], []
+    for name, kind in zip(covariates.names, covariates.kinds, strict=True):
+        column = [each[name] for each in values]
+        known = {value: kind.features(name, value) for value in set(column)}
+        blocks.append(np.array([known[value] for value in column], dtype=np.int64).reshape(len(column), -1))
+    return covariates.combined(blocks)
+
+
 @lru_cache(maxsize=4096)
 def _features(covariates: Covariates, text: str) -> tuple[int, ...]:
     values = json.loads(text)
-    if not isinstance(values, dict) or canonical(covariates.kept(values)) != text:
+    if not isinstance(values, dict) or _settled(covariates, text) != text:
         raise InputError("covariates", checks.shown(text), "covariates as they are kept")
     return covariates.features(values)
+
+
+@lru_cache(maxsize=4096)
+def _settled(covariates: Covariates, text: str) -> str:
+    """What is kept of values in canonical JSON: a decision asks three times for the same."""
+    return canonical(covariates.kept(json.loads(text)))
+
+
+def _written(given: Mapping[str, Any]) -> bool:
+    """Whether JSON says the same: texts, finite numbers and None by names that are texts."""
+    return all(
+        isinstance(name, str)
+        and (value is None or type(value) in (int, str, bool) or (type(value) is float and isfinite(value)))
+        for name, value in given.items()
+    )
 
 
 def agree(unit: str, number: int, before: str | None, now: str | None) -> None:

@@ -15,6 +15,7 @@ from takeup.randomness import bits, stream
 from takeup.space import UNSEEN, Space
 from takeup.trial.computing import METER, FailedPolicyError
 from takeup.trial.design import Design
+from takeup.trial.models import state_with
 from takeup.trial.secret import Secret
 
 GRAIN_BITS = 32
@@ -46,12 +47,13 @@ def propose(
     context: int,
     number: int,
     features: tuple[int, ...] | None = None,
+    models: str | None = None,
 ) -> Proposal:
     """What to propose to the unit of decision `number`.
 
     Chance takes part twice. The vector of probabilities is a function of the seed, the context and what is known in it,
-    or in all contexts where the policy borrows, and of the unit's features where it learns from covariates: decisions
-    that know the same share one vector, however many they are.
+    or in all contexts where the policy borrows, of the unit's features where it learns from covariates, and of the
+    models that were fitted last: decisions that know the same share one vector, however many they are.
     The proposal is drawn from that vector by bits that are a function of the seed and the decision's number alone, so
     its probability is what the vector says.
 
@@ -62,8 +64,9 @@ def propose(
         context: x.
         number: i, counted from 1.
         features: v, where the policy learns from covariates.
+        models: those that were fitted last, where the policy fits some and they have been.
     """
-    best = best_of(design, secret, context, known_to(design, counts, context), features=features)
+    best = best_of(design, secret, context, known_to(design, counts, context), features=features, models=models)
     probability, ends = spread(design, None if number <= design.spec.burn_in else best)
     return Proposal(drawn(ends, secret, number), probability, best)
 
@@ -115,6 +118,7 @@ def allocated(
     known: IntArray,
     offered: tuple[int, ...] | None = None,
     features: tuple[int, ...] | None = None,
+    models: str | None = None,
 ) -> tuple[float, ...]:
     """The probability that each proposal is best in a context, as far as `known` says.
 
@@ -125,6 +129,7 @@ def allocated(
         known: what the policy may read, see `known_to`.
         offered: the proposals that are still offered; all where left out.
         features: v, where the policy learns from covariates.
+        models: those that were fitted last, where the policy fits some and they have been.
 
     Raises:
         FailedPolicyError: the policy gave something else.
@@ -134,9 +139,12 @@ def allocated(
         table = np.zeros_like(design.start.counts)
         table[..., context, :, :, :] = known
     met = context if features is None else Profile(context, features)
-    who = () if features is None else features
+    who: tuple[int | str, ...] = () if features is None else features
+    if models is not None:
+        who = (*who, hashlib.sha256(models.encode()).hexdigest())
     rng = stream(secret.number, "allocation", context, hashlib.sha256(known.tobytes()).hexdigest(), *who)
-    state, draws, z = design.state(table), design.spec.draws, len(design.space.proposals)
+    state = state_with(design, table, models)
+    draws, z = design.spec.draws, len(design.space.proposals)
     if offered is None or len(offered) == z:
         found = design.policy.allocation(state, met, rng, draws).probability
     else:
@@ -158,10 +166,11 @@ def best_of(
     known: IntArray,
     offered: tuple[int, ...] | None = None,
     features: tuple[int, ...] | None = None,
+    models: str | None = None,
 ) -> tuple[float, ...]:
     """What is allocated, within the limits of this process; kept as long as nothing more becomes known."""
     kept = _best_of_one if features is None and known.shape == design.shown.table[1:] else _best_of_all
-    return kept(design, secret, context, known.tobytes(), known.shape, offered, features)
+    return kept(design, secret, context, known.tobytes(), known.shape, offered, features, models)
 
 
 def _best_of(
@@ -172,9 +181,10 @@ def _best_of(
     shape: tuple[int, ...],
     offered: tuple[int, ...] | None,
     features: tuple[int, ...] | None,
+    models: str | None,
 ) -> tuple[float, ...]:
     known = np.frombuffer(counts, dtype=np.int64).reshape(shape)
-    return METER.run(lambda: allocated(design, secret, context, known, offered, features))
+    return METER.run(lambda: allocated(design, secret, context, known, offered, features, models))
 
 
 _best_of_one = lru_cache(maxsize=4096)(_best_of)

@@ -160,9 +160,10 @@ def _recorded(design: Design) -> tuple[object, ...]:
     return design.space, design.window, design.spec.decisions, design.spec.compliance
 
 
-def _forgotten(design: Design) -> tuple[int, int] | None:
-    """How many decisions an epoch has, and how many epochs are kept apart, where the policy forgets."""
-    return None if design.epochs is None else (design.epochs.length, design.epochs.kept)
+def _forgotten(design: Design) -> tuple[int, int, bool] | None:
+    """How many decisions an epoch has, how many epochs are kept apart and whether with sums, where a policy forgets."""
+    epochs = design.epochs
+    return None if epochs is None else (epochs.length, epochs.kept, epochs.space.sums is not None)
 
 
 def unblinded_event(signature: Signature, at: int, by: str | None) -> Unblinded:
