@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ GROWTH = 1.2
 """By how much a fit's rows are more than those of the fit before, and by one at least."""
 
 Codes = NDArray[np.int32]
+Model = TypeVar("Model")
+"""What is fitted."""
 
 
 def next_moment(size: int) -> int:
@@ -34,7 +37,7 @@ def next_moment(size: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class Fitted(Generic[Model]):
     """What a policy knows whose models are fitted at moments.
 
     The fits are a function of the multiset of rows as it was known at the last moment: not of their order, and not of
@@ -49,58 +52,68 @@ class Fitted:
 
     rows: Rows
     evidence: Evidence
-    models: tuple[Logit, ...]
+    models: tuple[Model, ...]
     due: int
 
 
-class Refitting(Carded, ABC):
+class Refitting(Carded, ABC, Generic[Model]):
     """A policy whose models are fitted to rows at moments; it says what they are and what it believes by them."""
 
     __slots__ = ()
 
     @abstractmethod
-    def fit(self, rows: Rows) -> tuple[Logit, ...]:
+    def fit(self, rows: Rows) -> tuple[Model, ...]:
         """Its models, from these rows."""
 
     @abstractmethod
-    def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:
+    def beliefs(self, state: Fitted[Model], unit: Profile, rng: Random) -> Beliefs:
         """What it believes of a unit, which may be another one in each replication."""
 
-    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Fitted:
+    def start(self, space: Space, batch: tuple[int, ...] = ()) -> Fitted[Model]:
         """No rows yet: the models are their priors."""
         self.suits(space)
         rows = Rows.empty(space, batch)
         return Fitted(rows, Evidence.empty(space, batch), self.fit(rows), due=1)
 
-    def propose(self, state: Fitted, context: Profile, rng: Random) -> IntArray:
+    def propose(self, state: Fitted[Model], context: Profile, rng: Random) -> IntArray:
         """What follows from what it believes."""
         return self.beliefs(state, context, rng).propose(rng)
 
-    def learn(self, state: Fitted, event: Event, rng: Random) -> Fitted:
+    def learn(self, state: Fitted[Model], event: Event, rng: Random) -> Fitted[Model]:
         """With one more decision; fitted again where a moment has come."""
         state = replace(state, rows=state.rows.record(event), evidence=state.evidence.record(event))
         if state.rows.size < state.due:
             return state
         return replace(state, models=self.fit(state.rows), due=next_moment(state.rows.size))
 
-    def report(self, state: Fitted, before: Event, after: Event, rng: Random) -> Fitted:
+    def report(self, state: Fitted[Model], before: Event, after: Event, rng: Random) -> Fitted[Model]:
         """With a decision of which more is known, for the next fit."""
         return replace(state, rows=state.rows.move(before, after), evidence=state.evidence.move(before, after))
 
 
 def logit_by(rows: Rows, arm: Codes, arms: int, choice: Codes, classes: int, spread: float) -> Logit:
     """A logit of `choice` by the features for each (x, arm), (.., X, arms); rows with either UNSEEN do not count."""
-    groups = len(rows.space.contexts) * arms
-    group = np.where((choice == UNSEEN) | (arm == UNSEEN), UNSEEN, rows.context * arms + arm)
     made = _side_by_side if rows.batch else _alone
     precision = prior_precision(np.full(rows.features.shape[-1], spread), classes)
+    group, groups = group_of(rows, arm, arms, choice)
     found = [fitted(table, precision)[0] for table in made(rows.features, group, groups, choice, classes)]
 
     def together(name: str) -> FloatArray:
-        array = np.stack([getattr(each, name) for each in found], axis=len(rows.batch))
-        return array.reshape(*rows.batch, len(rows.space.contexts), arms, *array.shape[len(rows.batch) + 1 :])
+        return by_arm(rows, arms, [getattr(each, name) for each in found])
 
     return Logit(together("mode"), together("factor"), together("log_posterior"))
+
+
+def group_of(rows: Rows, arm: Codes, arms: int, choice: Codes) -> tuple[Codes, int]:
+    """The (x, arm) of each row as one number, UNSEEN where arm or choice is; and how many there are."""
+    group = np.where((choice == UNSEEN) | (arm == UNSEEN), UNSEEN, rows.context * arms + arm)
+    return group, len(rows.space.contexts) * arms
+
+
+def by_arm(rows: Rows, arms: int, parts: list[FloatArray]) -> FloatArray:
+    """A part of each group's model, with the axes (.., X, arms, ..)."""
+    array = np.stack(parts, axis=len(rows.batch))
+    return array.reshape(*rows.batch, len(rows.space.contexts), arms, *array.shape[len(rows.batch) + 1 :])
 
 
 def _alone(features: NDArray[np.int16], group: Codes, groups: int, choice: Codes, classes: int) -> Iterator[Table]:
@@ -113,7 +126,19 @@ def _alone(features: NDArray[np.int16], group: Codes, groups: int, choice: Codes
 def _side_by_side(
     features: NDArray[np.int16], group: Codes, groups: int, choice: Codes, classes: int
 ) -> Iterator[Table]:
-    """The rows of each group in every replication, in their canonical order, filled up to the most that there are."""
+    """The rows of each group in every replication."""
+    for v, code, own in in_order(features, group, groups, choice):
+        chosen = (code[..., np.newaxis] == np.arange(classes)) & own[..., np.newaxis]
+        yield Table(v, chosen.astype(np.float64))
+
+
+def in_order(
+    features: NDArray[np.int16], group: Codes, groups: int, choice: Codes
+) -> Iterator[tuple[FloatArray, Codes, NDArray[np.bool_]]]:
+    """The rows of each group in every replication, in their canonical order, filled up to the most that there are.
+
+    Features (.., n, p), of which those filled up are zeros, choices (.., n), and which are rows (.., n).
+    """
     order = np.lexsort((choice, *np.moveaxis(features, -1, 0), group), axis=-1)
     sizes = [(group == each).sum(axis=-1, keepdims=True) for each in (UNSEEN, *range(groups))]
     for first, size in zip(np.cumsum(sizes[:-1], axis=0), sizes[1:], strict=True):
@@ -121,8 +146,7 @@ def _side_by_side(
         own = place < size
         at = np.take_along_axis(order, np.where(own, first + place, 0), axis=-1) if place.size else own.astype(np.int64)
         v = np.take_along_axis(features, at[..., np.newaxis], axis=-2) / ONE
-        chosen = np.take_along_axis(choice, at, axis=-1)[..., np.newaxis] == np.arange(classes)
-        yield Table(v * own[..., np.newaxis], (chosen & own[..., np.newaxis]).astype(np.float64))
+        yield v * own[..., np.newaxis], np.take_along_axis(choice, at, axis=-1), own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
