@@ -56,7 +56,7 @@ class MixtureTS(Refitting[Mixture]):
 
     Attributes:
         components: K, how many there are.
-        alpha: the parameter of the Dirichlet prior of their shares.
+        alpha: the parameter of the Dirichlet prior of their shares; below 1 a component that is not needed is given up.
         ridge: how many outcomes at a feature of 1 the prior of its coefficient, which is around zero, is worth.
         noise: the standard deviation of rescaled rewards around each line, where it is known; left out, it is learnt.
     """
@@ -72,7 +72,7 @@ class MixtureTS(Refitting[Mixture]):
         covariates=True,
     )
     components: int = 2
-    alpha: float = 1.0
+    alpha: float = 0.1
     ridge: float = 1.0
     noise: float | None = None
 
