@@ -67,4 +67,4 @@ def main(horizon: int = 500, replications: int = 1_000, names: Sequence[str] = t
 
 if __name__ == "__main__":
     given = [int(each) for each in sys.argv[1:3]]
-    main(*given, **({"names": sys.argv[3:]} if sys.argv[3:] else {}))
+    main(*(given + [500, 1_000][len(given) :]), sys.argv[3:] or tuple(SCENARIOS))

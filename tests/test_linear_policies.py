@@ -180,7 +180,7 @@ class TestMoments:
     def test_between_two_moments_models_stay_and_sums_go_on(self) -> None:
         policy = LinTSObs()
         events = decisions(LEVELS, 100)
-        state: Fitted = learnt(policy, LEVELS, events[:99])
+        state: Fitted[Any] = learnt(policy, LEVELS, events[:99])
         later = policy.learn(state, events[99], stream(0))
         assert state.rows.size < state.due
         assert (later.models is state.models) == (later.rows.size < state.due)

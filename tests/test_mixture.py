@@ -136,7 +136,9 @@ class TestFit:
     def test_rows_that_do_not_count_change_nothing(self) -> None:
         rows, _ = two_lines(40, 5)
         more = Weighted(
-            np.concatenate([rows.features, np.zeros((7, 2))]), np.append(rows.outcome, np.zeros(7)), np.arange(47) < 40
+            np.concatenate([rows.features, np.zeros((7, 2))]),
+            np.append(rows.outcome, np.zeros(7)),
+            np.append(rows.weight, np.zeros(7)),
         )
         one, other = (fitted(each, PRIOR, 1.0, 2) for each in (rows, more))
         assert one[1].bound == pytest.approx(other[1].bound, abs=1e-9)

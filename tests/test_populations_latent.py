@@ -22,6 +22,9 @@ from takeup.populations import Independent, Linear, Logit, Table
 
 KNOWN = {"age": Measure(0, 10)}
 LEVELS = Space(2, covariates=KNOWN)
+assert LEVELS.covariates is not None
+WHO = Independent(LEVELS.covariates, {})
+EFFECT = [[0.0, 1.0], [0.5, -1.0]]
 NUMBERS = Space(2, outcomes=Number(0, 100, 5), covariates=KNOWN)
 TAKES = [[[0.0, 0.0], [-1.0, 0.5]], [[0.0, 0.0], [1.0, 0.5]]]
 GRID = np.linspace(-8.5, 8.5, 4_001)
@@ -33,7 +36,7 @@ def made(space: Space, outcome: Any, moves: Any = (0.0, 1.0), **more: Any) -> Co
 
 
 def logits(strength: float, **more: Any) -> CovariateEnvironment:
-    return made(LEVELS, Logit.of_success([[0, 1], [0.5, -1]], [strength, 0.7 * strength]), (0.0, strength), **more)
+    return made(LEVELS, Logit.of_success(EFFECT, [strength, 0.7 * strength]), (0.0, strength), **more)
 
 
 def by_hand(strength: float, age: float, z: int) -> float:
@@ -53,12 +56,12 @@ def test_the_value_is_the_integral_over_a_fine_grid(strength: float, error: floa
 
 
 OUTCOMES: dict[str, tuple[Space, Any, dict[str, Any]]] = {
-    "logit": (LEVELS, Logit.of_success([[0, 1], [0.5, -1]], [1.5, 1.0]), {}),
+    "logit": (LEVELS, Logit.of_success(EFFECT, [1.5, 1.0]), {}),
     "chance": (LEVELS, Linear([[0.4, 0.1], [0.5, -0.1]], latent=0.15), {}),
     "number": (NUMBERS, Linear([[40, 10], [50, -10]], 12.0, [10.0, 20.0]), {}),
     "types": (
         LEVELS,
-        Logit.of_success([[[[[0, 1], [0.5, -1]]]], [[[[1, 1], [1, 1]]]]], [[[[2.0, 1.0]]], [[[-1.0, 0.5]]]]),
+        Logit.of_success([[[EFFECT]], [[[[1.0, 1.0], [1.0, 1.0]]]]], [[[[2.0, 1.0]]], [[[-1.0, 0.5]]]]),
         {"share": [0.25, 0.75]},
     ),
 }
@@ -83,10 +86,10 @@ def test_draws_are_worth_the_value_on_average(name: str) -> None:
 
 def test_the_uniform_number_of_the_type_is_that_of_h_as_well() -> None:
     """A quarter and three quarters: within either, its place in the range is the quantile of h."""
-    outcome = Linear([[[[[50.0, 0], [50, 0]]]], [[[[50, 0], [50, 0]]]]], 1e-9, [[[[10.0]]], [[[-10.0]]]])
+    outcome = Linear([[[[[50.0, 0.0]] * 2]]] * 2, 1e-9, [[[[10.0]]], [[[-10.0]]]])
     environment = CovariateEnvironment(
         Space(2, outcomes=Number(0, 100, 0.5), covariates=KNOWN),
-        Independent(LEVELS.covariates, {}),
+        WHO,
         Table(np.eye(2)),
         outcome,
         share=[0.25, 0.75],
@@ -106,7 +109,7 @@ def test_the_uniform_number_of_the_type_is_that_of_h_as_well() -> None:
 
 def test_without_it_nothing_changes() -> None:
     """Zeros, and a model that has none: the same responses to the bit, and the same value but for rounding."""
-    plain = made(LEVELS, Logit.of_success([[0, 1], [0.5, -1]]), None)
+    plain = made(LEVELS, Logit.of_success(EFFECT), None)
     zeros = logits(0.0)
     units = plain.population.meet(stream(1).random((300, 2)))
     uniform = stream(2).random((300, 3))
@@ -137,7 +140,7 @@ def test_it_is_described_and_made_again(name: str) -> None:
             r"outcome.latent: got shape \(3,\), expected shape \(1, 1, 2, 2\)",
         ),
         (Logit.of_success([0.5, 0.1], [0.1] * 3), r"outcome.latent: got shape \(3, 2\), .* \(1, 1, 2, 2, 2\)"),
-        (Logit([[0, 0], [0.5, 0.1]], [1.0]), r"outcome.latent: got shape \(1,\)"),
+        (Logit([[0.0, 0.0], [0.5, 0.1]], [1.0]), r"outcome.latent: got shape \(1,\)"),
     ],
 )
 def test_coefficients_that_do_not_fit_are_refused(outcome: Any, words: str) -> None:
@@ -153,10 +156,8 @@ def test_it_misleads_who_takes_compliance_to_be_ignorable() -> None:
     In 60 runs of 400 decisions its regret was 1,024 ± 14, beside 279 ± 23 of LinTS. Here the difference is at least
     three of its errors, where some seven are expected: a false alarm in 1 of 10,000 choices of the seed.
     """
-    takes = Logit([[[0.0, 0], [-3, 0]], [[0, 0], [0, 0]]], [[0.0, 0.0], [0.0, 3.0]])
-    truth = CovariateEnvironment(
-        NUMBERS, Independent(LEVELS.covariates, {}), takes, Linear([[45.0, 5], [53, 5]], 8.0, -15.0)
-    )
+    takes = Logit([[[0.0, 0.0], [-3.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]], [[0.0, 0.0], [0.0, 3.0]])
+    truth = CovariateEnvironment(NUMBERS, WHO, takes, Linear([[45.0, 5.0], [53.0, 5.0]], 8.0, -15.0))
     assert truth.regret().argmin() == 1
     trace = simulate(truth, [LinTS(), LinTSObs()], 150, 20)
     more = trace.final("LinTS-Obs") - trace.final("LinTS")

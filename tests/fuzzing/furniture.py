@@ -77,8 +77,8 @@ async def furnish(server: Served) -> Furniture:
             asked = {"state": state, "reason": "as furniture"}
             assert server.request("PUT", f"/trials/{trial}/state", asked, keys["all"])[0] == 200
     for trial, known in (("t", None), ("clinic", {"age": 50, "state": None, "pressure": 120})):
-        asked = {"unit": "a", "context": "morning", "covariates": known}
-        assert server.request("POST", f"/trials/{trial}/decisions", asked, keys["all"])[0] == 200
+        unit = {"unit": "a", "context": "morning", "covariates": known}
+        assert server.request("POST", f"/trials/{trial}/decisions", unit, keys["all"])[0] == 200
     cookies = {name: await _signed_in(server.port, keys[name]) for name in ("all", "design", "read", "site")}
     cookies["leaving"] = await _signed_in(server.port, server.key(*SCOPES))  # signs out everywhere
     return Furniture(keys, cookies)

@@ -183,7 +183,7 @@ def _layers(left: FloatArray, weight: FloatArray, components: int) -> FloatArray
     place = np.argsort(np.argsort(np.where(weight > 0, left, np.inf), axis=-1, kind="stable"), axis=-1, kind="stable")
     many = np.maximum(weight.sum(axis=-1, keepdims=True), 1.0)
     layer = np.minimum((place * components / many).astype(np.int64), components - 1)
-    return (layer[..., np.newaxis, :] == np.arange(components)[:, np.newaxis]).astype(np.float64)
+    return np.asarray(layer[..., np.newaxis, :] == np.arange(components)[:, np.newaxis], dtype=np.float64)
 
 
 def _better(one: Fit, other: Fit) -> Fit:

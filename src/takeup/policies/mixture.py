@@ -99,7 +99,7 @@ class MixtureTS(Refitting[Mixture]):
         lines = model.regression
 
         def here(array: FloatArray, trailing: int) -> FloatArray:
-            return at_context(array, unit.context, trailing)[(..., 0, *(slice(None),) * (trailing - 1))]
+            return np.asarray(at_context(array, unit.context, trailing).squeeze(axis=-trailing))
 
         of_unit = Regression(
             here(lines.mean, 4),
