@@ -66,5 +66,5 @@ def main(horizon: int = 500, replications: int = 1_000, names: Sequence[str] = t
 
 
 if __name__ == "__main__":
-    given = [int(each) for each in sys.argv[1:3]]
-    main(*(given + [500, 1_000][len(given) :]), sys.argv[3:] or tuple(SCENARIOS))
+    asked = [*sys.argv[1:3], *("500", "1000")[len(sys.argv[1:3]) :]]
+    main(int(asked[0]), int(asked[1]), sys.argv[3:] or tuple(SCENARIOS))
