@@ -21,9 +21,10 @@ def spec(dice: Dice) -> dict[str, Any]:
     policy = _policy(dice, shape)
     if kinds()[policy["kind"]].card.family == "intents" and dice.chance(0.9):
         space["contexts"] = space["proposals"]
-    if dice.chance(0.9 if _learns_from_covariates(policy) else 0.25):
+    learns = _learns_from_covariates(policy)
+    if dice.chance(0.9 if learns else 0.2):
         space |= covariates(dice)
-        if dice.chance(0.3):
+        if dice.chance(0.4 if learns else 0.1):
             space["outcomes"] = _number(dice)
             space.pop("utility", None)
     proposals = _labels(space["proposals"])
