@@ -472,3 +472,10 @@ def test_rows_are_a_multiset() -> None:
     assert empty.record(one).record(other) != empty.record(one).record(one)
     assert empty.record(one) != empty
     assert empty.record(one) != 3
+
+
+def test_the_least_step_that_people_are_told_of_is_allowed() -> None:
+    """A little more than 1e-12 of the farthest number, which no rounding may bring below it."""
+    with pytest.raises(InputError, match=r"step: got 0.001, expected at least 0.0011;"):
+        Measure(1e9, 1e9 + 1, 0.001)
+    assert len(Measure(1e9, 1e9 + 1.1, 0.0011).points()) == 1_001

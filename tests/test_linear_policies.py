@@ -26,6 +26,7 @@ from takeup import (
     LogitTS,
     LogitTSObs,
     Measure,
+    MixtureTS,
     Normal,
     Number,
     Profile,
@@ -37,7 +38,7 @@ from takeup import (
 from takeup.conjugates import NormalGamma
 from takeup.inference.linear import Regression, Sums
 from takeup.inference.logit import Table, fitted, prior_precision, probabilities
-from takeup.policies.card import Real, Several
+from takeup.policies.card import Real, Several, Whole
 from takeup.policies.fitted import Fitted, is_due, next_moment
 from takeup.policies.linear import FREEDOM, MIDDLE, SPREAD
 
@@ -179,7 +180,7 @@ class TestMoments:
     def test_between_two_moments_models_stay_and_sums_go_on(self) -> None:
         policy = LinTSObs()
         events = decisions(LEVELS, 100)
-        state: Fitted = learnt(policy, LEVELS, events[:99])
+        state: Fitted[Any] = learnt(policy, LEVELS, events[:99])
         later = policy.learn(state, events[99], stream(0))
         assert is_due((99, policy.seen(state.evidence)), state.due) == np.False_
         assert (later.models is state.models) == (not is_due((100, policy.seen(later.evidence)), state.due))
@@ -273,7 +274,7 @@ class TestBeliefs:
         np.testing.assert_array_equal(found.probability, [0.5, 0.5])
 
 
-REFITTED = [LinTSObs(), LinTSRobust(), LogitTS(), LogitTSObs()]
+REFITTED = [LinTSObs(), LinTSRobust(), LogitTS(), LogitTSObs(), MixtureTS()]
 
 
 @pytest.mark.parametrize("policy", REFITTED, ids=lambda each: each.name)
@@ -329,6 +330,8 @@ def bounds(bound: Any) -> list[Any]:
         case Several():
             inner: Any = bound.each
             return [[inner.least], [inner.most]]
+        case Whole():
+            return [bound.least, bound.most]
     raise AssertionError(f"say here what the outermost values of {bound} are")
 
 

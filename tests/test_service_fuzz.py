@@ -4,19 +4,23 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from fuzzing import wire
 from fuzzing.client import Client, FailedError, Failure, Tally
+from fuzzing.covariates import covariates, values, wrong
 from fuzzing.furniture import Furniture
 from fuzzing.raw import raw
 from fuzzing.requests import BODIES, FORMS, PAGES, READS
 from fuzzing.run import PLAIN, SHARES, Plan, family_of, fuzz
-from fuzzing.specs import near
+from fuzzing.specs import near, spec
 from fuzzing.values import Dice, as_json, as_toml
 from fuzzing.watching import WAITS
+from takeup import InputError, Space
+from takeup.errors import TakeupError
 from takeup.service import pages
 from takeup.service.routes import routes
 
@@ -27,7 +31,7 @@ LIVE = {"/app/trials/{trial}/stream"}
 
 def test_a_service_bears_what_chance_sends(tmp_path: Path) -> None:
     """How long anybody waited is not looked at: that depends on what else the machine does."""
-    plan = Plan(folder=tmp_path, seed=13, cases=120, connections=8, control=0.5, patience=300, lost=300)
+    plan = Plan(folder=tmp_path, seed=26, cases=120, connections=8, control=0.5, patience=300, lost=300)
     result = asyncio.run(fuzz(plan))
     assert [each for each in result.failures if each.family != WAITS] == []
     assert result.cases == 120
@@ -57,6 +61,29 @@ def test_a_case_is_the_same_whenever_it_is_played() -> None:
             twice = [make(Dice(1, number), NOBODY, "mark") for _ in range(2)]
         assert twice[0] == twice[1]
     assert as_json(near(Dice(1, 1))) != as_json(near(Dice(2, 1)))
+
+
+def test_covariates_are_in_the_specs_and_their_values_are_as_they_should_be() -> None:
+    """Of what the grammar makes most is a space; good values are taken, and of wrong ones at most an error says so."""
+    spaces = 0
+    for number in range(150):
+        dice = Dice(1, number, "covariates")
+        made = covariates(dice)
+        try:
+            space = Space(2, **made)
+        except InputError:
+            continue
+        spaces += 1
+        space.profile(values(dice, made["covariates"]))
+        given = wrong(dice, made["covariates"])
+        try:
+            known = json.loads(as_json(given))
+        except ValueError:
+            continue
+        with suppress(TakeupError):
+            space.profile(known)
+    assert spaces > 75
+    assert sum("covariates" in spec(Dice(1, number))["space"] for number in range(200)) > 30
 
 
 async def _answered(answer: bytes, ask: Callable[[Client], Awaitable[object]]) -> list[Failure]:

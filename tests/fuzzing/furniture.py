@@ -14,8 +14,18 @@ SPEC: dict[str, Any] = {
     "space": {"proposals": ["tea", "coffee", "water"], "contexts": ["morning", "evening"], "outcomes": ["bad", "good"]},
     "policy": {"kind": "TSObs"},
 }
+COVARIATES: dict[str, dict[str, Any]] = {
+    "age": {"kind": "measure", "low": 18, "high": 100, "unit": "years"},
+    "state": {"kind": "category", "levels": ["alert", "drowsy", "out"], "missing": "kept"},
+    "pressure": {"kind": "measure", "low": 60, "high": 260, "step": 5, "missing": "kept"},
+}
+CLINIC: dict[str, Any] = {
+    "space": {**SPEC["space"], "covariates": COVARIATES, "interactions": [["age", "state"]]},
+    "policy": {"kind": "LinTS"},
+}
 TRIALS: dict[str, dict[str, Any]] = {
     "t": {},
+    "clinic": CLINIC,
     "many": {"decisions": "many", "compliance": "sometimes"},
     "moved": {},
     "paused": {},
@@ -23,7 +33,7 @@ TRIALS: dict[str, dict[str, Any]] = {
     "draft": {},
     "probe": {},
 }
-"""Trials by what becomes of them; `moved` changes its state, and `probe` belongs to the probe."""
+"""Trials by what becomes of them: `moved` changes its state, `clinic` has covariates, `probe` belongs to the probe."""
 
 KEYS: dict[str, tuple[str, ...]] = {
     "all": SCOPES,
@@ -66,7 +76,9 @@ async def furnish(server: Served) -> Furniture:
         ):
             asked = {"state": state, "reason": "as furniture"}
             assert server.request("PUT", f"/trials/{trial}/state", asked, keys["all"])[0] == 200
-    server.request("POST", "/trials/t/decisions", {"unit": "a", "context": "morning"}, keys["all"])
+    for trial, known in (("t", None), ("clinic", {"age": 50, "state": None, "pressure": 120})):
+        unit = {"unit": "a", "context": "morning", "covariates": known}
+        assert server.request("POST", f"/trials/{trial}/decisions", unit, keys["all"])[0] == 200
     cookies = {name: await _signed_in(server.port, keys[name]) for name in ("all", "design", "read", "site")}
     cookies["leaving"] = await _signed_in(server.port, server.key(*SCOPES))  # signs out everywhere
     return Furniture(keys, cookies)

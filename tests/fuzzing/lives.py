@@ -7,6 +7,7 @@ from typing import Any
 
 from fuzzing import wire
 from fuzzing.client import Client, kind_of
+from fuzzing.covariates import values, wrong
 from fuzzing.specs import near
 from fuzzing.values import Dice, as_json, as_toml, mangled
 
@@ -46,6 +47,7 @@ class Life:
         self.client, self.dice, self.path = client, dice, f"/trials/{shown['trial']}"
         self.spec, self.space = shown["spec"], shown["spec"]["space"]
         self.many = self.spec["decisions"] == "many"
+        self.known = self.space.get("covariates") or {}
         self.units = 0
 
     async def live(self) -> None:
@@ -58,6 +60,8 @@ class Life:
             await self._report(self.dice.pick(contexts))
             for context in contexts:
                 await self._decide(context)
+        if self.known:
+            await self._misled(self.dice.pick(contexts))
         await self._read()
         await self._must("cannot stop", "PUT", f"{self.path}/state", {"state": "stopped", "reason": "over"})
 
@@ -67,12 +71,30 @@ class Life:
 
     def _unit(self, context: str) -> dict[str, Any]:
         self.units += 1
-        return {"unit": f"u{self.units}", "context": context, **({"occasion": "1"} if self.many else {})}
+        known = {"covariates": values(self.dice, self.known)} if self.known else {}
+        return {"unit": f"u{self.units}", "context": context, **({"occasion": "1"} if self.many else {}), **known}
 
     async def _decide(self, context: str) -> None:
         made = await self._must("cannot decide", "POST", f"{self.path}/decisions", self._unit(context))
         if made["proposal"] not in self.space["proposals"]:
             raise self._wrong("proposes what there is not", made)
+
+    async def _misled(self, context: str) -> None:
+        """Covariates that are wrong, and then the right ones of the same unit; both corrected, wrongly and rightly."""
+        unit = self._unit(context)
+        for _ in range(self.dice.whole(1, 4)):
+            asked = {**unit, "unit": f"{unit['unit']} wrong", "covariates": wrong(self.dice, self.known)}
+            await self.client.call("POST", f"{self.path}/decisions", as_json(asked))
+        made = await self._must("cannot decide", "POST", f"{self.path}/decisions", unit)
+        await self._must("gives another answer", "POST", f"{self.path}/decisions", unit)
+        for _ in range(self.dice.whole(1, 3)):
+            report = {"decision": made["number"], "covariates": wrong(self.dice, self.known), "reason": "a correction"}
+            await self.client.call("POST", f"{self.path}/reports", as_json(report))
+            report["covariates"] = values(self.dice, self.known)
+            if self.dice.chance(0.5):
+                name = self.dice.pick(list(self.known))
+                report["covariates"] = {name: report["covariates"][name]}
+            await self._must("cannot correct covariates", "POST", f"{self.path}/reports", report)
 
     async def _report(self, context: str) -> None:
         """Decide for many at once, and report the same of all of them or of each something else; then correct it."""
@@ -93,7 +115,9 @@ class Life:
 
     def _told(self) -> dict[str, Any]:
         """What may be reported of a decision."""
-        action, outcome = self.dice.pick(self.space["implemented"]), self.dice.pick(self.space["outcomes"])
+        action, outcomes = self.dice.pick(self.space["implemented"]), self.space["outcomes"]
+        number = isinstance(outcomes, dict)
+        outcome = self.dice.pick((outcomes["low"], outcomes["high"]) if number else outcomes)
         both = {"implemented": action, "outcome": outcome}
         less: list[dict[str, Any]] = [{"outcome": outcome}, {"implemented": action}]
         missing = [{"missing": ["implemented", "outcome"]}, {"missing": ["outcome"], "implemented": action}]

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from fuzzing import wire
-from fuzzing.furniture import FORM, NOBODY, SPEC, Furniture
+from fuzzing import covariates, wire
+from fuzzing.furniture import COVARIATES, FORM, NOBODY, SPEC, Furniture
 from fuzzing.specs import near
 from fuzzing.values import LETTERS, ODD, Dice, as_json, as_toml, hostile_value, mangled, spoiled
 from page_visitor import TRY, choose
@@ -126,6 +126,22 @@ FORMS: dict[str, dict[str, str]] = {
         "key": MARK,
         "back": "worklist",
     },
+    "/app/trials/clinic/decide": {
+        "unit": MARK,
+        "context": "morning",
+        "key": MARK,
+        "covariate-0": "50",
+        "covariate-1": "120",
+        "covariate-2": "1",
+    },
+    "/app/trials/clinic/report": {
+        "unit": "a",
+        "implemented": "0",
+        "outcome": "1",
+        "reason": "x",
+        "key": MARK,
+        "covariate-0": "51",
+    },
     "/app/trials/moved/state": {"state": "paused", "reason": "x", "sure": "no"},
     "/app/trials/{trial}/audit": {},
     "/app/trials/draft/analysis": {},
@@ -133,7 +149,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/app/try": {**TRY, "measured": "well", "policy": "TS", "compliance": "always", "do": "none"},
 }
 """A good form for each page that takes one; none of them starts a simulation, and a draft has nothing to analyse."""
-TRIALS = ("t", "t", "t", "many", "paused", "stopped", "draft")
+TRIALS = ("t", "t", "t", "clinic", "clinic", "many", "paused", "stopped", "draft")
 KINDS = (
     "application/json",
     "application/json; charset=utf-8",
@@ -270,6 +286,11 @@ def _operation(dice: Dice, mark: str) -> tuple[str, str, Any]:
     if "units" in body:
         body["units"] = [{**body["units"][0], "unit": f"{mark} {i}"} for i in range(dice.size(1, 30))]
     trial = {"state": "moved", "spec": "draft"}.get(path.rpartition("/")[2]) or dice.pick(TRIALS)
+    if trial == "clinic":
+        for each in (body, *body.get("units", ()), *body.get("reports", ()), *body.get("past", ())):
+            if each.keys() & {"unit", "decision"}:
+                draw = covariates.values if dice.chance(0.6) else covariates.wrong
+                each["covariates"] = draw(dice, COVARIATES)
     return method, path.replace("{trial}", trial), body
 
 

@@ -6,6 +6,7 @@ from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any
 
+from fuzzing.covariates import covariates
 from fuzzing.values import Dice, hostile_value, spoiled
 from takeup.policies.registry import kinds, policy_of
 
@@ -20,6 +21,12 @@ def spec(dice: Dice) -> dict[str, Any]:
     policy = _policy(dice, shape)
     if kinds()[policy["kind"]].card.family == "intents" and dice.chance(0.9):
         space["contexts"] = space["proposals"]
+    learns = _learns_from_covariates(policy)
+    if dice.chance(0.9 if learns else 0.2):
+        space |= covariates(dice)
+        if dice.chance(0.4 if learns else 0.1):
+            space["outcomes"] = _number(dice)
+            space.pop("utility", None)
     proposals = _labels(space["proposals"])
     chosen: dict[str, tuple[float, Callable[[], Any]]] = {
         "description": (0.1, lambda: dice.pick(WORDS) * dice.size(1, 49)),
@@ -73,6 +80,19 @@ def _space(dice: Dice) -> tuple[dict[str, Any], tuple[int, int, int, int]]:
         space["outcomes"] = _names(dice, outcomes)
         space["utility"] = _utility(dice, outcomes)
     return space, (contexts, proposals, actions, outcomes)
+
+
+def _learns_from_covariates(policy: dict[str, Any]) -> bool:
+    """Whether a policy does, or one that it is made of."""
+    inner = (each for each in policy.values() if isinstance(each, dict) and each.get("kind") in kinds())
+    return kinds()[policy["kind"]].card.covariates or any(map(_learns_from_covariates, inner))
+
+
+def _number(dice: Dice) -> dict[str, Any]:
+    """An outcome that is a number, which lines are of."""
+    step = dice.pick((1, 0.5, 1e-3, 10))
+    high = step * dice.size(1, 2_000)
+    return {"kind": "number", "low": 0, "high": high, "step": step, "better": dice.pick(("higher", "lower"))}
 
 
 def _names(dice: Dice, count: int) -> Any:

@@ -1,6 +1,7 @@
 """Numbers with their uncertainty, from posterior draws: what summaries say."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
@@ -56,7 +57,7 @@ def summary_draws(design: Design) -> int:
 
 
 def values_by_model(
-    policy: LivePolicy, state: Evidence | Epochs | Fitted, rng: Random, draws: int
+    policy: LivePolicy, state: Evidence | Epochs | Fitted[Any], rng: Random, draws: int
 ) -> FloatArray | None:
     """What each proposal is worth by the policy's own model, (draw, context, proposal); None where it has none."""
     if state.space.covariates is not None:
@@ -68,7 +69,7 @@ def values_by_model(
     return np.stack([each.values(rng, many) for each in beliefs], axis=1)
 
 
-def believes(policy: LivePolicy, state: Evidence | Epochs | Fitted, plain: Conjugate, rng: Random) -> bool:
+def believes(policy: LivePolicy, state: Evidence | Epochs | Fitted[Any], plain: Conjugate, rng: Random) -> bool:
     """Whether a policy's own model is this very block of outcomes by proposal, as that of TS without a prior is."""
     if state.space.covariates is not None:
         return False

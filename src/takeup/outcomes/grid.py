@@ -6,7 +6,7 @@ Points are decimal fractions as people write them, so that 0.1 + 0.2 is 0.3 here
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, ROUND_UP, Context, Decimal, InvalidOperation
 from functools import lru_cache
 
 import numpy as np
@@ -23,6 +23,8 @@ FINEST = 1e-9
 
 _EXACT = Context(prec=40)
 """Whatever precision a program has chosen for its own decimals."""
+_UPWARDS = Context(prec=2, rounding=ROUND_UP)
+"""For the least of which people are told: what they are told is allowed."""
 _HALF, _BEYOND = Decimal("0.5"), Decimal(2 * FARTHEST)
 _NUMBERS = (int, float, np.integer, np.floating, Decimal, str)
 _COMMA, _UNIT = re.compile(r"[-+]?\d[\d.]*,[\d.,]*"), re.compile(r"[-+]?\d[\d.]*[^\d.,]+")
@@ -62,7 +64,8 @@ class Grid:
             raise InputError("high", repr(self.high), f"a number above low, which is {self.low}")
         least = max(FINEST, 1e-12 * farthest)
         if self.step < least:
-            raise InputError("step", repr(self.step), f"at least {least:g}", "finer ones are lost in rounding")
+            enough = float(_UPWARDS.create_decimal(repr(least)))
+            raise InputError("step", repr(self.step), f"at least {enough:g}", "finer ones are lost in rounding")
         steps = _EXACT.divide(_EXACT.subtract(decimal(self.high), decimal(self.low)), decimal(self.step))
         if steps != steps.to_integral_value():
             hint = f"it goes {steps:.6g} times into it; choose another step, or another end"

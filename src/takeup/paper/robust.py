@@ -47,7 +47,7 @@ SHARPNESS = (1.0, 2.0, 6.0, 12.0)
 """The settings of the trade-off curves; a sharpness of 3 is the default and in the first curve."""
 
 BOOTSTRAPS = 500
-RESPONSES = ((0, 0), (1, 1), (0, 1), (1, 0))
+RESPONSES: tuple[tuple[int, ...], ...] = ((0, 0), (1, 1), (0, 1), (1, 0))
 """Never-takers, always-takers, compliers and defiers: what each does under either proposal."""
 
 ANYTHING = 3

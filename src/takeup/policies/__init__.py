@@ -18,6 +18,7 @@ from takeup.policies.limits import Limits
 from takeup.policies.linear import LinTS, LinUCB
 from takeup.policies.linear_obs import LinTSObs, LinTSRobust
 from takeup.policies.logistic import LogitTS, LogitTSObs
+from takeup.policies.mixture import MixtureTS
 from takeup.policies.protocol import Protocol
 from takeup.policies.registry import register, registered
 from takeup.policies.robust import TSRobust
@@ -52,6 +53,7 @@ __all__ = [
     "LivePolicy",
     "LogitTS",
     "LogitTSObs",
+    "MixtureTS",
     "OneOf",
     "Policy",
     "Positive",

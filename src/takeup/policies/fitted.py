@@ -1,20 +1,22 @@
 """What a policy knows whose models are fitted to rows, and when they are fitted."""
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from takeup.checks import IntArray
 from takeup.evidence import Evidence
-from takeup.inference.logit import Logit
 from takeup.rows import Rows
 from takeup.space import Space
 
 Many: TypeAlias = int | IntArray
 Pair: TypeAlias = tuple[Many, Many]
 """Of decisions, and of what is seen of them."""
+
+Model = TypeVar("Model")
+"""What is fitted."""
 
 GROWTH = 1.2
 """By how much a fit's rows are more than those of the fit before, and by one at least."""
@@ -41,7 +43,7 @@ def due_after(now: Pair, due: Pair) -> tuple[IntArray, IntArray]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class Fitted(Generic[Model]):
     """What a policy knows whose models are fitted at moments.
 
     The fits are a function of the multiset of rows as it was known at the last moment: not of their order, and not of
@@ -57,7 +59,7 @@ class Fitted:
 
     rows: Rows
     evidence: Evidence
-    models: tuple[Logit, ...]
+    models: tuple[Model, ...]
     due: tuple[IntArray, IntArray]
 
     @property
@@ -70,7 +72,7 @@ class Fitted:
         """Of the evidence."""
         return self.evidence.counts
 
-    def live(self, counts: IntArray, models: tuple[Logit, ...] | None) -> "Fitted":
+    def live(self, counts: IntArray, models: tuple[Model, ...] | None) -> "Fitted[Model]":
         """With other counts, and with other models where there are some."""
         evidence = replace(self.evidence, counts=counts)
         return replace(self, evidence=evidence, models=self.models if models is None else models)

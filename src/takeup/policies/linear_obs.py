@@ -89,7 +89,7 @@ def compliance_of(rows: Rows, spread: float) -> Logit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LinTSObs(Refitting):
+class LinTSObs(Refitting[Logit]):
     """TS-Obs with covariates: a logit of compliance for each proposal, and a line of the reward for each action.
 
     It draws both and proposes argmax_z Σ_a p(a given v, z) v'θ[a]. As TS-Obs it takes it that the outcome of an action
@@ -131,7 +131,7 @@ class LinTSObs(Refitting):
         """The compliance."""
         return (compliance_of(rows, self.spread),)
 
-    def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:
+    def beliefs(self, state: Fitted[Logit], unit: Profile, rng: Random) -> Beliefs:
         """Compliance at its last fit, and lines at this moment."""
         sums = sums_here(state.evidence, unit, "action")
         lines = line(self.ridge, self.noise, sums.product.shape).plus(around_middle(sums))
@@ -140,7 +140,7 @@ class LinTSObs(Refitting):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LinTSRobust(Refitting):
+class LinTSRobust(Refitting[Logit]):
     """LinTS-Obs that finds out whether compliance is ignorable, and goes over to LinTS where it is not.
 
     The reward is v'f[a] + v'g[z] + ε (see `takeup.inference.additive`). With g = 0 it is LinTS-Obs; with a free g every
@@ -210,20 +210,20 @@ class LinTSRobust(Refitting):
         """The compliance."""
         return (compliance_of(rows, self.spread),)
 
-    def lines(self, state: Fitted, unit: Profile, *, sharpness: float | None = None) -> Additive:
+    def lines(self, state: Fitted[Logit], unit: Profile, *, sharpness: float | None = None) -> Additive:
         """What is believed of f and g in the unit's context; `weight` is how probable each strength is."""
         sums = sums_here(state.evidence, unit, "both")
         prior = line(self.ridge, self.noise, sums.product.shape[-1:])
         power = self.sharpness if sharpness is None else sharpness
         return additive.believe(around_middle(sums), prior, self.strengths, self.log_prior, power)
 
-    def shares(self, state: Fitted, unit: Profile) -> FloatArray:
+    def shares(self, state: Fitted[Logit], unit: Profile) -> FloatArray:
         """P(g = 0) in the unit's context, by Bayesian model averaging: whether compliance is ignorable."""
         if not self.shared:
             return np.zeros(state.evidence.counts.shape[:-4])
         return self.lines(state, unit, sharpness=1.0).weight[..., 0]
 
-    def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:
+    def beliefs(self, state: Fitted[Logit], unit: Profile, rng: Random) -> Beliefs:
         """Compliance at its last fit, and lines at this moment."""
         features = features_of(unit)[..., np.newaxis, :]
         outcome = state.evidence.space.outcome

@@ -40,7 +40,7 @@ class Logits(Beliefs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LogitTS(Refitting):
+class LogitTS(Refitting[Logit]):
     """Thompson sampling with a logit of the outcome for each proposal, by Laplace: Chapelle & Li (2011).
 
     What LinTS is to outcomes that are numbers, it is to levels: by intention to treat, so that it is right however
@@ -67,13 +67,13 @@ class LogitTS(Refitting):
         """The outcome by proposal."""
         return (outcome_of(rows, rows.proposal, len(rows.space.proposals), self.spread),)
 
-    def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:
+    def beliefs(self, state: Fitted[Logit], unit: Profile, rng: Random) -> Beliefs:
         """All models at their last fit."""
         return Logits(Shares.at(state.models[0], unit), state.space.reward)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LogitTSObs(Refitting):
+class LogitTSObs(Refitting[Logit]):
     """TS-Obs with covariates: a logit of compliance for each proposal, and one of the outcome for each action.
 
     As LinTS-Obs, for outcomes that are levels.
@@ -101,7 +101,7 @@ class LogitTSObs(Refitting):
             outcome_of(rows, rows.implemented, len(rows.space.implemented), self.spread),
         )
 
-    def beliefs(self, state: Fitted, unit: Profile, rng: Random) -> Beliefs:
+    def beliefs(self, state: Fitted[Logit], unit: Profile, rng: Random) -> Beliefs:
         """All models at their last fit."""
         compliance, outcome = (Shares.at(model, unit) for model in state.models)
         return Logits(outcome, state.space.reward, compliance)

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from takeup import checks
 from takeup.checks import FloatArray, IntArray
@@ -26,14 +27,18 @@ from takeup.space import Space
 PARTS: Mapping[str, type[Any]] = {kind.__name__: kind for kind in (Independent, Resampled, Table, Logit, Linear)}
 """What an environment is made of, by name."""
 
+NODES = 32
+"""Of the sums over h. With logits whose λ is 1, 2, 3 and 5 values are exact to 1e-12, 1e-7, 1e-4 and 1e-2."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class CovariateEnvironment:
-    """Who comes, p(a given u, x, z, v) and p(y given u, x, z, a, v), where u is a type that nobody sees.
+    """Who comes, p(a given u, h, x, z, v) and p(y given u, h, x, z, a, v); nobody sees the type u, nor h ~ N(0, 1).
 
     Types confound: where those who take a drug are of another type than those who do not, and fare otherwise, how those
-    fare who got it is not what it does. With a single type compliance is ignorable, given context and covariates; and
-    where the outcome does not depend on the proposal, that works through the action alone.
+    fare who got it is not what it does. So does h, by degrees, where both models have coefficients for it. With a
+    single type, and without h in one of them, compliance is ignorable, given context and covariates; and where the
+    outcome does not depend on the proposal, that works through the action alone.
 
     Attributes:
         space: what the axes stand for; it has covariates.
@@ -127,21 +132,39 @@ class CovariateEnvironment:
     def respond(self, unit: Profile, proposal: Index, uniform: FloatArray) -> tuple[IntArray, IntArray]:
         """The implemented actions and outcomes that these uniform numbers stand for, (.., 3), by inversion.
 
-        The first is the type, which is the same whatever is proposed; then comes the action, and then the outcome.
+        The first is the type, and within it h, both the same whatever is proposed; then comes the action, and then the
+        outcome.
         """
-        hidden, action, fate = np.moveaxis(np.asarray(uniform), -1, 0)
-        who = invert(np.asarray(self.share)[unit.context], hidden)
-        a = invert(_picked(self.compliance.probabilities(unit, self.space, "compliance"), who, proposal), action)
+        own, action, fate = np.moveaxis(np.asarray(uniform), -1, 0)
+        share = np.asarray(self.share)[unit.context]
+        who = invert(share, own)
+        h = _within(share, who, own) if self.latent else None
+        a = invert(_picked(self.compliance.probabilities(unit, self.space, "compliance", h), who, proposal), action)
         if isinstance(self.outcome, Linear) and isinstance(self.space.outcome, Number):
-            mean = _picked(self.outcome.mean(unit), who, proposal, a)
+            mean = _picked(self.outcome.mean(unit, h), who, proposal, a)
             return a, self.outcome.number(mean, self.space, fate)
-        return a, invert(_picked(self.outcome.probabilities(unit, self.space, "outcome"), who, proposal, a), fate)
+        return a, invert(_picked(self.outcome.probabilities(unit, self.space, "outcome", h), who, proposal, a), fate)
+
+    @property
+    def latent(self) -> bool:
+        """Whether anything depends on h."""
+        return any(getattr(each, "latent", None) is not None for each in (self.compliance, self.outcome))
 
     def value(self, unit: Profile) -> FloatArray:
-        """v[.., z] = E[r given x, v, z], the expected reward of proposing z to each of these units."""
+        """v[.., z] = E[r given x, v, z], the expected reward of proposing z to each of these units.
+
+        Over h it is a Gauss-Hermite sum of NODES terms.
+        """
+        if not self.latent:
+            return self._value(unit, None)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+        terms = zip(nodes, weights / weights.sum(), strict=True)
+        return np.asarray(sum(weight * self._value(unit, h) for h, weight in terms))
+
+    def _value(self, unit: Profile, hidden: float | None) -> FloatArray:
         share = np.asarray(self.share)[unit.context]
-        compliance = self.compliance.probabilities(unit, self.space, "compliance")
-        reward = self.outcome.probabilities(unit, self.space, "outcome") @ self.space.reward
+        compliance = self.compliance.probabilities(unit, self.space, "compliance", hidden)
+        reward = self.outcome.probabilities(unit, self.space, "outcome", hidden) @ self.space.reward
         # Axes that do not matter have length 1, and sums over them are over what they stand for.
         joint = compliance * reward * share[..., np.newaxis, np.newaxis]
         full = np.broadcast_to(joint, (*joint.shape[:-3], share.shape[-1], *self.space.shape[1:3]))
@@ -166,6 +189,15 @@ class CovariateEnvironment:
 
 _VALUES: MutableMapping[CovariateEnvironment, FloatArray] = WeakKeyDictionary()
 """What proposing each z to each unit of a sample is worth, as long as there is the environment."""
+
+
+def _within(share: FloatArray, who: IntArray, uniform: FloatArray) -> FloatArray:
+    """H of each unit, by where in the range of its type its uniform number is, which is again a uniform number."""
+    ends = np.cumsum(share, axis=-1)
+    high = np.take_along_axis(ends, who[..., np.newaxis], axis=-1)[..., 0]
+    own = np.take_along_axis(share, who[..., np.newaxis], axis=-1)[..., 0]
+    rest = 1 - (high - uniform * ends[..., -1]) / own
+    return np.asarray(ndtri(np.clip(rest, 2.0**-53, 1 - 2.0**-53)))
 
 
 def _picked(array: FloatArray, *places: Index) -> FloatArray:

@@ -176,9 +176,9 @@ def records(connection: Connection, trial: str) -> Iterator[tuple[Record, str]]:
 def alike(connection: Connection, trial: str) -> Iterator[tuple[int, int, str, int]]:
     """The decisions of a trial with covariates by context, proposal and covariates: how many there are of each."""
     same = (decisions.c.context, decisions.c.proposal, decisions.c.covariates)
-    statement = select(*same, func.count()).where(decisions.c.trial == trial).group_by(*same)
+    statement = select(*same, func.count().label("many")).where(decisions.c.trial == trial).group_by(*same)
     for row in _rows(connection, statement):
-        yield int(row[0]), int(row[1]), str(row[2]), int(row[3])
+        yield int(row.context), int(row.proposal), str(row.covariates), int(row.many)
 
 
 def decisions_by_column(

@@ -66,7 +66,7 @@ class Design:
     text: str
     space: Space
     policy: LivePolicy
-    start: Evidence | Epochs | Fitted
+    start: Evidence | Epochs | Fitted[Any]
     limits: Limits
     looks: Looks | None
     rules: Rules
@@ -98,7 +98,7 @@ class Design:
             policy = _policy(spec, space) if new else _stored_policy(spec, space)
             if new:
                 _check_compliance(spec, policy)
-            start: Evidence | Epochs | Fitted = policy.start(space_for(policy, space))
+            start: Evidence | Epochs | Fitted[Any] = policy.start(space_for(policy, space))
             if new and isinstance(start, Fitted):
                 _check_models(policy, start)
         _check_draws(source, space, policy, spec.draws)
@@ -158,7 +158,9 @@ class Design:
         """Of what decides how often it errs in a scenario: see `rule_digest`."""
         return rule_digest(self.spec, self.looks, scenario)
 
-    def state(self, counts: checks.IntArray, models: tuple[Logit, ...] | None = None) -> Evidence | Epochs | Fitted:
+    def state(
+        self, counts: checks.IntArray, models: tuple[Logit, ...] | None = None
+    ) -> Evidence | Epochs | Fitted[Any]:
         """What the policy believes from, where its counts are these, and its models, where it fits some."""
         return self.start.live(counts, models) if isinstance(self.start, Fitted) else replace(self.start, counts=counts)
 
@@ -246,7 +248,7 @@ def _check_draws(source: str, space: Space, policy: LivePolicy, draws: int) -> N
         raise SpecError(f"{source}: draws", f"{draws}, which take {numbers}", allowed, hint)
 
 
-def _check_models(policy: LivePolicy, start: Fitted) -> None:
+def _check_models(policy: LivePolicy, start: Fitted[Any]) -> None:
     """The coefficients, and how they vary together, of each context and arm."""
     numbers = sum(each.mode.size + each.factor.size for each in start.models)
     if numbers > MOST_MODELS:

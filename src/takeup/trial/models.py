@@ -2,6 +2,7 @@
 
 import base64
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def models_of(design: Design, text: str) -> tuple[Logit, ...]:
     return tuple(_model(model, next(parts), next(parts), next(parts)) for model in design.start.models)
 
 
-def state_with(design: Design, counts: IntArray, models: str | None) -> Evidence | Epochs | Fitted:
+def state_with(design: Design, counts: IntArray, models: str | None) -> Evidence | Epochs | Fitted[Any]:
     """What the policy believes from, with the models that were fitted last, where it fits some and they have been."""
     return design.state(counts, None if models is None else models_of(design, models))
 
