@@ -1,0 +1,41 @@
+"""What the Gibbs kernel has in both its forms: the room for a chain, and the numbers of a slide.
+
+The room is rows of float64: the blocks, α'[a, y] above β'[z, a]; a world, μ[a, y] above π[z, a]; and, for lanes, what the
+blocks rest on, the unseen n[z, y] that count, and rows to work in.
+"""
+
+import math
+
+from takeup.simulation.kernels.latent import block_size
+from takeup.simulation.kernels.machine import Number, inlined
+
+LEAST = 1e-300
+"""What a probability that rounds to zero is taken for."""
+
+SPARE = 9
+"""Rows of lanes to work in."""
+
+
+@inlined
+def room_size(shape: Number) -> Number:
+    """Rows of the room."""
+    return 3 * block_size(shape) + shape[1] * shape[3] + SPARE
+
+
+@inlined
+def log_ratio(new: Number, old: Number, excess: Number) -> Number:
+    """The logarithm of a ratio of probabilities; not looked at where nothing depends on it."""
+    if excess == 0.0:
+        return 0.0
+    return math.log(max(new, LEAST) / max(old, LEAST))
+
+
+def power_law(low: Number, high: Number, power: Number, chance: Number) -> Number:
+    """A number between low and high with density u^(power - 1), by inversion of a uniform one."""
+    if power == 1:
+        return low + chance * (high - low)
+    if power == 0:
+        return low * math.exp(chance * math.log(high / low))
+    near, far = (high, low) if power > 0 else (low, high)
+    tail = (far / near) ** power
+    return near * (tail + chance * (1.0 - tail)) ** (1.0 / power)
