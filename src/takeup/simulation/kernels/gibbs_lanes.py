@@ -166,9 +166,9 @@ def share(draws: LaneDraws, room: Room, cell: Number, shape: Number, moment: Num
     z, y = cell
     actions, levels = shape[2], shape[3]
     unseen, pi = room.unseen + rows(z * levels + y), rows(actions * levels + z * actions)
-    count(real, unseen, spare)
+    count(real, unseen, spare, draws.late.size)
     for a in range(actions):
-        weigh(real, room.world + rows(a * levels + y), room.world + pi + rows(a), spare)
+        weigh(real, room.world + rows(a * levels + y), room.world + pi + rows(a), spare, draws.late.size)
     for a in range(actions - 1):
         odds(real, room.world + rows(a * levels + y), room.world + pi + rows(a), spare)
         binomial_lanes(draws, spare, moment, slot + a)
@@ -176,17 +176,17 @@ def share(draws: LaneDraws, room: Room, cell: Number, shape: Number, moment: Num
     leave(real, room.blocks + rows((actions - 1) * levels + y), room.blocks + pi + rows(actions - 1), spare)
 
 
-def count(real: Array, unseen: Number, spare: Number) -> None:
+def count(real: Array, unseen: Number, spare: Number, lanes: Number) -> None:
     """All of a cell are left, and nothing weighed yet."""
-    for i in range(LANES):
+    for i in range(lanes):
         lane = np.uintp(i)
         real[spare + lane + COUNT] = real[unseen + lane]
         real[spare + lane + _TOTAL] = 0.0
 
 
-def weigh(real: Array, mu: Number, pi: Number, spare: Number) -> None:
+def weigh(real: Array, mu: Number, pi: Number, spare: Number, lanes: Number) -> None:
     """The weight of an action, in the total."""
-    for i in range(LANES):
+    for i in range(lanes):
         lane = np.uintp(i)
         real[spare + lane + _TOTAL] += real[mu + lane] * real[pi + lane]
 

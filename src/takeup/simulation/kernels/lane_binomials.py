@@ -90,7 +90,7 @@ def _square(real: Array, at: Number, bit: Number) -> None:
 
 def _open(real: Array, at: Number, late: Array) -> None:
     """The probability of none; lanes that do not go by inversion have nothing to look for."""
-    for i in range(LANES):
+    for i in range(late.size):
         lane = np.uintp(i)
         near = late[lane] == _NONE
         real[at + lane + _UP_TO] = real[at + lane + _TERM]

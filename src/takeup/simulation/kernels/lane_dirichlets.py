@@ -28,7 +28,7 @@ def dirichlet_lanes(
         if _gammas(real, source + at, target + at, draws, half):
             _settle(draws, source + at, target + at, half, moment, slot + j)
     if width == 2:
-        _share_two(real, target)
+        _share_two(real, target, draws.late.size)
     else:
         _share(real, target, width)
 
@@ -71,9 +71,9 @@ def _settle(draws: LaneDraws, source: Number, target: Number, half: Number, mome
             real[target + lane] = d * v * v * v
 
 
-def _share_two(real: Array, target: Number) -> None:
-    """Two gammas as parts of their sum."""
-    for i in range(LANES):
+def _share_two(real: Array, target: Number, lanes: Number) -> None:
+    """Two gammas as parts of their sum; a number of lanes that is not known keeps the loop from being unrolled."""
+    for i in range(lanes):
         lane = np.uintp(i)
         one, two = real[target + lane], real[target + lane + ROW_1]
         total = one + two
