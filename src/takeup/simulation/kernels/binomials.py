@@ -12,11 +12,11 @@ from takeup.simulation.kernels.log_gammas import log_gamma
 from takeup.simulation.kernels.machine import Number, inlined
 from takeup.simulation.kernels.streams import POLICY, words
 
-FEW = 10.0
-"""Below this mean, which BTRS needs, draws go by inversion."""
+FEW = 24.0
+"""Below this mean draws go by inversion, which costs less; BTRS needs a mean of ten."""
 
-MOST = 110
-"""Where inversion stops looking: beyond it lies less than 1e-70 of what a mean of ten leaves."""
+MOST = 160
+"""Where inversion stops looking: beyond it lies less than 1e-70 of what a mean of 24 leaves."""
 
 POWERED = 1024
 """Up to this n a power is made of products, to 1e-13; beyond it of an exponential and a logarithm."""
