@@ -1,7 +1,7 @@
 """TS-Lat by Gibbs sampling: a cold chain for every proposal, as `takeup.inference.gibbs` has it.
 
-Counts of a context are those of `latent`. Reals, all of float64: the counts once more, for lanes; then `gibbs_room`, the
-room for one chain. A decision draws its last world from the first slots, that of the start from the next, and so on.
+Counts of a context are those of `latent`. Reals, all of float64: the counts once more, for lanes; then the room for one
+chain, see `gibbs_room`. A decision draws its last world from the first slots, and its chain from those behind them.
 """
 
 import math
@@ -23,6 +23,7 @@ from takeup.space import Space
 __all__ = ["begin", "in_lanes", "learn", "parameters", "propose", "propose_lanes", "reveal", "size"]
 
 REAL = np.float64
+FEWEST_LANES = 8
 
 
 def applies(policy: TSLat, space: Space) -> bool:

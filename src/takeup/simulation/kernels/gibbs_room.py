@@ -1,7 +1,7 @@
 """What the Gibbs kernel has in both its forms: the room for a chain, and the numbers of a slide.
 
-The room is rows of float64: the blocks, α'[a, y] above β'[z, a]; a world, μ[a, y] above π[z, a]; and, for lanes, what the
-blocks rest on, the unseen n[z, y] that count, and rows to work in.
+The room is rows of float64: the blocks, α'[a, y] above β'[z, a]; a world, μ[a, y] above π[z, a]; and, for lanes, what
+the blocks rest on, the unseen n[z, y] that count, and rows to work in.
 """
 
 import math

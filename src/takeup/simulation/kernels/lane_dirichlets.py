@@ -1,4 +1,4 @@
-"""Dirichlet draws of 32 replications side by side: the numbers of `dirichlets.dirichlet_row`, for shapes of at least 1."""
+"""Dirichlet draws of 32 replications side by side: those of `dirichlets.dirichlet_row`, with no shape below 1."""
 
 import math
 
