@@ -25,7 +25,8 @@ numbers = Environment.from_world(World([[0.8, 0.2], [0.3, 0.7]], Normals([30, 40
 few = ((two, TSObs(), True), (numbers, TSObs(), True))
 forgetting = Forgetting(base=TSObs(), half_life=1, epoch=1)
 chains = TSLat(inference="gibbs", sweeps=3)
-more = ((two, TS(), False), (two, TSRobust(), False), (numbers, UCBAT(), True), (two, forgetting, True), (two, chains, True))
+more = ((two, TS(), False), (two, TSRobust(), False), (numbers, UCBAT(), True), (two, forgetting, True))
+more += ((two, chains, True),)
 for truth, policy, recurrence in CASES:
     options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "full": True, "recurrence": recurrence}
     layout = laid_out([truth, truth], policy, 6, 5, **options)
