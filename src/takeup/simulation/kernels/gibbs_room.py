@@ -5,21 +5,50 @@ the blocks rest on, the unseen n[z, y] that count, and rows to work in.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from takeup.simulation.kernels.latent import block_size
-from takeup.simulation.kernels.machine import Number, inlined
+from takeup.simulation.kernels.machine import LANES, Number, inlined
 
 LEAST = 1e-300
 """What a probability that rounds to zero is taken for."""
 
-SPARE = 9
+SPARE = 8
 """Rows of lanes to work in."""
+
+
+class Room(NamedTuple):
+    """Where its parts begin, in lanes.
+
+    Attributes:
+        blocks: α'[a, y] above β'[z, a].
+        world: μ[a, y] above π[z, a].
+        rest: what the blocks are without those whose actions are drawn.
+        unseen: n[z, y].
+        spare: rows to work in.
+        flat: whether `rest` is 1 everywhere, so that slides are always accepted.
+    """
+
+    blocks: Number
+    world: Number
+    rest: Number
+    unseen: Number
+    spare: Number
+    flat: Number
 
 
 @inlined
 def room_size(shape: Number) -> Number:
     """Rows of the room."""
     return 3 * block_size(shape) + shape[1] * shape[3] + SPARE
+
+
+@inlined
+def rows(number: Number) -> Number:
+    """Where a row begins."""
+    return np.uintp(number * LANES)
 
 
 @inlined
