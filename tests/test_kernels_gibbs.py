@@ -12,13 +12,19 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import naive
-from takeup import TSLat
+from kernel_runs import run_cpu
+from takeup import Reporting, TSLat
 from takeup.simulation.kernels import gibbs
 from takeup.simulation.kernels.binomials import binomial
 from takeup.simulation.kernels.compile_cpu import build
 from takeup.simulation.kernels.dirichlets import dirichlet_row
+from takeup.simulation.kernels.lane_binomials import binomial_lanes
+from takeup.simulation.kernels.lane_streams import opened, round_keys
+from takeup.simulation.kernels.lanes import LaneDraws
+from takeup.simulation.kernels.machine import LANES, maker
 from takeup.simulation.kernels.tables import State
 from test_gibbs import CASES, TABLES, table
+from test_kernels_agree import environment
 
 LEVEL = 1e-6
 DRAWS = 50_000
@@ -38,8 +44,11 @@ def _binomials(out: NDArray[np.int64], n: int, p: float) -> None:
         (39, 0.25),
         (41, 0.25),
         (41, 0.75),
+        (95, 0.25),
+        (97, 0.75),
         (100, 0.5),
         (1000, 0.999),
+        (1025, 0.02),
         (100_000, 0.31),
         (1_000_000, 3e-6),
         (1_000_000, 0.5),
@@ -71,6 +80,56 @@ def test_binomials_at_the_edges() -> None:
     for n, p, expected in ((0, 0.5, 0), (9, 0.0, 0), (9, 1.0, 9), (10**9, 1.0, 10**9), (10**9, 1e-300, 0)):
         build(_binomials, {}, {})(draws, n, p)
         assert (draws == expected).all()
+
+
+def _lane_binomials(out: NDArray[np.float64], n: NDArray[np.int64], p: NDArray[np.float64], slot: int) -> None:
+    keys = round_keys((np.uint32(1), np.uint32(2)))
+    work, words, late = np.zeros(7 * LANES), opened(keys, np.uint32(4)), np.zeros(LANES, np.uint8)
+    work[:LANES], work[LANES : 2 * LANES] = n, p
+    binomial_lanes(LaneDraws(work, words, np.zeros(LANES, np.float32), late), np.uintp(0), (keys, 4, 3), slot)
+    out[0] = work[2 * LANES : 3 * LANES]
+    for i in range(LANES):
+        out[1, i] = binomial(n[i], p[i], (np.uint32(1), np.uint32(2), np.uint32(4 + i), np.uint32(3)), slot)
+
+
+def test_lanes_draw_the_same_binomials() -> None:
+    """None, some and many, by products and by logarithms, and with chances that rounding put beyond 0 and 1."""
+    rng = np.random.default_rng(3)
+    out, compiled = np.zeros((2, LANES)), build(maker(_lane_binomials), {}, {})
+    for slot in range(200):
+        n = rng.choice([0, 1, 7, 40, 97, 1024, 1025, 10**6, 2 * 10**9], LANES)
+        p = rng.choice([-1e-17, 0.0, 1e-300, 1e-8, 1e-3, 0.1, 0.5, 0.9, 0.99999, 1.0, 1 + 1e-15], LANES)
+        compiled(out, n, p, slot)
+        np.testing.assert_array_equal(out[0], out[1])
+
+
+LANE_CASES = {
+    "two": (TSLat(inference="gibbs"), 0.0),
+    "contexts": (TSLat(inference="gibbs", soft_start=7, sweeps=5, alpha=1.5, beta=2.0), 0.3),
+    "four": (TSLat(inference="gibbs", sweeps=4), 0.5),
+    "two in contexts": (TSLat(inference="gibbs", sweeps=8), 0.1),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name == "two" else ()) for name in LANE_CASES]
+)
+def test_lanes_and_scalars_give_the_same_numbers(name: str) -> None:
+    policy, compliance = LANE_CASES[name]
+    lanes, plain = (
+        run_cpu(
+            [environment(name)], policy, 250, range(5, 75), 1, reporting=Reporting(compliance=compliance), form=form
+        )
+        for form in ("lanes", "plain")
+    )
+    np.testing.assert_array_equal(lanes.pulls, plain.pulls)
+    np.testing.assert_array_equal(lanes.regret, plain.regret)
+
+
+def test_priors_below_one_have_no_lanes() -> None:
+    space = environment("two").space
+    assert gibbs.in_lanes(space.shape, gibbs.parameters(TSLat(inference="gibbs"), space))
+    assert not gibbs.in_lanes(space.shape, gibbs.parameters(TSLat(inference="gibbs", beta=0.5), space))
 
 
 def _rows(out: NDArray[np.float64], shapes: NDArray[np.float64]) -> None:

@@ -17,14 +17,16 @@ needs_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-c
 
 SIMULATED = """
 import numpy as np
-from takeup import TS, UCBAT, Forgetting, Normals, Number, TSObs, TSRobust, Environment, Reporting, World
+from takeup import TS, UCBAT, Forgetting, Normals, Number, TSLat, TSObs, TSRobust, Environment, Reporting, World
 from takeup.simulation.kernels import cpu, gpu
 from kernel_runs import laid_out
 two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 numbers = Environment.from_world(World([[0.8, 0.2], [0.3, 0.7]], Normals([30, 40], [5, 9]), Number(0, 70)))
 few = ((two, TSObs(), True), (numbers, TSObs(), True))
 forgetting = Forgetting(base=TSObs(), half_life=1, epoch=1)
+chains = TSLat(inference="gibbs", sweeps=3)
 more = ((two, TS(), False), (two, TSRobust(), False), (numbers, UCBAT(), True), (two, forgetting, True))
+more += ((two, chains, True),)
 for truth, policy, recurrence in CASES:
     options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "full": True, "recurrence": recurrence}
     layout = laid_out([truth, truth], policy, 6, 5, **options)

@@ -42,7 +42,8 @@ def run(
         progress: called with the number of decisions made since the last call.
     """
     workers = threads or os.cpu_count() or 1
-    compiled, columns = _compiled(layout, form)
+    few = len(replications) < getattr(layout.kernel, "FEWEST_LANES", 1)
+    compiled, columns = _compiled(layout, "plain" if form == "auto" and few else form)
     output = layout.output(len(replications))
 
     def work(start: Replication, count: int) -> int:

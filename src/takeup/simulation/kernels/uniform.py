@@ -24,6 +24,7 @@ What else a kernel may say:
     RECURRENCE = True           it draws nothing: the distribution of another kernel with other numbers, as in `two_arm`
     REGISTERS = 96              how many a thread may take on a GPU, so that more of them run at once
     in_lanes, propose_lanes, learn_lanes    a form for 32 replications side by side, see `lanes`
+    FEWEST_LANES = 8            how many replications that form is worth its while for; one, where left out
 """
 
 from typing import NamedTuple
