@@ -126,13 +126,15 @@ def plan(
     for policy in chosen.values():
         policy.start(space_for(policy, space))  # fails before the first minute, not after it
     met = tuple(environments.values())
+    auto: EngineName = "auto"
     if space.covariates is not None and record == "full":  # who came is found again in the reference's streams
+        auto = "reference"
         if engine == "cpu":
             raise EngineError(
                 "the engine cpu keeps no covariates; with record='full' choose the engine reference, or auto"
             )
-        engine = "reference" if engine == "auto" else engine
-    found = [_engine(engine, policy, met, reporting, scheduler) for policy in chosen.values()]
+    chosen_engine = auto if engine == "auto" else engine
+    found = [_engine(chosen_engine, policy, met, reporting, scheduler, auto) for policy in chosen.values()]
     setup = Setup(
         environments=environments,
         policies=chosen,
@@ -147,9 +149,14 @@ def plan(
 
 
 def _engine(
-    name: EngineName, policy: Policy[Any], met: Sequence[AnyEnvironment], reporting: Reporting, scheduler: object
+    name: EngineName,
+    policy: Policy[Any],
+    met: Sequence[AnyEnvironment],
+    reporting: Reporting,
+    scheduler: object,
+    auto: EngineName = "auto",
 ) -> tuple[str, Engine]:
-    """What runs a policy, and whose streams it uses: what the CPU and a cluster run is the same."""
+    """What runs a policy, and whose streams it uses: what the CPU and a cluster, which runs `auto`, run is the same."""
     check_engine(name, scheduler)
     space = met[0].space
     if space.covariates is not None and name == "gpu":
@@ -158,7 +165,7 @@ def _engine(
         from takeup.simulation import compiled
         from takeup.simulation.cluster import Cluster
 
-        local, engine = _engine("auto", policy, met, reporting, None)
+        local, engine = _engine(auto, policy, met, reporting, None)
         return local, Cluster(engine, scheduler, grain=reference.BLOCK if local == "reference" else compiled.GRAIN)
     if name == "reference":
         return "reference", reference.run
