@@ -79,6 +79,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/importing.py
 	$(BIN)/python benchmarks/meanfield.py
 	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/covariate_engines.py
 
 peers: $(VENV)/.bench
 	$(BIN)/pytest tests/test_peers*.py

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from takeup.covariates import Measure
 from takeup.policies.base import Registered
 from takeup.policies.card import Variant
 from takeup.policies.registry import variants
@@ -43,7 +44,7 @@ def _row(policy: Registered, variant: Variant) -> dict[str, Any]:
         "live": policy.live,
         "compliance": policy.compliance,
         "outcomes": policy.card.outcomes,
-        "kernel": has_kernel(policy, Space(2, contexts=2)),
+        "kernel": has_kernel(policy, Space(2, contexts=2, covariates={"age": Measure(0, 1)})),
         "source": policy.card.source,
         "sentence": variant.sentence,
     }

@@ -36,6 +36,8 @@ By: TypeAlias = Literal["proposal", "action", "both"]
 LINE: dict[str, Bound] = {"ridge": Real(least=1e-6, most=1e6), "noise": Real(least=1e-6, most=1e3, optional=True)}
 """The parameters of a line's prior."""
 
+KERNELS = ("takeup.simulation.kernels.linear",)
+
 
 def line(ridge: float, noise: float | None, shape: tuple[int, ...]) -> Regression:
     """What is believed of lines through gains, MIDDLE taken off, before any data; `shape` is (.., p)."""
@@ -155,6 +157,7 @@ class LinTS(FromEvidence):
         outcomes="valued",
         parameters={**LINE, "pilot": Counts(MOST_PILOT)},
         covariates=True,
+        kernels=KERNELS,
     )
     ridge: float = 1.0
     noise: float | None = None
@@ -201,6 +204,7 @@ class LinUCB(FromEvidence):
         outcomes="valued",
         parameters={"alpha": Real(least=0, most=1e6), "ridge": LINE["ridge"]},
         covariates=True,
+        kernels=KERNELS,
     )
     alpha: float = 0.5
     ridge: float = 1.0

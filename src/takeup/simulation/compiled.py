@@ -1,17 +1,21 @@
 """The compiled engines: kernels on the CPU and on a GPU, behind the same call as the reference."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
 from takeup.errors import UnsuitableError
 from takeup.policies import Policy
+from takeup.policies.meeting import space_for
+from takeup.populations import CovariateEnvironment
 from takeup.simulation.engine import Part, Progress, silent
-from takeup.simulation.kernels import choice, cpu, gpu
+from takeup.simulation.kernels import choice, cpu, gpu, populations
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.machine import LANES
+from takeup.simulation.kernels.unit_layout import UnitLayout
 from takeup.simulation.reporting import Reporting
-from takeup.simulation.setup import Setup
+from takeup.simulation.setup import AnyEnvironment, Setup
 from takeup.space import Space
 
 GRAIN = LANES
@@ -26,10 +30,15 @@ def available() -> bool:
 def has_kernel(policy: Policy[Any], space: Space, reporting: Reporting = Reporting()) -> bool:
     """Whether there is a kernel for this policy in this space that takes such reports."""
     try:
-        choice.choose(policy, space, waiting=reporting.waiting)
+        choice.choose(policy, space_for(policy, space), waiting=reporting.waiting)
     except UnsuitableError:
         return False
     return True
+
+
+def has_tables(environments: Iterable[AnyEnvironment]) -> bool:
+    """Whether kernels can draw from all of these: of a population of one's own they cannot."""
+    return all(not isinstance(each, CovariateEnvironment) or populations.has_tables(each) for each in environments)
 
 
 def run_cpu(setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
@@ -47,9 +56,14 @@ def _layout(setup: Setup, policy: Policy[Any]) -> Layout:
     for name, own in setup.policies.items():
         if own is policy:
             return _kept_layout(setup, name)
-    return Layout.of(setup, policy)
+    return _laid_out(setup, policy)
 
 
 @lru_cache(maxsize=64)
 def _kept_layout(setup: Setup, name: str) -> Layout:
-    return Layout.of(setup, setup.policies[name])
+    return _laid_out(setup, setup.policies[name])
+
+
+def _laid_out(setup: Setup, policy: Policy[Any]) -> Layout:
+    kind = Layout if setup.space.covariates is None else UnitLayout
+    return kind.of(setup, policy)

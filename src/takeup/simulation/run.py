@@ -17,7 +17,6 @@ from takeup.simulation.engine import Engine, Progress, silent
 from takeup.simulation.reporting import Reporting
 from takeup.simulation.setup import AnyEnvironment, Setup
 from takeup.simulation.trace import Trace
-from takeup.space import Space
 
 EngineName: TypeAlias = Literal["auto", "reference", "cpu", "gpu", "dask"]
 Record: TypeAlias = Literal["summary", "curve", "full"]
@@ -76,7 +75,7 @@ def simulate(
 
     Args:
         environment: the truth, or several that a policy cannot tell apart by their space, by name or numbered from 0.
-            A CovariateEnvironment runs on the reference engine.
+            One with covariates has no kernels for a GPU, nor for a population of one's own.
         policies: one or several, by name (`{"pilot": TS().informed(prior), "plain": TS()}`) or under their own names.
         horizon: T, how many units are met.
         replications: how many runs, or a range of their numbers, to run a part again or to add to one.
@@ -126,7 +125,16 @@ def plan(
     space = next(iter(environments.values())).space
     for policy in chosen.values():
         policy.start(space_for(policy, space))  # fails before the first minute, not after it
-    found = [_engine(engine, policy, space, reporting, scheduler) for policy in chosen.values()]
+    met = tuple(environments.values())
+    auto: EngineName = "auto"
+    if space.covariates is not None and record == "full":  # who came is found again in the reference's streams
+        auto = "reference"
+        if engine == "cpu":
+            raise EngineError(
+                "the engine cpu keeps no covariates; with record='full' choose the engine reference, or auto"
+            )
+    chosen_engine = auto if engine == "auto" else engine
+    found = [_engine(chosen_engine, policy, met, reporting, scheduler, auto) for policy in chosen.values()]
     setup = Setup(
         environments=environments,
         policies=chosen,
@@ -141,24 +149,33 @@ def plan(
 
 
 def _engine(
-    name: EngineName, policy: Policy[Any], space: Space, reporting: Reporting, scheduler: object
+    name: EngineName,
+    policy: Policy[Any],
+    met: Sequence[AnyEnvironment],
+    reporting: Reporting,
+    scheduler: object,
+    auto: EngineName = "auto",
 ) -> tuple[str, Engine]:
-    """What runs a policy, and whose streams it uses: what the CPU and a cluster run is the same."""
+    """What runs a policy, and whose streams it uses: what the CPU and a cluster, which runs `auto`, run is the same."""
     check_engine(name, scheduler)
-    if space.covariates is not None and name in ("cpu", "gpu"):
-        raise EngineError(f"the engine {name} has no kernel for covariates yet; choose the engine reference, or auto")
+    space = met[0].space
+    if space.covariates is not None and name == "gpu":
+        raise EngineError("the engine gpu has no kernel for covariates; choose the engine cpu, reference or auto")
     if name == "dask":
         from takeup.simulation import compiled
         from takeup.simulation.cluster import Cluster
 
-        local, engine = _engine("auto", policy, space, reporting, None)
+        local, engine = _engine(auto, policy, met, reporting, None)
         return local, Cluster(engine, scheduler, grain=reference.BLOCK if local == "reference" else compiled.GRAIN)
-    if name == "reference" or space.covariates is not None:
+    if name == "reference":
         return "reference", reference.run
     from takeup.simulation import compiled
 
-    if name == "auto" and not (compiled.available() and compiled.has_kernel(policy, space, reporting)):
+    drawn = compiled.has_tables(met)
+    if name == "auto" and not (drawn and compiled.available() and compiled.has_kernel(policy, space, reporting)):
         return "reference", reference.run
+    if not drawn:
+        raise EngineError(f"the engine {name} knows Independent and Resampled populations, and no other; choose auto")
     return ("gpu", compiled.run_gpu) if name == "gpu" else ("cpu", compiled.run_cpu)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from takeup.errors import EngineError, UnsuitableError
 from takeup.outcomes import Levels
 from takeup.policies import Card, Policy
+from takeup.policies.meeting import uses_covariates
 from takeup.simulation.kernels import host, rows, small, uniform
 from takeup.simulation.kernels.compile import Plain
 from takeup.space import Space
@@ -37,6 +38,7 @@ def choose(policy: Policy[Any], space: Space, *, waiting: bool = False, recurren
         except ImportError as error:
             raise EngineError(f"{policy.name} names the kernel {name}, which cannot be imported: {error}") from error
         takes = space.outcome.kind in getattr(kernel, "OUTCOMES", (Levels.kind,))
+        takes = takes and getattr(kernel, "COVARIATES", False) == uses_covariates(policy)
         applies = takes and (not hasattr(kernel, "applies") or kernel.applies(policy, space))
         if applies and (recurrence or not getattr(kernel, "RECURRENCE", False)):
             if waiting and getattr(kernel, "AT_ONCE", False):

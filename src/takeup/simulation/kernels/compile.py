@@ -93,12 +93,12 @@ def sources(packages: frozenset[str], takeup: Path = Path(__file__).parents[2]) 
     """A hash of everything that machine code is made from: the sources whose functions and constants kernels use.
 
     Args:
-        packages: whose kernels are compiled; those of takeup take theirs from the core, policies, inference and
-            simulation.
+        packages: whose kernels are compiled; those of takeup take theirs from the core, covariates, policies,
+            inference and simulation.
         takeup: where takeup lies.
     """
     files = [*takeup.glob("*.py")]
-    for folder in ("policies", "inference", "simulation"):
+    for folder in ("covariates", "policies", "inference", "simulation"):
         files += (takeup / folder).rglob("*.py")
     for name in packages - {"takeup"}:
         module = sys.modules[name]

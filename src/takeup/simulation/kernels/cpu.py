@@ -6,10 +6,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Literal
 
 from takeup.simulation.engine import Part, Progress, silent
-from takeup.simulation.kernels import compile_cpu, driver, lane_driver
+from takeup.simulation.kernels import compile_cpu
 from takeup.simulation.kernels.compile import Compiled, Plain, Switch
 from takeup.simulation.kernels.layout import Layout
-from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.kernels.tables import Replication
 
 Form = Literal["auto", "plain", "lanes"]
@@ -66,27 +65,14 @@ def run(
 
 def _compiled(layout: Layout, form: Form) -> tuple[Compiled, int]:
     """The machine code, and how many replications it works on at a time."""
-    lanes = None if form == "plain" else _lanes(layout)
+    lanes = None if form == "plain" else layout.lanes()
     if lanes is None:
         alone: dict[Plain, Plain] = getattr(layout.kernel, "ALONE", {})
-        bind = {name: alone.get(one, one) for name, one in layout.bind.items()} | alone
+        own = {name: alone.get(one, one) for name, one in layout.bind.items()} | alone
         known: dict[str, Switch] = {"SHAPE": tuple(layout.given.shape)} if alone else {}
-        return compile_cpu.build(driver.replicate_many, bind, layout.switches | known), 1
-    return compile_cpu.build(lane_driver.replicate_lanes, layout.bind | lanes, layout.switches), LANES
-
-
-def _lanes(layout: Layout) -> dict[Plain, Plain] | None:
-    """What stands in for what in the driver of lanes; None where the kernel has no form in lanes for this."""
-    kernel, shape = layout.kernel, layout.given.shape
-    able = hasattr(kernel, "in_lanes") and kernel.in_lanes(shape, layout.given.parameters)
-    if not able or layout.switches["WAITING"] or layout.switches["CHANGING"]:
-        return None
-    bind: dict[Plain, Plain] = {lane_driver.propose_lanes: kernel.propose_lanes}
-    if hasattr(kernel, "learn_lanes"):
-        bind[lane_driver.learn_lanes] = kernel.learn_lanes
-    if shape == (1, 2, 2, 2):
-        bind |= {lane_driver.table_of: lane_driver.four_table, lane_driver.answer_lanes: lane_driver.answer_four}
-    return bind
+        return compile_cpu.build(layout.entry, own, layout.switches | known), 1
+    entry, bind, columns = lanes
+    return compile_cpu.build(entry, layout.bind | bind, layout.switches), columns
 
 
 def _block(layout: Layout, replications: int, workers: int, columns: int) -> int:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,10 +10,32 @@ from takeup.checks import IntArray
 from takeup.environment import Environment
 from takeup.policies import Policy
 from takeup.simulation.engine import Part, packed_type
+from takeup.simulation.kernels import driver, lane_driver
 from takeup.simulation.kernels.choice import bound, choose
 from takeup.simulation.kernels.compile import Plain
+from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.kernels.tables import KernelInput, KernelMemory, KernelOutput, Visibility, scenarios
+from takeup.simulation.reporting import Reporting
 from takeup.simulation.setup import Setup
+
+
+def visibility(reporting: Reporting) -> Visibility:
+    """What reaches a policy, as kernels have it."""
+    return Visibility(np.uint64(round(reporting.compliance * 2**32)), reporting.delay, reporting.batch)
+
+
+class Lanes(NamedTuple):
+    """A form of a kernel for many replications side by side.
+
+    Attributes:
+        entry: what the CPU runs.
+        bind: functions that stand in for others, beside those of the layout.
+        columns: how many replications there are.
+    """
+
+    entry: Plain
+    bind: dict[Plain, Plain]
+    columns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +50,7 @@ class Layout:
         state: rows of counts and of reals that the policy needs.
         bind: functions that stand in for others.
         switches: those of the driver, and those of the kernel.
+        entry: what the CPU runs: replications one after the other.
     """
 
     kernel: ModuleType
@@ -37,6 +60,7 @@ class Layout:
     state: tuple[int, int]
     bind: dict[Plain, Plain]
     switches: dict[str, bool]
+    entry: Plain = driver.replicate_many
 
     @classmethod
     def of(cls, setup: Setup, policy: Policy[Any], *, recurrence: bool = True) -> "Layout":
@@ -50,11 +74,10 @@ class Layout:
         space, reporting = setup.space, setup.reporting
         kernel = choose(policy, space, waiting=reporting.waiting, recurrence=recurrence)
         tables = scenarios([each for each in setup.environments.values() if isinstance(each, Environment)], setup.seed)
-        seen = Visibility(np.uint64(round(reporting.compliance * 2**32)), reporting.delay, reporting.batch)
         parameters = kernel.parameters(policy, space)
         return cls(
             kernel,
-            KernelInput(setup.horizon, space.shape, tables, seen, parameters),
+            KernelInput(setup.horizon, space.shape, tables, visibility(reporting), parameters),
             setup.steps,
             packed_type(space),
             kernel.size(policy, space),
@@ -66,6 +89,19 @@ class Layout:
                 **(kernel.switches(policy, space) if hasattr(kernel, "switches") else {}),
             },
         )
+
+    def lanes(self) -> Lanes | None:
+        """The CPU's form for many replications side by side; None where there is none."""
+        kernel, shape = self.kernel, self.given.shape
+        able = hasattr(kernel, "in_lanes") and kernel.in_lanes(shape, self.given.parameters)
+        if not able or self.switches["WAITING"] or self.switches["CHANGING"]:
+            return None
+        bind: dict[Plain, Plain] = {lane_driver.propose_lanes: kernel.propose_lanes}
+        if hasattr(kernel, "learn_lanes"):
+            bind[lane_driver.learn_lanes] = kernel.learn_lanes
+        if shape == (1, 2, 2, 2):
+            bind |= {lane_driver.table_of: lane_driver.four_table, lane_driver.answer_lanes: lane_driver.answer_four}
+        return Lanes(lane_driver.replicate_lanes, bind, LANES)
 
     @property
     def environments(self) -> int:

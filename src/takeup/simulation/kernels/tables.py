@@ -65,14 +65,14 @@ class KernelInput(NamedTuple):
     Attributes:
         horizon: T.
         shape: (X, Kz, Ka, Y).
-        scenarios: the environments.
+        scenarios: the environments: `Scenarios`, or the `Truths` of `units` where there are covariates.
         visibility: what reaches the policy.
         parameters: the policy's own numbers, as the `parameters` of its kernel gives them.
     """
 
     horizon: int
     shape: Number
-    scenarios: Scenarios
+    scenarios: Any
     visibility: Visibility
     parameters: Any
 

@@ -20,6 +20,8 @@ What else a kernel may say:
     applies(policy, space)      whether it runs this policy in this space; always, where left out
     switches(policy, space)     values of its global names that are True or False; what is off is not compiled
     stand_ins(policy)           functions that stand in for others in what it is made of, as in `forgetting`
+    COVARIATES = True           it learns from covariates: x is a `units.Unit`, and its reals lie one after the other
+    LANES_OF_UNITS = "module"   its form for 32 replications side by side, where units have covariates
     AT_ONCE = True              it needs everything to be reported at once
     RECURRENCE = True           it draws nothing: the distribution of another kernel with other numbers, as in `two_arm`
     REGISTERS = 96              how many a thread may take on a GPU, so that more of them run at once
