@@ -36,7 +36,7 @@ from takeup.simulation.kernels.robust_tables import (
     table_size,
     unseen,
 )
-from takeup.simulation.kernels.robust_weighing import judge
+from takeup.simulation.kernels.robust_weighing import judge, sample_sizes, sample_sizes_in_vectors
 from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
@@ -175,7 +175,13 @@ def reveal_alone(state: State, event: Observation, shape: Number, parameters: Nu
     tell(State(state.counts, state.real.reshape(state.real.size), 0), event, SHAPE, parameters)
 
 
-ALONE = {propose: propose_alone, learn: learn_alone, reveal: reveal_alone, one_round: vector_of_rounds}
+ALONE = {
+    propose: propose_alone,
+    learn: learn_alone,
+    reveal: reveal_alone,
+    one_round: vector_of_rounds,
+    sample_sizes: sample_sizes_in_vectors,
+}
 """What stands in for what where a replication has the memory for itself."""
 
 

@@ -121,43 +121,97 @@ def sample_sizes(
 ) -> Number:
     """The log evidence of a stick in a model of strength κ, but for what does not depend on data.
 
-    The weights of S go into the rows from `start` on: their ratios first, for all S at once, and then their products;
-    before them their sum.
+    The weights of S go into the rows from `start` on, and before them their sum. They are worked out one after the
+    other, and nothing is written twice.
     """
-    real = state.real
-    actions, levels, table = shape[2], shape[3], room(shape, parameters).table
-    place, strength = (x * actions + a) * (levels - 1) + j, parameters.strength[m]
-    first, others = parameters.first[place], parameters.others[place] + strength
-    odds = (x * actions + a) * parameters.width + parameters.offset[m] + j * stick_size(strength) + SUMS
+    real, strength = state.real, parameters.strength[m]
+    odds = (x * shape[2] + a) * parameters.width + parameters.offset[m] + j * stick_size(strength) + SUMS
+    log, weight, total = 0.0, 1.0, 1.0
+    for z in range(0, shape[1], 2):
+        log += first_of(pair_of(state, x, z, a, j, strength, shape, parameters))
+    real[start] = 1.0
+    for s in range(1, strength + 1):
+        ratio = parameters.odds[odds + s]
+        for z in range(0, shape[1], 2):
+            ratio = times_double(ratio, rise(s, pair_of(state, x, z, a, j, strength, shape, parameters)))
+        weight = times_double(weight, ratio)
+        real[start + s] = weight
+        total += weight
+        if weight > GREAT:
+            weight, total, log = made_smaller(real, start, s, total, log)
+    real[start - SUMS] = total
+    return log + math.log(total)
+
+
+@inlined
+def sample_sizes_in_vectors(
+    state: State, x: Number, a: Number, j: Number, m: Number, start: Number, shape: Number, parameters: Number
+) -> Number:
+    """The same to the bit: the ratios of all weights at once, and then their products."""
+    real, strength = state.real, parameters.strength[m]
+    odds = (x * shape[2] + a) * parameters.width + parameters.offset[m] + j * stick_size(strength) + SUMS
     log, row, prior = 0.0, np.uintp(start), np.uintp(odds)
     for s in range(strength + 1):
         real[row + np.uintp(s)] = parameters.odds[prior + np.uintp(s)]
     for z in range(0, shape[1], 2):
-        cell = table + (z * actions + a) * levels
-        stop, rest = first + real[cell + j], others + above(state, cell, j, levels)
-        log += log_beta(stop, rest)
-        there, other_stop, other_rest = 0.0, 1.0, 1.0  # an odd last one has no other beside it
-        if z + 1 < shape[1]:
-            cell += actions * levels
-            there = 1.0
-            other_stop, other_rest = first + real[cell + j], others + above(state, cell, j, levels)
-            log += log_beta(other_stop, other_rest)
+        pair = pair_of(state, x, z, a, j, strength, shape, parameters)
+        log += first_of(pair)
         for s in range(1, strength + 1):
-            before, after = np.float64(s - 1), np.float64(s)
-            gained = times_double(stop + before, other_stop + there * before)
-            lost = times_double(rest - after, other_rest - there * after)
-            real[row + np.uintp(s)] = times_double(real[row + np.uintp(s)], gained / lost)
+            real[row + np.uintp(s)] = times_double(real[row + np.uintp(s)], rise(s, pair))
     weight, total = 1.0, 1.0
     for s in range(1, strength + 1):
         weight = times_double(weight, real[row + np.uintp(s)])
         real[row + np.uintp(s)] = weight
         total += weight
         if weight > GREAT:
-            for each in range(s + 1):
-                real[start + each] /= GREAT
-            weight, total, log = weight / GREAT, total / GREAT, log + math.log(GREAT)
+            weight, total, log = made_smaller(real, start, s, total, log)
     real[start - SUMS] = total
     return log + math.log(total)
+
+
+@inlined
+def pair_of(
+    state: State, x: Number, z: Number, a: Number, j: Number, strength: Number, shape: Number, parameters: Number
+) -> Number:
+    """Of two proposals at a stick: α + h and β + κ + m of both.
+
+    An odd last one has none beside it: the number between the two pairs is then 0, and the last are 1.
+    """
+    real, actions, levels = state.real, shape[2], shape[3]
+    place = (x * actions + a) * (levels - 1) + j
+    first, others = parameters.first[place], parameters.others[place] + strength
+    cell = room(shape, parameters).table + (z * actions + a) * levels
+    stop, rest = first + real[cell + j], others + above(state, cell, j, levels)
+    there, other_stop, other_rest = 0.0, 1.0, 1.0
+    if z + 1 < shape[1]:
+        cell += actions * levels
+        there = 1.0
+        other_stop, other_rest = first + real[cell + j], others + above(state, cell, j, levels)
+    return stop, rest, there, other_stop, other_rest
+
+
+@inlined
+def first_of(pair: Number) -> Number:
+    """The logarithm of what two proposals make the first weight."""
+    stop, rest, there, other_stop, other_rest = pair
+    return log_beta(stop, rest) + (log_beta(other_stop, other_rest) if there > 0.0 else 0.0)
+
+
+@inlined
+def rise(s: Number, pair: Number) -> Number:
+    """What the outcomes of two proposals multiply the weight of S = s by, beside that of s - 1."""
+    stop, rest, there, other_stop, other_rest = pair
+    before, after = np.float64(s - 1), np.float64(s)
+    gained = times_double(stop + before, other_stop + times_double(there, before))
+    return gained / times_double(rest - after, other_rest - times_double(there, after))
+
+
+@inlined
+def made_smaller(real: Array, start: Number, last: Number, total: Number, log: Number) -> Number:
+    """All weights up to the last divided by what is too great; the last, their sum, and the logarithm of the factor."""
+    for each in range(last + 1):
+        real[start + each] /= GREAT
+    return real[start + last], total / GREAT, log + math.log(GREAT)
 
 
 @inlined
