@@ -198,6 +198,17 @@ def test_lanes_and_scalars_give_the_same_numbers(name: str, policy: Policy[Any])
         np.testing.assert_array_equal(lanes.regret, plain.regret)
 
 
+@pytest.mark.parametrize(("policy", "arms"), [(TS(), 40), (TSCheck(), 33), (TSObs(), 11)])
+def test_lanes_that_draw_more_than_a_stock_give_the_numbers_of_scalars(policy: Policy[Any], arms: int) -> None:
+    """TS with 40 arms draws 40 pairs of gammas, TS-Obs with 11 draws 11 + 11 * 6, and 32 are drawn at a time."""
+    rng = np.random.default_rng(8)
+    truth = Environment.from_world(World.bernoulli(rng.dirichlet(np.ones(arms), arms), rng.random(arms)))
+    lanes, plain = (
+        run_cpu([truth], policy, 60, range(40), 1, reporting=SOME, form=form) for form in ("lanes", "plain")
+    )
+    np.testing.assert_array_equal(lanes.pulls, plain.pulls)
+
+
 def test_with_perfect_compliance_ts_and_ts_check_decide_alike() -> None:
     truth = Environment.from_world(World.bernoulli(np.eye(4), [0.2, 0.4, 0.5, 0.6]))
     one, two = (run_cpu([truth], policy, 200, range(40), full=True) for policy in (TS(), TSCheck()))

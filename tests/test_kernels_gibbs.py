@@ -84,9 +84,10 @@ def test_binomials_at_the_edges() -> None:
 
 def _lane_binomials(out: NDArray[np.float64], n: NDArray[np.int64], p: NDArray[np.float64], slot: int) -> None:
     keys = round_keys((np.uint32(1), np.uint32(2)))
-    work, words, late = np.zeros(7 * LANES), opened(keys, np.uint32(4)), np.zeros(LANES, np.uint8)
+    work, words, late = np.zeros(7 * LANES), opened(keys, np.uint32(4)), np.zeros(LANES, np.uint32)
     work[:LANES], work[LANES : 2 * LANES] = n, p
-    binomial_lanes(LaneDraws(work, words, np.zeros(LANES, np.float32), late), np.uintp(0), (keys, 4, 3), slot)
+    none = np.zeros(LANES, np.float32)
+    binomial_lanes(LaneDraws(work, words, none, none, late, late), np.uintp(0), (keys, 4, 3), slot)
     out[0] = work[2 * LANES : 3 * LANES]
     for i in range(LANES):
         out[1, i] = binomial(n[i], p[i], (np.uint32(1), np.uint32(2), np.uint32(4 + i), np.uint32(3)), slot)

@@ -71,6 +71,21 @@ def test_lanes_draw_the_words_of_their_replications() -> None:
             assert into[: 4 * LANES].reshape(4, LANES)[:, lane].tolist() == expected
 
 
+@pytest.mark.parametrize("blocks", [1, 2, 5])
+def test_lanes_draw_blocks_as_pairs_of_words(blocks: int) -> None:
+    """Of the words of a block, 0 and 1 are its first pair, 2 and 3 its second one."""
+    key, number, step, slot, room = (np.uint32(3), np.uint32(7)), 1000, 77, int(streams.POLICY) + 5, 12
+    keys = tuple(np.uint64(k) for k in compiled(lane_streams.round_keys)(key))
+    into = np.zeros((7 + 2 * room) * LANES, dtype=np.uint32)
+    compiled(lane_streams.open_at)(into, keys, np.uint32(number))
+    compiled(lane_streams.draw_blocks)(into, keys, step, np.uint32(slot), blocks)
+    first, second = into[7 * LANES :].reshape(2, room, LANES)
+    for block, lane in np.ndindex(blocks, LANES):
+        expected = naive_philox([number + lane, step, slot + block, 0], [int(k) for k in key])
+        pairs = slice(2 * block, 2 * block + 2)
+        assert np.stack([first[pairs, lane], second[pairs, lane]], axis=1).ravel().tolist() == expected
+
+
 def test_keys_differ_by_seed_and_environment() -> None:
     keys = {tuple(streams.key_of(seed, print_)) for seed in range(50) for print_ in ("a", "b")}
     assert len(keys) == 100

@@ -75,9 +75,11 @@ def _room(plan: Plan, pairs: int, blocks: int, model: Callable[[], Any]) -> Call
     def room() -> look_draws.DrawsMemory:
         lanes = LaneDraws(
             np.zeros(4 * pairs * LANES, dtype=np.float32),
-            np.zeros(7 * LANES, dtype=np.uint32),
+            np.zeros(11 * LANES, dtype=np.uint32),
+            np.zeros(4 * LANES, dtype=np.float32),
             np.zeros(work, dtype=np.float32),
-            np.zeros(LANES, dtype=np.uint8),
+            np.zeros(LANES, dtype=np.uint32),
+            np.zeros(1, dtype=np.uint32),
         )
         values, kept = (np.zeros((proposals, width), dtype=np.float32) for width in (LANES, table))
         return look_draws.DrawsMemory(lanes, values, kept, model())

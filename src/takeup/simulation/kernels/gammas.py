@@ -19,8 +19,7 @@ from takeup.simulation.kernels.streams import POLICY, uniform, words
 
 ZERO, HALF, ONE = np.float32(0), np.float32(0.5), np.float32(1)
 THIRD = np.float32(1 / 3)
-_BOUND = np.float32(0.75)
-_COARSE = np.float32(2.0**-12)
+_BOUND = np.float32(0.75 * 2**12)
 _COARSE_BITS = np.uint32(0xFFF)
 
 # The logarithm of 1 + g for -1/4 <= g <= 1/2, and sine and cosine up to a quarter of pi: Cephes, single precision.
@@ -39,13 +38,13 @@ _LOG = tuple(
     )
 )
 _LOG_0, _LOG_1, _LOG_2, _LOG_3, _LOG_4, _LOG_5, _LOG_6, _LOG_7, _LOG_8 = _LOG
-_LOG_OF_TWO = np.float32(math.log(2))
+LOG_OF_TWO = np.float32(math.log(2))
 _SIN_0, _SIN_1, _SIN_2 = np.float32(-1.9515295891e-4), np.float32(8.3321608736e-3), np.float32(-1.6666654611e-1)
 _COS_0, _COS_1, _COS_2 = np.float32(2.443315711809948e-5), np.float32(-1.388731625493765e-3), np.float32(4.16666456e-2)
 _ANGLE = np.float32(math.pi / 2**19)
-_THREE_QUARTERS = np.uint32(0x3F400000)
+THREE_QUARTERS = np.uint32(0x3F400000)
 _SIGN, _SWAP = np.uint32(0x80000000), np.uint32(0x40000000)
-_ONE, _TWO, _ANGLE_SHIFT, _EXPONENT = np.uint32(1), np.uint32(2), np.int32(14), np.uint32(23)
+_ONE, _TWO, _ANGLE_SHIFT, EXPONENT = np.uint32(1), np.uint32(2), np.int32(14), np.uint32(23)
 _RADIUS_BITS = np.float32(31)
 
 
@@ -56,11 +55,8 @@ def scale(d: Number) -> Number:
 
 
 @inlined
-def exponential(word: Number) -> Number:
-    """The exponential variable -log u of a word, in float32."""
-    u = np.float32(np.int32(np.uint32(word >> _ONE) | _ONE))
-    exponent = np.uint32(np.uint32(bits(u) - _THREE_QUARTERS) >> _EXPONENT)
-    g = number_of(np.uint32(bits(u) - np.uint32(exponent << _EXPONENT))) - ONE
+def log_mantissa(g: Number) -> Number:
+    """The logarithm of 1 + g for -1/4 <= g <= 1/2; float32."""
     p = fused(_LOG_0, g, _LOG_1)
     p = fused(p, g, _LOG_2)
     p = fused(p, g, _LOG_3)
@@ -70,8 +66,16 @@ def exponential(word: Number) -> Number:
     p = fused(p, g, _LOG_7)
     p = fused(p, g, _LOG_8)
     square = g * g
-    log_mantissa = fused(p * g, square, fused(-HALF, square, g))
-    minus_log = fused(_RADIUS_BITS - np.float32(np.int32(exponent)), _LOG_OF_TWO, -log_mantissa)
+    return fused(p * g, square, fused(-HALF, square, g))
+
+
+@inlined
+def exponential(word: Number) -> Number:
+    """The exponential variable -log u of a word, in float32."""
+    u = np.float32(np.int32(np.uint32(word >> _ONE) | _ONE))
+    exponent = np.uint32(np.uint32(bits(u) - THREE_QUARTERS) >> EXPONENT)
+    g = number_of(np.uint32(bits(u) - np.uint32(exponent << EXPONENT))) - ONE
+    minus_log = fused(_RADIUS_BITS - np.float32(np.int32(exponent)), LOG_OF_TWO, -log_mantissa(g))
     return minus_log if minus_log > ZERO else ZERO
 
 
@@ -98,14 +102,19 @@ def normal_pair(radius: Number, angle: Number) -> Number:
 
 
 @inlined
+def coarse(angle: Number) -> Number:
+    """The 12 coarse bits of u, as a whole number; float32."""
+    return np.float32(np.int32(angle & _COARSE_BITS))
+
+
+@inlined
 def accepted(d_1: Number, d_2: Number, t_1: Number, t_2: Number, angle: Number) -> Number:
     """Whether the squeeze accepts the pair, whatever the finer bits of u: u >= its 12 coarse bits."""
-    u = np.float32(np.int32(angle & _COARSE_BITS)) * _COARSE
     square_1, square_2 = t_1 * t_1, t_2 * t_2
     bound = fused(d_1 * square_1, square_1, (d_2 * square_2) * square_2)
     size_1, size_2 = np.float32(abs(t_1)), np.float32(abs(t_2))
     larger = size_1 if size_1 > size_2 else size_2
-    return u * (ONE - larger) > _BOUND * bound
+    return coarse(angle) * (ONE - larger) > _BOUND * bound
 
 
 @inlined
@@ -119,21 +128,45 @@ def _log_acceptance(d: Number, t: Number) -> Number:
     return 3.0 * d * (math.log1p(t) - t + t * t * (0.5 - t / 3.0))
 
 
+@inlined
+def _bounds(d: Number, t: Number) -> Number:
+    """Between which numbers minus the log acceptance is, for |t| < 1: 3 d (t^4/4 - t^5/5), and t^6/6 / (1 - |t|) more.
+
+    It is 3 d times the integral of s^3 / (1 + s) from 0 to t, and 1 / (1 + s) is 1 - s + s^2 / (1 + s).
+    """
+    fourth = (t * t) * (t * t)
+    low = d * fourth * (0.75 - 0.6 * t)
+    return low, low + d * fourth * (t * t) * 0.5 / (1.0 - abs(t))
+
+
+def _passes(d: Number, t: Number, v: Number) -> Number:
+    """Whether a pair is accepted, 1 - v < its acceptance; with logarithms only where the bounds leave that open."""
+    if t[0] <= -1.0 or t[1] <= -1.0:
+        return False
+    if t[0] < 1.0 and t[1] < 1.0:
+        low_1, high_1 = _bounds(d[0], t[0])
+        low_2, high_2 = _bounds(d[1], t[1])
+        low = low_1 + low_2
+        if v > high_1 + high_2:  # 1 - exp(-e) <= e
+            return True
+        if v < low * (1.0 - 0.5 * low):  # e - e^2/2 <= 1 - exp(-e)
+            return False
+    return math.log(1.0 - v) < _log_acceptance(d[0], t[0]) + _log_acceptance(d[1], t[1])
+
+
 def settled(d: Number, c: Number, word: Number, moment: Number, pair: Number) -> Number:
-    """T of both gammas where the squeeze did not accept: the exact test with all bits of 1 - u, then new draws."""
+    """T of both gammas where the squeeze did not accept: the exact test with all bits of u, then new draws."""
     radius, angle = word
+    exact = (np.float64(d[0]), np.float64(d[1]))
     attempt = 0
     while True:
         attempt += 1
         new_radius, new_angle, fine, _ = words(moment, np.uint32(POLICY + np.uint32(pair)), attempt)
         x_1, x_2 = normal_pair(radius, angle)
         t_1, t_2 = times(c[0], x_1), times(c[1], x_2)
-        u = 1.0 - (np.float64(angle & _COARSE_BITS) + uniform(fine)) * 0.000244140625
-        w_1, w_2 = np.float64(t_1), np.float64(t_2)
-        if w_1 > -1.0 and w_2 > -1.0:
-            chance = _log_acceptance(np.float64(d[0]), w_1) + _log_acceptance(np.float64(d[1]), w_2)
-            if math.log(u) < chance:
-                return t_1, t_2
+        v = (np.float64(angle & _COARSE_BITS) + uniform(fine)) * 0.000244140625
+        if _passes(exact, (np.float64(t_1), np.float64(t_2)), v):
+            return t_1, t_2
         radius, angle = new_radius, new_angle
 
 

@@ -24,7 +24,7 @@ _NONE, _REJECTED, _FAR = np.uint32(0), np.uint32(1), np.uint32(2)
 
 def binomial_lanes(draws: LaneDraws, at: Number, moment: Number, slot: Number) -> None:
     """How many of n succeed with probability p, in the rows of a work space that begins at `at`."""
-    real, words, _, late = draws
+    real, words, late = draws.shapes, draws.words, draws.late
     keys, number, step = moment
     draw_words(words, keys, step, np.uint32(POLICY + np.uint32(slot)))
     most = _prepare(real, at, words, late)

@@ -17,7 +17,7 @@ def dirichlet_lanes(
     draws: LaneDraws, source: Number, target: Number, width: Number, moment: Number, slot: Number
 ) -> None:
     """Draws from the distributions whose parameters begin at one row, into the rows from another one on."""
-    real, words, normals, _ = draws
+    real, words, normals = draws.shapes, draws.words, draws.work
     keys, _, step = moment
     for j in range(width):
         at = np.uintp(j * LANES)
@@ -59,7 +59,7 @@ def _gammas(real: Array, source: Number, target: Number, draws: LaneDraws, half:
 
 def _settle(draws: LaneDraws, source: Number, target: Number, half: Number, moment: Number, slot: Number) -> None:
     """The lanes that the squeeze did not accept, one by one."""
-    real, words, normals, late = draws
+    real, words, normals, late = draws.shapes, draws.words, draws.work, draws.late
     keys, number, step = moment
     for i in range(LANES):
         lane = np.uintp(i)

@@ -4,11 +4,14 @@
 lane's column.
 """
 
+from typing import Any
+
 import numpy as np
 
 from takeup.simulation.kernels.driver import KEEPING, pick, tally
-from takeup.simulation.kernels.lane_gammas import moment_of
-from takeup.simulation.kernels.lane_streams import ROW_1, draw_words, opened, round_keys
+from takeup.simulation.kernels.lane_gammas import STOCK, moment_of
+from takeup.simulation.kernels.lane_late import BATCH, ROWS
+from takeup.simulation.kernels.lane_streams import ROW_1, draw_words, open_at, opened, round_keys
 from takeup.simulation.kernels.lanes import LaneDraws, Lanes
 from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, either, inlined, maker
 from takeup.simulation.kernels.proposed import propose_lanes
@@ -34,12 +37,13 @@ def table_of(threshold: Array, alias: Array) -> Number:
     return threshold, alias
 
 
+@inlined
 def answer_lanes(lanes: Lanes, table: Number, proposals: Number, joint: Number) -> None:
     """What happens in each lane, by the alias table of its context and proposal: `driver.pick` in three loops.
 
     The first and the last are SIMD instructions; the look-up between them holds nothing that could be mispredicted.
     """
-    x, z, answer, words, (place, entry, limit) = lanes
+    x, z, answer, words, (place, entry, limit) = lanes.x, lanes.z, lanes.answer, lanes.patients, lanes.room
     threshold, alias = table
     for i in range(LANES):
         lane = np.uintp(i)
@@ -88,6 +92,7 @@ def answer_four(lanes: Lanes, table: Number, proposals: Number, joint: Number) -
         answer[lane] = np.int32(either(own, j, other))
 
 
+@inlined
 def count_lanes(pulls: Array, x: Array, z: Array, contexts: Number, proposals: Number) -> None:
     """One more pull in each lane: of two proposals in one context without looking anything up."""
     if contexts == 1 and proposals == 2:
@@ -116,6 +121,25 @@ def learn_lanes(lanes: Lanes, memory: KernelMemory, table: Array, given: KernelI
 
 
 @maker
+def lanes_for(memory: Any, keys: Number, number: Number) -> Lanes:
+    """Room for one decision in every lane, the first of which has this number."""
+    x, z, answer = np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32)
+    room = (np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32))
+    numbers, counts, real = np.zeros(2 * LANES, np.float32), memory.counts.reshape(-1), memory.real.reshape(-1)
+    return Lanes(x, z, answer, opened(keys, number), room, numbers, counts, real)
+
+
+@maker
+def draws_for(here: Array, shape: Number, keys: Number, number: Number) -> LaneDraws:
+    """Room for the draws of a policy."""
+    words, gammas = np.empty((11 + 2 * STOCK) * LANES, np.uint32), np.empty(2 * STOCK * LANES, np.float32)
+    open_at(words, keys, number)
+    work = np.zeros((5 + 2 * (shape[2] + 1)) * LANES, np.float32)
+    late, batch = np.zeros(LANES, np.uint32), np.zeros(ROWS * BATCH, np.uint32)
+    return LaneDraws(here, words, gammas, work, late, batch)
+
+
+@maker
 def _group(start: Replication, count: Number, given: KernelInput, memory: KernelMemory, output: KernelOutput) -> None:
     """Up to 32 replications; lanes beyond `count` run along and are not recorded."""
     scenario, row, number = start
@@ -128,17 +152,13 @@ def _group(start: Replication, count: Number, given: KernelInput, memory: Kernel
         begin(State(memory.counts, memory.real, lane), shape, parameters)
     slots = first // contexts
     keys = round_keys((scenarios.key[scenario, 0], scenarios.key[scenario, 1]))
-    x, z, answer = np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32)
-    room = (np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32))
-    patients = opened(keys, number)
-    lanes = Lanes(x, z, answer, patients, room)
-    here = memory.real.reshape(-1)
+    lanes = lanes_for(memory, keys, number)
+    x, z, answer, patients, here = lanes.x, lanes.z, lanes.answer, lanes.patients, lanes.real
     if contexts > 1:
         here = np.empty(memory.real.size, memory.real.dtype)
-    work = np.zeros((8 + 2 * (shape[2] + 1)) * LANES, np.float32)
-    draws = LaneDraws(here, opened(keys, number), work, np.zeros(LANES, np.uint8))
+    draws = draws_for(here, shape, keys, number)
     table = table_of(scenarios.response_threshold[scenario], scenarios.response_alias[scenario])
-    pulls = memory.counts.reshape(-1)[first * LANES :]
+    pulls = lanes.counts[first * LANES :]
     recorded = 0
     for step in range(given.horizon):
         moment = (keys, number, step)

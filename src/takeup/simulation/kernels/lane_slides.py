@@ -16,7 +16,7 @@ _LOW, _HIGH, _SCALE, _RISE = np.uintp(0), ROW_1, ROW_2, ROW_3
 
 def slide(draws: LaneDraws, room: Room, pair: Number, shape: Number, moment: Number, slot: Number) -> None:
     """`gibbs.slide` of a pair of actions."""
-    real, words, _, _ = draws
+    real, words = draws.shapes, draws.words
     keys, _, step = moment
     a, b = pair
     proposals, actions, levels = shape[1], shape[2], shape[3]

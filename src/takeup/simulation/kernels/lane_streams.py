@@ -11,6 +11,10 @@ from takeup.simulation.kernels.machine import LANES, Array, Number, inlined, mak
 from takeup.simulation.kernels.streams import _LOW, _MULTIPLIER_0, _MULTIPLIER_2, _WORD, round_key
 
 ROW_1, ROW_2, ROW_3 = np.uintp(LANES), np.uintp(2 * LANES), np.uintp(3 * LANES)
+PAIRS = np.uintp(7 * LANES)
+"""Where in the room of words those of `draw_blocks` are."""
+_MANY = 4
+"""From how many blocks on two at a time pay."""
 _FIRST, _SECOND, _THIRD = np.uintp(4 * LANES), np.uintp(5 * LANES), np.uintp(6 * LANES)
 
 
@@ -66,21 +70,102 @@ def _last_rounds(c0: Number, c1: Number, c2: Number, c3: Number, keys: Number) -
     return np.uint32(c0), np.uint32(c1), np.uint32(c2), np.uint32(c3)
 
 
-def draw_words(into: Array, keys: Number, step: Number, slot: Number) -> None:
-    """One Philox block for each lane: its four words in the first four rows of what `opened` gave."""
+@inlined
+def all_rounds(c0: Number, c1: Number, c2: Number, c3: Number, keys: Number) -> Number:
+    """`streams.philox` by its round keys, of a counter of which nothing is known beforehand; words of 64 bits."""
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[0], keys[1])
+    c0, c1, c2, c3 = _round(c0, c1, c2, c3, keys[2], keys[3])
+    return _last_rounds(c0, c1, c2, c3, keys)
+
+
+@inlined
+def _shared(keys: Number, step: Number, slot: Number) -> Number:
+    """What step and slot come to in the first two rounds, the same in all lanes."""
     of_slot = np.uint64(slot) * _MULTIPLIER_2
     of_step = ((of_slot >> _WORD) ^ np.uint64(step) ^ keys[0]) * _MULTIPLIER_0
-    slot_low, step_high, step_low = of_slot & _LOW, of_step >> _WORD, of_step & _LOW
+    return of_slot & _LOW, of_step >> _WORD, of_step & _LOW
+
+
+@inlined
+def _block(room: Array, rows: Number, keys: Number, step: Number, slot: Number) -> None:
+    """One Philox block for each lane: its four words where these four rows begin."""
+    slot_low, step_high, step_low = _shared(keys, step, slot)
+    row_0, row_1, row_2, row_3 = rows
     for i in range(LANES):
         lane = np.uintp(i)
         w_0, w_1, w_2, w_3 = _last_rounds(
-            np.uint64(into[lane + _FIRST]) ^ slot_low,
-            np.uint64(into[lane + _SECOND]),
-            np.uint64(into[lane + _THIRD]) ^ step_high,
+            np.uint64(room[lane + _FIRST]) ^ slot_low,
+            np.uint64(room[lane + _SECOND]),
+            np.uint64(room[lane + _THIRD]) ^ step_high,
             step_low,
             keys,
         )
-        into[lane] = w_0
-        into[lane + ROW_1] = w_1
-        into[lane + ROW_2] = w_2
-        into[lane + ROW_3] = w_3
+        room[row_0 + lane] = w_0
+        room[row_1 + lane] = w_1
+        room[row_2 + lane] = w_2
+        room[row_3 + lane] = w_3
+
+
+@inlined
+def _both(a: Number, b: Number, k0: Number, k1: Number) -> Number:
+    """A round of two blocks: side by side they hide how long a product takes."""
+    return _round(a[0], a[1], a[2], a[3], k0, k1), _round(b[0], b[1], b[2], b[3], k0, k1)
+
+
+@inlined
+def _two_blocks(room: Array, first: Number, apart: Number, keys: Number, step: Number, slot: Number) -> None:
+    """Two blocks for each lane, as four pairs of words."""
+    slot_a, high_a, low_a = _shared(keys, step, slot)
+    slot_b, high_b, low_b = _shared(keys, step, slot + np.uint32(1))
+    second = first + apart
+    for i in range(LANES):
+        lane = np.uintp(i)
+        one, two, three = (
+            np.uint64(room[lane + _FIRST]),
+            np.uint64(room[lane + _SECOND]),
+            np.uint64(room[lane + _THIRD]),
+        )
+        a, b = (one ^ slot_a, two, three ^ high_a, low_a), (one ^ slot_b, two, three ^ high_b, low_b)
+        a, b = _both(a, b, keys[4], keys[5])
+        a, b = _both(a, b, keys[6], keys[7])
+        a, b = _both(a, b, keys[8], keys[9])
+        a, b = _both(a, b, keys[10], keys[11])
+        a, b = _both(a, b, keys[12], keys[13])
+        a, b = _both(a, b, keys[14], keys[15])
+        a, b = _both(a, b, keys[16], keys[17])
+        a, b = _both(a, b, keys[18], keys[19])
+        room[first + lane] = np.uint32(a[0])
+        room[second + lane] = np.uint32(a[1])
+        room[first + lane + ROW_1] = np.uint32(a[2])
+        room[second + lane + ROW_1] = np.uint32(a[3])
+        room[first + lane + ROW_2] = np.uint32(b[0])
+        room[second + lane + ROW_2] = np.uint32(b[1])
+        room[first + lane + ROW_3] = np.uint32(b[2])
+        room[second + lane + ROW_3] = np.uint32(b[3])
+
+
+def draw_words(room: Array, keys: Number, step: Number, slot: Number) -> None:
+    """One Philox block for each lane: its four words in the first four rows of what `opened` gave."""
+    _block(room, (np.uintp(0), ROW_1, ROW_2, ROW_3), keys, step, slot)
+
+
+@inlined
+def behind(room: Array) -> Number:
+    """How far behind the first words of pairs their second words lie in the room."""
+    return np.uintp((room.size - 7 * LANES) >> 1)
+
+
+def draw_blocks(room: Array, keys: Number, step: Number, slot: Number, count: Number) -> None:
+    """So many blocks for each lane, of this slot and the next ones, as two pairs of words each.
+
+    The first words of all pairs are in rows from `PAIRS` on, one after the other, the second ones likewise `behind`.
+    """
+    apart, done = behind(room), 0
+    if count >= _MANY:
+        for block in range(0, count - 1, 2):
+            _two_blocks(room, PAIRS + np.uintp(2 * block * LANES), apart, keys, step, slot + np.uint32(block))
+        done = count - (count & 1)
+    for block in range(done, count):
+        first = PAIRS + np.uintp(2 * block * LANES)
+        rows = (first, first + apart, first + ROW_1, first + ROW_1 + apart)
+        _block(room, rows, keys, step, slot + np.uint32(block))

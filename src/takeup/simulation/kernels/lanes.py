@@ -22,6 +22,9 @@ class Lanes(NamedTuple):
         answer: what happened, a Y + y.
         patients: its four rows of random words: context, response, whether compliance is reported, the policy's.
         room: three rows of int32 to work in.
+        numbers: two rows of float32 to work in.
+        counts: the policy's whole numbers, flat, row r of lane l at r LANES + l.
+        real: its real numbers, likewise.
     """
 
     x: Array
@@ -29,6 +32,9 @@ class Lanes(NamedTuple):
     answer: Array
     patients: Array
     room: tuple[Array, Array, Array]
+    numbers: Array
+    counts: Array
+    real: Array
 
 
 class LaneDraws(NamedTuple):
@@ -37,11 +43,15 @@ class LaneDraws(NamedTuple):
     Attributes:
         shapes: the reals of each lane's own context; of Dirichlet rows d in rows 0 to slots - 1, c in the next as many.
         words: room for random words.
+        gammas: room for those of a stock of pairs, two rows each.
         work: room for rows of float32.
-        late: room for one row of marks.
+        late: one row of marks, a bit a pair.
+        batch: room for numbers of pairs that are settled together.
     """
 
     shapes: Array
     words: Array
+    gammas: Array
     work: Array
     late: Array
+    batch: Array

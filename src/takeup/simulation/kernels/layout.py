@@ -10,7 +10,7 @@ from takeup.checks import IntArray
 from takeup.environment import Environment
 from takeup.policies import Policy
 from takeup.simulation.engine import Part, packed_type
-from takeup.simulation.kernels import driver, lane_driver
+from takeup.simulation.kernels import driver, lane_driver, lane_gammas, lane_late
 from takeup.simulation.kernels.choice import bound, choose
 from takeup.simulation.kernels.compile import Plain
 from takeup.simulation.kernels.machine import LANES
@@ -96,7 +96,10 @@ class Layout:
         able = hasattr(kernel, "in_lanes") and kernel.in_lanes(shape, self.given.parameters)
         if not able or self.switches["WAITING"] or self.switches["CHANGING"]:
             return None
-        bind: dict[Plain, Plain] = {lane_driver.propose_lanes: kernel.propose_lanes}
+        bind: dict[Plain, Plain] = {
+            lane_driver.propose_lanes: kernel.propose_lanes,
+            lane_gammas.settle: lane_late.settle_together,
+        }
         if hasattr(kernel, "learn_lanes"):
             bind[lane_driver.learn_lanes] = kernel.learn_lanes
         if shape == (1, 2, 2, 2):

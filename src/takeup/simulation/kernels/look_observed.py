@@ -12,15 +12,14 @@ import numpy as np
 
 from takeup.simulation.kernels.comparing import Grids, exceeds, lay_out_all
 from takeup.simulation.kernels.gammas import ONE, ZERO, scale
-from takeup.simulation.kernels.lane_gammas import draw_pair
-from takeup.simulation.kernels.lane_streams import draw_words, open_at
+from takeup.simulation.kernels.lane_gammas import draw_stock
+from takeup.simulation.kernels.lane_streams import open_at
 from takeup.simulation.kernels.lanes import LaneDraws
 from takeup.simulation.kernels.look_cells import outcomes_of
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory
 from takeup.simulation.kernels.machine import LANES, Array, Number
 from takeup.simulation.kernels.observed import MEANS, ROW_GAIN, ROW_LOSS, add, clear, mean
 from takeup.simulation.kernels.rows import padded
-from takeup.simulation.kernels.streams import POLICY
 
 STEP = np.uint32(0)
 """The step of all draws of a look: their key is that of the look."""
@@ -134,15 +133,14 @@ def draw_values(first: Number, keys: Number, given: LookInput, memory: LookMemor
     open_at(lanes.words, keys, np.uint32(first))
     for a in range(actions):
         draw_next(lanes, a, pairs_of(memory), moment)
-        mean(lanes.shapes, a, lanes.work, lanes.work[MEANS:], a, padded(actions), ONE, ZERO)
+        mean(lanes.gammas, a & 1, lanes.work[MEANS:], a, padded(actions), ONE, ZERO)
     weigh_values(actions, 0, moment, memory)
 
 
 def draw_next(lanes: LaneDraws, pair: Number, pairs: Number, moment: Number) -> None:
-    """The next pair of gammas, of which two share a block of random words."""
+    """The next pair of gammas: two at a time, as they share a block of random words."""
     if pair & 1 == 0:
-        draw_words(lanes.words, moment[0], moment[2], POLICY + np.uint32(pair >> 1))
-    draw_pair(lanes, pair, 2 * pairs, moment)
+        draw_stock(lanes, pair, min(2, pairs - pair), 2 * pairs, moment)
 
 
 def weigh_values(pair: Number, rows: Number, moment: Number, memory: LookMemory) -> None:
@@ -153,7 +151,7 @@ def weigh_values(pair: Number, rows: Number, moment: Number, memory: LookMemory)
         clear(work)
         for a in range(0, wide, 2):
             draw_next(lanes, pair, pairs_of(memory), moment)
-            add(lanes.shapes, pair, work, work[MEANS + z * rows * LANES :], a, wide)
+            add(lanes.gammas, pair & 1, work, work[MEANS + z * rows * LANES :], a, wide)
             pair += 1
         for i in range(LANES):
             gain = work[np.uintp(i) + ROW_GAIN]

@@ -192,7 +192,7 @@ def draw_values(first: Number, keys: Number, given: LookInput, memory: LookMemor
         for z in range(proposals):
             pair, means = a * proposals + z, lanes.work[MEANS + 2 * z * wide * LANES :]
             draw_next(lanes, pair, pairs_of(memory), moment)
-            mean(lanes.shapes, pair, lanes.work, means, a, wide, ONE, ZERO)
+            mean(lanes.gammas, pair & 1, means, a, wide, ONE, ZERO)
         share(a, wide, memory)
     weigh_values(actions * proposals, 2 * wide, moment, memory)
 

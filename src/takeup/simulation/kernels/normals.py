@@ -109,7 +109,7 @@ def drawn_mean(state: State, slot: Number, slots: Number, pair: Number, moment: 
 
 def draw_means(draws: LaneDraws, pair: Number, slots: Number, row: Number, moment: Number) -> None:
     """`drawn_mean` in all lanes, into this row of the draws' reals."""
-    shapes, words_of, work, _ = draws
+    shapes, words_of, work = draws.shapes, draws.words, draws.work
     keys, _, step = moment
     if pair & 1 == 0:
         draw_words(words_of, keys, step, POLICY + np.uint32(pair >> 1))

@@ -9,18 +9,25 @@ import numpy as np
 
 from takeup.policies import TSObs
 from takeup.simulation.kernels import host
-from takeup.simulation.kernels.gammas import cubed
-from takeup.simulation.kernels.lane_gammas import WORK, draw_pair, forget_best, keep_better, take_best
-from takeup.simulation.kernels.lane_streams import ROW_1, draw_words
+from takeup.simulation.kernels.lane_gammas import (
+    WORK,
+    draw_stock,
+    forget_best,
+    keep_better,
+    second_half,
+    stock_of,
+    take_best,
+)
+from takeup.simulation.kernels.lane_rows import see_lanes
+from takeup.simulation.kernels.lane_streams import ROW_1, ROW_2
 from takeup.simulation.kernels.lanes import LaneDraws, Lanes
 from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, fused, inlined
 from takeup.simulation.kernels.proposed import in_lanes
 from takeup.simulation.kernels.rows import DirichletRow, end, padded, see, start, weigh
-from takeup.simulation.kernels.streams import POLICY
-from takeup.simulation.kernels.tables import Observation, State
+from takeup.simulation.kernels.tables import KernelInput, KernelMemory, Observation, State
 from takeup.space import Space
 
-__all__ = ["begin", "in_lanes", "learn", "parameters", "propose", "propose_lanes", "reveal", "size"]
+__all__ = ["begin", "in_lanes", "learn", "learn_lanes", "parameters", "propose", "propose_lanes", "reveal", "size"]
 
 REAL = np.float32
 
@@ -140,55 +147,66 @@ def reveal(state: State, event: Observation, shape: Number, parameters: Number, 
 @inlined
 def propose_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, parameters: Number, moment: Number) -> None:
     """`propose` for 32 replications side by side: argmax_z of Σ_a π[z, a] m_a in a draw for each lane."""
-    shapes, words, work, _ = draws
-    keys, _, step = moment
-    means = work[MEANS:]
+    gammas, work, place, stock = draws.gammas, draws.work, 0, stock_of(draws)
+    means, wide, slots = work[MEANS:], padded(shape[2]), per_context(shape)
     w_1, w_2 = parameters.weight[0], parameters.weight[1]
     for pair in range(shape[2]):
-        if pair & 1 == 0:
-            draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
-        draw_pair(draws, pair, per_context(shape), moment)
-        mean(shapes, pair, work, means, pair, padded(shape[2]), w_1, w_2)
-    weigh_proposals_lanes(lanes, draws, shape, moment)
+        if pair % stock == 0:
+            draw_stock(draws, pair, min(stock, slots // 2 - pair), slots, moment)
+            place = 0
+        mean(gammas, place, means, pair, wide, w_1, w_2)
+        place += 1
+    weigh_proposals_lanes(lanes, draws, shape, place, moment)
 
 
 @inlined
-def weigh_proposals_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, moment: Number) -> None:
-    """`weigh_proposals` in all lanes, with the m_a in the rows of the work from MEANS on."""
-    shapes, words, work, _ = draws
-    keys, _, step = moment
-    proposals, actions, wide, slots = shape[1], shape[2], padded(shape[2]), per_context(shape)
-    means = work[MEANS:]
+def weigh_proposals_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, place: Number, moment: Number) -> None:
+    """`weigh_proposals` in all lanes, with the m_a in the rows of the work from MEANS on.
+
+    So many pairs of a stock are used up, or all of them.
+    """
+    gammas, work, stock = draws.gammas, draws.work, stock_of(draws)
+    slots, pair = per_context(shape), shape[2]
     forget_best(work)
-    pair = actions
-    for proposal in range(proposals):
-        clear(work)
-        for action in range(0, wide, 2):
-            if pair & 1 == 0:
-                draw_words(words, keys, step, POLICY + np.uint32(pair >> 1))
-            draw_pair(draws, pair, slots, moment)
-            add(shapes, pair, work, means, action, wide)
-            pair += 1
-        _compare(work, np.float32(proposal))
+    while 2 * pair < slots:
+        if place == stock:
+            draw_stock(draws, pair, min(stock, slots // 2 - pair), slots, moment)
+            place = 0
+        pairs = min(stock - place, slots // 2 - pair)
+        _weigh_pairs(gammas, place, work, shape[2], pair - shape[2], pairs)
+        pair, place = pair + pairs, place + pairs
     take_best(work, lanes.z)
 
 
-def mean(
-    shapes: Array, pair: Number, work: Array, means: Array, action: Number, wide: Number, w_1: Number, w_2: Number
-) -> None:
-    """m_a in row a of `means` and 1 - m_a in row wide + a, for the action whose pair was drawn."""
-    at, own, rest = np.uintp(2 * pair * LANES), np.uintp(action * LANES), np.uintp((wide + action) * LANES)
-    v_1, v_2 = np.float32(1) - w_1, np.float32(1) - w_2
+def _weigh_pairs(gammas: Array, place: Number, work: Array, actions: Number, pair: Number, pairs: Number) -> None:
+    """So many pairs of what is done with the proposals, from this one on; rows that end are compared."""
+    wide, means = padded(actions), work[MEANS:]
+    proposal = pair // (wide >> 1)
+    action = 2 * pair - proposal * wide
+    for k in range(pairs):
+        if action == 0:
+            clear(work)
+        add(gammas, place + k, work, means, action, wide)
+        action += 2
+        if action == wide:
+            _compare(work, np.float32(proposal))
+            proposal, action = proposal + 1, 0
+
+
+def mean(gammas: Array, place: Number, means: Array, action: Number, wide: Number, w_1: Number, w_2: Number) -> None:
+    """m_a in row a of `means` and 1 - m_a in row wide + a, for the action whose pair is at this place of the stock."""
+    at, own, rest = np.uintp(place * LANES), np.uintp(action * LANES), np.uintp((wide + action) * LANES)
+    v_1, v_2, half = np.float32(1) - w_1, np.float32(1) - w_2, second_half(gammas)
     for i in range(LANES):
         lane = np.uintp(i)
-        g_1 = cubed(shapes[at + lane], work[lane])
-        g_2 = cubed(shapes[at + lane + ROW_1], work[lane + ROW_1])
+        g_1, g_2 = gammas[at + lane], gammas[at + half + lane]
         gain, loss = fused(g_2, w_2, g_1 * w_1), fused(g_2, v_2, g_1 * v_1)
         whole = gain + loss
         means[own + lane] = gain / whole
         means[rest + lane] = loss / whole
 
 
+@inlined
 def clear(work: Array) -> None:
     """A new row: nothing gained or lost."""
     for i in range(LANES):
@@ -197,20 +215,39 @@ def clear(work: Array) -> None:
         work[lane + ROW_LOSS] = np.float32(0)
 
 
-def add(shapes: Array, pair: Number, work: Array, means: Array, action: Number, wide: Number) -> None:
+@inlined
+def add(gammas: Array, place: Number, work: Array, means: Array, action: Number, wide: Number) -> None:
     """What the two drawn actions add to the row's gain and loss."""
-    at, own, rest = np.uintp(2 * pair * LANES), np.uintp(action * LANES), np.uintp((wide + action) * LANES)
+    at, own, rest = np.uintp(place * LANES), np.uintp(action * LANES), np.uintp((wide + action) * LANES)
+    half = second_half(gammas)
     for i in range(LANES):
         lane = np.uintp(i)
-        g_1 = cubed(np.float32(shapes[at + lane]), work[lane])
-        g_2 = cubed(np.float32(shapes[at + lane + ROW_1]), work[lane + ROW_1])
+        g_1, g_2 = gammas[at + lane], gammas[at + half + lane]
         gain, loss = work[lane + ROW_GAIN], work[lane + ROW_LOSS]
         work[lane + ROW_GAIN] = fused(g_2, means[own + lane + ROW_1], fused(g_1, means[own + lane], gain))
         work[lane + ROW_LOSS] = fused(g_2, means[rest + lane + ROW_1], fused(g_1, means[rest + lane], loss))
 
 
+@inlined
 def _compare(work: Array, proposal: Number) -> None:
     """The proposal whose row was weighed is the best where its odds are higher."""
     for i in range(LANES):
         lane = np.uintp(i)
         keep_better(work, lane, work[lane + ROW_GAIN], work[lane + ROW_LOSS], proposal)
+
+
+@inlined
+def learn_lanes(lanes: Lanes, memory: KernelMemory, table: Array, given: KernelInput, moment: Number) -> None:
+    """`learn` in all lanes."""
+    x, z, answer = lanes.x, lanes.z, lanes.answer
+    taken, followed, more = lanes.room
+    actions, wide, own = np.int32(given.shape[2]), np.int32(padded(given.shape[2])), np.int32(per_context(given.shape))
+    for i in range(LANES):
+        lane = np.uintp(i)
+        base, a = np.int32(x[lane] * own), np.int32(answer[lane] >> 1)
+        taken[lane] = np.int32(base + answer[lane])
+        followed[lane] = np.int32(np.int32(base + 2 * actions) + np.int32(np.int32(z[lane] * wide) + a))
+        more[lane] = np.int32(np.uint64(lanes.patients[lane + ROW_2]) < given.visibility.threshold)
+    slots = given.shape[0] * per_context(given.shape)
+    see_lanes(lanes, taken, more, slots, given.parameters.prior)
+    see_lanes(lanes, followed, more, slots, given.parameters.prior)

@@ -12,6 +12,7 @@ import numpy as np
 
 from takeup.policies import TSObs
 from takeup.simulation.kernels import host, normals
+from takeup.simulation.kernels.lane_gammas import stock_of
 from takeup.simulation.kernels.lanes import LaneDraws, Lanes
 from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, either, inlined
 from takeup.simulation.kernels.normals import SLOTS, Arms, draw_means, drawn_mean, fill_row, see_arm, start_arm
@@ -139,7 +140,7 @@ def propose_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, parameters: Num
     for a in range(shape[2]):
         draw_means(draws, a, slots, 2 * slots + a, moment)
     rescale_lanes(draws.shapes, 2 * slots, shape[2], draws.work[MEANS:], padded(shape[2]))
-    weigh_proposals_lanes(lanes, draws, narrow(shape), moment)
+    weigh_proposals_lanes(lanes, draws, narrow(shape), stock_of(draws), moment)
 
 
 def rescale_lanes(shapes: Array, first: Number, actions: Number, means: Array, wide: Number) -> None:

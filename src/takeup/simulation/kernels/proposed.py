@@ -10,14 +10,13 @@ import numpy as np
 
 from takeup.policies import TS
 from takeup.simulation.kernels import host
-from takeup.simulation.kernels.gammas import cubed
-from takeup.simulation.kernels.lane_gammas import draw_pair, forget_best, keep_better, take_best
-from takeup.simulation.kernels.lane_streams import ROW_1, draw_words
+from takeup.simulation.kernels.lane_gammas import draw_stock, forget_best, keep_better, second_half, stock_of, take_best
+from takeup.simulation.kernels.lane_rows import see_lanes
+from takeup.simulation.kernels.lane_streams import ROW_2
 from takeup.simulation.kernels.lanes import LaneDraws, Lanes
 from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, fused, inlined
 from takeup.simulation.kernels.rows import DirichletRow, end, padded, see, start, weigh
-from takeup.simulation.kernels.streams import POLICY
-from takeup.simulation.kernels.tables import Observation, State
+from takeup.simulation.kernels.tables import KernelInput, KernelMemory, Observation, State
 from takeup.space import Space
 
 REAL = np.float32
@@ -100,23 +99,40 @@ def in_lanes(shape: tuple[int, int, int, int], parameters: Any) -> bool:
 @inlined
 def propose_lanes(lanes: Lanes, draws: LaneDraws, shape: Number, parameters: Number, moment: Number) -> None:
     """`propose` for 32 replications side by side: argmax_z of the odds of a success, in a draw for each lane."""
-    forget_best(draws.work)
-    keys, _, step = moment
-    w_1, w_2 = parameters.weight[0], parameters.weight[1]
-    for pair in range(shape[1]):
-        if pair & 1 == 0:
-            draw_words(draws.words, keys, step, POLICY + np.uint32(pair >> 1))
-        draw_pair(draws, pair, 2 * shape[1], moment)
-        compare(draws.shapes, pair, draws.work, w_1, w_2)
-    take_best(draws.work, lanes.z)
+    gammas, work, proposals, stock = draws.gammas, draws.work, shape[1], stock_of(draws)
+    forget_best(work)
+    for first in range(0, proposals, stock):
+        pairs = min(stock, proposals - first)
+        draw_stock(draws, first, pairs, 2 * proposals, moment)
+        compare(gammas, first, pairs, work, parameters.weight[0], parameters.weight[1])
+    take_best(work, lanes.z)
 
 
-def compare(shapes: Array, pair: Number, work: Array, w_1: Number, w_2: Number) -> None:
-    """Weigh the proposal whose pair was drawn, of which there is one a proposal; w are the outcomes' weights."""
-    at = np.uintp(2 * pair * LANES)
-    v_1, v_2, number = np.float32(1) - w_1, np.float32(1) - w_2, np.float32(pair)
+@inlined
+def compare(gammas: Array, first: Number, pairs: Number, work: Array, w_1: Number, w_2: Number) -> None:
+    """Weigh the proposals whose pairs were drawn, of which there is one a proposal; w are the outcomes' weights."""
+    v_1, v_2, half = np.float32(1) - w_1, np.float32(1) - w_2, second_half(gammas)
+    for k in range(pairs):
+        at, number = np.uintp(k * LANES), np.float32(first + k)
+        for i in range(LANES):
+            lane = np.uintp(i)
+            g_1, g_2 = gammas[at + lane], gammas[at + half + lane]
+            keep_better(work, lane, fused(g_2, w_2, g_1 * w_1), fused(g_2, v_2, g_1 * v_1), number)
+
+
+@inlined
+def learn_lanes(lanes: Lanes, memory: KernelMemory, table: Array, given: KernelInput, moment: Number) -> None:
+    """`learn` in all lanes."""
+    x, z, answer, intended = lanes.x, lanes.z, lanes.answer, given.parameters.intended
+    slot, more, _ = lanes.room
+    contexts, proposals = np.int32(given.shape[0]), np.int32(given.shape[1])
     for i in range(LANES):
         lane = np.uintp(i)
-        g_1 = cubed(shapes[at + lane], work[lane])
-        g_2 = cubed(shapes[at + lane + ROW_1], work[lane + ROW_1])
-        keep_better(work, lane, fused(g_2, w_2, g_1 * w_1), fused(g_2, v_2, g_1 * v_1), number)
+        slot[lane] = np.int32(np.int32(2) * np.int32(x[lane] * proposals + z[lane]) + (answer[lane] & np.int32(1)))
+        more[lane] = np.int32(1)
+    if intended[0] != UNSEEN:
+        for i in range(LANES):
+            lane = np.uintp(i)
+            complied = np.int32(intended[np.uintp(z[lane])] == answer[lane] >> 1)
+            more[lane] = complied & np.int32(np.uint64(lanes.patients[lane + ROW_2]) < given.visibility.threshold)
+    see_lanes(lanes, slot, more, 2 * contexts * proposals, given.parameters.prior)

@@ -5,9 +5,9 @@
 
 import numpy as np
 
+from takeup.simulation.kernels.lane_driver import draws_for, lanes_for
 from takeup.simulation.kernels.lane_gammas import moment_of
-from takeup.simulation.kernels.lane_streams import draw_words, opened, round_keys
-from takeup.simulation.kernels.lanes import LaneDraws, Lanes
+from takeup.simulation.kernels.lane_streams import draw_words, round_keys
 from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, maker
 from takeup.simulation.kernels.proposed import propose_lanes
 from takeup.simulation.kernels.replay import ASKED, Recorded, ReplayMemory, difference, fixed_proposal
@@ -23,11 +23,9 @@ def _group(start: Replication, recorded: Recorded, shape: Number, parameters: Nu
     """The proposals of 32 replays, (n, 32)."""
     keys, number = round_keys((recorded.key[0], recorded.key[1])), start.number
     proposal = np.zeros((recorded.context.size, LANES), np.int8)
-    x, z, answer = np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32)
-    room = (np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.int32))
-    patients, work = opened(keys, number), np.zeros((8 + 2 * (shape[2] + 1)) * LANES, np.float32)
-    lanes = Lanes(x, z, answer, patients, room)
-    draws = LaneDraws(memory.real.reshape(-1), opened(keys, number), work, np.zeros(LANES, np.uint8))
+    lanes = lanes_for(memory, keys, number)
+    z, patients = lanes.z, lanes.patients
+    draws = draws_for(lanes.real, shape, keys, number)
     memory.counts[:] = 0
     for lane in range(LANES):
         begin(State(memory.counts, memory.real, lane), shape, parameters)
