@@ -113,7 +113,7 @@ def test_rows_come_and_go_in_a_browser(tmp_path: Path) -> None:
         page.on("pageerror", lambda error: pytest.fail(f"a script failed: {error}"))
         browser.sign_in(page, served.url, served.key("design", "decide", "read-unblinded"))
         page.goto(f"{served.url}/app/new")
-        page.get_by_label("Name", exact=True).first.fill("Tea")
+        page.get_by_label("Name", exact=True).fill("Tea")
         page.get_by_label("Proposals, one a line").fill("tea\ncoffee")
         page.get_by_label("Outcome 1", exact=True).fill("bad")
         page.get_by_label("Outcome 2", exact=True).fill("good")
