@@ -252,6 +252,10 @@ def test_no_report_says_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             "--control: got 'usal', expected one of usual, drug, .* did you mean usual?",
         ),
         ([*columns(), "--probability", "=x"], "LABEL=COLUMN"),
+        (
+            [*columns(), "--probability", "0.4"],
+            "--probability: got 0.4, expected 0.3333, the share of each of 3",
+        ),
         ([*columns(), "--better", "down"], "--better: got 'down', expected one of higher, lower"),
         ([*columns(), "--better", "lower"], "--better: got 'lower', .* --outcome-level says another order"),
         ([*columns(), "--promise", "2"], "--promise: got 2, expected a difference from 0 to 1, the range of outcomes"),

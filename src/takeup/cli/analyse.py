@@ -64,7 +64,8 @@ def analyse(
     probability: Annotated[
         list[str] | None,
         typer.Option(
-            help="The column of the probability of what was offered, or LABEL=COLUMN or LABEL=SHARE for each label;"
+            help="The column of the probability of what was offered, one number such as 0.5 where all are drawn evenly,"
+            " or LABEL=COLUMN or LABEL=SHARE for each label;"
             " estimated where left out, as of randomisation that never changed.",
             rich_help_panel=COLUMNS,
         ),

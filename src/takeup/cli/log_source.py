@@ -114,10 +114,10 @@ def _database(source: str, trial: str | None, given: Mapping[str, Any]) -> Sourc
         return Source(log_of(connection, which, now()), design, design.spec.name)
 
 
-def probability_of(given: list[str]) -> "str | dict[str, str | float]":
-    """A column, or a column or a share for each label."""
+def probability_of(given: list[str]) -> "str | float | dict[str, str | float]":
+    """A column, the share of all where they are drawn evenly, or a column or a share for each label."""
     if len(given) == 1 and "=" not in given[0]:
-        return given[0]
+        return _number(given[0])
     parts = [each.rpartition("=") for each in given]
     for each, (label, _, _) in zip(given, parts, strict=True):
         if not label:

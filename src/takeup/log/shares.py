@@ -50,9 +50,10 @@ def _even(share: float, proposals: Sequence[str], n: int) -> Found:
     """One number for all: fixed randomisation, evenly."""
     many = len(proposals)
     if abs(share * many - 1) > TOLERANCE * many:
-        example = ", ".join(f"{z!r}: .." for z in proposals)
         allowed = f"{1 / many:.4g}, the share of each of {many} proposals that are drawn evenly"
-        raise InputError("probability", f"{share:g}", allowed, f"give {{{example}}} where they are not")
+        raise InputError(
+            "probability", f"{share:g}", allowed, f"give a share for each of {', '.join(proposals)} otherwise"
+        )
     return np.full((n, many), 1 / many), False, ""
 
 
