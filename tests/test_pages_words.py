@@ -79,9 +79,18 @@ def test_the_design_that_the_blinded_see_names_no_arm() -> None:
 
 def test_the_first_policy_is_the_recommended_one_in_plain_words() -> None:
     first = next(iter(choices().values()))
-    assert (first.name, first.plain) == (USUAL, "Safe whatever people do")
+    assert (first.name, first.plain) == (USUAL, "Safe whatever people do, and faster where the data allow it")
     assert all(each.plain for each in choices().values() if each.common)
-    assert "safe whatever people do" in " ".join(spec_sentences(Design.of({**ONE, "policy": {"kind": "TS"}})))
+    said = " ".join(spec_sentences(Design.of({**ONE, "policy": {"kind": "TSRobust"}})))
+    assert "safe whatever people do, and faster where the data allow it" in said
+
+
+def test_one_policy_is_recommended_without_covariates_and_one_with_them_each_the_first_of_its_kind() -> None:
+    recommended = [each.name for each in choices().values() if each.recommended]
+    assert recommended == [USUAL, "LinTS-Robust"]
+    firsts = [next(each.name for each in choices().values() if each.covariates == wanted) for wanted in (False, True)]
+    assert firsts == recommended
+    assert spec_form.BLANK["policy"] == USUAL
 
 
 def test_two_groups_are_crossed_by_name() -> None:

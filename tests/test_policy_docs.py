@@ -43,3 +43,6 @@ def test_the_command_lists_every_policy() -> None:
         assert row["kernel"] == bool(policy.card.kernels)
         assert row["outcomes"] == policy.card.outcomes
         assert row["name"] in shown.output
+    recommended = {row["kind"]: row["covariates"] for row in rows if row["recommended"]}
+    assert recommended == {"TSRobust": False, "LinTSRobust": True}
+    assert "Begin with TSRobust, or with LinTSRobust where covariates are known" in shown.output

@@ -10,6 +10,7 @@ from rich.table import Table
 from takeup.covariates import Measure
 from takeup.policies.base import Registered
 from takeup.policies.card import Variant
+from takeup.policies.meeting import uses_covariates
 from takeup.policies.registry import variants
 from takeup.simulation.compiled import has_kernel
 from takeup.space import Space
@@ -32,6 +33,13 @@ def policies(
         table.add_row(row["name"], row["kind"], live, row["compliance"], row["outcomes"], engines, row["source"])
     console = Console()
     console.print(table)
+    plain, personal = (
+        next(row["kind"] for row in rows if row["recommended"] and row["covariates"] == wanted)
+        for wanted in (False, True)
+    )
+    console.print(
+        f"Begin with {plain}, or with {personal} where covariates are known of each; docs/choosing.md says when not to."
+    )
     console.print("A policy that is not live depends on the path and runs in simulations alone; see docs/policies.md.")
     console.print("Which outcomes are all, valued, counted or levels is in docs/outcomes.md.")
 
@@ -42,6 +50,8 @@ def _row(policy: Registered, variant: Variant) -> dict[str, Any]:
         "kind": type(policy).__name__,
         "family": policy.card.family,
         "live": policy.live,
+        "recommended": variant.recommended,
+        "covariates": uses_covariates(policy),
         "compliance": policy.compliance,
         "outcomes": policy.card.outcomes,
         "kernel": has_kernel(policy, Space(2, contexts=2, covariates={"age": Measure(0, 1)})),

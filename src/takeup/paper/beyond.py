@@ -22,7 +22,7 @@ class BeyondResult:
         audited: regret against the fraction of decisions whose compliance is seen.
         piloted: what a pilot is worth to TS-Lat.
         drift: what forgetting is worth when compliance changes.
-        robust: TS-Robust beside TS, with the four bars.
+        robust: TS-Robust beside TS, with the five bars.
         patients: TS-Robust on the stroke patients.
         outcomes: the stroke trial with the state at six months and with days to death.
     """

@@ -17,7 +17,7 @@ LIMIT = "at most the limit; clear where it is so by two Monte Carlo errors"
 
 
 def claims(result: BeyondResult) -> tuple[Claim, ...]:
-    """The audits, the pilots, drift and the four bars of TS-Robust."""
+    """The audits, the pilots, drift and the five bars of TS-Robust."""
     return (*_audits(result.audited), *_pilots(result.piloted), *_drift(result.drift), *_bars(result.robust))
 
 

@@ -158,12 +158,14 @@ class Variant:
         parameters: those that are not as by default, as a spec has them.
         common: whether most trials would consider it.
         slow: whether a person at a page should not have to wait for it.
+        recommended: whether to begin with it, of those that use covariates or of those that do not.
     """
 
     sentence: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     common: bool = False
     slow: bool = False
+    recommended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,6 +165,7 @@ class LinTSRobust(Refitting[Logit]):
             Variant(
                 "As LinTS-Obs as long as the data allow it, and as LinTS where those who comply are unlike the others.",
                 common=True,
+                recommended=True,
             ),
         ),
         outcomes="valued",

@@ -131,6 +131,7 @@ class TSRobust(FromEvidence):
             Variant(
                 "As TS-Obs as long as the data allow it, and as TS where those who comply are unlike the others.",
                 common=True,
+                recommended=True,
             ),
         ),
         outcomes="all",

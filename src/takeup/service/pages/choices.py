@@ -13,21 +13,23 @@ from takeup.policies.meeting import uses_covariates
 from takeup.policies.registry import policy_of, registered, variants
 from takeup.space import Space
 
-USUAL = "TS"
+USUAL = "TS-Robust"
 """What a new form begins with; it comes first."""
 
 
 PLAIN: Mapping[str, str] = {
-    "TS": "Safe whatever people do",
-    "TS-Robust": "Faster where few do as they are told; goes back to the safe rule where the data speak for it",
+    "TS-Robust": "Safe whatever people do, and faster where the data allow it",
+    "TS": "The plain rule: learns from what was proposed alone",
     "TS-Obs": "Faster still, if those who refuse are like those who do not",
     "TS-Check": "Learns from those who did as they were told",
     "TS-Lat-40": "For trials in which it is not always known what was done",
     "TS half-life 1000": "Old decisions count less, for a world that changes",
-    "LinTS": "Finds out for whom it works: safe whatever people do",
+    "LinTS-Robust": "Finds out for whom it works: safe whatever people do, and faster where the data allow it",
+    "LinTS": "Finds out for whom it works, by the plain rule: learns from what was proposed alone",
+    "LinTS-Obs": "Finds out for whom it works, fastest if those who refuse are like those who do not",
     "Uniform": "Everybody with the same chance, to the end",
 }
-"""What people may choose by who know none of the names."""
+"""What people may choose by who know none of the names; they are shown in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class PolicyChoice:
         description: as a spec has it.
         common: whether most trials would consider it.
         slow: whether a person at a page should not have to wait for it.
+        recommended: whether to begin with it, of those that use covariates or of those that do not.
         covariates: whether it needs covariates.
     """
 
@@ -54,6 +57,7 @@ class PolicyChoice:
     description: dict[str, Any]
     common: bool
     slow: bool
+    recommended: bool
     covariates: bool
 
 
@@ -74,14 +78,16 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
             describe(policy),
             variant.common,
             variant.slow,
+            variant.recommended,
             uses_covariates(policy),
         )
         for policy, variant in variants()
         if policy.live
     ]
+    order = {name: place for place, name in enumerate(PLAIN)}
     return {
         each.name: each
-        for each in sorted(found, key=lambda each: (not each.common, each.name != USUAL, not each.plain))
+        for each in sorted(found, key=lambda each: (not each.common, order.get(each.name, len(order))))
     }
 
 

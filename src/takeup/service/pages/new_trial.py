@@ -13,7 +13,7 @@ from takeup.live.scenarios import assumed_of
 from takeup.live.trial_run import TriedSpec
 from takeup.service.drafts import Sketch
 from takeup.service.pages import covariate_rows, spec_form
-from takeup.service.pages.choices import USUAL, choices
+from takeup.service.pages.choices import choices
 from takeup.service.pages.form_numbers import Wrong
 from takeup.service.pages.page import Pages, Visit, sentence
 from takeup.service.pages.spec_sentences import spec_sentences
@@ -161,7 +161,6 @@ def _form(
         known=covariate_rows.rows(fields),
         any_known=bool(covariate_rows.filled(fields)),
         choices=list(choices().values()),
-        usual=USUAL,
         trial=trial,
         design=design,
         words=[] if design is None else spec_sentences(design),
