@@ -167,7 +167,7 @@ class Ignorable:
             looks = "however often you looked" if self.doubtful_at_any_time else "if this was the only look"
             lines.append(
                 f"Compliance is not ignorable ({looks}): who complies differs from who does not. "
-                "TS-Obs and TS-Lat can be wrong for ever here; TS needs no such assumption."
+                "TS-Obs and TS-Lat can be wrong for ever here; TS and TS-Robust need no such assumption."
             )
         else:
             lines.append(

@@ -86,8 +86,7 @@ def _choices(policies: tuple[Registered, ...]) -> Mapping[str, PolicyChoice]:
     ]
     order = {name: place for place, name in enumerate(PLAIN)}
     return {
-        each.name: each
-        for each in sorted(found, key=lambda each: (not each.common, order.get(each.name, len(order))))
+        each.name: each for each in sorted(found, key=lambda each: (not each.common, order.get(each.name, len(order))))
     }
 
 
