@@ -98,11 +98,11 @@ def test_a_trial_from_the_form_to_the_audit(chromium: Browser, camera: Camera, t
 def design(page: Page, camera: Camera) -> None:
     """Fill in the form, see what it means and what to expect, save, start."""
     browser.follow(page, "New trial")
-    page.get_by_label("Name", exact=True).fill("Clinic")
+    page.get_by_role("textbox", name="Name", exact=True).fill("Clinic")
     page.get_by_label("Proposals, one a line").fill("usual care\nnew drug")
     page.get_by_label("Outcome 1", exact=True).fill("relapsed")
     page.get_by_label("Outcome 2", exact=True).fill("well")
-    page.locator('input[name="policy"][value="TSRobust"], input[name="policy"][value="TS-Robust"]').check()
+    expect(page.locator("#policy-TS-Robust")).to_be_checked()
     page.get_by_role("button", name="Look at it and simulate").click()
     expect(page.get_by_text("simulated trials of")).to_be_visible()
     camera.see(page, "new-trial", whole=True)
