@@ -1,14 +1,19 @@
-"""Decisions a second: takeup's kernels beside numpy and the libraries of the package index, interleaved in one run."""
+"""Decisions a second: takeup's kernels beside numpy and the libraries of the package index, interleaved in one run.
+
+`--before PATH` takes another version instead, a checkout whose sources run in a process of their own.
+"""
 
 import argparse
 import json
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+import versions
 import workloads
 from takeup import TS, TSLat, TSObs, WarmTSLat
 
@@ -56,7 +61,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--only", help="one workload, such as w1_numbers")
+    parser.add_argument("--before", type=Path, help="a checkout of another version, to compare this one with")
     options = parser.parse_args()
+    if options.before is not None:
+        for line in versions.compare(options.before, options.rounds, options.only):
+            print(line, flush=True)
+        return
     chosen = {name: each for name, each in contenders().items() if options.only in (None, name)}
     for each in chosen.values():
         for run in each.values():

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from takeup.cli.engine_line import engine_line
 from takeup.cli.progress import watched
 from takeup.errors import InputError, MismatchError
 from takeup.simulation import blocks
@@ -30,7 +31,8 @@ def simulate(
 ) -> None:
     """Simulate policies in environments that a TOML file describes.
 
-    Ctrl-C keeps the finished blocks of replications; the same command with --out goes on where it stopped.
+    Ctrl-C keeps the finished blocks of replications; the same command with --out goes on where it stopped. One line
+    on standard error says what runs it and about how long that takes; with --json there is none.
     """
     simulation = load(spec)
     runs = simulation.replications if replications is None else replications
@@ -43,7 +45,7 @@ def simulate(
     finished = Trace.read(str(out)) if out is not None and out.exists() else None
     if finished is not None:
         _check(finished, planned, out)
-    trace, stopped = _run(planned, runs, finished)
+    trace, stopped = _run(planned, runs, finished, quiet=as_json)
     if trace is None:
         raise typer.Abort
     if out is not None:
@@ -68,13 +70,18 @@ def _check(finished: Trace, planned: Plan, out: Path | None) -> None:
         raise MismatchError(f"{out} holds another simulation: {error}; choose another --out") from None
 
 
-def _run(planned: Plan, runs: int, finished: Trace | None) -> tuple[Trace | None, bool]:
+def _run(planned: Plan, runs: int, finished: Trace | None, *, quiet: bool) -> tuple[Trace | None, bool]:
     """What is finished by the end or by Ctrl-C, and whether it was the latter."""
     parts = [] if finished is None else [finished]
     setup = planned.setup
     each = len(setup.environments) * len(setup.policies) * setup.horizon
     done = runs - sum(map(len, blocks.missing(finished, runs)))
     try:
+        if done < runs:
+            with watched("measuring", 1):
+                planned = planned.picked(runs - done)
+            if not quiet:
+                typer.echo(engine_line(planned, runs - done), err=True)
         with watched("simulating", each * runs, each * done, decisions=True) as (report, _):
             for part in blocks.run(planned, runs, finished, report):
                 parts.append(part)

@@ -5,11 +5,12 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-from takeup.errors import UnsuitableError
+from takeup.errors import EngineError, UnsuitableError
 from takeup.policies import Policy
 from takeup.policies.meeting import space_for
 from takeup.populations import CovariateEnvironment
-from takeup.simulation.engine import Part, Progress, silent
+from takeup.simulation import picking
+from takeup.simulation.engine import Choice, Form, Part, Progress, silent
 from takeup.simulation.kernels import choice, cpu, gpu, populations
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.machine import LANES
@@ -41,9 +42,25 @@ def has_tables(environments: Iterable[AnyEnvironment]) -> bool:
     return all(not isinstance(each, CovariateEnvironment) or populations.has_tables(each) for each in environments)
 
 
-def run_cpu(setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:
+def run_cpu(
+    setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent, form: Form = "auto"
+) -> Part:
     """On all cores of this machine."""
-    return cpu.run(_layout(setup, policy), replications, progress=progress)
+    return cpu.run(_layout(setup, policy), replications, form=form, progress=progress)
+
+
+def picked(setup: Setup, policy: Policy[Any], replications: int, *, free: bool) -> Choice:
+    """The form of the CPU's kernel for so many replications, by measured cost where it is free."""
+    return picking.pick(_layout(setup, policy), replications, free=free)
+
+
+def has_device() -> bool:
+    """Whether a GPU could be used here."""
+    try:
+        gpu.device()
+    except EngineError:
+        return False
+    return True
 
 
 def run_gpu(setup: Setup, policy: Policy[Any], replications: range, progress: Progress = silent) -> Part:

@@ -1,7 +1,7 @@
 """What an engine is: it runs one policy in some environments and hands back arrays."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from takeup.policies.base import Met
 from takeup.randomness import Streams
 from takeup.simulation.setup import Setup
 from takeup.space import Space
+
+Form: TypeAlias = Literal["auto", "plain", "lanes"]
+"""How the CPU runs a kernel: in SIMD lanes where there is such a form, or one replication after the other."""
 
 Progress: TypeAlias = Callable[[int], object]
 """Called with the number of decisions made since the last call."""
@@ -35,6 +38,20 @@ class Part(NamedTuple):
     regret: FloatArray
     pulls: IntArray
     decisions: NDArray[np.unsignedinteger[Any]]
+
+
+class Choice(NamedTuple):
+    """What runs a policy.
+
+    Attributes:
+        engine: its name.
+        form: of the CPU's kernel, where the engine is the CPU; lanes or plain.
+        seconds: about how long the work takes; None where that was not measured.
+    """
+
+    engine: str
+    form: Form = "auto"
+    seconds: float | None = None
 
 
 class Engine(Protocol):

@@ -1,7 +1,8 @@
 """`simulate`: environments, policies, a horizon and replications in, a Trace out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
@@ -13,7 +14,7 @@ from takeup.policies import Policy
 from takeup.policies.base import FUNCTIONS
 from takeup.policies.meeting import space_for
 from takeup.simulation import reference
-from takeup.simulation.engine import Engine, Progress, silent
+from takeup.simulation.engine import Choice, Engine, Progress, silent
 from takeup.simulation.reporting import Reporting
 from takeup.simulation.setup import AnyEnvironment, Setup
 from takeup.simulation.trace import Trace
@@ -39,10 +40,31 @@ class Plan:
     Attributes:
         setup: what is simulated.
         engines: what runs each policy.
+        asked: the engine that was asked for.
+        choices: what was picked for each policy, once it has been.
     """
 
     setup: Setup
     engines: tuple[Engine, ...]
+    asked: EngineName = "auto"
+    choices: tuple[Choice, ...] = ()
+
+    def picked(self, replications: int) -> "Plan":
+        """The same with the faster forms of the CPU's kernels for so many replications, to the bit the same numbers.
+
+        The engine `auto` measures what a step costs and picks by that; of `cpu` the time is measured alone.
+        """
+        from takeup.simulation import compiled
+
+        engines, choices = [], []
+        for engine, policy, name in zip(self.engines, self.setup.policies.values(), self.setup.engines, strict=True):
+            ours = engine is compiled.run_cpu
+            choice = Choice("dask" if self.asked == "dask" else name)
+            if ours:
+                choice = compiled.picked(self.setup, policy, replications, free=self.asked == "auto")
+            engines.append(partial(compiled.run_cpu, form=choice.form) if ours else engine)
+            choices.append(choice)
+        return replace(self, engines=tuple(engines), choices=tuple(choices))
 
     def run(self, replications: range, progress: Progress = silent) -> Trace:
         """These replications."""
@@ -81,8 +103,8 @@ def simulate(
         replications: how many runs, or a range of their numbers, to run a part again or to add to one.
         seed: any whole number of at least 0.
         engine: "reference" is numpy and takes any policy; "cpu" and "gpu" are compiled kernels; "dask" spreads the
-            CPU's over a cluster; "auto" takes the CPU's where numba is installed and knows the policy, else the
-            reference.
+            CPU's over a cluster; "auto" takes the CPU's where numba is installed and knows the policy, in the form
+            that is faster here, else the reference. It takes no GPU, whose numbers may differ in a last bit.
         record: "summary" keeps the final regret and the pulls of each replication, "curve" the regret at some steps as
             well, "full" every decision too.
         steps: when to record the regret of a curve, as numbers of units met so far; 100 even ones where left out.
@@ -91,7 +113,7 @@ def simulate(
         progress: called with the number of decisions made, as the work goes on.
     """
     numbers = _numbers(replications)
-    return plan(
+    planned = plan(
         environment,
         policies,
         horizon,
@@ -101,7 +123,8 @@ def simulate(
         steps=steps,
         reporting=reporting,
         scheduler=scheduler,
-    ).run(numbers, progress)
+    )
+    return (planned.picked(len(numbers)) if engine == "auto" else planned).run(numbers, progress)
 
 
 def plan(
@@ -145,7 +168,7 @@ def plan(
         full=record == "full",
         seed=seed,
     )
-    return Plan(setup, tuple(run for _, run in found))
+    return Plan(setup, tuple(run for _, run in found), engine)
 
 
 def _engine(

@@ -98,6 +98,11 @@ def keep(compiled: Compiled, name: str) -> None:
     compiled._cache = Cache(compiled.py_func)
 
 
+def is_kept(compiled: Compiled) -> bool:
+    """Whether there is machine code of a kept function, in memory or on disk."""
+    return bool(compiled.signatures) or Path(compiled._cache._cache_file._index_path).exists()
+
+
 def cache_folder() -> Path:
     """Where machine code is kept: $TAKEUP_CACHE_DIR, else the user's cache folder."""
     given = os.environ.get("TAKEUP_CACHE_DIR")

@@ -3,16 +3,12 @@
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Literal
 
-from takeup.simulation.engine import Part, Progress, silent
+from takeup.simulation.engine import Form, Part, Progress, silent
 from takeup.simulation.kernels import compile_cpu
 from takeup.simulation.kernels.compile import Compiled, Plain, Switch
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.tables import Replication
-
-Form = Literal["auto", "plain", "lanes"]
-"""How a kernel is run: in SIMD lanes where there is such a form, or one replication after the other."""
 
 BLOCK_DECISIONS = 20_000_000
 """About how many decisions a block makes: a second or less, so that progress shows and Ctrl-C is heard."""
@@ -37,16 +33,15 @@ def run(
         replications: the numbers of the replications.
         threads: how many; as many as there are cores where left out.
         block: replications that run as one piece.
-        form: lanes and plain give the same numbers; `auto` takes lanes where there are any.
+        form: lanes and plain give the same numbers; `auto` takes the usual one.
         progress: called with the number of decisions made since the last call.
     """
     workers = threads or os.cpu_count() or 1
-    few = len(replications) < getattr(layout.kernel, "FEWEST_LANES", 1)
-    compiled, columns = _compiled(layout, "plain" if form == "auto" and few else form)
+    code, columns = compiled(layout, usual(layout, len(replications)) if form == "auto" else form)
     output = layout.output(len(replications))
 
     def work(start: Replication, count: int) -> int:
-        compiled(start, count, layout.given, layout.memory(columns), output)
+        code(start, count, layout.given, layout.memory(columns), output)
         return count * int(layout.given.horizon)
 
     size = block or _block(layout, len(replications), workers, columns)
@@ -63,7 +58,13 @@ def run(
     return layout.part(output)
 
 
-def _compiled(layout: Layout, form: Form) -> tuple[Compiled, int]:
+def usual(layout: Layout, replications: int) -> Form:
+    """The form that is taken unmeasured: lanes where there are any, and replications enough for them."""
+    few = replications < getattr(layout.kernel, "FEWEST_LANES", 1)
+    return "plain" if few or layout.lanes() is None else "lanes"
+
+
+def compiled(layout: Layout, form: Form) -> tuple[Compiled, int]:
     """The machine code, and how many replications it works on at a time."""
     lanes = None if form == "plain" else layout.lanes()
     if lanes is None:
