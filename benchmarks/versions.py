@@ -81,13 +81,15 @@ def version(checkout: Path) -> Iterator[Version]:
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         ) as process:
-            assert process.stdin is not None and process.stdout is not None
+            assert process.stdin is not None
+            assert process.stdout is not None
             there = json.loads(process.stdout.readline())
             if not Path(there).is_relative_to(source):
                 raise SystemExit(f"{source} holds no takeup: {there} was imported")
 
             def run(name: str, seed: int) -> Run:
-                assert process.stdin is not None and process.stdout is not None
+                assert process.stdin is not None
+                assert process.stdout is not None
                 print(json.dumps([name, seed]), file=process.stdin, flush=True)
                 return Run(*json.loads(process.stdout.readline()))
 

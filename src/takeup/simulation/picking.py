@@ -6,6 +6,7 @@ of a few steps, whose results are thrown away: in those of the whole horizon a c
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from takeup.simulation.engine import Choice, Form
@@ -14,7 +15,7 @@ from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.kernels.tables import Replication
 
-FEWEST_STEPS = 4096
+FEWEST_STEPS = 16384
 """Steps that a core makes one after the other; with fewer of them nothing is measured."""
 
 SHARE = 64
@@ -33,50 +34,52 @@ MARGIN = 0.9
 """The other form is taken where it needs less than this part of the usual one's time."""
 
 
-def pick(layout: Layout, replications: int, *, free: bool = True, workers: int | None = None) -> Choice:
+def pick(layout: Layout, replications: int, *, free: bool = True, cores: int | None = None) -> Choice:
     """The form for so many replications; the usual one where it is not `free` to be chosen."""
-    cores = workers or os.cpu_count() or 1
     usual = cpu.usual(layout, replications)
-    other: Form = "plain" if usual == "lanes" else "lanes"
-
-    def steps(form: Form) -> int:
-        """How many a core makes one after the other."""
-        side_by_side = LANES if form == "lanes" else 1
-        return -(-layout.environments * -(-replications // side_by_side) // cores) * int(layout.given.horizon)
-
-    if steps(usual) < FEWEST_STEPS:
-        return Choice("cpu", usual)
-    took = steps(usual) * cost(layout, usual, steps(usual) // SHARE)
+    took = expected(layout, replications, usual, cores)
     chosen = Choice("cpu", usual, took)
-    if not free or took < SMALL or layout.lanes() is None:
+    if took is None or took < SMALL or not free or layout.lanes() is None:
         return chosen
+    other: Form = "plain" if usual == "lanes" else "lanes"
     if took < COMPILING and not is_ready(layout, other):
         return chosen
-    instead = steps(other) * cost(layout, other, steps(other) // SHARE)
-    return Choice("cpu", other, instead) if instead < MARGIN * took else chosen
+    instead = expected(layout, replications, other, cores)
+    return chosen if instead is None or instead >= MARGIN * took else Choice("cpu", other, instead)
 
 
-def cost(layout: Layout, form: Form, most: int) -> float:
-    """Seconds of one core for a step, of 32 replications in lanes or of one, measured in at most so many steps.
+def expected(layout: Layout, replications: int, form: Form, cores: int | None = None) -> float | None:
+    """About how many seconds so many replications take; None where they are too few to measure it."""
+    units = layout.environments * -(-replications // (LANES if form == "lanes" else 1))
+    threads = min(cores or os.cpu_count() or 1, units)
+    steps = -(-units // threads) * int(layout.given.horizon)
+    return None if steps < FEWEST_STEPS else steps * cost(layout, form, threads, steps // SHARE)
 
-    Compiling is not counted.
+
+def cost(layout: Layout, form: Form, threads: int, most: int) -> float:
+    """Seconds for a step, of 32 replications in lanes or of one, on each of these threads at once.
+
+    Cores share much with each other, so that one alone would promise too much; time is that of threads, which other
+    work on the machine does not stretch. At most so many steps are made; compiling is not counted.
     """
     code, columns = cpu.compiled(layout, form)
-    start, steps, ready = Replication(0, 0, 0), 16, False
-    most = min(most, int(layout.given.horizon))
-    while True:
-        steps = min(steps, max(1, most))
+    most = max(1, min(most, int(layout.given.horizon)))
+
+    def run(steps: int, count: int) -> float:
         short = replace(layout, given=layout.given._replace(horizon=steps))
         memory, output = short.memory(columns), short.output(columns)
-        if not ready:
-            code(start, 0, short.given, memory, output)
-            ready = True
-        began = time.perf_counter()
-        code(start, columns, short.given, memory, output)
-        took = time.perf_counter() - began
-        if took >= ENOUGH or steps >= most:
-            return took / steps
-        steps *= 4
+        began = time.thread_time()
+        code(Replication(0, 0, 0), count, short.given, memory, output)
+        return time.thread_time() - began
+
+    run(1, 0)
+    steps = min(16, most)
+    with ThreadPoolExecutor(threads) as pool:
+        while True:
+            took = max(pool.map(run, [steps] * threads, [columns] * threads))
+            if took >= ENOUGH or steps >= most:
+                return took / steps
+            steps = min(4 * steps, most)
 
 
 def is_ready(layout: Layout, form: Form) -> bool:

@@ -1,0 +1,221 @@
+"""The forms of a kernel are picked by what they cost, which these tests say: none looks at a clock."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from takeup import TS, Environment, Reporting, TSObs, World, simulate
+from takeup.cli import app, engine_line
+from takeup.simulation import compiled, picking
+from takeup.simulation.engine import Choice, Form
+from takeup.simulation.kernels import cpu
+from takeup.simulation.kernels.layout import Layout
+from takeup.simulation.run import EngineName, plan
+
+TRUTH = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.4, 0.6]))
+SECOND = 1e-3
+"""Of a step, so that 1,000 of them take a second."""
+
+SPEC = """
+horizon = 300
+replications = 130
+seed = 5
+
+[environments.one]
+compliance = [[0.8, 0.2], [0.3, 0.7]]
+success = [0.4, 0.6]
+
+[[policies]]
+kind = "TS"
+"""
+
+
+@pytest.fixture
+def costs(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Form]]:
+    """Says what a step costs in which form, and whether the code is there; returns the list of what is asked for."""
+
+    def told(lanes: float, plain: float, *, ready: bool = True, fewest: int = 1) -> list[Form]:
+        asked: list[Form] = []
+
+        def cost(layout: Layout, form: Form, threads: int, most: int) -> float:
+            asked.append(form)
+            return lanes if form == "lanes" else plain
+
+        monkeypatch.setattr(picking, "cost", cost)
+        monkeypatch.setattr(picking, "is_ready", lambda layout, form: ready)
+        monkeypatch.setattr(picking, "FEWEST_STEPS", fewest)
+        return asked
+
+    return told
+
+
+def laid_out(horizon: int, reporting: Reporting = Reporting()) -> Layout:
+    planned = plan(TRUTH, TS(), horizon, reporting=reporting)
+    return compiled._layout(planned.setup, planned.setup.policies["TS"])
+
+
+def test_the_faster_form_is_picked(costs: Callable[..., list[Form]]) -> None:
+    """64 replications are two groups of lanes, one for each core, or 32 replications on each."""
+    layout = laid_out(1_000)
+    costs(lanes=8 * SECOND, plain=SECOND)
+    assert picking.pick(layout, 64, cores=2) == Choice("cpu", "lanes", 8.0)
+    assert picking.pick(layout, 2, cores=2) == Choice("cpu", "plain", 1.0)
+    assert picking.pick(layout, 33, cores=64) == Choice("cpu", "plain", 1.0)
+    assert picking.pick(layout, 10, cores=1) == Choice("cpu", "lanes", 8.0)
+    assert picking.pick(layout, 2, cores=2, free=False) == Choice("cpu", "lanes", 8.0)
+
+
+def test_small_work_and_code_that_is_not_there_keep_the_usual_form(costs: Callable[..., list[Form]]) -> None:
+    layout = laid_out(1_000)
+    asked = costs(lanes=SECOND / 2, plain=0)
+    assert picking.pick(layout, 2, cores=2) == Choice("cpu", "lanes", 0.5)
+    asked += costs(lanes=59 * SECOND, plain=0, ready=False)
+    assert picking.pick(layout, 2, cores=2) == Choice("cpu", "lanes", 59.0)
+    asked += costs(lanes=59 * SECOND, plain=0, fewest=1_001)
+    assert picking.pick(layout, 2, cores=2) == Choice("cpu", "lanes")
+    assert "plain" not in asked
+    costs(lanes=61 * SECOND, plain=SECOND, ready=False)
+    assert picking.pick(layout, 2, cores=2).form == "plain"
+    costs(lanes=2 * SECOND, plain=1.9 * SECOND)
+    assert picking.pick(layout, 2, cores=2).form == "lanes"  # too close to change
+    asked = costs(lanes=0, plain=9 * SECOND)
+    late = laid_out(1_000, Reporting(delay=3))
+    assert picking.pick(late, 2, cores=2) == Choice("cpu", "plain", 9.0)
+    assert asked == ["plain"]  # there are no lanes
+
+
+def test_results_do_not_depend_on_what_is_picked(
+    costs: Callable[..., list[Form]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forms: list[Form] = []
+    run = cpu.run
+
+    def watched(*arguments: object, form: Form = "auto", **others: object) -> object:
+        forms.append(form)
+        return run(*arguments, form=form, **others)  # type: ignore[arg-type]  # handed on as they come
+
+    monkeypatch.setattr(cpu, "run", watched)
+    engine: EngineName = "auto"
+    costs(lanes=9 * SECOND, plain=1e-9)
+    one = simulate(TRUTH, [TS(), TSObs()], 300, 70, engine=engine)
+    costs(lanes=9 * SECOND, plain=SECOND)
+    other = simulate(TRUTH, [TS(), TSObs()], 300, 70, engine=engine)
+    asked = simulate(TRUTH, [TS(), TSObs()], 300, 70, engine="cpu")
+    assert forms == ["plain", "plain", "lanes", "lanes", "auto", "auto"]
+    for trace in (other, asked):
+        np.testing.assert_array_equal(one.regret, trace.regret)
+        np.testing.assert_array_equal(one.pulls, trace.pulls)
+        one.setup.check_same(trace.setup)
+
+
+def test_a_step_is_measured_without_changing_anything() -> None:
+    """What it costs is not looked at; that it was measured in a few steps, and is a time, is."""
+    layout = laid_out(5_000)
+    before = cpu.run(layout, range(40))
+    forms: tuple[Form, ...] = ("lanes", "plain")
+    for form in forms:
+        assert 0 <= picking.cost(layout, form, 2, 100) < np.inf
+        assert picking.is_ready(layout, form)
+    for one, two in zip(before, cpu.run(layout, range(40)), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "trial.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_the_command_says_in_one_line_what_it_picked(
+    file: Path, costs: Callable[..., list[Form]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """130 replications of 300 steps are three rounds of lanes on two cores, or 65 of one replication each."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(compiled, "has_device", lambda: False)
+    runs = {
+        (
+            8 * SECOND,
+            SECOND,
+        ): "CPU, 32 replications side by side on 2 cores, about 5.4 thousand decisions a second; about 7.2 s.",
+        (
+            80 * SECOND,
+            SECOND,
+        ): "CPU, one replication after the other on 2 cores, about 2 thousand decisions a second; about 20 s.",
+        (SECOND / 9, SECOND): "CPU, 32 replications side by side on 2 cores; a second or less.",
+    }
+    outputs = []
+    for (lanes, plain), line in runs.items():
+        costs(lanes, plain)
+        found = CliRunner().invoke(app, ["simulate", str(file)])
+        assert found.stderr == f"Engine: {line}\n"
+        outputs.append(found.stdout)
+        machine = CliRunner().invoke(app, ["simulate", str(file), "--json"])
+        assert machine.stderr == ""
+        outputs.append(json.dumps(json.loads(machine.stdout)["simulation"]["regret"]))
+    assert len(set(outputs)) == 2
+    asked = CliRunner().invoke(app, ["simulate", str(file), "--engine", "reference"])
+    assert asked.stderr == "Engine: the reference (numpy) on one core.\n"
+
+
+def test_a_gpu_is_mentioned_where_there_is_much_to_do(
+    costs: Callable[..., list[Form]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "has_device", lambda: True)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    for seconds, mentioned in ((9, False), (11, True)):
+        costs(lanes=seconds * SECOND, plain=SECOND)
+        line = engine_line.engine_line(plan(TRUTH, TS(), 1_000).picked(32), 32)
+        assert ("--engine gpu may be faster" in line) == mentioned, line
+        assert "on one core" in line
+
+
+def test_several_engines_are_named_with_their_policies() -> None:
+    planned = plan(TRUTH, {"one": TS(), "two": TSObs(), "other": TS()}, 5)
+    chosen = (Choice("cpu", "lanes", 1.0), Choice("reference"), Choice("cpu", "lanes", 1.0))
+    line = engine_line.engine_line(type(planned)(planned.setup, planned.engines, "auto", chosen), 3)
+    assert line.startswith("Engine: CPU, 32 replications side by side on ")
+    assert line.endswith(" (one, other); the reference (numpy) on one core (two).")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(41.4e6, "41 million"), (1.0e9, "1 billion"), (538_000, "540 thousand"), (41, "41"), (0.5, "0.5")],
+)
+def test_speeds_have_two_digits(value: float, told: str) -> None:
+    assert engine_line._rounded(value) == told
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(12.3, "12 s"), (100, "100 s"), (210, "3.5 min"), (9_000, "2.5 h")])
+def test_times_have_two_digits(seconds: float, told: str) -> None:
+    assert engine_line._time(seconds) == told
+
+
+INTERRUPTED = """
+import os, signal
+from takeup.cli import main
+from takeup.simulation import picking
+
+def cost(layout, form, threads, most):
+    os.kill(os.getpid(), signal.SIGINT)
+    return 1.0
+
+picking.cost = cost
+picking.FEWEST_STEPS = 1
+main()
+"""
+
+
+def test_ctrl_c_while_measuring_ends_it_quietly(file: Path) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, "simulate", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 130, -signal.SIGINT), done.stderr
+    assert "Traceback" not in done.stderr
