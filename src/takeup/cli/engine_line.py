@@ -25,7 +25,9 @@ def engine_line(planned: Plan, replications: int) -> str:
     if seconds < 1:
         return f"{told}; a second or less."
     decisions = len(setup.environments) * len(setup.policies) * setup.horizon * replications
-    told = f"{told}, about {_rounded(decisions / seconds)} decisions a second; about {_time(seconds)}."
+    told = (
+        f"{told}, about {_rounded(decisions / seconds)} decisions a second; about {_time(seconds)} on an idle machine."
+    )
     if seconds >= LONG and setup.space.covariates is None and compiled.has_device():
         told += " A GPU is here: --engine gpu may be faster; its numbers may differ in a last bit, so auto leaves it."
     return told
