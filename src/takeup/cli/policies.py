@@ -41,6 +41,7 @@ def policies(
         f"Begin with {plain}, or with {personal} where covariates are known of each; docs/choosing.md says when not to."
     )
     console.print("A policy that is not live depends on the path and runs in simulations alone; see docs/policies.md.")
+    console.print("takeup simulate says in one line which engine runs a policy, and how; see docs/howto.md.")
     console.print("Which outcomes are all, valued, counted or levels is in docs/outcomes.md.")
 
 
