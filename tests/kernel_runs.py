@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from takeup import Environment, Policy, Reporting
-from takeup.simulation.engine import Part
+from takeup.simulation.engine import Form, Part
 from takeup.simulation.kernels import cpu
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.run import Record, plan
@@ -37,7 +37,7 @@ def run_cpu(
     *,
     threads: int | None = None,
     block: int | None = None,
-    form: cpu.Form = "auto",
+    form: Form = "auto",
     **options: Any,
 ) -> Part:
     """The CPU's engine; the other options are those of `laid_out`."""

@@ -160,6 +160,8 @@ def test_the_command_says_in_one_line_what_it_picked(
         assert machine.stderr == ""
         outputs.append(json.dumps(json.loads(machine.stdout)["simulation"]["regret"]))
     assert len(set(outputs)) == 2
+    costs(9, 9, fewest=10**6)
+    assert CliRunner().invoke(app, ["simulate", str(file)]).stderr == f"Engine: {lanes} on 2 cores.\n"
     asked = CliRunner().invoke(app, ["simulate", str(file), "--engine", "reference"])
     assert asked.stderr == "Engine: the reference (numpy) on one core.\n"
 

@@ -19,8 +19,9 @@ def engine_line(planned: Plan, replications: int) -> str:
     setup = planned.setup
     chosen = dict(zip(setup.policies, planned.choices, strict=True))
     told = f"Engine: {_who(chosen)}"
-    seconds = sum(choice.seconds or 0.0 for choice in planned.choices)
-    if any(choice.engine != "cpu" for choice in planned.choices):
+    measured = [choice.seconds for choice in planned.choices if choice.seconds is not None]
+    seconds = sum(measured)
+    if len(measured) < len(chosen):
         return f"{told}."
     if seconds < 1:
         return f"{told}; a second or less."
