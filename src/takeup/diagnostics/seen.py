@@ -105,32 +105,32 @@ class SeenByOutcome:
     def _both(self) -> tuple[GroupMean, GroupMean]:
         return self.seen, self.unseen
 
-    def by_how_much(self) -> str:
-        """The difference, with its limits, in a sentence; empty where there is none."""
+    def by_how_much(self, equal: str = "At equal context and proposal") -> str:
+        """The difference, with its limits, in a sentence; empty where there is none. `equal` is among whom."""
         if np.isnan(self.difference):
             return ""
         limits = f"{100 * (1 - self.level):g} % limits"
         if self.outcome.shown.share:
             middle, low, high = (f"{100 * each:+.0f}" for each in (self.difference, self.lower, self.upper))
-            return f"At equal context and proposal that is {middle} points ({limits} {low} to {high})."
+            return f"{equal} that is {middle} points ({limits} {low} to {high})."
         digits = max(self.outcome.shown.digits, 2)
         middle, low, high = (f"{each:+,.{digits}f}" for each in (self.difference, self.lower, self.upper))
-        return f"At equal context and proposal they differ by {middle} ({limits} {low} to {high})."
+        return f"{equal} they differ by {middle} ({limits} {low} to {high})."
 
     def summary(self) -> str:
         """What it means, in plain language."""
-        lines = [
+        who = (
             f"{self.used:,} decisions with the outcome seen: the action of {self.seen.patients:,} was seen, that of"
             f" {self.unseen.patients:,} was not; {self.pending:,} without an outcome left out."
-        ]
+        )
         if self.reason:
-            return f"{lines[0]}\nNot compared: {self.reason}."
+            return f"{who}\nNot compared: {self.reason}."
         told = [
             f"{each.proposal} {100 * each.share:.0f} % of {each.seen.patients + each.unseen.patients:,}"
             for each in self.proposals
             if each.seen.patients + each.unseen.patients
         ]
-        lines.append(f"Action seen by proposal: {', '.join(told)}.")
+        lines = [who, f"Action seen by proposal: {', '.join(told)}."]
         lines.append(f"{self.compared()} {self.by_how_much()}".rstrip())
         lines.append(f"p = {self.p_value:.2g}, e-value {np.exp(min(self.log_e_value, 700.0)):.3g}.")
         if self.depends or self.depends_at_any_time:
