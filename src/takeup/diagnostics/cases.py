@@ -6,9 +6,9 @@ import numpy as np
 
 from takeup.checks import IntArray
 from takeup.errors import InputError
-from takeup.events import UNSEEN
 from takeup.evidence import Evidence
 from takeup.outcomes import Count, Levels, Number, Outcome, Time
+from takeup.space import UNSEEN
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ If being seen depends on context and proposal alone, the outcomes of both are th
 whatever people do and however the policy adapts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -172,38 +172,34 @@ def check_seen(evidence: Evidence, *, level: float = 0.05) -> SeenByOutcome:
     level, space, outcome = checks.share("level", level), evidence.space, evidence.space.outcome
     statistic = cases.statistic
     by_proposal = statistic.sum(axis=0)
-    groups = [_group(label, row, outcome) for label, row in zip(LABELS, by_proposal.sum(axis=0), strict=True)]
+    seen, unseen = _pair(by_proposal.sum(axis=0), outcome)
     proposals = tuple(
-        SeenShare(label, *(_group(name, row, outcome) for name, row in zip(LABELS, rows, strict=True)))
-        for label, rows in zip(space.proposals, by_proposal, strict=True)
+        SeenShare(label, *_pair(rows, outcome)) for label, rows in zip(space.proposals, by_proposal, strict=True)
     )
     flat = statistic.reshape(-1, *statistic.shape[2:])
     flat = flat[(outcome.seen(flat) > 0).all(axis=1)]
-    nan, reason = float("nan"), _too_few(np.asarray(outcome.seen(flat)).sum(axis=0), groups)
+    nan, reason = float("nan"), _too_few(flat, seen, unseen, outcome)
+    nothing = SeenByOutcome(seen, unseen, proposals, nan, nan, nan, 1.0, 0.0, cases.left_out, level, outcome, reason)
     if reason:
-        found = nan, nan, nan, 1.0, 0.0
-        return SeenByOutcome(*groups, proposals, *found, cases.left_out, level, outcome, reason)
+        return nothing
     log_e = _log_e_value(cases, flat)
     if isinstance(outcome, Count | Time):
-        found = nan, nan, nan, float(np.exp(-max(log_e, 0.0))), log_e
-        return SeenByOutcome(*groups, proposals, *found, cases.left_out, level, outcome)
+        return replace(nothing, p_value=float(np.exp(-max(log_e, 0.0))), log_e_value=log_e)
     moments = _moments(flat, outcome)
     p = strata.exact_p(flat) if isinstance(outcome, Levels) and outcome.size == 2 else None
     p = strata.normal_p(strata.score(*moments)) if p is None else p
     middle, low, high = strata.difference(*moments, level)
     if outcome.shown.share:
         low, high = max(low, -1.0), min(high, 1.0)
-    return SeenByOutcome(*groups, proposals, middle, low, high, p, log_e, cases.left_out, level, outcome)
+    return replace(nothing, difference=middle, lower=low, upper=high, p_value=p, log_e_value=log_e)
 
 
-LABELS = ("seen", "unseen")
-
-
-def _too_few(both: IntArray, groups: list[GroupMean]) -> str:
+def _too_few(flat: IntArray, seen: GroupMean, unseen: GroupMean, outcome: Outcome) -> str:
     """Why nothing can be said; empty where it can."""
-    for group, kind in zip(groups, LABELS, strict=True):
+    for group in (seen, unseen):
         if not group.patients:
-            return f"there is no decision with the outcome known whose action was {kind}"
+            return f"there is no decision with the outcome known whose action was {group.label}"
+    both = np.asarray(outcome.seen(flat)).sum(axis=0)
     if both.min() < LEAST:
         return (
             f"where there are both kinds, {both[0]:,} actions were seen and {both[1]:,} were not;"
@@ -220,12 +216,17 @@ def _log_e_value(cases: Cases, flat: IntArray) -> float:
 
 def _moments(flat: IntArray, outcome: Outcome) -> tuple[IntArray, FloatArray, FloatArray]:
     """How many, the sum of their outcomes and that of the squares."""
-    n = np.asarray(outcome.seen(flat))
+    n = np.asarray(outcome.seen(flat), dtype=np.int64)
     if isinstance(outcome, Number):
         steps, squares = flat[..., outcome.cells].astype(float), flat[..., outcome.cells + 1].astype(float)
         return n, outcome.step * steps, outcome.step**2 * squares  # from low on, which differences do not show
     assert isinstance(outcome, Levels)
     return n, flat @ outcome.worths, flat @ outcome.worths**2
+
+
+def _pair(rows: IntArray, outcome: Outcome) -> tuple[GroupMean, GroupMean]:
+    """The seen and the unseen."""
+    return _group("seen", rows[0], outcome), _group("unseen", rows[1], outcome)
 
 
 def _group(label: str, row: IntArray, outcome: Outcome) -> GroupMean:

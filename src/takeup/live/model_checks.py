@@ -103,13 +103,15 @@ def seen_of(design: Design, evidence: Evidence) -> SeenCheck | Withheld | None:
         return Withheld(found.reason)
     compared = found.compared("Of those of whom it is known what they took,", "of the others")
     by_how_much = found.by_how_much("Among those of one group who were offered the same")
-    limits = (found.difference, found.lower, found.upper)
+    middle, low, high = (None if math.isnan(each) else each for each in (found.difference, found.lower, found.upper))
     return SeenCheck(
         found.depends_at_any_time,
         found.log_e_value,
         found.p_value,
         found.used,
         found.summary(),
-        *(None if math.isnan(each) else each for each in limits),
+        middle,
+        low,
+        high,
         f"{compared} {by_how_much}".rstrip(),
     )
