@@ -158,9 +158,13 @@ def check_seen(evidence: Evidence, *, level: float = 0.05) -> SeenByOutcome:
 
     The p-value is that of a permutation test, given how many were seen and all outcomes: of the mean outcome, exact
     where there are two levels, by the normal distribution elsewhere; of counts and times it is one over the e-value. It
-    is for one look. It is exact, too, where a policy adapts to outcomes alone; one that adapts to what was seen
-    stretches it (docs/robust.md says how much). The e-value, of levels or of bins, allows for both, as long as what
-    was unseen stays so: a report that comes late moves a decision from one kind to the other.
+    is for one look. It is exact, too, where a policy adapts to outcomes alone.
+
+    The e-value is a likelihood ratio given the same margins, with a normal prior of the log odds ratio; elsewhere
+    Robbins' mixture, averaged with universal inference over levels or bins, which alone is that of counts and times. At
+    one look its mean is one, exactly where p is exact. That it seldom reaches 20 at any of many looks, and after
+    policies that adapt to what was seen, is proven for counts and times alone and measured for the others
+    (docs/robust.md). A report that comes late moves a decision from one kind to the other; that is another look.
 
     It says whether being seen depends on the outcome. That it depends on the action can only show through outcomes.
 
@@ -182,12 +186,17 @@ def check_seen(evidence: Evidence, *, level: float = 0.05) -> SeenByOutcome:
     nothing = SeenByOutcome(seen, unseen, proposals, nan, nan, nan, 1.0, 0.0, cases.left_out, level, outcome, reason)
     if reason:
         return nothing
-    log_e = _log_e_value(cases, flat)
+    anywhere = _log_e_value(cases, flat)
     if isinstance(outcome, Count | Time):
-        return replace(nothing, p_value=float(np.exp(-max(log_e, 0.0))), log_e_value=log_e)
+        return replace(nothing, p_value=float(np.exp(-max(anywhere, 0.0))), log_e_value=anywhere)
     moments = _moments(flat, outcome)
-    p = strata.exact_p(flat) if isinstance(outcome, Levels) and outcome.size == 2 else None
-    p = strata.normal_p(strata.score(*moments)) if p is None else p
+    if isinstance(outcome, Levels) and outcome.size == 2 and (hits := strata.Hits.of(flat)) is not None:
+        p, log_e = hits.p_value, hits.log_e_value
+    else:
+        score = strata.score(*moments)
+        p, log_e = strata.normal_p(score), strata.normal_log_e(score, moments[0])
+        if not (isinstance(outcome, Levels) and outcome.size == 2):
+            log_e = float(tables.average(np.array([log_e, anywhere])))
     middle, low, high = strata.difference(*moments, level)
     if outcome.shown.share:
         low, high = max(low, -1.0), min(high, 1.0)
