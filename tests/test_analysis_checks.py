@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adaptive_trials
-from takeup import Log, Space, Time, stream
+from takeup import UNSEEN, Log, Space, Time, stream
 from takeup.analysis import trial_checks
 
 
@@ -77,3 +77,21 @@ def test_compliance_that_is_not_ignorable_is_told_and_the_rest_is_quiet() -> Non
     never = Log.of(log.space, log.proposal, log.probability, outcome=log.outcome)
     unchecked = [each.check for each in trial_checks.check_all(never, 0, 1) if each.alarm is None]
     assert unchecked[:3] == ["ignorable compliance", "exclusion", "instrument strength"]
+
+
+def test_that_known_actions_go_with_outcomes_is_told() -> None:
+    """Of 80 % with the better outcome it is known what they took, of 20 % with the other: 400 people."""
+    people = adaptive_trials.refusing(400, (0.3, 0.6), 0.1, 0.6)
+    log = trial(adaptive_trials.trials(people, 1, seed=2, even=True), 0)
+    assert "seen by outcome" not in {each.check for each in trial_checks.check_all(log, 0, 1)}
+    report = stream(3, "known").random(len(log))
+    for seen, alarm in ((np.where(log.outcome == 1, 0.8, 0.2), True), (np.full(len(log), 0.5), False)):
+        some = replace(log, implemented=np.where(report < seen, log.implemented, UNSEEN))
+        found = {each.check: each for each in trial_checks.check_all(some, 0, 1)}["seen by outcome"]
+        assert found.alarm is alarm
+        assert found.sentence.startswith("Of those of whom it is known what they took, ")
+        assert ("Whether it is known goes with the outcome (p < " in found.sentence) is alarm
+    few = replace(log, implemented=np.where(np.arange(len(log)) < 5, log.implemented, UNSEEN))
+    unchecked = {each.check: each for each in trial_checks.check_all(few, 0, 1)}["seen by outcome"]
+    assert unchecked.alarm is None
+    assert "there should be 10 of each at least" in unchecked.detail

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from page_fixtures import book_of
-from takeup import Evidence, check_exclusion, check_ignorable, stream
+from takeup import UNSEEN, Evidence, check_exclusion, check_ignorable, check_seen, stream
 from takeup.errors import InputError
 from takeup.live.findings import findings_of
-from takeup.live.model_checks import ModelCheck, Withheld
-from takeup.live.summary import summary_of
+from takeup.live.model_checks import ModelCheck, SeenCheck, Withheld
+from takeup.live.summary import TrialSummary, summary_of
 from takeup.policies import TSLat
 from takeup.service.pages import sentences
 from takeup.service.pages.render.child import dashboard
@@ -174,6 +175,43 @@ def test_both_checks_are_those_of_the_diagnostics() -> None:
     assert isinstance(direct.exclusion, ModelCheck)
     assert direct.exclusion.alarm
     assert isinstance(summary_of(clinic([[[[5, 5], [5, 5]], [[0, 0], [0, 0]]]]), 0).exclusion, Withheld)
+
+
+UNKNOWN = [[[[10, 30], [0, 0], [30, 12]], [[0, 0], [12, 28], [31, 9]]]]
+"""Of 80 of whom it is known what they took 58 are well, of 82 others 21."""
+
+
+def test_that_known_actions_go_with_outcomes_is_told_in_words() -> None:
+    book = clinic(UNKNOWN, policy={"kind": "TSRobust"}, compliance="sometimes")
+    found = findings_of(book, 0)
+    check = found.summary.seen_by_outcome
+    assert isinstance(check, SeenCheck)
+    twin = check_seen(Evidence(book.design.space, book.counts))
+    assert (check.alarm, check.difference, check.detail) == (True, twin.difference, twin.summary())
+    page = dashboard(found, 1)
+    assert "Of those of whom it is known what they took, 58 of 80 had the outcome well, of the others 21 of 82." in page
+    assert "Among those of one group who were offered the same that is +47 points (95 % limits +33 to +61)." in page
+    assert "Whether an action is known goes with the outcome" in sentences.warnings(found)
+    assert TypeAdapter(TrialSummary).dump_python(found.summary, mode="json")["seen_by_outcome"]["alarm"]
+
+
+def test_known_actions_are_compared_where_somebody_needs_it() -> None:
+    """Not where the policy makes nothing of compliance, nor where there is but one kind; withheld where few are."""
+    robust: dict[str, Any] = {"policy": {"kind": "TSRobust"}, "compliance": "sometimes"}
+    assert summary_of(clinic(UNKNOWN, policy={"kind": "TS"}), 0).seen_by_outcome is None
+    assert summary_of(clinic(SICKER, **robust), 0).seen_by_outcome is None
+    never = np.zeros((1, 2, 3, 2), dtype=int)
+    never[0, :, UNSEEN] = 40
+    assert summary_of(clinic(never, **robust), 0).seen_by_outcome is None
+    few = never.copy()
+    few[0, 0, 0] = 4
+    found = findings_of(clinic(few, **robust), 0)
+    assert isinstance(found.summary.seen_by_outcome, Withheld)
+    assert "8 actions were seen and 80 were not; there should be 10 of each" in dashboard(found, 1)
+    few[0, 0, 0] = 20
+    fine = findings_of(clinic(few, **robust), 0)
+    assert "Those with unknown actions fare alike" in [each.short for each in sentences.checks(fine)]
+    assert "Whether an action is known goes with the outcome" not in sentences.warnings(fine)
 
 
 def test_probability_best_of_gibbs_sampling_does_not_hang_on_one_draw_of_the_actions() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from takeup import datasets
 from takeup.conjugates import Bootstrap, Exponential, LogNormal, Normal, Poisson
 from takeup.covariates import Category, Covariates, Measure, Profile
-from takeup.diagnostics import check_exclusion, check_ignorable, weak_instrument
+from takeup.diagnostics import check_exclusion, check_ignorable, check_seen, weak_instrument
 from takeup.environment import Environment, Types
 from takeup.errors import (
     InputError,
@@ -147,6 +147,7 @@ __all__ = [
     "__version__",
     "check_exclusion",
     "check_ignorable",
+    "check_seen",
     "datasets",
     "event",
     "simulate",

@@ -7,7 +7,7 @@ import numpy as np
 from takeup.analysis.check import Check, capital
 from takeup.analysis.telling import p_value
 from takeup.checks import FloatArray
-from takeup.diagnostics import check_exclusion, check_ignorable
+from takeup.diagnostics import check_exclusion, check_ignorable, check_seen
 from takeup.diagnostics.exclusion import MOST_INEQUALITIES, levels_of
 from takeup.diagnostics.ignorable import FEW_DRAWS
 from takeup.evidence import Evidence
@@ -51,6 +51,25 @@ def exclusion(evidence: Evidence) -> Check:
         else "Nothing shows that an offer changes outcomes other than by what is taken"
     )
     return Check(name, alarm, f"{said} ({p_value(found.p_value)}).", concerns, found.summary(), found.p_value)
+
+
+def seen(evidence: Evidence) -> Check | None:
+    """Whether those of whom it is known what they took fared as the others: `takeup.check_seen`.
+
+    None where it is known of all or of nobody.
+    """
+    found = check_seen(evidence, level=LEVEL)
+    if not (found.seen.patients and found.unseen.patients):
+        return None
+    name, concerns = "seen by outcome", "all readings by what people took that leave out those of whom it is not known"
+    if found.reason:
+        unchecked = "Whether those of whom it is known what they took fared as the others was not checked."
+        return Check(name, None, unchecked, concerns, f"{capital(found.reason)}.")
+    alarm = found.depends or found.depends_at_any_time
+    said = "Whether it is known goes with the outcome" if alarm else "Nothing shows that it goes with the outcome"
+    compared = found.compared("Of those of whom it is known what they took,", "of the others")
+    sentence = f"{compared} {said} ({p_value(found.p_value)})."
+    return Check(name, alarm, sentence, concerns, found.summary(), found.p_value)
 
 
 def strength(evidence: Evidence, control: int) -> Check:

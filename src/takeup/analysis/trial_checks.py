@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from takeup.analysis import targets
 from takeup.analysis.check import Check, capital
-from takeup.analysis.compliance_checks import LEVEL, exclusion, ignorability, strength
+from takeup.analysis.compliance_checks import LEVEL, exclusion, ignorability, seen, strength
 from takeup.analysis.planned import Planned
 from takeup.analysis.telling import amount, mean_of, p_value, quantity
 from takeup.checks import FloatArray
@@ -26,6 +26,7 @@ SMALL = 0.05
 def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
     """Every check of a single trial."""
     evidence = Evidence.from_log(log)
+    known = seen(evidence)
     return (
         sample_ratio(log),
         overlap(log),
@@ -33,6 +34,7 @@ def check_all(log: Log, control: int, seed: int) -> tuple[Check, ...]:
         ignorability(evidence, seed),
         exclusion(evidence),
         strength(evidence, control),
+        *(() if known is None else (known,)),
     )
 
 

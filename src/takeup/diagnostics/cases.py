@@ -8,15 +8,16 @@ from takeup.checks import IntArray
 from takeup.errors import InputError
 from takeup.evidence import Evidence
 from takeup.outcomes import Count, Levels, Number, Outcome, Time
+from takeup.space import UNSEEN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """Decisions with compliance and outcome seen.
+    """Decisions with the outcome seen.
 
     Attributes:
         outcome: what came out.
-        statistic: what they add up to, [x, z, a, .].
+        statistic: what they add up to, [x, z, group, .]; the groups are actions, or whether the action was seen.
         left_out: how many other decisions there are.
         starts: the cell of the statistic at which each level begins.
         labels: of the levels.
@@ -59,10 +60,24 @@ def complete_cases(evidence: Evidence, most: int) -> Cases:
     Bins are those of the outcome, neighbours taken together as its range has them, never as the data do: a table of
     them is then as honest as one of levels.
     """
+    return _cases(evidence, np.asarray(_single(evidence).statistic[..., :-1, :]), most)
+
+
+def seen_and_unseen(evidence: Evidence, most: int) -> Cases:
+    """Those with the outcome seen, in two groups: action seen, action unseen; bins are as of `complete_cases`."""
+    statistic = _single(evidence).statistic
+    groups = np.stack([statistic[..., :-1, :].sum(axis=-2), statistic[..., UNSEEN, :]], axis=-2)
+    return _cases(evidence, groups, most)
+
+
+def _single(evidence: Evidence) -> Evidence:
     if evidence.counts.ndim != 4:
         raise InputError("evidence", f"shape {evidence.counts.shape}", "a single table, not many side by side")
+    return evidence
+
+
+def _cases(evidence: Evidence, statistic: IntArray, most: int) -> Cases:
     outcome = evidence.space.outcome
-    statistic = np.asarray(evidence.statistic[..., :-1, :])
     left_out = int(evidence.total - outcome.seen(statistic).sum())
     return Cases(outcome, statistic, left_out, *_levels(outcome, most))
 

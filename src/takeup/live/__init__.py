@@ -5,7 +5,7 @@ from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
 from takeup.live.auditing import Audit, DatabaseAudit, Difference, audit, audit_database
 from takeup.live.estimates import Estimate
 from takeup.live.learnt import BelievedDifference, Learnt, LearntContext, LearntCovariate, LearntPoint, Stretch
-from takeup.live.model_checks import ModelCheck, Withheld
+from takeup.live.model_checks import ModelCheck, SeenCheck, Withheld
 from takeup.live.past import Past
 from takeup.live.progress import Progress
 from takeup.live.summary import TrialSummary
@@ -28,6 +28,7 @@ __all__ = [
     "Past",
     "Progress",
     "SampleRatio",
+    "SeenCheck",
     "Stretch",
     "TimePoint",
     "TimeSeries",

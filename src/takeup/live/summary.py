@@ -17,7 +17,15 @@ from takeup.live.estimates import (
     values_by_model,
     weighted,
 )
-from takeup.live.model_checks import ModelCheck, Withheld, exclusion_of, ignorable_of, not_identified
+from takeup.live.model_checks import (
+    ModelCheck,
+    SeenCheck,
+    Withheld,
+    exclusion_of,
+    ignorable_of,
+    not_identified,
+    seen_of,
+)
 from takeup.live.progress import Progress, progress_of
 from takeup.live.time_series import SampleRatio, fallback_ratio_of, sample_ratio_of
 from takeup.outcomes import Shown
@@ -108,6 +116,8 @@ class TrialSummary:
         ignorable: whether those who comply are like those who do not: no trace of the proposal in the outcomes of an
             action. `takeup.check_ignorable`.
         exclusion: whether proposals act through actions alone. `takeup.check_exclusion`.
+        seen_by_outcome: whether those whose action is known fare as the others; None where the policy makes nothing of
+            compliance, or where there are not both. `takeup.check_seen`.
         model_doubt: why the policy's own model is not to be relied on; None where nothing speaks against it.
         sample_ratio: whether proposals came as their logged probabilities say.
         fallback_ratio: the same of what clients drew by themselves; None where they drew nothing.
@@ -121,6 +131,7 @@ class TrialSummary:
     contexts: tuple[GroupSummary, ...]
     ignorable: ModelCheck | Withheld
     exclusion: ModelCheck | Withheld
+    seen_by_outcome: SeenCheck | Withheld | None
     model_doubt: str | None
     sample_ratio: SampleRatio
     fallback_ratio: SampleRatio | None
@@ -143,6 +154,7 @@ def summary_of(book: Book, late: int) -> TrialSummary:
         contexts=contexts,
         ignorable=ignorable,
         exclusion=exclusion_of(design, evidence),
+        seen_by_outcome=seen_of(design, evidence),
         model_doubt=doubt,
         sample_ratio=sample_ratio,
         fallback_ratio=fallback_ratio_of(book),

@@ -6,7 +6,7 @@ from typing import Literal
 
 from takeup.live import Progress
 from takeup.live.findings import Disagreement, Findings, leader_of, probability_of
-from takeup.live.model_checks import ModelCheck, Withheld
+from takeup.live.model_checks import ModelCheck, SeenCheck, Withheld
 from takeup.live.standing import BELIEVED, NAIVE, standing
 from takeup.live.time_series import SampleRatio
 from takeup.outcomes import Levels
@@ -128,7 +128,8 @@ def checks(found: Findings) -> list[Check]:
     summary = found.summary
     drawn = [] if summary.fallback_ratio is None else [_fallbacks(summary.fallback_ratio, summary.progress)]
     checked = [_ratio(found), _ignorable(summary.ignorable), _exclusion(summary.exclusion), _late(summary.progress)]
-    return checked + drawn
+    seen = [] if summary.seen_by_outcome is None else [_seen(summary.seen_by_outcome)]
+    return checked + seen + drawn
 
 
 def warnings(found: Findings) -> list[str]:
@@ -242,6 +243,26 @@ def _exclusion(found: ModelCheck | Withheld) -> Check:
         return _early(name, "Direct effects", found.used, "known outcome", found.detail)
     words = "Nothing says that a proposal acts on outcomes past the action that was taken. That is no proof."
     return Check(name, "fine", "No direct effect of proposals seen", words, found.detail)
+
+
+def _seen(found: SeenCheck | Withheld) -> Check:
+    name = "Seen by outcome"
+    if isinstance(found, Withheld):
+        return Check(name, "unknown", "Unknown actions not compared", f"Not compared: {found.reason}.")
+    if found.alarm:
+        words = (
+            f"{found.sentence} Whether it is known goes with the outcome. That may be as outcomes, or what people took,"
+            " decide about what is written down; which of them, nobody can tell from this. What is read by action taken"
+            " leaves the others out and is off; intention to treat is not. Find out of whom it is not known, and why."
+        )
+        return Check(name, "sounds", "Whether an action is known goes with the outcome", words, found.detail)
+    if found.used < FEW:
+        return _early(name, "Unknown actions", found.used, "known outcome", found.detail)
+    words = (
+        f"{found.sentence} Nothing says that whether it is known goes with the outcome. That is no proof: if it goes"
+        " with what people took, it shows only as far as that changes outcomes."
+    )
+    return Check(name, "fine", "Those with unknown actions fare alike", words, found.detail)
 
 
 def _late(progress: Progress) -> Check:
