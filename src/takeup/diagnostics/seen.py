@@ -134,7 +134,7 @@ class SeenByOutcome:
         lines.append(f"{self.compared()} {self.by_how_much()}".rstrip())
         lines.append(f"p = {self.p_value:.2g}, e-value {np.exp(min(self.log_e_value, 700.0)):.3g}.")
         if self.depends or self.depends_at_any_time:
-            looks = "however often you looked" if self.depends_at_any_time else "if this was the only look"
+            looks = "at several looks, too, by simulations" if self.depends_at_any_time else "if this was the only look"
             lines.append(
                 f"Whether an action is seen depends on the outcome, or on what goes with it, such as the action itself"
                 f" ({looks}). What is read by action from the seen alone is off. To fill in by proposal and outcome, as"
