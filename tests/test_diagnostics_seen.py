@@ -246,7 +246,9 @@ class TestWords:
         said = found.summary()
         assert "Action seen by proposal: letter 49 % of 82, call 50 % of 80." in said
         assert "Of those whose action was seen 58 of 80 had the outcome came, of the others 21 of 82." in said
-        assert "depends on the outcome, or on what goes with it, such as the action itself (at several looks, too" in said
+        assert (
+            "depends on the outcome, or on what goes with it, such as the action itself (at several looks, too" in said
+        )
 
     def test_no_alarm_is_no_proof(self) -> None:
         said = check_seen(evidence([[20, 20], [20, 20]], [[20, 20], [20, 20]])).summary()
