@@ -27,7 +27,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestWorlds:
     def test_the_held_out_worlds_are_the_committed_ones(self) -> None:
         """200 worlds, two values at least 0.02 apart in each; a change of generator or seed changes the hash."""
-        worlds = list(confounded_worlds().values())
+        worlds = list(confounded_worlds(200).values())
         assert len(worlds) == 200
         assert min(world.regret().max() for world in worlds) >= 0.02
         rounded = np.array([world.response for world in worlds]).round(9)
@@ -46,7 +46,7 @@ class TestWorlds:
         np.testing.assert_allclose(ours, found, rtol=1e-12)
 
     def test_none_of_them_was_tuned_on(self) -> None:
-        held_out = {world.fingerprint() for world in confounded_worlds().values()}
+        held_out = {world.fingerprint() for world in confounded_worlds(200).values()}
         tuned = {world.fingerprint() for world in confounded_worlds(200, robust.TUNING).values()}
         assert not held_out & tuned
 
@@ -61,7 +61,7 @@ class TestWorlds:
             value = np.array([sum(share[u] * rate[u, does[u, z]] for u in range(9)) for z in range(5)])
             if np.diff(np.sort(value))[-1] >= robust.GAP:
                 break
-        np.testing.assert_allclose(worlds["world 0"].value()[0], value, rtol=1e-12)
+        np.testing.assert_allclose(worlds["world 0 of 5 actions"].value()[0], value, rtol=1e-12)
 
     def test_sweep_and_trap(self) -> None:
         """Values (0.75 - p/2, 0.25 + p/2); in the trap (0.5 * 0.75 + 0.5 * 0.5, 0.5 * 0.75 + 0.5 * 0.25)."""
@@ -93,7 +93,7 @@ class TestArithmetic:
         policies: list[Policy[Any]] = [TS(), TSObs(), TSRobust()]
         swept, trapped = (simulate(where, policies, TINY, 40) for where in (sweep(), {"trap": trap()}))
         random = simulate(confounded_worlds(7), policies, TINY, 40)
-        found = [bar.measured for bar in bars(swept, trapped, random, "TS-Robust")]
+        found = [bar.measured for bar in bars(swept, trapped, [random], "TS-Robust")]
         means = [trace.regret[..., -1].mean(axis=2) for trace in (swept, trapped, random)]
         ratios = [mean[:, 2] / mean[:, 0] for mean in means]
         expected = [np.prod(ratios[0]) ** (1 / 8), ratios[1][0], *np.quantile(ratios[2], [0.5, 0.9, 0.99])]
@@ -115,7 +115,7 @@ def test_the_whole_of_it() -> None:
     result = robust.robust(Runner(50, 3, progress=done.append))
     assert sum(done) == robust.decisions(50)
     assert len(result.cells) == 9 * 3
-    assert [len(result.worlds), len(result.bars), len(result.curve)] == [3, 5, 11]
+    assert [len(result.worlds), len(result.bars), len(result.curve)] == [9, 5, 11]
     plain = json.loads(json.dumps(result.as_json(), allow_nan=False))
     assert plain["holds"] == all(bar["met"] for bar in plain["bars"])
     assert {bar["limit"] for bar in plain["bars"]} == {0.62, 1.2, 1.0, 1.3, 1.9}

@@ -2,7 +2,8 @@
 
 Three kinds of worlds. The sweep is the regret bound analysis of Stirn & Jebara (2019), section 4.1, where compliance is
 ignorable. In the trap of Della Penna, Reid & Balduzzi (2016) half are always-takers who do well anyway and half are
-compliers whom the treatment harms. The random worlds mix all four compliance types, with any confounding.
+compliers whom the treatment harms. The random worlds, of two, three and five actions, mix compliance types with any
+confounding.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,10 @@ SWEEP = tuple(p / 100 for p in range(10, 50, 5))
 """The p of the sweep: the share that does not comply, 0.1 to 0.45."""
 
 TRAP = "trap"
-WORLDS = 200
+ACTIONS = (2, 3, 5)
+WORLDS = 67
+"""Random worlds of each number of actions."""
+
 GAP = 0.02
 """The least difference between the values of the two proposals of a random world."""
 
@@ -41,7 +45,7 @@ HELD_OUT = 2019
 TUNING = 777
 """The seed of the worlds of the trade-off curves."""
 
-TUNING_WORLDS = 40
+TUNING_WORLDS = 13
 SHARED = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 SHARPNESS = (1.0, 2.0, 6.0, 12.0)
 """The settings of the trade-off curves; a sharpness of 3 is the default and in the first curve."""
@@ -161,7 +165,7 @@ def confounded_worlds(number: int = WORLDS, seed: int = HELD_OUT, actions: int =
         share, rate = rng.dirichlet(np.ones(len(responses))), rng.random((len(responses), actions))
         world = Environment.from_types(Space(actions), share, responses, np.stack([1 - rate, rate], axis=-1))
         if np.sort(world.regret().ravel())[1] >= GAP:
-            found[f"world {len(found)}"] = world
+            found[f"world {len(found)} of {actions} actions"] = world
     return found
 
 
@@ -175,24 +179,24 @@ def robust(run: Runner, *, curves: bool = True) -> RobustResult:
         curves: whether to run the trade-off curves.
     """
     replications = checks.whole("replications", run.replications, least=LEAST)
-    held_out, tuning = confounded_worlds(WORLDS, HELD_OUT), confounded_worlds(TUNING_WORLDS, TUNING)
 
     def traces(
-        policies: Sequence[Policy[Any]], runs: int, worlds: dict[str, Environment], there: int
-    ) -> tuple[Trace, Trace, Trace]:
+        policies: Sequence[Policy[Any]], runs: int, worlds: int, seed: int, there: int
+    ) -> tuple[Trace, Trace, list[Trace]]:
         return (
             run.simulate(sweep(), policies, HORIZON, runs),
             run.simulate({TRAP: trap()}, policies, HORIZON, 4 * runs),
-            run.simulate(worlds, policies, HORIZON, there),
+            [run.simulate(confounded_worlds(worlds, seed, many), policies, HORIZON, there) for many in ACTIONS],
         )
 
     curve = []
     settings = [TSRobust(shared=s) for s in SHARED] + [TSRobust(sharpness=s) for s in SHARPNESS]
     for policy in settings if curves else []:
-        tuned = traces([TS(), policy], replications // 5, tuning, replications // 10)
+        tuned = traces([TS(), policy], replications // 5, TUNING_WORLDS, TUNING, replications // 10)
         curve.append(TradeOff(policy.shared, policy.sharpness, bars(*tuned, policy.name)))
     names = [TS().name, TSObs().name, TSRobust().name]
-    swept, trapped, random = traces([TS(), TSObs(), TSRobust()], replications, held_out, replications // 5)
+    policies = [TS(), TSObs(), TSRobust()]
+    swept, trapped, random = traces(policies, replications, WORLDS, HELD_OUT, replications // 5)
     return RobustResult(
         replications=replications,
         world_replications=replications // 5,
@@ -203,7 +207,7 @@ def robust(run: Runner, *, curves: bool = True) -> RobustResult:
             for where in trace.setup.environments
             for name in names
         ),
-        worlds=tuple(cell(random, where, names[-1]) for where in held_out),
+        worlds=tuple(cell(trace, where, names[-1]) for trace in random for where in trace.setup.environments),
         bars=bars(swept, trapped, random, names[-1]),
         curve=tuple(curve),
     )
@@ -212,8 +216,10 @@ def robust(run: Runner, *, curves: bool = True) -> RobustResult:
 def decisions(replications: int, curves: bool = True) -> int:
     """How many decisions `robust` makes, for a progress bar."""
     known, settings = len(SWEEP) + 4, len(SHARED) + len(SHARPNESS) if curves else 0
-    last = 3 * (known * replications + WORLDS * (replications // 5))
-    return HORIZON * (last + 2 * settings * (known * (replications // 5) + TUNING_WORLDS * (replications // 10)))
+    last = 3 * (known * replications + len(ACTIONS) * WORLDS * (replications // 5))
+    return HORIZON * (
+        last + 2 * settings * (known * (replications // 5) + len(ACTIONS) * TUNING_WORLDS * (replications // 10))
+    )
 
 
 def cell(trace: Trace, environment: str, policy: str) -> RatioCell:
@@ -221,7 +227,7 @@ def cell(trace: Trace, environment: str, policy: str) -> RatioCell:
     return RatioCell.of(environment, policy, trace.final(policy, environment), trace.final("TS", environment))
 
 
-def bars(swept: Trace, trapped: Trace, worlds: Trace | Sequence[Trace], policy: str) -> tuple[Bar, ...]:
+def bars(swept: Trace, trapped: Trace, worlds: Sequence[Trace], policy: str) -> tuple[Bar, ...]:
     """The figures that decide, of traces of the sweep, the trap and the random worlds."""
     seen = swept.setup.reporting.compliance
     cells = [cell(swept, where, policy) for where in swept.setup.environments]
@@ -229,7 +235,7 @@ def bars(swept: Trace, trapped: Trace, worlds: Trace | Sequence[Trace], policy: 
     relative = float(np.sqrt(sum((each.ratio_error / each.ratio) ** 2 for each in cells)) / len(cells))
     caught = cell(trapped, TRAP, policy)
     pairs = []
-    for trace in [worlds] if isinstance(worlds, Trace) else worlds:
+    for trace in worlds:
         position = list(trace.setup.policies).index(policy)
         pairs.append((trace.regret[:, position, :, -1], trace.regret[:, 0, :, -1]))
     ratios = np.concatenate([ours.mean(axis=1) / theirs.mean(axis=1) for ours, theirs in pairs])

@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from takeup.paper.related.compliance_aware import trap
-from takeup.paper.robust import HELD_OUT, HORIZON, TRAP, Bar, bars, cell, confounded_worlds, sweep
+from takeup.paper.robust import ACTIONS, HELD_OUT, HORIZON, TRAP, Bar, bars, cell, confounded_worlds, sweep
 from takeup.paper.runner import Runner
 from takeup.policies import TS, Policy, TSRobust
 from takeup.simulation import Reporting
 
 SEEN = (1.0, 0.25, 0.0)
-ACTIONS = (2, 3, 5)
 WORLDS = 400
 """Random worlds of each number of actions."""
 
@@ -94,7 +93,7 @@ def by_share_seen(
                 world_replications,
                 worlds,
                 bars(swept, trapped, list(random.values()), policy.name),
-                {many: bars(swept, trapped, trace, policy.name)[2:] for many, trace in random.items()},
+                {many: bars(swept, trapped, [trace], policy.name)[2:] for many, trace in random.items()},
                 max(cells, key=lambda each: float(each["ratio"])),
             )
         )
