@@ -1,9 +1,10 @@
 """Kill a process that writes to a store, again and again, and look for what it had acknowledged.
 
-    python tests/hammer.py FOLDER --kills 100 [--power] [--synchronous OFF]
+    python tests/hammer.py FOLDER --kills 25 [--power] [--synchronous OFF] [--early]
 
-Prints what was lost as JSON. With --power it is not the process alone that dies: the disk keeps what had been synced,
-and any part of what was written later (`disk.py`). With --synchronous OFF as well, it must lose something.
+Prints what was lost as JSON; it forks, so it is a process without threads. Where the power fails it is not the process
+alone that dies: the disk keeps what had been synced, and any part of what was written later (`disk.py`). With
+--synchronous OFF it must lose something then; so must a process that acknowledges early.
 """
 
 import argparse
@@ -50,8 +51,11 @@ class Result:
     differences: list[str] = field(default_factory=list)
 
 
-def hammer(path: Path, said: int, run: int, synced: Path | None, synchronous: Synchronous) -> None:
-    """Write for ever, and say what was acknowledged: one line each, in one atomic write."""
+def hammer(path: Path, said: int, run: int, synced: Path | None, synchronous: Synchronous, early: bool) -> None:
+    """Write for ever, and say what was acknowledged: one line each, in one atomic write.
+
+    Who is early says of a decision, whose number is not known then, that it is there before asking for it.
+    """
     recorder = None if synced is None else disk.Recorder(synced)  # SQLite calls it as long as the process lives
     trial = Trial.open(Store(path, synchronous=synchronous))
     if run % 2:  # checkpoints all the time, where one is rare
@@ -61,6 +65,8 @@ def hammer(path: Path, said: int, run: int, synced: Path | None, synchronous: Sy
     def work(thread: int) -> None:
         for i in range(1_000_000):
             unit = f"{run}-{thread}-{i}"
+            if early:
+                os.write(said, f"{json.dumps(['decided', None, unit])}\n".encode())
             decision = trial.decide(unit, i % 2, key=f"d{unit}")
             os.write(said, f"{json.dumps(['decided', decision.number, unit])}\n".encode())
             receipt = trial.report(decision, implemented=i % 2, outcome=i % 2, key=f"r{unit}")
@@ -75,7 +81,7 @@ def hammer(path: Path, said: int, run: int, synced: Path | None, synchronous: Sy
 
 
 def killed(
-    path: Path, run: int, rng: np.random.Generator, synced: Path | None, synchronous: Synchronous
+    path: Path, run: int, rng: np.random.Generator, synced: Path | None, synchronous: Synchronous, early: bool = False
 ) -> list[list[Any]]:
     """What a child acknowledged before it was killed: under load, or, one time in five, while it is starting."""
     out, into = os.pipe()
@@ -83,7 +89,7 @@ def killed(
     if child == 0:
         os.close(out)
         try:
-            hammer(path, into, run, synced, synchronous)
+            hammer(path, into, run, synced, synchronous, early)
         finally:
             os._exit(1)
     os.close(into)
@@ -114,22 +120,31 @@ def check(path: Path, acknowledged: list[list[Any]], result: Result) -> None:
             result.lost.append(f"{kind} {number} of {unit}: {times} times")
 
 
-def _read(path: Path) -> tuple[Audit, Counter[tuple[str, int, str]]]:
+def _read(path: Path) -> tuple[Audit, Counter[tuple[str, int | None, str]]]:
     """The audit, and how often each decision and each report is in the log."""
-    logged: Counter[tuple[str, int, str]] = Counter()
+    logged: Counter[tuple[str, int | None, str]] = Counter()
     with looking(path) as connection:
         found = audit(connection, "hammer")
         for event in reading.log(connection, "hammer"):
             body = json.loads(event.body)
             if event.kind == "decided":
                 logged["decided", body["number"], body["unit"]] += 1
+                logged["decided", None, body["unit"]] += 1
             elif event.kind == "reported":
                 logged["reported", event.sequence, body["key"][1:]] += 1
     return found, logged
 
 
-def torture(folder: Path, kills: int, seed: int, *, power: bool, synchronous: Synchronous) -> Result:
-    """Kill and look, so many times."""
+def torture(
+    folder: Path,
+    kills: int,
+    seed: int,
+    *,
+    power: bool = False,
+    synchronous: Synchronous = "FULL",
+    early: bool = False,
+) -> Result:
+    """Kill and look, so many times, or until something is lost."""
     result, acknowledged, rng = Result(), list[list[Any]](), stream(seed)
     path = folder / "hammer.db"
     for run in range(kills):
@@ -145,7 +160,7 @@ def torture(folder: Path, kills: int, seed: int, *, power: bool, synchronous: Sy
                 if file.exists():
                     shutil.copyfile(file, synced / file.name)
         try:
-            new = killed(path, run, rng, synced, synchronous)
+            new = killed(path, run, rng, synced, synchronous, early)
         except ChildProcessError as error:
             if run % FRESH == 0:
                 raise
@@ -176,12 +191,20 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--kills", type=int, default=FRESH)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--synchronous", choices=["FULL", "OFF"], default="FULL")
+    parser.add_argument("--early", action="store_true")
     chosen = parser.parse_args()
-    result = torture(chosen.folder, chosen.kills, chosen.seed, power=chosen.power, synchronous=chosen.synchronous)
+    result = torture(
+        chosen.folder,
+        chosen.kills,
+        chosen.seed,
+        power=chosen.power,
+        synchronous=chosen.synchronous,
+        early=chosen.early,
+    )
     sys.stdout.write(json.dumps(result.__dict__) + "\n")
 
 

@@ -1,11 +1,8 @@
-"""What was acknowledged is there exactly once, whatever dies. `make torture` does the same thousands of times."""
+"""What was acknowledged is there exactly once, whatever dies. `make gates` does the same thousands of times."""
 
 import json
-import subprocess
-import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,33 +13,6 @@ from store_internals import engine
 from takeup.errors import StoreError
 from takeup.live import Trial
 from takeup.store import Store
-
-HAMMER = Path(__file__).with_name("hammer.py")
-
-
-def hammered(folder: Path, *options: str) -> dict[str, Any]:
-    command = [sys.executable, str(HAMMER), str(folder / "hammer"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
-def test_a_killed_process_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
-    result = hammered(tmp_path, "--kills", "6")
-    assert result["acknowledged"] > 6
-    assert (result["kills"], result["lost"], result["differences"]) == (6, [], [])
-
-
-def test_a_power_failure_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    result = hammered(tmp_path, "--kills", "6", "--power")
-    assert result["acknowledged"] > 6
-    assert (result["kills"], result["lost"], result["differences"]) == (6, [], [])
-
-
-def test_the_power_failure_is_a_real_one(tmp_path: Path) -> None:
-    """The control: without syncs the same test sees loss. It ends with the first, after one or two failures."""
-    assert hammered(tmp_path, "--kills", "100", "--power", "--synchronous", "OFF")["lost"]
 
 
 @pytest.mark.parametrize("damage", ["noise in it", "half of it", "nothing of it", "another file", "no file"])

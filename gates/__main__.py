@@ -1,0 +1,100 @@
+"""Run gates, keep what they find, and write docs/gates.md."""
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from gates.gate import AbsentError, Found, Gate, Run
+from gates.kept import Result, commit, keep, kept, machine
+from gates.known import known
+from gates.page import page
+
+
+def say(begun: float, text: str) -> None:
+    """A line of progress, with the seconds since the gate began."""
+    print(f"  {time.monotonic() - begun:6.0f} s  {text}", flush=True)
+
+
+def tried(go: Callable[[Run], Found], times: int, seed: int, said: Callable[[str], None]) -> Found:
+    """One run in a folder of its own; what it raises counts as found."""
+    folder = Path(tempfile.mkdtemp(prefix="takeup-gate-"))
+    try:
+        return go(Run(folder, times, seed, said))
+    except AbsentError:
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        return Found(False, f"{type(error).__name__}: {error}"[:300])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(gate: Gate, scale: float, seed: int) -> Result:
+    """The gate and its control."""
+    begun, where = time.monotonic(), machine()
+    said, times = partial(say, begun), gate.at(scale)
+    print(f"{gate.name}: {times:,} {gate.unit}", flush=True)
+    passed: bool | None
+    try:
+        found = tried(gate.run, times, seed, said)
+        passed, figures = found.passed, found.figures
+        said(f"{'held' if passed else 'FAILED'}: {figures}")
+        control = tried(gate.control, gate.control_times, seed, said)
+        said(f"control {'SEES NOTHING' if control.passed else 'fails, as it must'}: {control.figures}")
+    except AbsentError as error:
+        passed, figures, control = None, str(error), Found(True, "")
+        said(f"left out: {error}")
+    return Result(
+        gate=gate.name,
+        passed=passed,
+        figures=figures,
+        control=control.figures,
+        control_failed=not control.passed,
+        times=times,
+        scale=scale,
+        seed=seed,
+        seconds=round(time.monotonic() - begun, 1),
+        commit=commit(),
+        machine=where,
+        date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
+    )
+
+
+def main() -> None:
+    """Run those that were asked for; the exit code says whether all held."""
+    gates = known()
+    parser = argparse.ArgumentParser(prog="python -m gates")
+    parser.add_argument("--only", action="append", metavar="NAME", help="A gate; repeatable.")
+    parser.add_argument("--scale", type=float, default=1.0, help="Which part of the full count.")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="Write the page from all that was kept.")
+    parser.add_argument("--list", action="store_true", help="Name the gates, and run none.")
+    parser.add_argument("--none", action="store_true", help="Run none; for --write.")
+    chosen = parser.parse_args()
+    unknown = set(chosen.only or ()) - set(gates)
+    if unknown:
+        parser.error(f"--only {', '.join(sorted(unknown))}: expected some of {', '.join(gates)}")
+    if not chosen.scale > 0:
+        parser.error(f"--scale {chosen.scale}: expected a number above 0; 1 is the full count")
+    if chosen.list:
+        print("\n".join(f"{gate.name}: {gate.shows} ({gate.times:,} {gate.unit})" for gate in gates.values()))
+        return
+    held = []
+    for name in () if chosen.none else chosen.only or gates:
+        result = run(gates[name], chosen.scale, chosen.seed)
+        keep(result)
+        held.append(result.held or result.passed is None)
+    if chosen.write:
+        chosen.write.write_text(page(gates, kept()))
+    sys.exit(not all(held))
+
+
+if __name__ == "__main__":
+    main()
