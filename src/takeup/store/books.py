@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, select, t
 
 from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
-from takeup.store import epoch_rows, last_look, sum_rows
+from takeup.store import epoch_rows, last_look, sealing, sum_rows
 from takeup.store.checked import AUDIT, impossible, in_space, in_table, kept_in, within
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.store.statements import chunks, upsert
@@ -107,7 +107,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
     book = Book(
         head.id,
         design,
-        Secret.of_text(head.secret),
+        secret_of(head),
         counts,
         head.state,
         head.sequence,
@@ -239,7 +239,8 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
     if not book.changes.entries:
         return
     if before is None:
-        connection.execute(insert(trials), {"id": book.trial, "secret": book.secret.text, **head_values(book)})
+        secret = sealing.sealed(book.secret.text, _owner(book.trial))
+        connection.execute(insert(trials), {"id": book.trial, "secret": secret, **head_values(book)})
     else:
         values = {"of_trial": book.trial, "before": before, **head_values(book)}
         if not any(isinstance(entry.event, Looked | Moved) for entry in book.changes.entries):
@@ -257,6 +258,15 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
         answers = book.changes.keys.items()
         connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
     _save_rollup(connection, book)
+
+
+def secret_of(head: Row[Any]) -> Secret:
+    """A trial's secret, which may be stored sealed."""
+    return Secret.of_text(sealing.opened(head.secret, _owner(head.id)))
+
+
+def _owner(trial: str) -> str:
+    return f"trial {trial}"
 
 
 def head_values(book: Book) -> dict[str, Any]:
