@@ -1,0 +1,24 @@
+"""Gates of input, secrets and rights, a few times."""
+
+from pathlib import Path
+
+import gated
+from gates.blinding import ALLOWED
+from gates.gate import Gate
+from takeup.service import pages
+from takeup.service.routes import routes
+
+UNREAD = {"DELETE /keys/{id}", "GET /metrics", "GET /app/try", "GET /app/static/{name}"}
+"""Ends a key, counts requests, plays with made-up numbers, has files of the package: nothing of any trial."""
+
+
+@gated.each("blinding")
+def test_it_holds_and_its_control_does_not(gate: Gate, tmp_path: Path) -> None:
+    gated.hold(gate, tmp_path)
+
+
+def test_every_operation_and_page_has_a_list_of_what_blinded_readers_may_see() -> None:
+    """Forms of pages answer with another page, or with their own."""
+    operations = {f"{''.join(route.methods or ())} {route.path}" for route in routes()}
+    shown = {f"GET {page.path}" for page in pages.routes() if "GET" in (page.methods or ())}
+    assert set(ALLOWED) == (operations | shown) - UNREAD
