@@ -6,22 +6,18 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from sqlalchemy import text
 from typer.testing import CliRunner
 
 import servers
-from takeup.adapters.redcap.writing import write_csv
 from takeup.cli import app, main
-from takeup.client.spool import Spool
 from takeup.errors import TakeupError
-from takeup.live import Anchors, Trial, new_key
+from takeup.live import Trial
 from takeup.live.long_jobs import LongJob
 from takeup.store import Store, looking
 from takeup.store.opening import shown
-from takeup.trial.formats import Format
 
 SPEC = {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
 PASSWORD = "hunter2"
@@ -60,32 +56,6 @@ def test_a_database_and_its_log_are_for_their_owner_alone(tmp_path: Path) -> Non
         with looking(tmp_path / "trials.db"):
             found = {file.name: oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()}
     assert found == dict.fromkeys(("trials.db", "trials.db-wal", "trials.db-shm"), "0o600")
-
-
-@pytest.mark.usefixtures("any_umask")
-def test_whatever_is_written_about_people_is_for_its_owner_alone(tmp_path: Path) -> None:
-    """Exports in every format, datasets of CDISC, an analysis, a file for REDCap, anchors, a key and a spool."""
-    written = tmp_path / "written"
-    written.mkdir(mode=0o700)
-    key = new_key(written / "a.key")
-    anchors = Anchors(written / "anchors.jsonl", key)
-    with Trial.create(tmp_path / "trials.db", SPEC, witness=anchors) as trial:
-        trial.start()
-        for i in range(4):
-            trial.report(trial.decide(f"u{i}"), implemented=i % 2, outcome=i // 2)
-        for kind in get_args(Format):
-            trial.export(written / f"rows.{kind}")
-    for arguments in (
-        ["export", str(tmp_path / "trials.db"), "--cdisc", str(written / "cdisc")],
-        ["analyse", str(tmp_path / "trials.db"), "--out", str(written / "found"), "--json"],
-    ):
-        told = CliRunner().invoke(app, arguments)
-        assert told.exit_code == 0, told.output
-    write_csv([{"record_id": "1", "arm": "0"}], written / "redcap.csv")
-    Spool(written / "spool", "t").close()
-    found = {str(file.relative_to(written)): file.stat().st_mode & 0o777 for file in written.rglob("*")}
-    assert len(found) > 20
-    assert {name: oct(mode) for name, mode in found.items() if mode & 0o077} == {}
 
 
 def test_a_database_that_others_may_read_is_a_problem(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
