@@ -303,7 +303,7 @@ def written(folder: Path) -> dict[str, int]:
     """The mode of every file that comes about where a trial lives, is exported and analysed, while it is open."""
     key = new_key(folder / "a.key")
     anchors = Anchors(folder / "anchors.jsonl", key)
-    with Trial.create(folder / "trials.db", {**SPEC, "seed": 1, "rehearsal": True}, witness=anchors) as trial:
+    with Trial.create(folder / "trials.db", SPEC, witness=anchors) as trial:
         trial.start()
         for i in range(4):
             trial.report(trial.decide(f"u{i}", 0), implemented=i % 2, outcome=i // 2)
