@@ -50,7 +50,7 @@ GATES = (
         name="secrets",
         part="secrets and rights",
         shows="a day with people, keys, trials, every kind of error, commands and a backup, under TAKEUP_SEAL_KEY: no"
-        " key, seed, password, session, invitation or key of codes in a log, error, answer, process list, export, backup",
+        " key, seed, password, session, invitation or key of codes in a log, error, process list, export or backup",
         unit="days",
         times=10,
         suite=0,

@@ -217,9 +217,9 @@ class _Visit:
         return self.ask("POST", path, sent, Cookie=f"takeup={cookie}", Content_Type=FORM)
 
     def _software(self) -> None:
-        for name, scopes in {"all": SCOPES, "decide": ["decide"], "blinded": ["report", "read-blinded"]}.items():
-            asked = {"name": name, "scopes": list(scopes)}
-            self.keys[name] = json.loads(self.ask("POST", "/keys", asked, self.keys["admin"])[2])["key"]
+        for name, scopes in {"all": SCOPES, "decide": ("decide",), "blinded": ("report", "read-blinded")}.items():
+            made = {"name": name, "scopes": list(scopes)}
+            self.keys[name] = json.loads(self.ask("POST", "/keys", made, self.keys["admin"])[2])["key"]
         for trial in ("t", "paused", "stopped"):
             self.ask("POST", f"/trials?trial={trial}", SPEC, self.keys["all"])
             self.ask("PUT", f"/trials/{trial}/state", {"state": "running"}, self.keys["all"])
