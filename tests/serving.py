@@ -19,13 +19,22 @@ WAIT = 300.0
 class Served:
     """A running `takeup serve`."""
 
-    def __init__(self, database: str | Path, folder: Path, options: Sequence[str] = (), port: int = 0) -> None:
+    def __init__(
+        self,
+        database: str | Path,
+        folder: Path,
+        options: Sequence[str] = (),
+        port: int = 0,
+        program: str = "takeup",
+    ) -> None:
         self.database, self.log = str(database), folder / "service.log"
-        command = [sys.executable, "-m", "takeup", "serve", "--database", self.database, "--port", str(port), *options]
+        command = [sys.executable, "-m", program, "serve", "--database", self.database, "--port", str(port), *options]
         out = folder / "service.out"
         with out.open("w") as written, self.log.open("a") as errors:
+            path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+            given = {} if program == "takeup" else {"PYTHONPATH": path}
             self.process = subprocess.Popen(
-                command, stdout=written, stderr=errors, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+                command, stdout=written, stderr=errors, env={**os.environ, "PYTHONUNBUFFERED": "1", **given}
             )
         try:
             self._wait(out)
