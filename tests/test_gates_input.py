@@ -15,7 +15,7 @@ UNREAD = {"DELETE /keys/{id}", "GET /metrics", "GET /app/try", "GET /app/static/
 """Ends a key, counts requests, plays with made-up numbers, has files of the package: nothing of any trial."""
 
 
-@gated.each("blinding", "guessing", "secrets")
+@gated.each("blinding", "guessing", "operations", "secrets")
 def test_it_holds_and_its_control_does_not(gate: Gate, tmp_path: Path) -> None:
     gated.hold(gate, tmp_path)
 

@@ -1,8 +1,10 @@
 """schemathesis over the whole API: whatever is sent, no 5xx and nothing that /openapi.json does not announce."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import schemathesis
 from fastapi.responses import JSONResponse
 from hypothesis import HealthCheck, settings
@@ -44,10 +46,23 @@ def _app() -> tuple[Any, str]:
     trial = Trial.create(store, {**asgi.SPEC, "space": {**asgi.SPEC["space"], **known}}, trial="c")  # type: ignore[dict-item]  # a table
     trial.start()
     trial.decide("a", "morning", covariates={"age": 63})
-    return create_app(asgi.GENEROUS, store), token
+    app = create_app(asgi.GENEROUS, store)
+    app.state.service.keys.wrong.wait = lambda _: (
+        0.0
+    )  # as many wrong keys as are sent: tests/test_service_keys.py has those
+    app.state.service.drafts.checking = CHECKING
+    return app, token
 
 
+CHECKING = asgi.Beside()
 APP, TOKEN = _app()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ended() -> Iterator[None]:
+    """No process is left behind."""
+    yield
+    CHECKING.end()
 
 
 async def endless(scope: Any, receive: Any, send: Any) -> None:
@@ -114,3 +129,20 @@ def test_every_problem_of_an_operation_has_the_one_shape() -> None:
                     assert status in statuses
                     assert response["content"] == {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     assert "HTTPValidationError" not in described["components"]["schemas"]
+
+
+def test_links_lead_to_operations_that_are_there() -> None:
+    described = json.loads(json.dumps(APP.openapi()))
+    operations = {each["operationId"]: each for some in described["paths"].values() for each in some.values()}
+    led = set()
+    for begun in operations.values():
+        for response in begun["responses"].values():
+            for link in response.get("links", {}).values():
+                names = {each["name"] for each in operations[link["operationId"]].get("parameters", ())}
+                assert set(link["parameters"]) <= names
+                assert ("requestBody" in link) <= ("requestBody" in operations[link["operationId"]])
+                led.add(link["operationId"])
+    of_trials = {
+        each["operationId"] for path, some in described["paths"].items() for each in some.values() if "{" in path
+    }
+    assert led == of_trials
