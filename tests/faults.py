@@ -105,8 +105,7 @@ def full_disk(folder: Path) -> tuple[load_clients.Acknowledged, int, list[str]] 
 
 def kill_postgres(postgres: Server) -> int:
     """SIGKILL for the postmaster and all its processes; how many they were."""
-    parent = int((postgres.data / "postmaster.pid").read_text().split()[0])
-    pids = [parent, *_children(parent)]
+    pids = postgres_processes(postgres)
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -117,6 +116,12 @@ def kill_postgres(postgres: Server) -> int:
     for lock in (postgres.data / "postmaster.pid", postgres.folder / f"{SOCKET}.lock"):
         lock.unlink(missing_ok=True)
     return len(pids)
+
+
+def postgres_processes(postgres: Server) -> list[int]:
+    """The postmaster and all its processes."""
+    parent = int((postgres.data / "postmaster.pid").read_text().split()[0])
+    return [parent, *_children(parent)]
 
 
 def _children(parent: int) -> list[int]:

@@ -1,0 +1,70 @@
+"""Python runs this at the start of every process of a service that has TAKEUP_DEFECT: it takes a protection away.
+
+It is on the path of such services alone (`gates.scene.defective`), and reaches all their processes.
+"""
+
+import itertools
+import os
+import time
+
+
+def forgetful() -> None:
+    """One commit in 10 is rolled back, and acknowledged."""
+    from sqlalchemy.engine.default import DefaultDialect
+
+    from takeup.store import sqlite
+
+    count, usual = itertools.count(1), sqlite.writer
+
+    def writer(*arguments: object, **options: object) -> object:
+        engine = usual(*arguments, **options)  # type: ignore[arg-type]  # as they come
+        commit = engine.dialect.do_commit
+
+        def do_commit(connection: object) -> None:
+            if next(count) % 10:
+                commit(connection)  # type: ignore[arg-type]  # as it comes
+            else:
+                DefaultDialect.do_rollback(engine.dialect, connection)  # type: ignore[arg-type]  # as it comes
+
+        engine.dialect.do_commit = do_commit  # type: ignore[method-assign, assignment]  # as the store does
+        return engine
+
+    sqlite.writer = writer  # type: ignore[assignment]  # as it comes
+
+
+def keyless() -> None:
+    """Idempotency keys are not looked up: whoever asks again has another effect."""
+    from takeup.trial import commands
+
+    usual = commands.KeyedCommand.run
+    count = itertools.count()
+
+    def run(self: commands.KeyedCommand[object], book: object, at: int) -> object:
+        if self.key in book.keys:  # type: ignore[attr-defined]  # a book
+            object.__setattr__(self, "key", f"{self.key} again {next(count)} {time.monotonic_ns()}")
+        return usual(self, book, at)  # type: ignore[arg-type]  # a book
+
+    commands.KeyedCommand.run = run  # type: ignore[assignment, method-assign]  # the defect
+
+
+def undated() -> None:
+    """Events have the clock's time, also where it has gone back."""
+    from takeup.store import group
+
+    group.max = lambda now, _: now  # type: ignore[attr-defined]  # in place of the built-in
+
+
+def clock() -> None:
+    """No defect of takeup: the machine's clock is as many seconds ahead as a file says."""
+    path, usual, usual_ns = os.environ["TAKEUP_CLOCK"], time.time, time.time_ns
+
+    def ahead() -> int:
+        with open(path, encoding="ascii") as file:
+            return int(file.read() or 0)
+
+    time.time = lambda: usual() + ahead()
+    time.time_ns = lambda: usual_ns() + 1_000_000_000 * ahead()
+
+
+for _name in filter(None, os.environ.get("TAKEUP_DEFECT", "").split(",")):
+    globals()[_name]()
