@@ -189,5 +189,13 @@ async def beside(clients: Awaitable[None], faults: Awaitable[None]) -> None:
         group.create_task(_awaited(faults))
 
 
+def reasons(group: BaseExceptionGroup[GoneError]) -> list[str]:
+    """Why clients gave up, each reason once."""
+    found: list[str] = []
+    for each in group.exceptions:
+        found += reasons(each) if isinstance(each, BaseExceptionGroup) else [str(each)]
+    return list(dict.fromkeys(found))
+
+
 async def _awaited(one: Awaitable[None]) -> None:
     await one

@@ -8,7 +8,7 @@ import uvloop
 
 import faults
 from gates import clocks
-from gates.clients import Clients, GoneError, beside
+from gates.clients import Clients, GoneError, beside, reasons
 from gates.gate import Found, Gate, Run
 from gates.processes import kill_postgres, kill_service, kill_writer, stopped
 from gates.scene import Fault, Scene, scene, told
@@ -61,7 +61,7 @@ def seen(run: Run, befalls: Sequence[Fault], *defects: str, postgres: bool = Fal
             enough = lambda: clients.answered >= run.times  # noqa: E731  # both end with it
             uvloop.run(beside(clients.until(enough, run.step), hurt(enough)))
         except* GoneError as group:
-            gone = [str(each) for each in group.exceptions]
+            gone = reasons(group)
         made.end()
         found = told(clients, gone + clients.wrong(made.database))
     words = ", ".join(f"{name.replace('_', ' ')} {times}" for name, times in counted.items() if times)

@@ -12,7 +12,7 @@ import numpy as np
 import uvloop
 
 import servers
-from gates.clients import SPEC, Clients, GoneError, beside
+from gates.clients import SPEC, Clients, GoneError, beside, reasons
 from gates.gate import AbsentError, Found, Run
 from serving import Served
 from takeup.randomness import stream
@@ -78,11 +78,16 @@ Fault = Callable[[Scene, np.random.Generator, int], Awaitable[None]]
 
 @contextmanager
 def scene(
-    folder: Path, *, processes: int = 1, postgres: bool = False, environment: dict[str, str] | None = None
+    folder: Path,
+    *,
+    processes: int = 1,
+    postgres: bool = False,
+    environment: dict[str, str] | None = None,
+    database: Path | None = None,
 ) -> Iterator[Scene]:
-    """A service with a trial, on SQLite or PostgreSQL."""
+    """A service with a trial, on SQLite, in the folder or in another file, or on PostgreSQL."""
     with ExitStack() as stack:
-        server, url = None, str(folder / "trials.db")
+        server, url = None, str(database or folder / "trials.db")
         if postgres:
             server = stack.enter_context(servers.postgresql())
             if server is None:
@@ -122,16 +127,17 @@ def lived_through(
     processes: int = 1,
     postgres: bool = False,
     environment: dict[str, str] | None = None,
+    database: Path | None = None,
     pause: float = 0.6,
 ) -> Found:
     """Whether what clients saw can be, after the fault has befallen a service so many times."""
-    with scene(run.folder, processes=processes, postgres=postgres, environment=environment) as made:
+    with scene(run.folder, processes=processes, postgres=postgres, environment=environment, database=database) as made:
         clients = Clients([each.port for each in made.running], made.trial, made.key, run.seed)
         gone: list[str] = []
         try:
             befallen(made, run, fault, clients, pause)
         except* GoneError as group:
-            gone = [str(each) for each in group.exceptions]
+            gone = reasons(group)
         made.end()
         return told(clients, gone + clients.wrong(made.database))
 

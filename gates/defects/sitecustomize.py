@@ -6,6 +6,7 @@ It is on the path of such services alone (`gates.scene.defective`), and reaches 
 import itertools
 import os
 import time
+from contextlib import suppress
 
 
 def forgetful() -> None:
@@ -30,6 +31,28 @@ def forgetful() -> None:
         return engine
 
     sqlite.writer = writer  # type: ignore[assignment]  # as it comes
+
+
+def careless() -> None:
+    """A commit that fails is acknowledged."""
+    from takeup.store import writer
+
+    usual = writer.Writer.__init__
+
+    def begin(self: writer.Writer, *arguments: object, **options: object) -> None:
+        usual(self, *arguments, **options)  # type: ignore[arg-type]  # as they come
+        commit = self.engine.dialect.do_commit
+
+        def do_commit(connection: object) -> None:
+            try:
+                commit(connection)  # type: ignore[arg-type]  # as it comes
+            except Exception:
+                with suppress(Exception):
+                    connection.rollback()  # type: ignore[attr-defined]  # a driver's
+
+        self.engine.dialect.do_commit = do_commit  # type: ignore[method-assign, assignment]  # the defect
+
+    writer.Writer.__init__ = begin  # type: ignore[method-assign, assignment]  # the defect
 
 
 def keyless() -> None:
