@@ -20,7 +20,7 @@ def hold(gate: Gate, folder: Path, *, control: bool = True) -> None:
     """Run it as often as the suite does, and then its control."""
     (folder / "held").mkdir()
     try:
-        found = gate.run(Run(folder / "held", gate.suite, seed=1))
+        found = gate.run(Run(folder / "held", gate.suite, seed=1, timed=False))
     except AbsentError as error:
         absent(str(error))
     assert found.passed, found.figures
@@ -32,7 +32,7 @@ def fail(gate: Gate, folder: Path) -> None:
     """Run the control, which must see the defect."""
     (folder / "control").mkdir()
     try:
-        found = gate.control(Run(folder / "control", gate.control_times, seed=1))
+        found = gate.control(Run(folder / "control", gate.control_times, seed=1, timed=False))
     except AbsentError as error:
         absent(str(error))
     assert not found.passed, f"the control of {gate.name} sees nothing: {found.figures}"
