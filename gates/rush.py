@@ -2,7 +2,7 @@
 
 python rush.py FILE PORT TRIAL RATE SECONDS CONNECTIONS KEY [KEY ..]
 
-It runs in a process of its own, and writes to the file as JSON what came of the requests: how many were accepted, with how long each
+It runs in a process of its own, and writes to the file as JSON what came of the requests: how long each that was accepted
 waited from when it was sent to its answer, how many were turned away and how, and what was acknowledged.
 """
 

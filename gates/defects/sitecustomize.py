@@ -70,6 +70,41 @@ def keyless() -> None:
     commands.KeyedCommand.run = run  # type: ignore[assignment, method-assign]  # the defect
 
 
+def solitary() -> None:
+    """A transaction has one request."""
+    from takeup.store import fair_queue
+
+    fair_queue.MOST_TASKS = 1
+
+
+def endless() -> None:
+    """However many wait, nobody is turned away."""
+    from takeup.service import waiting
+
+    waiting.Waiting.full = lambda *_: False  # type: ignore[method-assign]  # the defect
+
+
+def leaky() -> None:
+    """The service keeps something of every reply."""
+    from takeup.service import service
+
+    kept: list[bytearray] = []
+    usual = service.PendingReply.arrived
+
+    def arrived(self: "service.PendingReply[object]", *reply: object) -> None:
+        kept.append(bytearray(b"x" * 20_000))
+        usual(self, *reply)  # type: ignore[arg-type]  # as they come
+
+    service.PendingReply.arrived = arrived  # type: ignore[method-assign, assignment]  # the defect
+
+
+def roomless() -> None:
+    """Who is there stays, whatever it does."""
+    from takeup.service import connections
+
+    connections.Connections._make_room = lambda *_: False  # type: ignore[method-assign]  # the defect
+
+
 def undated() -> None:
     """Events have the clock's time, also where it has gone back."""
     from takeup.store import group
