@@ -2,8 +2,8 @@
 
 python rush.py FILE PORT TRIAL RATE SECONDS CONNECTIONS KEY [KEY ..]
 
-It runs in a process of its own, and writes to the file as JSON what came of the requests: how long each that was accepted
-waited from when it was sent to its answer, how many were turned away and how, and what was acknowledged.
+It runs in a process of its own, and writes to the file as JSON what came of the requests: how long those that were
+accepted waited from when they were sent to their answers, how many were turned away and how, and what was acknowledged.
 """
 
 import asyncio

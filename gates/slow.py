@@ -107,8 +107,8 @@ GATES = (
     Gate(
         name="slow-connections",
         part="load",
-        shows="1,000 connections that are silent, or send a byte of a head or a body a second, and come again when closed, "
-        "where there may be 1,000: others are let in and answered, p99 below 500 ms, errors 0",
+        shows="1,000 connections that are silent, or send a byte of a head or a body a second, and come again when "
+        "closed, where there may be 1,000: others are let in and answered, p99 below 500 ms, errors 0",
         unit="seconds",
         times=120,
         suite=2,
