@@ -92,7 +92,7 @@ torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/torture.py
 
 gates: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python -m gates $(foreach name,$(ONLY),--only $(name)) --scale $(or $(SCALE),1) --write docs/gates.md
+	PYTHONPATH=tests:benchmarks $(BIN)/python -m gates $(foreach name,$(ONLY),--only $(name)) --scale $(or $(SCALE),1) --write docs/gates.md
 
 fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/fuzz.py

@@ -9,6 +9,7 @@ import decision_cost
 from fuzzing.aftermath import MOST_PEAK
 from fuzzing.run import Plan, fuzz
 from gates.gate import Found, Gate, Run
+from gates.scene import defective
 
 PATIENCE = 60.0
 """Seconds after which an answer will not come: a body that never ends is ended after 30."""
@@ -16,17 +17,17 @@ FRESH = 50_000
 PART = 200
 
 
-def mutated(run: Run, program: str = "takeup", families: tuple[str, ...] = ("broken",)) -> Found:
+def mutated(run: Run, *defects: str) -> Found:
     """So many bodies, and a probe in another trial."""
     plan = Plan(
         folder=run.folder,
         seed=run.seed,
         cases=run.times,
-        only=families,
+        only=("broken",),
         fresh=FRESH,
         patience=PATIENCE,
         control=1.0,
-        program=program,
+        environment=defective(*defects) if defects else None,
     )
     done = 0
 
@@ -52,9 +53,9 @@ def mutated(run: Run, program: str = "takeup", families: tuple[str, ...] = ("bro
     )
 
 
-def unprotected(run: Run) -> Found:
+def trusting(run: Run) -> Found:
     """JSON is read as Python reads it."""
-    return mutated(run, "unprotected")
+    return mutated(run, "trusting")
 
 
 def costs(run: Run, *options: str) -> Found:
@@ -97,7 +98,7 @@ GATES = (
         suite=0,
         run=mutated,
         without="the strict reading of JSON",
-        control=unprotected,
+        control=trusting,
         control_times=300,
     ),
     Gate(

@@ -34,12 +34,14 @@ class Run:
         folder: an empty folder of its own.
         times: how often, in the gate's own unit.
         seed: all chance of the gate follows from it.
+        timed: whether bounds of time count; in the suite, beside other work, they do not.
         say: takes lines of progress.
     """
 
     folder: Path
     times: int
     seed: int
+    timed: bool = True
     say: Callable[[str], None] = field(default=lambda _: None)
     _said: float = field(default_factory=time.monotonic)
 

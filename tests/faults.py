@@ -21,7 +21,7 @@ import load
 import load_clients
 from servers import Server
 from serving import Served
-from takeup.errors import StoreError
+from takeup.errors import StoreError, TakeupError
 from takeup.live import Trial
 from takeup.randomness import stream
 
@@ -105,8 +105,7 @@ def full_disk(folder: Path) -> tuple[load_clients.Acknowledged, int, list[str]] 
 
 def kill_postgres(postgres: Server) -> int:
     """SIGKILL for the postmaster and all its processes; how many they were."""
-    parent = int((postgres.data / "postmaster.pid").read_text().split()[0])
-    pids = [parent, *_children(parent)]
+    pids = postgres_processes(postgres)
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -117,6 +116,12 @@ def kill_postgres(postgres: Server) -> int:
     for lock in (postgres.data / "postmaster.pid", postgres.folder / f"{SOCKET}.lock"):
         lock.unlink(missing_ok=True)
     return len(pids)
+
+
+def postgres_processes(postgres: Server) -> list[int]:
+    """The postmaster and all its processes."""
+    parent = int((postgres.data / "postmaster.pid").read_text().split()[0])
+    return [parent, *_children(parent)]
 
 
 def _children(parent: int) -> list[int]:
@@ -232,10 +237,10 @@ def cutting(folder: Path, postgres: Server, seed: int) -> Iterator[Cutter]:
 
 
 def lines_cut(
-    postgres: Server, url: str, folder: Path, cuts: int, seed: int
+    postgres: Server, url: str, folder: Path, cuts: int, seed: int, step: Callable[[int], None] = lambda _: None
 ) -> tuple[load_clients.Acknowledged, dict[str, int], list[str]]:
     """Cut so many lines around COMMIT, under four threads that ask again under the same keys."""
-    said, spec = load_clients.Acknowledged(), {**load_clients.SPEC, "name": "Cut"}
+    said, spec, refused = load_clients.Acknowledged(), {**load_clients.SPEC, "name": "Cut"}, list[str]()
     with Trial.create(url, spec) as trial:
         trial.start()
         name = trial.id
@@ -245,9 +250,16 @@ def lines_cut(
             cutter.share = 0.3
 
             def work(thread: int) -> None:
+                try:
+                    decide_and_report(thread)
+                except TakeupError as error:  # not that it cannot be done now: that is asked again
+                    refused.append(str(error))
+
+            def decide_and_report(thread: int) -> None:
                 for i in itertools.count():
-                    if sum(cutter.cuts.values()) >= cuts:
+                    if sum(cutter.cuts.values()) >= cuts or refused:
                         return
+                    step(sum(cutter.cuts.values()))
                     unit = f"{thread}-{i}"
                     decision = _until_done(partial(trial.decide, unit, i % 2, key=f"d{unit}"))
                     said.decided.append((decision.number, unit, decision.proposal))
@@ -262,7 +274,7 @@ def lines_cut(
             for thread in threads:
                 thread.join()
         counted = dict(cutter.cuts)
-    return said, counted, load_clients.lost(url, name, said)
+    return said, counted, refused + load_clients.lost(url, name, said)
 
 
 def _until_done(call: Callable[[], Result]) -> Result:

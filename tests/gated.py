@@ -9,31 +9,30 @@ from gates.known import known
 from requirements import absent
 
 
-def small(*parts: str, modules: tuple[str, ...] = ()) -> list[Gate]:
-    """The gates of these parts, or of these modules of `gates`, of which the suite runs some."""
-    found = [gate for gate in known().values() if gate.suite]
+def each(*modules: str) -> pytest.MarkDecorator:
+    """A parameter `gate` for all gates of these modules of `gates` of which the suite runs some."""
     names = {f"gates.{module}" for module in modules}
-    return [gate for gate in found if gate.part in parts or gate.run.__module__ in names]
+    found = [gate for gate in known().values() if gate.suite and gate.run.__module__ in names]
+    return pytest.mark.parametrize("gate", found, ids=[gate.name for gate in found])
 
 
-def hold(gate: Gate, folder: Path) -> None:
+def hold(gate: Gate, folder: Path, *, control: bool = True) -> None:
     """Run it as often as the suite does, and then its control."""
-    for name in ("held", "control"):
-        (folder / name).mkdir()
+    (folder / "held").mkdir()
     try:
-        found = gate.run(Run(folder / "held", gate.suite, seed=1))
-        assert found.passed, found.figures
-        control = gate.control(Run(folder / "control", gate.control_times, seed=1))
+        found = gate.run(Run(folder / "held", gate.suite, seed=1, timed=False))
     except AbsentError as error:
         absent(str(error))
-    assert not control.passed, f"the control of {gate.name} sees nothing: {control.figures}"
+    assert found.passed, found.figures
+    if control:
+        fail(gate, folder)
 
 
-def named(gate: Gate) -> str:
-    """For pytest's ids."""
-    return gate.name
-
-
-def each(*modules: str) -> pytest.MarkDecorator:
-    """A parameter `gate` for all gates of these modules of `gates`."""
-    return pytest.mark.parametrize("gate", small(modules=modules), ids=named)
+def fail(gate: Gate, folder: Path) -> None:
+    """Run the control, which must see the defect."""
+    (folder / "control").mkdir()
+    try:
+        found = gate.control(Run(folder / "control", gate.control_times, seed=1, timed=False))
+    except AbsentError as error:
+        absent(str(error))
+    assert not found.passed, f"the control of {gate.name} sees nothing: {found.figures}"

@@ -80,3 +80,7 @@ class Requests:
         content = json.dumps(body).encode()
         line = f"POST /trials/{self.trial}/{what} HTTP/1.1\r\nIdempotency-Key: {key}\r\n"
         return line.encode() + self.head + b"Content-Length: %d\r\n\r\n" % len(content) + content
+
+    def get(self, what: str) -> bytes:
+        """GET a trial's path."""
+        return f"GET /trials/{self.trial}/{what} HTTP/1.1\r\n".encode() + self.head + b"\r\n"

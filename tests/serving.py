@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,16 +25,17 @@ class Served:
         folder: Path,
         options: Sequence[str] = (),
         port: int = 0,
-        program: str = "takeup",
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.database, self.log = str(database), folder / "service.log"
-        command = [sys.executable, "-m", program, "serve", "--database", self.database, "--port", str(port), *options]
+        command = [sys.executable, "-m", "takeup", "serve", "--database", self.database, "--port", str(port), *options]
         out = folder / "service.out"
         with out.open("w") as written, self.log.open("a") as errors:
-            path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-            given = {} if program == "takeup" else {"PYTHONPATH": path}
             self.process = subprocess.Popen(
-                command, stdout=written, stderr=errors, env={**os.environ, "PYTHONUNBUFFERED": "1", **given}
+                command,
+                stdout=written,
+                stderr=errors,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
             )
         try:
             self._wait(out)
@@ -96,10 +97,15 @@ class Served:
 
     def writer(self) -> int | None:
         """The process that writes, if one runs."""
+        return self.child("takeup.store.writer_child")
+
+    def child(self, module: str) -> int | None:
+        """The process of the service that runs this module, if one does."""
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(FileNotFoundError, ProcessLookupError):  # it ended while it was looked at
-                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-                if parent == self.process.pid and b"takeup.store.writer_child" in (folder / "cmdline").read_bytes():
+                state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+                ours = int(parent) == self.process.pid and state != "Z"
+                if ours and module.encode() in (folder / "cmdline").read_bytes():
                     return int(folder.name)
         return None
 

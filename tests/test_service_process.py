@@ -79,14 +79,6 @@ def test_two_processes_on_one_database_agree(postgres: servers.Server, tmp_path:
             other.stop()
 
 
-@pytest.mark.parametrize("writer", [False, True], ids=["the service", "its writer"])
-def test_nothing_acknowledged_is_lost_by_a_kill(tmp_path: Path, writer: bool) -> None:
-    said, missing = load_clients.killed_again_and_again(tmp_path, kills=2, seconds=0.7, seed=1, writer=writer)
-    assert missing == []
-    assert said.broken >= 2 or writer  # one that dies while it rests is replaced, and nobody notices
-    assert said.pending == []
-
-
 def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
     """SIGTERM under load: whoever was let in gets an answer, nobody else does, and all of it is there."""
     said = Acknowledged()

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,7 +59,7 @@ class Plan:
             audit of a long log takes its time.
         lost: a service that leaves the probe so many seconds is replaced.
         control: for how many seconds the probe asks before anything else happens.
-        program: the module that serves; another one lacks a protection, to see that this would be noticed.
+        environment: variables of the service; they may take a protection away, to see that this would be noticed.
     """
 
     folder: Path
@@ -74,7 +74,7 @@ class Plan:
     patience: float = 120.0
     lost: float = 30.0
     control: float = 10.0
-    program: str = "takeup"
+    environment: Mapping[str, str] | None = None
 
     @property
     def numbers(self) -> Iterator[int]:
@@ -160,7 +160,7 @@ async def _era(plan: Plan, numbers: list[int], result: Result, until: float, tol
     folder = plan.folder / f"service{len(result.watches)}"
     folder.mkdir()
     database = plan.database or str(folder / "trials.db")
-    server = await asyncio.to_thread(Served, database, folder, ["--rate", "1000000"], program=plan.program)
+    server = await asyncio.to_thread(Served, database, folder, ["--rate", "1000000"], 0, plan.environment)
     waiting = iter(numbers)
     try:
         furniture = await furnish(server)

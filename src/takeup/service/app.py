@@ -26,6 +26,7 @@ from takeup.service.routes import routes
 from takeup.service.service import Service
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
+from takeup.service.waiting import Waiting
 from takeup.store import READERS, Store, reading
 from takeup.trial import Tick
 
@@ -75,6 +76,7 @@ def create_app(
         Limiter(settings.rate, settings.burst),
         Metrics(lambda: opened.queued, lambda: opened.oldest, lambda: readiness.ready),
         readiness,
+        Waiting(settings.waiting_limit),
         drafts=Drafts(settings.decision_seconds),
     )
     cache = RenderCache(service)

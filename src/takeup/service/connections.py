@@ -18,6 +18,8 @@ from takeup.service.settings import Settings
 EVERY = 1.0
 """How many seconds pass between two looks at all connections."""
 LOG_EVERY = 10.0
+AT_ONCE = 16
+"""So many clients are let in before the others have their turn: under load a turn of the event loop takes long."""
 
 
 class Connections:
@@ -47,30 +49,37 @@ class Connections:
         listening.setblocking(False)
         while True:
             try:
-                client, address = await loop.sock_accept(listening)
+                self._let_in(*await loop.sock_accept(listening), app_state)
+                with suppress(BlockingIOError):  # nobody else is there
+                    for _ in range(AT_ONCE - 1):
+                        self._let_in(*listening.accept(), app_state)
             except OSError:  # it has gone again, or there are no descriptors left
                 self._refusals.add("full", "elsewhere")
                 await asyncio.sleep(0.1)
                 continue
-            host = str(address[0])
-            reason = self._crowded(host)
-            if reason is not None:
-                self._refusals.add(reason, host)
-                _turn_away(client, None if self._config.ssl is not None else answer(reason))
-                continue
-            self._count += 1
-            self._from[host] += 1
-            connection = Connection(
-                host,
-                self._settings,
-                self._refusals,
-                self._left,
-                config=self._config,
-                server_state=self._state,
-                app_state=app_state,
-            )
-            self._meeting[connection] = loop.create_task(self._meet(client, connection))
             await asyncio.sleep(0)  # however many come, the others have their turn
+
+    def _let_in(self, client: socket.socket, address: Any, app_state: dict[str, Any]) -> None:
+        """Let a client in, or turn it away."""
+        host = str(address[0])
+        reason = self._crowded(host)
+        if reason is not None:
+            self._refusals.add(reason, host)
+            _turn_away(client, None if self._config.ssl is not None else answer(reason))
+            return
+        self._count += 1
+        self._from[host] += 1
+        connection = Connection(
+            host,
+            self._settings,
+            self._refusals,
+            self._left,
+            config=self._config,
+            server_state=self._state,
+            app_state=app_state,
+        )
+        client.setblocking(False)
+        self._meeting[connection] = asyncio.get_running_loop().create_task(self._meet(client, connection))
 
     async def settle(self) -> None:
         """Wait for those who were let in a moment ago."""

@@ -16,9 +16,17 @@ from takeup.service import problem
 from takeup.service.auth import Handler, KeyRoute
 from takeup.service.body import parse_json
 from takeup.service.models import IDENTIFIER, MOST_KEY
+from takeup.service.problem import ProblemError
 from takeup.service.service import service_of
 
 _IDENTIFIER = re.compile(IDENTIFIER)
+_CROWDED = ProblemError(
+    "unavailable",
+    "more decisions and reports come than can be written; ask again under the same idempotency key",
+    headers={"Retry-After": "1"},
+)
+_TURNED_AWAY = problem.response(_CROWDED)
+"""Made once: it is sent where there is no time."""
 
 
 class FastRoute(KeyRoute):
@@ -34,6 +42,7 @@ class FastRoute(KeyRoute):
         reply: TypeAdapter[Any] = TypeAdapter(hints.pop("return"))
         (body,) = (hint for name, hint in hints.items() if name not in ("request", "trial", "idempotency_key"))
         asked: TypeAdapter[Any] = TypeAdapter(body)
+        batch = self.path.endswith("/batch")
 
         def read(content: bytes) -> Any:
             found = parse_json(content)
@@ -49,7 +58,11 @@ class FastRoute(KeyRoute):
             if key is not None and not 1 <= len(key) <= MOST_KEY:
                 raise InputError("idempotency-key", f"{len(key)} characters", f"from 1 to {MOST_KEY}")
             given = await service_of(request).bodies.read(read, await request.body())
-            answer = await endpoint(request, trial, given, key)
+            if batch:
+                answer = await endpoint(request, trial, given, key)
+            else:
+                with service_of(request).waiting.place(trial):
+                    answer = await endpoint(request, trial, given, key)
             return Response(reply.dump_json(answer), media_type="application/json")
 
         return handle
@@ -99,6 +112,10 @@ def _application(handler: Handler) -> ASGIApp:
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         response: Response
+        if service_of(request).waiting.full(scope["path_params"]["trial"]):
+            scope["takeup.problem"] = _CROWDED.kind
+            await _TURNED_AWAY(scope, receive, send)
+            return
         try:
             response = await handler(request)
         except (HTTPException, RequestValidationError, TakeupError) as error:

@@ -21,6 +21,7 @@ from takeup.service.readiness import Readiness
 from takeup.service.sessions import Sessions
 from takeup.service.settings import Settings
 from takeup.service.turn import Turn
+from takeup.service.waiting import Waiting
 from takeup.store import Store, reading
 from takeup.trial import Command, Move
 
@@ -105,6 +106,7 @@ class Service:
         limiter: how often each may ask.
         metrics: how it is doing.
         readiness: whether it can do its work.
+        waiting: single decisions and reports that wait for the database.
         mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
         turn: held by what would slow down everything else: one audit or export at a time.
@@ -122,6 +124,7 @@ class Service:
     limiter: Limiter
     metrics: Metrics
     readiness: Readiness
+    waiting: Waiting
     mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
     turn: Turn = field(default_factory=Turn)

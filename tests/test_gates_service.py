@@ -1,0 +1,19 @@
+"""Gates of a service whose processes die or stand still, a few times. Controls that take long are for `make long`."""
+
+from pathlib import Path
+
+import pytest
+
+import gated
+from gates.gate import Gate
+
+
+@gated.each("processes", "clocks", "histories")
+def test_it_holds(gate: Gate, tmp_path: Path) -> None:
+    gated.hold(gate, tmp_path, control=gate.name in ("clock", "histories"))
+
+
+@pytest.mark.long
+@gated.each("processes")
+def test_its_control_does_not_hold(gate: Gate, tmp_path: Path) -> None:
+    gated.fail(gate, tmp_path)
