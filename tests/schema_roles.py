@@ -84,7 +84,7 @@ class Roles:
 
             def ask(case: Any) -> None:
                 self.prepare(role, case, dice)
-                self.check(role, case.call(), case)
+                self.check(role, case.call(timeout=asgi.WAIT), case)
 
             seed(number)(_settings(examples)(given(case=operation.as_strategy())(ask)))()
 
@@ -92,6 +92,9 @@ class Roles:
         roles, base = self, self.schema.as_state_machine()
 
         class Machine(base):  # type: ignore[misc, valid-type]  # schemathesis makes it
+            def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+                return {"timeout": asgi.WAIT}
+
             def before_call(self, case: Any) -> None:
                 roles.prepare(role, case, dice)
 

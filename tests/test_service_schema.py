@@ -102,12 +102,12 @@ KNOWN = {"age": 63}
 @settings(max_examples=8, suppress_health_check=list(HealthCheck))
 def test_no_server_error_and_no_surprise(case: Any) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    case.call_and_validate(headers=headers, checks=CHECKS)
+    case.call_and_validate(headers=headers, checks=CHECKS, timeout=asgi.WAIT)
     if case.path_parameters and "trial" in case.path_parameters:
         trial = "c" if '"covariates"' in json.dumps(case.body, default=str) else GOOD["trial"]
         case.path_parameters = {**case.path_parameters, "trial": trial}
         case.body = _better(case.body)
-        case.call_and_validate(headers=headers, checks=CHECKS)
+        case.call_and_validate(headers=headers, checks=CHECKS, timeout=asgi.WAIT)
 
 
 def _better(body: Any) -> Any:
