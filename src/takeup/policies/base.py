@@ -108,8 +108,9 @@ class Registered(Policy[Any], Protocol):
 
 def is_live(policy: Policy[Any], space: Space) -> TypeGuard[LivePolicy]:
     """Whether a policy may run a live trial: its functions and its state say so, and it does not say otherwise."""
-    known = isinstance(policy, LivePolicy) and policy.live
-    return known and isinstance(policy.start(space), Evidence | Epochs | Fitted)
+    if not isinstance(policy, LivePolicy) or not getattr(policy, "live", True):
+        return False
+    return isinstance(policy.start(space), Evidence | Epochs | Fitted)
 
 
 class Carded:
