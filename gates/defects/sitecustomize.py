@@ -105,6 +105,18 @@ def roomless() -> None:
     connections.Connections._make_room = lambda *_: False  # type: ignore[method-assign]  # the defect
 
 
+def piecemeal() -> None:
+    """Every statement that changes something is a transaction of its own, on SQLite."""
+    from sqlalchemy import Engine, event
+
+    @event.listens_for(Engine, "after_cursor_execute")
+    def commit(connection: object, cursor: object, *_: object) -> None:
+        driver = cursor.connection  # type: ignore[attr-defined]  # a driver's
+        if driver.in_transaction and cursor.description is None:  # type: ignore[attr-defined]  # likewise
+            driver.execute("COMMIT")
+            driver.execute("BEGIN")
+
+
 def undated() -> None:
     """Events have the clock's time, also where it has gone back."""
     from takeup.store import group
