@@ -156,17 +156,16 @@ def held_by(attack: str) -> list[str]:
 def ran(run: Run, attacks: list[str], environment: dict[str, str]) -> Found:
     """Whether the tests of these attacks pass."""
     wanted = list(dict.fromkeys(test for attack in attacks for test in held_by(attack)))
-    command = [sys.executable, "-m", "pytest", "--numprocesses=0", "--durations=0", "-p", "no:cacheprovider", *wanted]
-    command += [f"--basetemp={run.folder / 'pytest'}"]
+    command = [sys.executable, "-m", "pytest", "--numprocesses=0", "--durations=0", "-p", "no:cacheprovider"]
+    command += ["--assert=plain", f"--basetemp={run.folder / 'pytest'}", *wanted]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
-    counted = dict.fromkeys(("passed", "failed", "error", "skipped"), 0)
-    for number, word in re.findall(
-        r"(\d+) (passed|failed|error|skipped)", done.stdout.rpartition("\n\n")[2] or done.stdout
-    ):
-        counted[word] = int(number)
-    words = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
+    if done.returncode not in (0, 1):
+        raise RuntimeError((done.stdout + done.stderr)[-2_000:])
+    last = done.stdout.strip().rpartition("\n")[2]
+    counted = {word: number for number, word in re.findall(r"(\d+) (passed|failed|errors?|skipped)", last)}
+    words = ", ".join(f"{number} {word}" for word, number in counted.items())
     failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.M)
     figures = f"{len(attacks)} attacks, {len(wanted)} tests and their cases: {words}"
     return Found(done.returncode == 0, f"{figures}; the first that failed: {failed[0]}" if failed else figures)

@@ -79,7 +79,7 @@ def apart(run: Run, database: str, events: int = EVENTS, *defects: str) -> Found
     environment = {**os.environ, **defective(*defects)}
     done = subprocess.run([*command, database], env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        return Found(False, done.stderr.strip().rpartition("\n")[2][:300])
+        raise RuntimeError(done.stderr[-2_000:])
     wrong, words = json.loads(done.stdout)
     if wrong and wrong[0].startswith(ABSENT):
         raise AbsentError(wrong[0].removeprefix(ABSENT))

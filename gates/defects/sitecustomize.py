@@ -117,6 +117,22 @@ def piecemeal() -> None:
             driver.execute("BEGIN")
 
 
+def unreplaced() -> None:
+    """A process that draws or checks specs, and dies, is not started again."""
+    from takeup.service import child_process
+
+    begun: set[int] = set()
+    usual = child_process.ChildProcess._exchange
+
+    def exchange(self: child_process.ChildProcess, task: object) -> object:
+        if self.pid is None and id(self) in begun:
+            raise OSError("it died")
+        begun.add(id(self))
+        return usual(self, task)
+
+    child_process.ChildProcess._exchange = exchange  # type: ignore[method-assign]  # the defect
+
+
 def undated() -> None:
     """Events have the clock's time, also where it has gone back."""
     from takeup.store import group
