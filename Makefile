@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test browser screenshots long lint peers bench bench-service bench-pages gates torture fuzz dask-torture robust \
+.PHONY: help demo test browser screenshots long lint peers bench bench-service bench-pages gates fuzz dask-torture robust \
 	choosing covariates stroke-covariates diagnostics promises docs clean
 
 help:
@@ -18,7 +18,6 @@ help:
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
 	@echo "make bench-service   the service under load, on both databases: the figures in docs/reliability.md (half an hour)"
 	@echo "make gates   all gates, and docs/gates.md from what they find: hours; ONLY=NAME one of them, SCALE=0.01 a hundredth"
-	@echo "make torture   kill stores and servers, cut the power, fill the disk, forge logs, break off migrations (more than an hour)"
 	@echo "make fuzz   200,000 specs, bodies and requests by chance against a service (an hour or more)"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
@@ -87,9 +86,6 @@ peers: $(VENV)/.bench
 
 bench-service: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py
-
-torture: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python benchmarks/torture.py
 
 gates: $(VENV)/.dev
 	PYTHONPATH=tests:benchmarks $(BIN)/python -m gates $(foreach name,$(ONLY),--only $(name)) --scale $(or $(SCALE),1) --write docs/gates.md

@@ -22,8 +22,8 @@ def say(begun: float, text: str) -> None:
     print(f"  {time.monotonic() - begun:6.0f} s  {text}", flush=True)
 
 
-def tried(go: Callable[[Run], Found], times: int, seed: int, said: Callable[[str], None]) -> Found:
-    """One run in a folder of its own; what it raises counts as found."""
+def tried(go: Callable[[Run], Found], times: int, seed: int, said: Callable[[str], None], broken: bool) -> Found:
+    """One run in a folder of its own; whatever it raises, it did not do what it is for."""
     folder = Path(tempfile.mkdtemp(prefix="takeup-gate-"))
     try:
         found = go(Run(folder, times, seed, say=said))
@@ -32,7 +32,7 @@ def tried(go: Callable[[Run], Found], times: int, seed: int, said: Callable[[str
         raise
     except Exception as error:
         traceback.print_exc()
-        return Found(False, f"{type(error).__name__}: {error}"[:300])
+        return Found(broken, f"broke: {type(error).__name__}: {error}"[:300].replace(f"{folder}/", ""))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -44,10 +44,10 @@ def run(gate: Gate, scale: float, seed: int) -> Result:
     print(f"{gate.name}: {times:,} {gate.unit}", flush=True)
     passed: bool | None
     try:
-        found = tried(gate.run, times, seed, said)
+        found = tried(gate.run, times, seed, said, broken=False)
         passed, figures = found.passed, found.figures
         said(f"{'held' if passed else 'FAILED'}: {figures}")
-        control = tried(gate.control, gate.control_times, seed, said)
+        control = tried(gate.control, gate.control_times, seed, said, broken=True)
         said(f"control {'SEES NOTHING' if control.passed else 'fails, as it must'}: {control.figures}")
     except AbsentError as error:
         passed, figures, control = None, str(error), Found(True, "")

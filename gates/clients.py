@@ -142,7 +142,11 @@ class Client:
         until = time.monotonic() + LIMIT
         while True:
             asked = time.monotonic()
-            answer = await self._ask(kind, key, body)
+            try:
+                answer = await self._ask(kind, key, body)
+            except BaseException:
+                self._note(Operation(kind, key, about, asked))
+                raise
             if answer is not None:
                 number = int(answer["decisions" if kind == "read" else "sequence" if kind == "report" else "number"])
                 word, place = (answer.get("proposal") or ""), int(answer.get("sequence", 0))

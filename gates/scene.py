@@ -12,7 +12,7 @@ import numpy as np
 import uvloop
 
 import servers
-from gates.clients import SPEC, Clients, GoneError, beside, reasons
+from gates.clients import CLIENTS, SPEC, Clients, GoneError, beside, reasons
 from gates.gate import AbsentError, Found, Run
 from serving import Served
 from takeup.randomness import stream
@@ -129,10 +129,11 @@ def lived_through(
     environment: dict[str, str] | None = None,
     database: Path | None = None,
     pause: float = 0.6,
+    number: int = CLIENTS,
 ) -> Found:
     """Whether what clients saw can be, after the fault has befallen a service so many times."""
     with scene(run.folder, processes=processes, postgres=postgres, environment=environment, database=database) as made:
-        clients = Clients([each.port for each in made.running], made.trial, made.key, run.seed)
+        clients = Clients([each.port for each in made.running], made.trial, made.key, run.seed, number)
         gone: list[str] = []
         try:
             befallen(made, run, fault, clients, pause)

@@ -1,6 +1,5 @@
-"""What can happen below a service: a full disk, a database server that dies, lines that are cut at the worst moment."""
+"""What can happen below a service: a small disk, a database server that dies, lines cut at the worst moment."""
 
-import asyncio
 import contextlib
 import itertools
 import os
@@ -17,10 +16,8 @@ from typing import TypeVar
 
 import numpy as np
 
-import load
 import load_clients
 from servers import Server
-from serving import Served
 from takeup.errors import StoreError, TakeupError
 from takeup.live import Trial
 from takeup.randomness import stream
@@ -30,32 +27,6 @@ PATIENCE = 120.0
 Result = TypeVar("Result")
 
 
-async def insist(port: int, requests: load.Requests, name: str, until: float, said: load_clients.Acknowledged) -> int:
-    """Eight clients that ask again, under the same keys, until they are answered; how often the service said no."""
-    failures = 0
-
-    async def client(c: int) -> None:
-        nonlocal failures
-        i = 0
-        while time.monotonic() < until:
-            tries = time.monotonic() + PATIENCE
-            while True:
-                try:
-                    connection = await load.Connection.open(port)
-                    while time.monotonic() < until:
-                        await load_clients.both(connection, requests, f"{name}-{c}-{i}", i, said)
-                        i += 1
-                    connection.close()
-                    return
-                except OSError as error:
-                    failures += isinstance(error, load_clients.UnavailableError)
-                    assert time.monotonic() < tries, "the service did not come back"
-                    await asyncio.sleep(0.05)
-
-    await asyncio.gather(*(client(c) for c in range(8)))
-    return failures
-
-
 def small_disk(folder: Path, megabytes: int) -> bool:
     """Mount a file system of this size; False where that is not allowed."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "takeup-small", str(folder)]
@@ -63,44 +34,6 @@ def small_disk(folder: Path, megabytes: int) -> bool:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     except OSError:
         return False
-
-
-def full_disk(folder: Path) -> tuple[load_clients.Acknowledged, int, list[str]] | None:
-    """Write until the disk is full, and on when there is room; None where no disk can be made small.
-
-    All that was acknowledged, how often the service said that it could not, and what is missing or wrong.
-    """
-    folder.mkdir()
-    said = load_clients.Acknowledged()
-    if not small_disk(folder, 2):
-        return None
-    try:
-        server = Served(folder / "trials.db", folder.parent, ["--rate", "1000000"])
-        try:
-            key = server.key("decide", "report", "design", "read-blinded")
-            trial = server.trial(load_clients.SPEC, key)
-            requests = load.Requests(trial, key)
-
-            async def fill() -> int:
-                task = asyncio.create_task(insist(server.port, requests, "x", time.monotonic() + 25, said))
-                await asyncio.sleep(15)
-                before = len(said)
-                status, _ = await asyncio.to_thread(server.request, "GET", f"/trials/{trial}/progress", None, key)
-                subprocess.run(["mount", "-o", "remount,size=64m", str(folder)], check=True)
-                failures = await task
-                wrong = [] if failures else ["the disk was never full"]
-                wrong += [] if status == 200 else [f"reading answered {status}"]
-                wrong += [] if len(said) > before else ["it did not go on"]
-                problems.extend(wrong)
-                return failures
-
-            problems: list[str] = []
-            failures = asyncio.run(fill())
-        finally:
-            server.stop()
-        return said, failures, problems + load_clients.lost(server.database, trial, said)
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
 def kill_postgres(postgres: Server) -> int:
@@ -137,32 +70,6 @@ def _zombie(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     return True
-
-
-def postgres_killed(
-    postgres: Server, url: str, folder: Path, kills: int, seed: int
-) -> tuple[load_clients.Acknowledged, int, list[str]]:
-    """Kill PostgreSQL under a service under load, and start it again, so many times."""
-    said, rng = load_clients.Acknowledged(), stream(seed)
-    server = Served(url, folder, ["--rate", "1000000"])
-    failures = 0
-    try:
-        key = server.key("decide", "report", "design")
-        trial = server.trial(load_clients.SPEC, key)
-        requests = load.Requests(trial, key)
-
-        async def under_load(run: int) -> int:
-            task = asyncio.create_task(insist(server.port, requests, f"{run}", time.monotonic() + 3, said))
-            await asyncio.sleep(0.5 + rng.random())
-            await asyncio.to_thread(kill_postgres, postgres)
-            await asyncio.to_thread(postgres.start)
-            return await task
-
-        for run in range(kills):
-            failures += asyncio.run(under_load(run))
-    finally:
-        server.stop()
-    return said, failures, load_clients.lost(url, trial, said)
 
 
 class Cutter:

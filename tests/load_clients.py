@@ -1,11 +1,9 @@
-"""Many clients at once, and a service that is killed under them: what every test of it, short or long, does."""
+"""Many clients at once, and what is lost of what they were told."""
 
 import asyncio
 import contextlib
 import itertools
 import json
-import os
-import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import load
-from serving import Served
 from takeup.live import audit
-from takeup.randomness import stream
 from takeup.store import looking, reading
 
 SPEC: dict[str, Any] = {"name": "Load", "space": {"proposals": 3, "contexts": 2}, "policy": {"kind": "TSObs"}}
@@ -93,12 +89,10 @@ async def units_at_once(crowd: Crowd, units: int, times: int) -> dict[str, set[i
 
 @dataclass
 class Acknowledged:
-    """What the service has said it has done, and what was asked of it without an answer."""
+    """What the service has said it has done."""
 
     decided: list[tuple[int, str, str]] = field(default_factory=list)
     reported: list[tuple[int, str]] = field(default_factory=list)
-    pending: list[tuple[str, int]] = field(default_factory=list)
-    broken: int = 0
 
     def __len__(self) -> int:
         return len(self.decided) + len(self.reported)
@@ -121,17 +115,13 @@ async def decide_and_report(
             for i in itertools.count():
                 if over.is_set():
                     break
-                said.pending.append((f"{run}-{name}-{i}", i))
                 await both(connection, requests, f"{run}-{name}-{i}", i, said)
-                said.pending.remove((f"{run}-{name}-{i}", i))
         finally:
             connection.close()
 
     async def until_it_breaks(name: int) -> None:
-        try:
+        with contextlib.suppress(OSError):
             await client(name)
-        except OSError:
-            said.broken += 1
 
     await asyncio.gather(*(until_it_breaks(name) for name in range(16)))
 
@@ -160,15 +150,6 @@ class UnavailableError(OSError):
     """The service says that it cannot do it now."""
 
 
-async def again(port: int, requests: load.Requests, said: Acknowledged) -> None:
-    """Ask again, under the same keys, whatever got no answer."""
-    connection = await load.Connection.open(port)
-    while said.pending:
-        await both(connection, requests, *said.pending[0], said)
-        del said.pending[0]
-    connection.close()
-
-
 def lost(database: str | Path, trial: str, said: Acknowledged) -> list[str]:
     """What was acknowledged and is not in the log exactly once; and what an audit finds."""
     with looking(database) as connection:
@@ -187,47 +168,3 @@ def lost(database: str | Path, trial: str, said: Acknowledged) -> list[str]:
     keys = Counter(key for _, key in reported.elements())
     twice = [f"{name} twice" for name, times in (units + keys).items() if times > 1]
     return [*missing, *twice, *([] if found.passed else [str(found.difference)])]
-
-
-def killed_again_and_again(
-    folder: Path, kills: int, seconds: float, seed: int, *, writer: bool = False
-) -> tuple[Acknowledged, list[str]]:
-    """Kill a service, or the process that writes for it, under load so many times, and ask again what got no answer.
-
-    All that was acknowledged comes back, and what is missing of it.
-    """
-    database, said, rng = folder / "trials.db", Acknowledged(), stream(seed)
-    server = Served(database, folder, ["--rate", "1000000"])
-    try:
-        key = server.key("decide", "report", "design")
-        trial = server.trial(SPEC, key)
-        missing: list[str] = []
-        for run in range(kills):
-            requests, victim = load.Requests(trial, key), server.writer()
-            assert victim is not None
-
-            async def under_load(server: Served, requests: load.Requests, run: int, victim: int) -> None:
-                over, so_far = asyncio.Event(), len(said)
-                running = asyncio.create_task(decide_and_report(server.port, requests, f"{run}", said, over))
-                await acknowledging(said, so_far)
-                await asyncio.sleep(seconds * rng.random())
-                if writer:
-                    os.kill(victim, signal.SIGKILL)
-                    await asyncio.sleep(seconds)  # those whom the kill spares go on
-                    over.set()
-                else:
-                    server.kill()
-                with contextlib.suppress(OSError):
-                    await running
-
-            asyncio.run(under_load(server, requests, run, victim))
-            if not writer:
-                server = Served(database, folder, ["--rate", "1000000"], server.port)
-            asyncio.run(again(server.port, requests, said))
-            assert server.writer() not in (None, victim)
-            missing = lost(database, trial, said)
-            if missing:
-                break
-    finally:
-        server.stop()
-    return said, missing

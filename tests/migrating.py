@@ -177,6 +177,8 @@ def torture_sqlite(folder: Path, original: Path, times: int, rng: np.random.Gene
     victim = Victim(str(path), renew, every)
     victim.count()
     for i in range(times):
+        if victim.result.wrong:
+            return victim  # it cannot be migrated any more
         if i % 3 < 2:
             victim.interrupt((kill, interrupt)[i % 3], victim.point(rng))
             continue
@@ -185,6 +187,8 @@ def torture_sqlite(folder: Path, original: Path, times: int, rng: np.random.Gene
         for each in folder.glob("victim.db*"):  # what is there when the machine starts is on the disk
             shutil.copyfile(each, synced / each.name)
         victim.interrupt(lose_power, victim.point(rng, SYNCS), synced)
+    if victim.result.wrong:
+        return victim
     victim.interrupt(kill, victim.result.points)  # after the commit
     victim.together(kill)
     return victim

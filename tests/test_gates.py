@@ -77,7 +77,11 @@ def test_a_gate_fails_where_it_does_not_hold_or_breaks(monkeypatch: pytest.Monke
 
     code, told = _run(_changed(run=breaks), monkeypatch, tmp_path)
     assert code == 1
-    assert "**failed**: ValueError: no such thing" in told
+    assert "**failed**: broke: ValueError: no such thing" in told
+
+    code, told = _run(_changed(control=breaks), monkeypatch, tmp_path)
+    assert code == 1
+    assert "**sees nothing**: broke: ValueError: no such thing" in told
 
 
 def test_a_gate_fails_whose_control_sees_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_an_honest_log_passes(victim: Path) -> None:
 
 
 def test_every_tampering_is_found(victim: Path, tmp_path: Path) -> None:
-    """150 of them, of every kind; 10,000 in `make torture`."""
+    """150 of them, of every kind; 10,000 in `make gates`."""
     ways = set()
     for i in range(150):
         path = tampering.copied(victim, tmp_path / "forged.db")

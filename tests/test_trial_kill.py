@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import faults
 import hammer
 import servers
 from store_internals import engine
@@ -83,15 +82,6 @@ def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: s
         assert len(set(acknowledged)) == len(acknowledged)
         assert set(acknowledged) <= {(body["number"], body["unit"]) for body in logged}
         assert len({body["unit"] for body in logged}) == len(logged)
-
-
-def test_lines_cut_around_commit_lose_nothing_and_do_nothing_twice(postgres: servers.Server, tmp_path: Path) -> None:
-    """Before the COMMIT gets to PostgreSQL, and before its answer gets back; callers ask again under the same key."""
-    with postgres.database() as url:
-        said, cuts, wrong = faults.lines_cut(postgres, url, tmp_path, 8, seed=2)
-    assert wrong == []
-    assert min(cuts.values()) > 0
-    assert len(said) > 0
 
 
 def test_a_full_disk_is_said_to_be_full_and_costs_nothing(tmp_path: Path) -> None:

@@ -116,6 +116,34 @@ def trusting() -> None:
     body._check = lambda *_: None  # the defect
 
 
+def piecemeal() -> None:
+    """Every statement that changes something is a transaction of its own, on SQLite."""
+    from sqlalchemy import Engine, event
+
+    @event.listens_for(Engine, "after_cursor_execute")
+    def commit(connection: object, cursor: object, *_: object) -> None:
+        driver = cursor.connection  # type: ignore[attr-defined]  # a driver's
+        if driver.in_transaction and cursor.description is None:  # type: ignore[attr-defined]  # likewise
+            driver.execute("COMMIT")
+            driver.execute("BEGIN")
+
+
+def unreplaced() -> None:
+    """A process that draws or checks specs, and dies, is not started again."""
+    from takeup.service import child_process
+
+    begun: set[int] = set()
+    usual = child_process.ChildProcess._exchange
+
+    def exchange(self: child_process.ChildProcess, task: object) -> object:
+        if self.pid is None and id(self) in begun:
+            raise OSError("it died")
+        begun.add(id(self))
+        return usual(self, task)
+
+    child_process.ChildProcess._exchange = exchange  # type: ignore[method-assign]  # the defect
+
+
 def undated() -> None:
     """Events have the clock's time, also where it has gone back."""
     from takeup.store import group
