@@ -12,7 +12,8 @@ from store_internals import engine
 from takeup.errors import InputError, StoreError
 from takeup.live import Trial, audit_database, new_key
 from takeup.service import codes
-from takeup.store import Store, sealing
+from takeup.store import Store, looking, sealing
+from takeup.store.checkup import checkup
 
 SPEC = {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "TSObs"}}
 SECRET = "5eed" * 16 + ":" + "0" * 32
@@ -85,7 +86,11 @@ def test_a_copy_of_the_database_has_no_seed_and_goes_on_with_the_key_alone(
     with Trial.open(tmp_path / "copy.db") as again:
         assert [again.decide(f"u{i}").proposal for i in range(20)] == first
         assert again.audit().passed
+    with looking(str(tmp_path / "copy.db")) as connection:
+        assert "seeds of trials that have not stopped: 1 of 1 sealed" in checkup(connection).facts
     monkeypatch.delenv(sealing.VARIABLE)
+    with looking(str(tmp_path / "copy.db")) as connection:
+        assert "TAKEUP_SEAL_KEY" in str(checkup(connection).problems)
     with pytest.raises(StoreError, match="TAKEUP_SEAL_KEY"), Trial.open(tmp_path / "copy.db") as shut:
         shut.decide("u99")
     with Store(tmp_path / "copy.db") as store, pytest.raises(StoreError, match="TAKEUP_SEAL_KEY"):

@@ -239,7 +239,7 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
     if not book.changes.entries:
         return
     if before is None:
-        secret = sealing.sealed(book.secret.text, _owner(book.trial))
+        secret = sealing.sealed(book.secret.text, sealing.owner(book.trial))
         connection.execute(insert(trials), {"id": book.trial, "secret": secret, **head_values(book)})
     else:
         values = {"of_trial": book.trial, "before": before, **head_values(book)}
@@ -262,11 +262,7 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
 
 def secret_of(head: Row[Any]) -> Secret:
     """A trial's secret, which may be stored sealed."""
-    return Secret.of_text(sealing.opened(head.secret, _owner(head.id)))
-
-
-def _owner(trial: str) -> str:
-    return f"trial {trial}"
+    return Secret.of_text(sealing.opened(head.secret, sealing.owner(head.id)))
 
 
 def head_values(book: Book) -> dict[str, Any]:

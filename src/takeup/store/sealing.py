@@ -27,40 +27,50 @@ class UnsealableError(StoreError):
     """What is sealed cannot be read, as there is no key for it."""
 
 
-def sealed(text: str, owner: str) -> str:
+def sealed(text: str, whose: str) -> str:
     """The text as it is stored: sealed where there is a key, else as it is.
 
     Args:
         text: a secret.
-        owner: the row that it belongs to.
+        whose: the row that it belongs to, so that it is good nowhere else.
     """
     key = _key()
     if key is None:
         return text
     nonce = secrets.token_bytes(_NONCE_BYTES)
-    return _sealed(key, nonce, _added(key, nonce, text.encode()), owner)
+    return _sealed(key, nonce, _added(key, nonce, text.encode()), whose)
 
 
-def opened(stored: str, owner: str) -> str:
+def opened(stored: str, whose: str) -> str:
     """The text that was stored.
 
     Raises:
         UnsealableError: it is sealed, and there is no key.
         StoreError: it was sealed with another key, or for another row, or was changed.
     """
-    if not stored.startswith(_SEALED):
+    if not is_sealed(stored):
         return stored
     key = _key()
     if key is None:
-        raise UnsealableError(f"the secret of {owner} is sealed; name the file with its key in {VARIABLE}")
+        raise UnsealableError(f"the secret of {whose} is sealed; name the file with its key in {VARIABLE}")
     try:
         nonce, content = (bytes.fromhex(part) for part in stored.split()[2:4])
-        fits = hmac.compare_digest(stored.encode(), _sealed(key, nonce, content, owner).encode())
+        fits = hmac.compare_digest(stored.encode(), _sealed(key, nonce, content, whose).encode())
     except ValueError:
         fits = False
     if not fits:
-        raise StoreError(f"the secret of {owner} was sealed with another key than that in {VARIABLE}, or was changed")
+        raise StoreError(f"the secret of {whose} was sealed with another key than that in {VARIABLE}, or was changed")
     return _added(key, nonce, content).decode()
+
+
+def is_sealed(stored: object) -> bool:
+    """Whether a text was stored sealed; SQLite keeps anything in a column of texts."""
+    return isinstance(stored, str) and stored.startswith(_SEALED)
+
+
+def owner(trial: str) -> str:
+    """The row of a trial."""
+    return f"trial {trial}"
 
 
 def _key() -> bytes | None:
@@ -73,9 +83,9 @@ def _read(file: str) -> bytes:
     return read_key(file, VARIABLE)
 
 
-def _sealed(key: bytes, nonce: bytes, content: bytes, owner: str) -> str:
+def _sealed(key: bytes, nonce: bytes, content: bytes, whose: str) -> str:
     signed = f"{_SEALED} {nonce.hex()} {content.hex()}"
-    return f"{signed} {_derived(_derived(key, b'sign'), f'{owner} {signed}'.encode()).hex()}"
+    return f"{signed} {_derived(_derived(key, b'sign'), f'{whose} {signed}'.encode()).hex()}"
 
 
 def _added(key: bytes, nonce: bytes, content: bytes) -> bytes:
