@@ -146,7 +146,7 @@ class Roles:
         self.statuses[status] += 1
         needed, allowed = self.scopes.get(place, []), ROLES[role]
         later = status in (429, 503) and "retry-after" in {name.lower() for name in response.headers}
-        elsewhere = role == "elsewhere" and "{trial}" in place[1]
+        elsewhere = role == "elsewhere" and (case.path_parameters or {}).get("trial", role) != role
         if later or (status < 500 and not needed):
             expected: tuple[int, ...] = (status,)
         elif not allowed:
