@@ -16,7 +16,7 @@ from takeup.policies import TSLat, WarmTSLat
 from takeup.simulation.kernels.dirichlets import log_gamma_draw
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined
 from takeup.simulation.kernels.meanfield import FitProblem, ascend, work_size
-from takeup.simulation.kernels.meanfield_two import ascend_two
+from takeup.simulation.kernels.meanfield_two import ascend_two, contrasts, contrasts_in_turn
 from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
@@ -28,6 +28,9 @@ WARM = False
 
 TWO = False
 """Whether there are two proposals, two actions and two levels."""
+
+ON_GPU = {contrasts: contrasts_in_turn}
+"""What stands in for what on a GPU."""
 
 
 class Parameters(NamedTuple):
