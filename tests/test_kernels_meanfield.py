@@ -175,7 +175,7 @@ def test_the_exact_elbo_never_falls_in_two_by_two() -> None:
             before = elbo
 
 
-def test_contrasts_in_turn_are_the_same_bits() -> None:
+def test_cells_and_contrasts_in_turn_are_the_same_bits() -> None:
     """What a GPU does instead, beside what a CPU does."""
     rng = np.random.default_rng(8)
     for _ in range(200):
@@ -183,6 +183,8 @@ def test_contrasts_in_turn_are_the_same_bits() -> None:
         totals = (first[0] + first[1], second[0] + second[1])
         one = compiled(meanfield_two.contrasts)(first, second, totals)
         assert one == compiled(meanfield_two.contrasts_in_turn)(first, second, totals)
+        latent, at = tuple(map(float, rng.integers(0, 50, 4))), tuple(map(float, rng.normal(0, 3, 3)))
+        assert compiled(meanfield_two.cells)(latent, at) == compiled(meanfield_two.cells_in_turn)(latent, at)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

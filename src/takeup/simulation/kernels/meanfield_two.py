@@ -101,21 +101,26 @@ def contrasts(first: Four, second: Four, totals: tuple[float, float]) -> tuple[F
 
 
 def contrasts_in_turn(first: Four, second: Four, totals: tuple[float, float]) -> tuple[Five, Five, float, float, float]:
-    """`contrasts` one after the other: a fifth of its instructions, which a GPU has to fetch again and again."""
+    """`contrasts` one after the other: a tenth of its instructions, which a GPU has to fetch again and again."""
     p0 = p1 = p2 = p3 = t0 = t1 = t2 = t3 = parts = 0.0
-    product, whole = 1.0, Contrast(0.0, 0.0, 0.0, 1.0)
-    for i in range(5):
-        x, y = totals[0], totals[1]
-        if i < 4:
-            x, y = first[i], second[i]
-        whole = _contrast(x, y)
-        if i < 4:
+    product, whole, one = 1.0, Contrast(0.0, 0.0, 0.0, 1.0), Contrast(0.0, 0.0, 0.0, 1.0)
+    for i in range(10):
+        half = i // 2
+        x = totals[i % 2]
+        if half < 4:
+            x = second[half] if i % 2 == 1 else first[half]
+        log, by, psi, curvature = gammas(x)
+        if i % 2 == 0:
+            one = Contrast(psi, curvature, log, by)
+            continue
+        whole = Contrast(psi - one.psi, one.curvature + curvature, one.log_gamma + log, one.product * by)
+        if half < 4:
             parts += whole.log_gamma
             product *= whole.product
-        p0, t0 = (whole.psi, whole.curvature) if i == 0 else (p0, t0)
-        p1, t1 = (whole.psi, whole.curvature) if i == 1 else (p1, t1)
-        p2, t2 = (whole.psi, whole.curvature) if i == 2 else (p2, t2)
-        p3, t3 = (whole.psi, whole.curvature) if i == 3 else (p3, t3)
+        p0, t0 = (whole.psi, whole.curvature) if half == 0 else (p0, t0)
+        p1, t1 = (whole.psi, whole.curvature) if half == 1 else (p1, t1)
+        p2, t2 = (whole.psi, whole.curvature) if half == 2 else (p2, t2)
+        p3, t3 = (whole.psi, whole.curvature) if half == 3 else (p3, t3)
     last = whole.product / product
     return (p0, p1, p2, p3, whole.psi), (t0, t1, t2, t3, whole.curvature), parts, whole.log_gamma, last
 
@@ -134,14 +139,39 @@ def _psi_two(outcome: Four, compliance: Four) -> Five:
     return contrasts(first, second, (outcome[0] + outcome[1], outcome[2] + outcome[3]))[0]
 
 
-def _evaluate_two(latent: Four, alpha: Four, beta: Four, at: Three) -> Iterate:
-    """The ELBO, its gradient and its curvature."""
+def cells(latent: Four, at: Three) -> tuple[Four, Four, Four, float]:
+    """N φ summed by action and outcome, and by proposal and action; n φ (1 - φ) of the cells; n times their entropy."""
     n00, m00, s00, h00 = _cell(latent[0], at[0])
     n01, m01, s01, h01 = _cell(latent[1], at[1])
     n10, m10, s10, h10 = _cell(latent[2], at[0] + at[2])
     n11, m11, s11, h11 = _cell(latent[3], at[1] + at[2])
-    outcome = (alpha[0] + (n00 + n10), alpha[1] + (n01 + n11), alpha[2] + (m00 + m10), alpha[3] + (m01 + m11))
-    compliance = (beta[0] + (n00 + n01), beta[1] + (m00 + m01), beta[2] + (n10 + n11), beta[3] + (m10 + m11))
+    outcome = (n00 + n10, n01 + n11, m00 + m10, m01 + m11)
+    compliance = (n00 + n01, m00 + m01, n10 + n11, m10 + m11)
+    return outcome, compliance, (s00, s01, s10, s11), h00 + h10 + h01 + h11
+
+
+def cells_in_turn(latent: Four, at: Three) -> tuple[Four, Four, Four, float]:
+    """`cells` outcome by outcome, as in `contrasts_in_turn`."""
+    o0 = o1 = o2 = o3 = c0 = c1 = c2 = c3 = s0 = s1 = s2 = s3 = entropy = 0.0
+    for y in range(2):
+        logit = at[1] if y else at[0]
+        n0, m0, spread0, h0 = _cell(latent[1] if y else latent[0], logit)
+        n1, m1, spread1, h1 = _cell(latent[3] if y else latent[2], logit + at[2])
+        c0, c1, c2, c3 = c0 + n0, c1 + m0, c2 + n1, c3 + m1
+        entropy += h0
+        entropy += h1
+        if y:
+            o1, o3, s1, s3 = n0 + n1, m0 + m1, spread0, spread1
+        else:
+            o0, o2, s0, s2 = n0 + n1, m0 + m1, spread0, spread1
+    return (o0, o1, o2, o3), (c0, c1, c2, c3), (s0, s1, s2, s3), entropy
+
+
+def _evaluate_two(latent: Four, alpha: Four, beta: Four, at: Three) -> Iterate:
+    """The ELBO, its gradient and its curvature."""
+    taken, followed, spread, entropy = cells(latent, at)
+    outcome = (alpha[0] + taken[0], alpha[1] + taken[1], alpha[2] + taken[2], alpha[3] + taken[3])
+    compliance = (beta[0] + followed[0], beta[1] + followed[1], beta[2] + followed[2], beta[3] + followed[3])
     first = (outcome[0], outcome[1], compliance[0], compliance[2])
     second = (outcome[2], outcome[3], compliance[1], compliance[3])
     totals = (outcome[0] + outcome[1], outcome[2] + outcome[3])
@@ -150,9 +180,9 @@ def _evaluate_two(latent: Four, alpha: Four, beta: Four, at: Three) -> Iterate:
     return Iterate(
         at,
         (image[0] - at[0], image[1] - at[1], image[2] - at[2]),
-        (s00, s01, s10, s11),
+        spread,
         curvature,
-        (parts - whole) + math.log(product) + ((h00 + h01) + (h10 + h11)),
+        (parts - whole) + math.log(product) + entropy,
         2e-15 * (1.0 + abs(whole)),
         outcome,
         compliance,

@@ -97,7 +97,7 @@ def shapes(state: State, rows: DirichletRows, pair: Number) -> Number:
 def drawn_block(state: State, rows: DirichletRows, pair: Number, last: Number, moment: Number) -> Number:
     """The four gammas of a Philox block, of an even pair and the next; where there is none, of the last one twice."""
     d_1, d_2, c_1, c_2 = shapes(state, rows, pair)
-    d_3, d_4, c_3, c_4 = shapes(state, rows, min(pair + 1, last - 1))
+    d_3, d_4, c_3, c_4 = shapes(state, rows, pair + 1 if last & 1 == 0 else min(pair + 1, last - 1))
     block = words(moment, POLICY + np.uint32(pair >> 1), 0)
     return gamma_pairs((d_1, d_2, d_3, d_4), (c_1, c_2, c_3, c_4), block, moment, pair)
 
@@ -153,10 +153,12 @@ def weigh_rows(state: State, rows: DirichletRows, means: Number, moment: Number)
     """
     last = rows.first + rows.many * (rows.width >> 1)
     weighing = Weighing(ZERO, ZERO, np.uint32(0), np.float32(-1), np.float32(1))
-    for pair in range(rows.first - (rows.first & 1), last, 2):
+    pair = np.uint32(rows.first - (rows.first & 1))
+    while pair < np.uint32(last):
         g_1, g_2, g_3, g_4 = drawn_block(state, rows, pair, last, moment)
-        if pair >= rows.first:
+        if rows.first & 1 == 0 or pair >= rows.first:
             weighing = weigh_pair(state, rows, means, weighing, pair, g_1, g_2)
-        if pair + 1 < last:
+        if last & 1 == 0 or pair + 1 < last:
             weighing = weigh_pair(state, rows, means, weighing, pair + 1, g_3, g_4)
+        pair = np.uint32(pair + np.uint32(2))
     return np.int64(weighing.best)
