@@ -224,6 +224,7 @@ def test_batches_end_at_fixed_times() -> None:
     assert not math.isfinite(effect(lone, 1, 0, weights="batch").low)
 
 
+@pytest.mark.requirement("R-7.2")
 def test_withheld_where_too_few_were_offered_it() -> None:
     """One in 200 on average had the second: nobody knows what comes of it."""
     n = 200
