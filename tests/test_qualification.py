@@ -18,7 +18,7 @@ from takeup.errors import InputError, MissingExtraError
 from takeup.qualification import Check, Finding, Group, Qualification, oracles, qualify, requirements
 from takeup.qualification import run as running
 from takeup.qualification.check import NotHereError, done
-from takeup.qualification.installation import dependencies, different, facts, hashes, package, together
+from takeup.qualification.installation import dependencies, different, facts, hashes, package, together, unrecorded
 from takeup.qualification.report import check, write
 from takeup.qualification.run import digest, groups_in
 
@@ -154,6 +154,7 @@ def test_a_file_that_is_not_what_its_record_says_is_found(tmp_path: Path) -> Non
     assert (found.name, found.version, found.files) == ("thing", "1.0", 3)
     assert found.different == ("thing/b.py", "thing/c.py (No such file or directory)")
     assert different(tmp_path, []) == (0, ())
+    assert unrecorded(there, ["thing/a.py", "thing/more.py"]) == ("thing/more.py (not in the record)",)
 
 
 def test_dependencies_are_those_that_trials_run_with() -> None:

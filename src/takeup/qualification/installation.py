@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
@@ -131,6 +131,12 @@ def package(found: Distribution) -> Package:
     return Package(found.metadata["Name"], found.version, count, wrong)
 
 
+def unrecorded(found: Distribution, names: Iterable[str]) -> tuple[str, ...]:
+    """Which of these files the RECORD of a distribution does not name: somebody put them there."""
+    known = {each.as_posix() for each in found.files or ()}
+    return tuple(f"{name} (not in the record)" for name in names if name not in known)
+
+
 def dependencies() -> Iterator[Distribution]:
     """What takeup needs, directly and by what it needs, as far as it is installed; what its extras name as well."""
     waiting, seen = ["takeup"], set[str]()
@@ -179,10 +185,12 @@ def group(folder: Path) -> Group:
 
 
 def _files() -> Finding:
-    found = package(recorded("takeup"))
-    if found.files == 0 or not any(str(each).startswith("takeup/") for each in recorded("takeup").files or ()):
-        raise NotHereError(f"installed from a source tree, without a record; all files: {together(hashes())}")
-    return _compared([found])
+    found, there = recorded("takeup"), hashes()
+    more = unrecorded(found, [f"takeup/{name}" for name in there])
+    if len(more) == len(there):
+        raise NotHereError(f"installed from a source tree, without a record; all files: {together(there)}")
+    known = package(found)
+    return _compared([replace(known, different=(*known.different, *more))])
 
 
 def _dependencies() -> Finding:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from threading import Thread, Timer
 from typing import Any
@@ -26,7 +27,7 @@ SPEC: dict[str, Any] = {
 }
 BEFORE, AFTER, THREADS = 20, 150, 4
 """Decisions before the copy that a thief of time would put back, acknowledgements until the kill, and who asks."""
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 300.0
 
 Acknowledged = tuple[str, int, str, str]
 """What was done, its number, the unit, and what was proposed."""
@@ -70,17 +71,13 @@ def _killed(folder: Path) -> list[Acknowledged]:
     errors = folder / "killed.log"
     with errors.open("wb") as log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log) as process:
         assert process.stdout is not None
-        lines: list[bytes] = []
-        late = Timer(
-            WAIT_SECONDS, process.kill
-        )  # one that hangs says nothing more, and is found to have said too little
+        late = Timer(WAIT_SECONDS, process.kill)  # one that hangs says too little, and that is found
         late.start()
-        for line in process.stdout:
-            lines.append(line)
-            if len(lines) >= AFTER:
-                break
-        process.kill()
-        late.cancel()
+        try:
+            lines = list(islice(process.stdout, AFTER))
+        finally:
+            process.kill()
+            late.cancel()
         lines += process.stdout.read().splitlines(keepends=True)
     if len(lines) < AFTER:
         said = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -25,7 +25,7 @@ SPEC: dict[str, Any] = {
     "space": {"proposals": ["usual care", "new drug"], "outcomes": ["died", "lived"]},
     "policy": {"kind": "TS"},
 }
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 300.0
 AT_ONCE = 16
 
 
@@ -44,8 +44,8 @@ class Service:
         try:
             self.all = self.key("decide", "report", "read-unblinded", "design")
             self.blinded, self.reporter = self.key("decide", "report", "read-blinded"), self.key("report")
-            self.ask("POST", "/trials?trial=served", self.all, SPEC)
-            self.ask("PUT", "/trials/served/state", self.all, {"state": "running"})
+            self._made(self.ask("POST", "/trials?trial=served", self.all, SPEC))
+            self._made(self.ask("PUT", "/trials/served/state", self.all, {"state": "running"}))
         except BaseException:
             self.kill()
             raise
@@ -83,16 +83,20 @@ class Service:
 
     def decide(self, key: str | None, unit: str, idempotency: str | None = None) -> tuple[int, Any]:
         """What to propose to a unit; asked again while the same key is on its way."""
-        while True:
-            status, body = self.ask("POST", "/trials/served/decisions", key, {"unit": unit}, idempotency)
-            if status != 409 or idempotency is None:
-                return status, body
-            time.sleep(0.02)
+        asked = partial(self.ask, "POST", "/trials/served/decisions", key, {"unit": unit}, idempotency)
+        return asked() if idempotency is None else _settled(asked, 409)
 
     def key(self, *scopes: str) -> str:
         """A new key with these scopes."""
-        _, made = self.ask("POST", "/keys", self.admin, {"name": "qualification", "scopes": list(scopes)})
-        return str(made["key"])
+        made = self.ask("POST", "/keys", self.admin, {"name": "qualification", "scopes": list(scopes)})
+        return str(self._made(made)["key"])
+
+    def _made(self, answer: tuple[int, Any]) -> Any:
+        """What an answer says, or an error where it was refused."""
+        status, body = answer
+        if status >= 400:
+            raise UnreachableError(f"the service refused to be set up: {status} {json.dumps(body)}")
+        return body
 
     def again(self, statement: str | None = None) -> None:
         """Kill it, do something to its database where that is said, and start another."""
@@ -106,6 +110,14 @@ class Service:
         """End it without a warning."""
         self.process.kill()
         self.process.wait()
+
+
+def _settled(asked: Callable[[], tuple[int, Any]], passing: int) -> tuple[int, Any]:
+    """The answer, asked for again while it is one that passes by itself."""
+    until = time.monotonic() + WAIT_SECONDS
+    while (answer := asked())[0] == passing and time.monotonic() < until:
+        time.sleep(0.02)
+    return answer
 
 
 def group(folder: Path) -> tuple[Group, Callable[[], None]]:
@@ -159,7 +171,7 @@ def group(folder: Path) -> tuple[Group, Callable[[], None]]:
 
 
 def _ready(service: Service) -> Finding:
-    status, body = service.ask("GET", "/ready")
+    status, body = _settled(partial(service.ask, "GET", "/ready"), 503)
     return Finding("200", f"{status} {json.dumps(body)}", status == 200)
 
 
