@@ -7,6 +7,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 INSTALL = $(BIN)/python $(PIP) --require-hashes --requirement $(1) && \
 	$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable .
 TOOLS := build/tools
+UPGRADE ?= --upgrade
 COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 .PHONY: help demo test build lock sbom audit-dependencies validation browser screenshots long lint peers bench bench-service bench-pages torture fuzz dask-torture robust \
@@ -33,7 +34,7 @@ help:
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make promises   the picture of the README: size against what is promised of those who refuse"
 	@echo "make build   wheel and source distribution in build/dist, the same whenever and wherever a commit is built"
-	@echo "make lock   renew all pins and their hashes"
+	@echo "make lock   renew all pins and their hashes; with UPGRADE= add what is new and keep the others"
 	@echo "make sbom   build/sbom.json: what .venv has, as CycloneDX"
 	@echo "make audit-dependencies   known vulnerabilities of what trials run with, by pip-audit"
 	@echo "make validation   the tables of docs/validation.md, from requirements and the markers of tests"
@@ -137,12 +138,12 @@ $(TOOLS)/.made: locks/tools.lock
 	@touch $@
 
 lock: $(TOOLS)/.made
-	$(COMPILE) --upgrade pyproject.toml --all-extras --group build --output-file requirements.lock
-	$(COMPILE) --upgrade --generate-hashes --group tools --output-file locks/tools.lock
+	$(COMPILE) $(UPGRADE) pyproject.toml --all-extras --group build --output-file requirements.lock
+	$(COMPILE) $(UPGRADE) --generate-hashes --group tools --output-file locks/tools.lock
 	for each in "core --extra sim --extra server" "dev --extra dev" "docs --extra dev --extra docs" \
 			"bench --extra dev --extra bench"; do \
 		set -- $$each; name=$$1; shift; \
-		$(COMPILE) --upgrade --generate-hashes pyproject.toml "$$@" --group build --constraint requirements.lock \
+		$(COMPILE) $(UPGRADE) --generate-hashes pyproject.toml "$$@" --group build --constraint requirements.lock \
 			--output-file locks/$$name.lock || exit 1; \
 	done
 
