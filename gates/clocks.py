@@ -51,10 +51,10 @@ GATES = (
         "saw can be, and the audit passes",
         unit="jumps",
         times=400,
-        suite=4,
+        suite=3,
         run=jumps,
         without="the later of the clock's time and the log's",
         control=undated,
-        control_times=4,
+        control_times=3,
     ),
 )

@@ -173,7 +173,7 @@ GATES = (
         "of the log, and has all that was acknowledged before it was begun",
         unit="copies",
         times=100,
-        suite=2,
+        suite=1,
         run=sqlite,
         without="the -wal: the file alone, which the docs forbid",
         control=alone,

@@ -178,7 +178,7 @@ GATES = (
         run=paced,
         without="group commit: a transaction a request",
         control=solitary,
-        control_times=20,
+        control_times=5,
     ),
     Gate(
         name="overload",
@@ -200,7 +200,7 @@ GATES = (
         "to the last, errors 0, lost 0",
         unit="events",
         times=1_000_000,
-        suite=600,
+        suite=300,
         run=soaked,
         without="forgetting what was answered",
         control=leaky,

@@ -14,7 +14,8 @@ same without the protection, which must fail, or the gate would see nothing. A s
 What is guaranteed, and how, is in [reliability.md](reliability.md).
 
 A row is one run, at the commit that it names, with a plus where files had been changed since. Where it was tried less
-often than the full count, the count says so.
+often than the full count, the count says so. Bounds of time are for a machine that does nothing else; the end of the
+page says what each run's had to do besides.
 """
 
 

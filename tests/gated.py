@@ -9,11 +9,16 @@ from gates.known import known
 from requirements import absent
 
 
+def gate(name: str) -> Gate:
+    """The gate of this name."""
+    return known()[name]
+
+
 def each(*modules: str) -> pytest.MarkDecorator:
     """A parameter `gate` for all gates of these modules of `gates` of which the suite runs some."""
     names = {f"gates.{module}" for module in modules}
-    found = [gate for gate in known().values() if gate.suite and gate.run.__module__ in names]
-    return pytest.mark.parametrize("gate", found, ids=[gate.name for gate in found])
+    found = [one for one in known().values() if one.suite and one.run.__module__ in names]
+    return pytest.mark.parametrize("gate", found, ids=[one.name for one in found])
 
 
 def hold(gate: Gate, folder: Path, *, control: bool = True) -> None:

@@ -10,9 +10,24 @@ from gates.torn import resummed, victim
 from takeup.randomness import stream
 
 
-@gated.each("torn", "copies", "disks", "lines", "sharing")
-def test_it_holds(gate: Gate, tmp_path: Path) -> None:
-    gated.hold(gate, tmp_path, control=gate.name in ("torn-logs", "lines-cut"))
+@pytest.mark.requirement("R-3.5")
+def test_lines_cut_around_commit_lose_nothing_and_do_nothing_twice(tmp_path: Path) -> None:
+    """Before the COMMIT gets to PostgreSQL, and before its answer gets back; callers ask again under the same key."""
+    gated.hold(gated.gate("lines-cut"), tmp_path)
+
+
+@pytest.mark.requirement("R-3.2")
+def test_a_torn_log_is_the_beginning_that_is_not_torn(tmp_path: Path) -> None:
+    gated.hold(gated.gate("torn-logs"), tmp_path)
+
+
+@pytest.mark.requirement("R-3.4")
+def test_a_disk_that_is_full_for_a_while_costs_nothing(tmp_path: Path) -> None:
+    gated.hold(gated.gate("full-disk"), tmp_path, control=False)
+
+
+def test_copies_that_are_made_under_load_are_whole(tmp_path: Path) -> None:
+    gated.hold(gated.gate("backup"), tmp_path, control=False)
 
 
 @pytest.mark.long

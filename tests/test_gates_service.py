@@ -8,8 +8,9 @@ import gated
 from gates.gate import Gate
 
 
+@pytest.mark.requirement("R-3.1", "R-3.3")
 @gated.each("processes", "clocks", "histories")
-def test_it_holds(gate: Gate, tmp_path: Path) -> None:
+def test_what_clients_saw_can_be_whatever_befalls_a_service(gate: Gate, tmp_path: Path) -> None:
     gated.hold(gate, tmp_path, control=gate.name in ("clock", "histories"))
 
 

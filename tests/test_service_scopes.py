@@ -47,6 +47,7 @@ OPERATIONS: dict[tuple[str, str], tuple[set[str], Any]] = {
 """What each operation needs, as docs/service.md has it."""
 
 
+@pytest.mark.requirement("R-4.1")
 def test_every_operation_is_in_the_table() -> None:
     found = {
         (method, route.path): set((route.openapi_extra or {})[DECLARED])
@@ -56,6 +57,7 @@ def test_every_operation_is_in_the_table() -> None:
     assert found == {operation: scopes for operation, (scopes, _) in OPERATIONS.items()}
 
 
+@pytest.mark.requirement("R-4.1")
 def test_the_application_has_no_other_way_in(api: asgi.Api) -> None:
     """What these tests and those of the pages go through is all that there is, but for the description of the API."""
     listed = [*routes(), *pages.routes()]
@@ -64,6 +66,7 @@ def test_the_application_has_no_other_way_in(api: asgi.Api) -> None:
     assert all(route in routes() for router in ROUTERS for route in router.routes)
 
 
+@pytest.mark.requirement("R-4.1")
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_the_scopes_let_in_whom_they_should(
@@ -81,6 +84,7 @@ def test_the_scopes_let_in_whom_they_should(
         assert scope in reply.json["detail"]
 
 
+@pytest.mark.requirement("R-4.4", "R-4.6")
 @pytest.mark.parametrize("role", ROLES)
 def test_every_role_on_every_operation(api: asgi.Api, shared_trial: str, role: Role) -> None:
     """Generated from the routes: a role's scopes as a key, the same of another trial, and a person's session."""
@@ -100,6 +104,7 @@ def test_every_role_on_every_operation(api: asgi.Api, shared_trial: str, role: R
             assert api.request(method, place, body, elsewhere).status == 403, (method, place)
 
 
+@pytest.mark.requirement("R-4.1")
 @pytest.mark.parametrize(("method", "path"), [place for place, (scopes, _) in OPERATIONS.items() if scopes])
 def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     place = path.replace("{trial}", shared_trial).replace("{id}", "0" * 12)
@@ -123,6 +128,7 @@ def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, shared_trial: str
         assert reply.headers["www-authenticate"] == "Bearer"
 
 
+@pytest.mark.requirement("R-4.4")
 @pytest.mark.parametrize(("method", "path"), [place for place in OPERATIONS if "{trial}" in place[1]])
 def test_a_key_of_one_trial_is_no_key_of_another(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     body = OPERATIONS[method, path][1]
@@ -156,6 +162,7 @@ def test_an_admin_of_one_trial_makes_and_sees_keys_of_that_one_alone(api: asgi.A
     assert api.request("DELETE", f"/keys/{made.json['id']}", key=key).status == 200
 
 
+@pytest.mark.requirement("R-4.5")
 def test_a_revoked_key_stops_at_once_and_stays_in_the_list(api: asgi.Api) -> None:
     admin = api.key("admin")
     made = api.request("POST", "/keys", {"name": "x", "scopes": ["decide", "decide"]}, admin).json

@@ -44,6 +44,7 @@ def test_a_database_that_cannot_be_read_is_lost(tmp_path: Path, damage: str) -> 
     assert result.lost[0].startswith("all of 1: ")
 
 
+@pytest.mark.requirement("R-3.1")
 def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: servers.Server) -> None:
     """The server dies without a checkpoint while four threads write, and comes back."""
     spec = {"name": "Crash", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
@@ -84,6 +85,7 @@ def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: s
         assert len({body["unit"] for body in logged}) == len(logged)
 
 
+@pytest.mark.requirement("R-3.4")
 def test_a_full_disk_is_said_to_be_full_and_costs_nothing(tmp_path: Path) -> None:
     spec = {"name": "Full", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
     with Trial.create(tmp_path / "t.db", spec) as trial:

@@ -11,8 +11,6 @@ from contextlib import suppress
 
 def forgetful() -> None:
     """One commit in 10 is rolled back, and acknowledged."""
-    from sqlalchemy.engine.default import DefaultDialect
-
     from takeup.store import sqlite
 
     count, usual = itertools.count(1), sqlite.writer
@@ -25,7 +23,7 @@ def forgetful() -> None:
             if next(count) % 10:
                 commit(connection)  # type: ignore[arg-type]  # as it comes
             else:
-                DefaultDialect.do_rollback(engine.dialect, connection)  # type: ignore[arg-type]  # as it comes
+                connection.rollback()  # type: ignore[attr-defined]  # a driver's
 
         engine.dialect.do_commit = do_commit  # type: ignore[method-assign, assignment]  # as the store does
         return engine
@@ -52,7 +50,7 @@ def careless() -> None:
 
         self.engine.dialect.do_commit = do_commit  # type: ignore[method-assign, assignment]  # the defect
 
-    writer.Writer.__init__ = begin  # type: ignore[method-assign, assignment]  # the defect
+    writer.Writer.__init__ = begin  # type: ignore[method-assign]  # the defect
 
 
 def keyless() -> None:
