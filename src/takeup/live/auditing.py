@@ -17,12 +17,13 @@ from takeup.store import reading
 from takeup.store.books import cell_values, decision_number, head_values, key_values, record_values, rollup_values
 from takeup.store.epoch_rows import epoch_values
 from takeup.store.indexes import disagreements
+from takeup.store.lease_rows import lease_values
 from takeup.store.reading import Logged
 from takeup.store.shape import ALONE, oddities
 from takeup.store.sum_rows import places, sum_values
 from takeup.trial.book import Book, Changes
 from takeup.trial.epoch_counts import Cell, Place
-from takeup.trial.events import Created, Decided, Event, Looked, Refitted, TakenOver, body_of, event_of, link
+from takeup.trial.events import Created, Decided, Event, Leased, Looked, Refitted, TakenOver, body_of, event_of, link
 from takeup.trial.fitting import Refit, rows_of_records
 from takeup.trial.models import fits
 from takeup.trial.proposal import forget
@@ -69,6 +70,9 @@ class Audit:
         looks_other_software: how many of them another version judged otherwise than this one does.
         refits: how often a policy's models were fitted, and derived again.
         refits_other_software: how many of them another version computed otherwise than this one does.
+        leases: how many leases were given, and derived again.
+        leases_other_software: how many of them another version computed otherwise than this one does.
+        leased: how many decisions clients drew under leases; each is derived again from the seed and the lease.
         anchors: how many signed anchors were compared; None where none were given, so that a log whose end was cut
             off would not be noticed.
         unanchored: how many events follow the last anchor; None where none were given.
@@ -93,6 +97,9 @@ class Audit:
     past: int = 0
     refits: int = 0
     refits_other_software: int = 0
+    leases: int = 0
+    leases_other_software: int = 0
+    leased: int = 0
 
     @property
     def passed(self) -> bool:
@@ -161,6 +168,9 @@ def _audit(
         replay.past,
         replay.refits,
         replay.other_refits,
+        replay.leases,
+        replay.other_leases,
+        replay.leased,
     )
 
 
@@ -225,6 +235,9 @@ class _Replay:
     other_looks: int = 0
     refits: int = 0
     other_refits: int = 0
+    leases: int = 0
+    other_leases: int = 0
+    leased: int = 0
     points: set[int] = field(default_factory=set)
     fits: dict[int, Refit] = field(default_factory=dict)
     seeded: bool | None = None
@@ -313,6 +326,9 @@ class _Replay:
         self.book.answers.clear()
         self.book.makers.clear()
         self.events += 1
+        if isinstance(event, Leased):
+            self.leases += 1
+            self.other_leases += not same
         if isinstance(event, Looked):
             self.looks += 1
             self.other_looks += not same
@@ -325,6 +341,7 @@ class _Replay:
             self.fits[self.book.sequence] = Refit.of(self.book, rows)
         self.past += isinstance(event, TakenOver)
         if isinstance(event, Decided):
+            self.leased += event.lease is not None
             if event.software is None:
                 self.fallbacks += 1
             elif same:
@@ -344,6 +361,7 @@ class _Replay:
         yield from self._compare("evidence", cells, lambda cell, _: cell_values(book, cell))
         yield from self._epochs(book)
         yield from self._compare("evidence_sums", places(book, self.summed), lambda place, _: sum_values(book, place))
+        yield from self._compare("leases", book.leases, lambda _, held: lease_values(self.trial, held))
         yield from self._compare("keys", book.keys, lambda key, answer: key_values(self.trial, key, answer))
         yield from self._compare("rollup", book.rollup.rows, lambda place, row: rollup_values(self.trial, place, row))
 

@@ -37,8 +37,9 @@ from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, as
 from takeup.trial.design import Design
 from takeup.trial.fallbacks import Fallback
 from takeup.trial.formats import Format
-from takeup.trial.ingesting import Ingested
+from takeup.trial.ingesting import Batch, Ingested
 from takeup.trial.leases import Lease
+from takeup.trial.leasing import Lend, Revoke
 from takeup.trial.past import TakeOver
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.secret import Secret
@@ -278,7 +279,7 @@ class Trial:
         Raises:
             StateError: the trial allows no leases, or is not running.
         """
-        raise NotImplementedError
+        return self.submit(Lend(key=key, by=by)).result()
 
     def revoke(self, lease: int, *, reason: str | None = None, by: str | None = None) -> int:
         """Let nothing stand that is drawn under a lease from now on; what was drawn before does. The lease's number.
@@ -286,7 +287,7 @@ class Trial:
         Raises:
             NotFoundError: there is no such lease.
         """
-        raise NotImplementedError
+        return self.submit(Revoke(lease=lease, reason=reason, by=by)).result()
 
     def ingest(self, batch: str, rows: Iterable[Mapping[str, Any]], *, by: str | None = None) -> Ingested:
         """Record what clients decided from leases, and what became of it; a row that cannot be never stops the others.
@@ -306,7 +307,11 @@ class Trial:
             ConflictError: another batch was sent under this name.
             InputError: too many rows, or something that is no row.
         """
-        raise NotImplementedError
+        sent = Batch.of(batch, rows, by)
+        found = self.store.read(lambda connection: sent.begun(reading.answers(connection, self.id, sent.keys)))
+        while found.taken < found.rows:
+            found = found.plus(self.submit(sent.chunk(found.taken)).result())
+        return found
 
     def start(self, *, reason: str | None = None, by: str | None = None) -> str:
         """Begin to decide, or go on after a pause; from then on the spec cannot change."""

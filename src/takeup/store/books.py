@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, select, t
 
 from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
-from takeup.store import epoch_rows, last_look, sum_rows
+from takeup.store import epoch_rows, last_look, lease_rows, sum_rows
 from takeup.store.checked import AUDIT, impossible, in_space, in_table, kept_in, within
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.store.statements import chunks, upsert
@@ -119,6 +119,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
         head.moved,
         {by: ClientDraws.stored(each) for by, each in json.loads(head.draws).items()},
         *_looks(head, design),
+        leased=head.leased,
     )
     sum_rows.load(connection, book)
     _load_fit(connection, book, head.fitted)
@@ -189,6 +190,7 @@ def fill(connection: Connection, book: Book, needs: Sequence[Needs]) -> None:
     for pairs in chunks(set(chain.from_iterable(need.units for need in needs))):
         _remember(book, connection.execute(_BY_UNIT, {"trial": book.trial, "some": pairs}))
     _fill_makers(connection, book, [need.units for need in needs if need.makers])
+    lease_rows.fill(connection, book, chain.from_iterable(need.leases for need in needs))
     epoch_rows.fill(connection, book)
 
 
@@ -253,6 +255,7 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
         connection.execute(upsert(connection.dialect.name, evidence, ("amount",)), cells)
     epoch_rows.save(connection, book)
     sum_rows.save(connection, book)
+    lease_rows.save(connection, book)
     if book.changes.keys:
         answers = book.changes.keys.items()
         connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
@@ -273,6 +276,7 @@ def head_values(book: Book) -> dict[str, Any]:
         "draws": canonical({by: asdict(each) for by, each in book.draws.items()}),
         "looks": last_look.stored(book),
         "fitted": book.fitted,
+        "leased": book.leased,
         **asdict(book.tally),
     }
 

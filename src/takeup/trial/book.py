@@ -25,17 +25,21 @@ from takeup.trial.events import (
     Decided,
     Event,
     KeyedEvent,
+    Leased,
     Looked,
     Moved,
     Refitted,
     Refused,
     Reported,
+    Revoked,
     SetAside,
+    TakenIn,
     TakenOver,
     Unblinded,
     body_of,
     link,
 )
+from takeup.trial.lease_records import LeaseRecord
 from takeup.trial.met import amended, features_of, kept
 from takeup.trial.rollup import Rollup
 from takeup.trial.secret import Secret
@@ -136,6 +140,7 @@ class Changes:
         records: new or changed decisions, by number.
         created: the numbers of the new ones.
         keys: idempotency keys with the hash of their request and the sequence number of their answer.
+        leases: the numbers of leases that are new, or were used or revoked.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -144,6 +149,7 @@ class Changes:
     records: dict[int, Record] = field(default_factory=dict)
     created: set[int] = field(default_factory=set)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
+    leases: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
@@ -175,6 +181,8 @@ class Book:
         keys: the request and the answer's sequence number of every idempotency key, likewise.
         answers: the events that answer these keys.
         makers: the events that made decisions, by number, where who asked for them matters.
+        leased: how many leases were given.
+        leases: those that were loaded, by number.
         open: a heap of (due, number) of outcomes that wait for their window to close.
         epochs: the evidence by epoch, where the policy forgets; None where it does not.
         horizon: the last decision that `due` knows of, where more are due than were loaded; None where all were.
@@ -208,6 +216,8 @@ class Book:
     open: list[tuple[int, int]] = field(default_factory=list)
     horizon: int | None = None
     changes: Changes = field(default_factory=Changes)
+    leased: int = 0
+    leases: dict[int, LeaseRecord] = field(default_factory=dict)
     epochs: EpochCounts | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -253,7 +263,12 @@ class Book:
                 self.look, self.look_body = event, body
             case Created():
                 self.moved = event.at
-            case Answered() | SetAside() | Refused() | Unblinded():
+            case Leased():
+                self.leased = event.lease
+                self._held(LeaseRecord.of(self, event, self.sequence))
+            case Revoked():
+                self._held(replace(self.leases[event.lease], revoked=event.at))
+            case Answered() | SetAside() | Refused() | Unblinded() | TakenIn():
                 pass
         if isinstance(event, KeyedEvent) and event.key is not None:
             self.keys[event.key] = self.changes.keys[event.key] = (event.request or "", self.sequence)
@@ -305,7 +320,7 @@ class Book:
 
     def forget(self) -> None:
         """Keep what every decision needs, and drop what belongs to single ones."""
-        for collection in (self.records, self.units, self.keys, self.answers, self.makers, self.open):
+        for collection in (self.records, self.units, self.keys, self.answers, self.makers, self.open, self.leases):
             collection.clear()
         self.horizon = None
         self.changes = Changes()
@@ -314,7 +329,7 @@ class Book:
             self.epochs.forget(self.decisions)
 
     def _decided(self, event: Decided) -> None:
-        space = self.design.space
+        space, known = self.design.space, event.outcome is not None
         x, z = space.contexts.index(event.context), space.proposals.index(event.proposal)
         record = Record(
             number=event.number,
@@ -325,15 +340,19 @@ class Book:
             at=event.at,
             due=event.due,
             sequence=self.sequence,
+            implemented=UNSEEN if event.implemented is None else space.implemented.index(event.implemented),
+            outcome=UNSEEN if event.outcome is None else space.outcome.code(event.outcome),
+            missing_implemented="implemented" in event.missing,
+            missing_outcome="outcome" in event.missing,
+            counted=known and event.due is None,
             covariates=kept(space, event.covariates),
         )
-        self.decisions = event.number
-        self.units[record.unit, record.occasion] = record.number
-        self.changes.created.add(record.number)
-        self.records[record.number] = self.changes.records[record.number] = record
-        self._count(record, 1)
+        self._created(record)
         self.makers[event.number] = event
-        if event.software is None:
+        if event.lease is not None:
+            used = self.leases[event.lease]
+            self._held(replace(used, taken=used.taken + 1))
+        elif event.software is None:
             self.tally.fallbacks += 1
             who = event.by or ""
             self.draws[who] = self.draws.get(who, ClientDraws.none(len(space.proposals))).plus(z, event.at)
@@ -357,16 +376,28 @@ class Book:
             counted=known and (event.due is None or event.at >= event.due),
             covariates=kept(space, event.covariates),
         )
-        self.decisions = event.number
+        self._created(record)
+        self.makers[event.number] = event
+        self.tally.past += 1
+
+    def _created(self, record: Record) -> None:
+        """A new decision, with what came with it."""
+        self.decisions = record.number
         self.changes.created.add(record.number)
         self.changes.records[record.number] = record
         self.remember(record)
         self._count(record, 1)
-        self.makers[event.number] = event
-        self.tally.past += 1
+        self.tally.missing_implemented += record.missing_implemented
+        self.tally.missing_outcome += record.missing_outcome
         self.tally.waiting += record.waiting
         if record.informs:
             self.version = self.sequence
+
+    def _held(self, lease: LeaseRecord) -> None:
+        """Another state of a lease."""
+        number = lease.lease.number
+        self.leases[number] = lease
+        self.changes.leases.add(number)
 
     def _reported(self, event: Reported) -> None:
         before, space, stands = self.records[event.decision], self.design.space, event.stands or {}

@@ -139,8 +139,8 @@ def reported_event(
     record = book.records.get(decision)
     if record is None:
         raise NotFoundError(f"trial {book.trial} has no decision {decision}; it has made {book.decisions}")
-    labels = _labels(book, implemented, outcome, missing, said=covariates is not None)
-    differing: dict[str, Any] = {name: old for name, (old, new) in _known(book, record, labels).items() if old != new}
+    labels = labels_of(book, implemented, outcome, missing, said=covariates is not None)
+    differing: dict[str, Any] = {name: old for name, (old, new) in known_of(book, record, labels).items() if old != new}
     now = None
     if covariates is not None:
         before, after = (values_of(each) for each in (record.covariates, _amended(book, record, covariates)))
@@ -172,7 +172,7 @@ def _amended(book: Book, record: Record, covariates: Mapping[str, Any]) -> str |
     return amended(book.design.space, record.covariates, covariates)
 
 
-def _labels(
+def labels_of(
     book: Book, implemented: str | int | None, outcome: Plain | None, missing: tuple[str, ...], *, said: bool
 ) -> dict[str, Plain | None]:
     """What is reported, by name; None for what is declared missing; it may be nothing where covariates are `said`."""
@@ -197,7 +197,9 @@ def _labels(
     return labels
 
 
-def _known(book: Book, record: Record, labels: dict[str, Plain | None]) -> dict[str, tuple[Plain | None, Plain | None]]:
+def known_of(
+    book: Book, record: Record, labels: dict[str, Plain | None]
+) -> dict[str, tuple[Plain | None, Plain | None]]:
     """Old and new, for what is reported now and has been before."""
     space, known = book.design.space, dict[str, tuple[Plain | None, Plain | None]]()
     if "implemented" in labels and (record.implemented != UNSEEN or record.missing_implemented):
