@@ -99,7 +99,7 @@ class Client(AbstractContextManager["Client"]):
             body: sent as JSON; bytes are sent as they are, where `media` says what they are.
             key: an idempotency key; without one, a POST that may have arrived is not repeated.
             timeout: how many seconds it may take, with all retries.
-            media: the type of a body of bytes; such a request must name itself, as a batch does, so that it can be repeated.
+            media: the type of a body of bytes; such a request is repeated, and must name itself, as a batch does.
         """
         headers = dict(self._headers)
         content = None

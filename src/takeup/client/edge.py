@@ -23,7 +23,8 @@ from takeup.outcomes import Plain
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_NAME, MOST_REASON
 from takeup.trial.design import Design, canonical
-from takeup.trial.ingesting import MOST_ROWS, Ingested
+from takeup.trial.edge_rows import MOST_ROWS
+from takeup.trial.ingesting import Ingested
 from takeup.trial.leases import Lease
 
 LOG = logging.getLogger("takeup.client")
@@ -43,9 +44,9 @@ _new = tuple.__new__
 class Edge(AbstractContextManager["Edge"]):
     """A trial of a service, decided in this process.
 
-    `decide` draws from a lease, which another thread renews; it waits for nothing. What was decided and reported goes to
-    a folder on this machine's disk, and from there to the service, in batches; an edge on the same folder sends what an
-    earlier process left. Any number of threads may use it. Make it after a fork, not before: threads do not survive one.
+    `decide` draws from a lease, which another thread renews; it waits for nothing. What was decided and reported goes
+    to a folder on this machine's disk, and from there to the service, in batches; an edge on the same folder sends what
+    an earlier process left. Any number of threads may use it. Make it after a fork, not before: threads survive none.
 
     Args:
         client: the service; its key needs the scopes lease and read-unblinded.
@@ -140,7 +141,7 @@ class Edge(AbstractContextManager["Edge"]):
         occasion: str | None = None,
         reason: str | None = None,
     ) -> None:
-        """What became of a decision: the action, the outcome or both, in any order, at any time, of any edge's decision.
+        """What became of a decision, of this edge or another: the action, the outcome or both, at any time.
 
         Args:
             unit: whose decision it is, or the decision itself.
@@ -244,7 +245,7 @@ class Edge(AbstractContextManager["Edge"]):
 
     @property
     def ingested(self) -> Ingested:
-        """What became of all that was sent so far; `refused` tells of the first hundred rows, by their place in a batch."""
+        """What became of all that was sent so far; `refused` has a hundred rows, by their place in a batch."""
         return self._tally
 
     @property
@@ -264,7 +265,13 @@ class Edge(AbstractContextManager["Edge"]):
                 return self._agreeing(found, context)
             held = self._serving
             x = held.index[context]
-            if not 0 < len(unit) <= MOST_NAME or not unit.isprintable() or unit.isspace() or occasion is not None or held.many:
+            if (
+                not 0 < len(unit) <= MOST_NAME
+                or not unit.isprintable()
+                or unit.isspace()
+                or occasion is not None
+                or held.many
+            ):
                 self._check(unit, occasion)
             at, use = self._now() // 1_000 + held.offset, next(held.uses)
             if at >= held.expires or use >= held.most:
@@ -358,7 +365,9 @@ class Edge(AbstractContextManager["Edge"]):
         if found.refused:
             row, why = found.refused[0]
             many = found.set_aside + found.unrecorded
-            LOG.warning("%d of the %d rows of batch %s do not stand; row %d: %s", many, found.rows, found.batch, row, why)
+            LOG.warning(
+                "%d of the %d rows of batch %s do not stand; row %d: %s", many, found.rows, found.batch, row, why
+            )
             if any("revoked" in why for _, why in found.refused):
                 self._renewing.set()
         if self._telling is not None:

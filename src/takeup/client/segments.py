@@ -1,8 +1,8 @@
 """Rows on this machine's disk, in files that are closed, sent and deleted one after the other.
 
-A folder has one file that is written to, `NAME.open`, and files that never change again, `NAME.rows`, each of them a batch
-under its name. A file is blocks: a line with a checksum, and the rows that it is of. A block that a crash cut off was never
-acknowledged; it is recognised, and dropped with all that follows.
+A folder has one file that is written to, `NAME.open`, and files that never change again, `NAME.rows`, each of them a
+batch under its name. A file is blocks: a line with a checksum, and the rows that it is of. A block that a crash cut off
+was never acknowledged; it is recognised, and dropped with all that follows.
 """
 
 import json

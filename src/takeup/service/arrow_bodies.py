@@ -1,6 +1,7 @@
 """Batches as a stream of Apache Arrow, read by polars where it is installed.
 
-What a stream may hold is bounded before polars unfolds it: no compression, no nested columns but `missing`, no long texts.
+What a stream may hold is bounded before polars unfolds it: no compression, no nested columns but `missing`, no long
+texts.
 """
 
 import io
@@ -98,7 +99,9 @@ def _checked_message(head: memoryview) -> int:
     if kind == _BATCH_HEADER and header_at:
         (step,) = struct.unpack_from("<I", head, header_at)
         if _field(head, header_at + step, _COMPRESSION):
-            raise InputError("body", "compressed buffers", "a stream without compression", "write it with compression=None")
+            raise InputError(
+                "body", "compressed buffers", "a stream without compression", "write it with compression=None"
+            )
     if not length_at:
         return 0
     (length,) = struct.unpack_from("<q", head, length_at)

@@ -31,7 +31,9 @@ class EdgeLimits:
         """
         wait = self._leases.wait(key)
         if wait:
-            said = f"the key has had {self._most:g} leases within a minute; let leases last longer ([edge] seconds, most)"
+            said = (
+                f"the key has had {self._most:g} leases within a minute; let leases last longer ([edge] seconds, most)"
+            )
             raise ProblemError("too-many", said, headers={"Retry-After": str(math.ceil(wait))})
 
     @contextmanager
@@ -42,7 +44,9 @@ class EdgeLimits:
             ProblemError: too many of them are.
         """
         if self._rows[key] and self._rows[key] + rows > MOST_ROWS_AT_ONCE:
-            said = f"{self._rows[key]} rows of this key are being taken, and {MOST_ROWS_AT_ONCE} may be; send one batch at a time"
+            said = (
+                f"{self._rows[key]} rows of this key are being taken, and {MOST_ROWS_AT_ONCE} may be; send them later"
+            )
             raise ProblemError("too-many", said, headers={"Retry-After": "1"})
         self._rows[key] += rows
         try:

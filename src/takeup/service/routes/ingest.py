@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Connection
 
 from takeup.service.auth import KeyRoute, media_type, needs
 from takeup.service.edge_bodies import ARROW, LINES, READERS, read_batch
@@ -12,8 +13,9 @@ from takeup.service.models import TrialId
 from takeup.service.problem import ProblemError
 from takeup.service.routes.leases import check_unblinded
 from takeup.service.service import caller_of, service_of
+from takeup.store import reading
 from takeup.trial.bounds import text
-from takeup.trial.ingesting import MOST_BATCH_NAME, Batch
+from takeup.trial.ingesting import MOST_BATCH_NAME, Batch, Ingested
 
 router = APIRouter(route_class=KeyRoute, tags=["edge"])
 _CONTENT: dict[str, Any] = {
@@ -65,15 +67,18 @@ async def ingest(
 ) -> BatchTaken:
     """Record what clients decided from leases, and what became of it: up to 100,000 rows, one a line, or of Arrow.
 
-    A row with `lease` is a decision; it has `unit`, `occasion` where a unit has many, `context` where there are several,
-    `proposal`, `drawn`, and may have `implemented`, `outcome` and `missing`. A row without is a report. A row that cannot
-    be recorded stops no other: the answer tells of it. The same batch sent again goes on where it broke off.
+    A row with `lease` is a decision; it has `unit`, `occasion` where a unit has many, `context` where there are
+    several, `proposal`, `drawn`, and may have `implemented`, `outcome` and `missing`. A row without is a report. A row
+    that cannot be recorded stops no other: the answer tells of it. The same batch sent again goes on where it broke
+    off.
     """
     check_unblinded(request)
     media = media_type(request)
     if media not in READERS:
         allowed = " or ".join(READERS)
-        raise ProblemError("media-type", f"the body is {media or 'of no stated type'}, expected {allowed}", allowed=allowed)
+        raise ProblemError(
+            "media-type", f"the body is {media or 'of no stated type'}, expected {allowed}", allowed=allowed
+        )
     text("batch", batch, MOST_BATCH_NAME)
     service, caller = service_of(request), caller_of(request)
     place = trial, f"batch {batch}"
@@ -84,11 +89,14 @@ async def ingest(
     try:
         rows = await service.bodies.read(partial(read_batch, media), await request.body())
         sent = Batch(batch, rows, caller.shown, caller.site)
-        found = None
+
+        def begun(connection: Connection) -> Ingested:
+            return sent.begun(reading.answers(connection, trial, sent.keys))
+
         with service.edges.taking(caller.id, len(rows)):
-            while found is None or found.taken < len(rows):
-                chunk = await service.submit(trial, sent.chunk(0 if found is None else found.taken))
-                found = chunk if found is None else found.plus(chunk)
+            found = await service.read(lambda: service.store.read(begun))
+            while found.taken < found.rows:
+                found = found.plus(await service.submit(trial, sent.chunk(found.taken)))
     finally:
         service.flights.discard(place)
     return BatchTaken.model_validate(found)

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from takeup.service.auth import KeyRoute, needs
 from takeup.service.models import IdempotencyKey, TrialId
@@ -66,10 +66,9 @@ def check_unblinded(request: Request) -> None:
     """
     caller = caller_of(request)
     if not caller.unblinded:
-        said = "a lease has the probabilities of every arm, so that a blinded key gets none, and sends nothing drawn from one"
-        raise ProblemError(
-            "forbidden", f"{said}; it needs the scope read-unblinded too, and the key has {', '.join(caller.scopes)}"
-        )
+        said = "a lease has the probabilities of every arm: a blinded key gets none, and sends nothing drawn from one"
+        needed = f"it needs the scope read-unblinded too; the key has {', '.join(caller.scopes)}"
+        raise ProblemError("forbidden", f"{said}; {needed}")
 
 
 @router.post("/trials/{trial}/leases", status_code=201, **needs("lease", problems=_PROBLEMS))
