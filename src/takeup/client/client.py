@@ -90,6 +90,7 @@ class Client(AbstractContextManager["Client"]):
         key: str | None = None,
         timeout: float | None = None,
         media: str | None = None,
+        stop: Callable[[], bool] = lambda: False,
     ) -> HttpAnswer:
         """`call`, with the answer as it came.
 
@@ -100,18 +101,19 @@ class Client(AbstractContextManager["Client"]):
             key: an idempotency key; without one, a POST that may have arrived is not repeated.
             timeout: how many seconds it may take, with all retries.
             media: the type of a body of bytes; such a request is repeated, and must name itself, as a batch does.
+            stop: asked before every try: whether nobody wants it any more.
         """
         headers = dict(self._headers)
         content = None
         if body is not None:
-            content = body if media is not None and isinstance(body, bytes) else encoded(body)
+            content = body if media is not None and isinstance(body, bytes) else _encoded(body)
             headers["Content-Type"] = media or "application/json"
         if key is not None:
             headers["Idempotency-Key"] = key
         repeatable = method != "POST" or key is not None or media is not None
         seconds = self.timeout if timeout is None else timeout
         until, pause, said = time.monotonic() + seconds, FIRST_PAUSE, "no time was given"
-        while time.monotonic() < until:
+        while time.monotonic() < until and not stop():
             wait = 0.0
             try:
                 answer = self._transport.send(method, path, content, headers, until)
@@ -138,7 +140,7 @@ class Client(AbstractContextManager["Client"]):
         )
 
 
-def encoded(body: object) -> bytes:
+def _encoded(body: object) -> bytes:
     """A body as JSON; numbers may be numpy's, or decimal fractions."""
     try:
         return json.dumps(body, allow_nan=False, default=_plain).encode()

@@ -4,24 +4,26 @@ import atexit
 import logging
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from takeup import checks
-from takeup.client.client import Client, encoded, new_key, segment
-from takeup.client.edge_rows import EdgeDecision, EdgeReport
+from takeup.client.client import Client, new_key, segment
+from takeup.client.edge_refusals import agreeing, check_names, over, wrong
+from takeup.client.edge_rows import EdgeDecision, EdgeReport, report_said
 from takeup.client.edge_sender import Sender
 from takeup.client.edge_writer import Writer
 from takeup.client.held import Held, boot_clock
 from takeup.client.remembered import Remembered
 from takeup.client.segments import Segments
-from takeup.errors import NOTHING, ConflictError, InputError, LabelError, LeaseError, TakeupError
+from takeup.errors import LeaseError, TakeupError
 from takeup.outcomes import Plain
-from takeup.trial.bounds import text
-from takeup.trial.commands import MOST_NAME, MOST_REASON
+from takeup.trial.commands import MOST_NAME
 from takeup.trial.design import Design, canonical
 from takeup.trial.edge_rows import MOST_ROWS
 from takeup.trial.ingesting import Ingested
@@ -155,30 +157,13 @@ class Edge(AbstractContextManager["Edge"]):
             InputError: it says nothing that could be recorded.
         """
         if isinstance(unit, EdgeDecision):
-            unit, occasion = unit.unit, unit.occasion
-        self._check(unit, occasion)
-        said: dict[str, Any] = {}
-        if implemented is not None:
-            labels = self._design.space.implemented
-            said["implemented"] = labels[self._design.index("implemented", implemented)]
-        if outcome is not None:
-            kind = self._design.space.outcome
-            said["outcome"] = kind.plain(kind.code(outcome))
-        if missing:
-            for name in missing:
-                if name not in ("implemented", "outcome") or name in said:
-                    raise InputError("missing", repr(name), "implemented or outcome, where no value is given for it")
-            said["missing"] = sorted(set(missing))
-        if not said:
-            words = "the report is empty: give implemented or outcome, or name in missing what will never be known"
-            raise InputError("report", NOTHING, "implemented, outcome, or the names of what is missing", words=words)
-        if reason is not None:
-            said["reason"] = text("reason", reason, MOST_REASON)
+            unit, occasion = unit[:2]
+        check_names(unit, occasion, many=self._held.many)
+        said = report_said(self._design, implemented, outcome, missing, reason)
         if self._stopped is not None:
             raise LeaseError(f"nothing can be reported: {self._stopped}")
-        row = EdgeReport(unit, occasion, "," + encoded(said).decode()[1:-1], reason is not None)
         with self._turn:
-            self._append(row)
+            self._append(EdgeReport(unit, occasion, said, reason is not None))
             ticket = self._writer.last
         if self._sync:
             self._writer.wait(ticket)
@@ -219,7 +204,10 @@ class Edge(AbstractContextManager["Edge"]):
         self._ending.set()
         self._renewing.set()
         self._writer.end()
+        until = time.monotonic() + timeout
         self._sender.end(timeout)
+        for thread in (self._renewer, self._sender):
+            thread.join(max(0.0, until - time.monotonic()))
         self._segments.close()
         _EDGES.discard(self)
         if self.waiting:
@@ -262,7 +250,7 @@ class Edge(AbstractContextManager["Edge"]):
             if found is not None:
                 if context is None or context == found.context:
                     return found
-                return self._agreeing(found, context)
+                return agreeing(self._held, found, context)
             held = self._serving
             x = held.index[context]
             if (
@@ -272,15 +260,16 @@ class Edge(AbstractContextManager["Edge"]):
                 or occasion is not None
                 or held.many
             ):
-                self._check(unit, occasion)
+                check_names(unit, occasion, many=held.many)
             at, use = self._now() // 1_000 + held.offset, next(held.uses)
             if at >= held.expires or use >= held.most:
-                raise self._over(held, at)
+                self._renewing.set()
+                raise over(held, at, self._stopped, self._refusal)
             if use == held.renewal:
                 self._renewing.set()
             z = held.draw(unit, occasion, x)
         except (TypeError, KeyError, AttributeError):
-            raise self._wrong(unit, context, occasion) from None
+            raise wrong(self._held, unit, context, occasion) from None
         made = _new(EdgeDecision, (unit, occasion, held.contexts[x], held.proposals[z], held.number, at))
         found = known.latest.setdefault(place, made)
         if found is made:
@@ -288,52 +277,6 @@ class Edge(AbstractContextManager["Edge"]):
             if len(known.latest) >= known.half:
                 known.turn()
         return found
-
-    def _check(self, unit: str, occasion: str | None) -> None:
-        """Refuse names that the trial would refuse."""
-        text("unit", unit, MOST_NAME)
-        many = self._held.many
-        if occasion is not None:
-            text("occasion", occasion, MOST_NAME)
-        if many and occasion is None:
-            raise InputError("occasion", NOTHING, "which of the unit's decisions: this trial makes many for a unit")
-        if not many and occasion is not None:
-            raise InputError("occasion", repr(occasion), "nothing: this trial makes one decision for a unit")
-
-    def _wrong(self, unit: object, context: object, occasion: object) -> TakeupError:
-        """What is wrong with what was asked."""
-        labels = self._held.contexts
-        try:
-            self._check(unit, occasion)  # type: ignore[arg-type]  # that is the question
-        except TakeupError as error:
-            return error
-        if context is None:
-            return InputError("context", NOTHING, f"one of {', '.join(labels)}")
-        return LabelError("context", repr(context)[:100], f"one of {', '.join(labels)}")
-
-    def _agreeing(self, found: EdgeDecision, context: str | int) -> EdgeDecision:
-        """A decision that the unit has, where it was made in this context."""
-        labels = self._held.contexts
-        place = self._held.index.get(context) if isinstance(context, str | int) else None
-        if place is None:
-            raise self._wrong(found.unit, context, found.occasion)
-        if labels[place] != found.context:
-            raise ConflictError(f"unit {found.unit!r} has a decision, made in context {found.context!r}")
-        return found
-
-    def _over(self, held: Held, at: int) -> LeaseError:
-        """Why nothing can be decided, and what to do."""
-        if self._stopped is not None:
-            return LeaseError(f"nothing can be decided: {self._stopped}")
-        self._renewing.set()
-        late = (at - held.expires) / 1e6
-        what = f"expired {late:.3g} seconds ago" if late >= 0 else f"is used up: it allows {held.most} decisions"
-        why = "another is on its way" if self._refusal is None else f"another could not be had: {self._refusal}"
-        return LeaseError(
-            f"lease {held.number} of trial {self.id} {what}, and {why}; ask again in a moment, or ask"
-            " takeup.client.RemoteTrial, which falls back to the spec's probabilities where the service is away;"
-            " longer leases ([edge] seconds, most) bridge longer gaps"
-        )
 
     def _leased(self, seconds: float) -> Held:
         """Another lease."""
@@ -361,7 +304,8 @@ class Edge(AbstractContextManager["Edge"]):
 
     def _ingested(self, found: Ingested) -> None:
         """Tell what became of a batch."""
-        self._tally = self._tally.plus(found)
+        rows, taken = self._tally.rows + found.rows, self._tally.taken + found.taken
+        self._tally = replace(self._tally.plus(found), batch="", rows=rows, taken=taken)
         if found.refused:
             row, why = found.refused[0]
             many = found.set_aside + found.unrecorded

@@ -1,9 +1,15 @@
 """What an edge decided and what was reported to it, as the lines that the service ingests."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from json import dumps
 from json.encoder import encode_basestring_ascii as quoted
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from takeup.errors import NOTHING, InputError
+from takeup.outcomes import Plain
+from takeup.trial.bounds import text
+from takeup.trial.commands import MOST_REASON
+from takeup.trial.design import Design
 
 MOST_TAILS = 10_000
 """How many ends of lines are kept to be used again."""
@@ -41,6 +47,36 @@ class EdgeReport(NamedTuple):
 Row = EdgeDecision | EdgeReport
 
 
+def report_said(
+    design: Design,
+    implemented: str | int | None,
+    outcome: Plain | None,
+    missing: Sequence[str],
+    reason: str | None,
+) -> str:
+    """The rest of a report's line.
+
+    Raises:
+        InputError: it says nothing that could be recorded.
+    """
+    said: dict[str, Any] = {}
+    if implemented is not None:
+        said["implemented"] = design.space.implemented[design.index("implemented", implemented)]
+    if outcome is not None:
+        said["outcome"] = design.space.outcome.plain(design.space.outcome.code(outcome))
+    for name in missing:
+        if name not in ("implemented", "outcome") or name in said:
+            raise InputError("missing", repr(name), "implemented or outcome, where no value is given for it")
+    if missing:
+        said["missing"] = sorted(set(missing))
+    if not said:
+        words = "the report is empty: give implemented or outcome, or name in missing what will never be known"
+        raise InputError("report", NOTHING, "implemented, outcome, or the names of what is missing", words=words)
+    if reason is not None:
+        said["reason"] = text("reason", reason, MOST_REASON)
+    return "," + dumps(said)[1:-1]
+
+
 class Lines:
     """Makes lines of rows; to be used by one thread."""
 
@@ -55,7 +91,7 @@ class Lines:
         lines: list[str] = []
         places: dict[tuple[str, str | None], int] = {}
         for row in rows:
-            if type(row) is EdgeDecision:
+            if isinstance(row, EdgeDecision):
                 unit, occasion, context, proposal, lease, drawn = row
                 which = "" if occasion is None else f',"occasion":{quoted(occasion)}'
                 tail = self._tails.get((context, proposal, lease)) or self._tail(context, proposal, lease)

@@ -62,33 +62,34 @@ class Sender(threading.Thread):
         while not self._ending.is_set():
             self._rolled.wait(LOOK_SECONDS)
             self._rolled.clear()
-            pause = self.send_all(self._client.timeout)
+            pause = self.send_all(self._client.timeout, self._ending.is_set)
             if pause:
                 self._ending.wait(pause)
 
-    def send_all(self, seconds: float) -> float:
+    def send_all(self, seconds: float, stop: Callable[[], bool] = lambda: False) -> float:
         """Send all that is closed, as far as it is taken; how long to wait before the next try, 0 where none is needed.
 
         Args:
             seconds: how long it may take.
+            stop: asked before every try: whether to send nothing more.
         """
         until = time.monotonic() + seconds
         if not self._turn.acquire(timeout=seconds):
             return AGAIN_SECONDS
         try:
             for path in self._segments.closed():
-                pause = self._send(path, max(0.0, until - time.monotonic()))
+                pause = self._send(path, max(0.0, until - time.monotonic()), stop)
                 if pause:
                     return pause
         finally:
             self._turn.release()
         return 0.0
 
-    def _send(self, path: Path, seconds: float) -> float:
+    def _send(self, path: Path, seconds: float, stop: Callable[[], bool]) -> float:
         """Send one batch; how long to wait where it is not taken now."""
         try:
             where = f"{self._path}/ingest?{urlencode({'batch': path.stem})}"
-            answer = self._client.raw("POST", where, self._segments.body(path), media=MEDIA, timeout=seconds)
+            answer = self._client.raw("POST", where, self._segments.body(path), media=MEDIA, timeout=seconds, stop=stop)
             said = json.loads(answer.body)
             refused = tuple((int(row), str(why)) for row, why in said["refused"])
             found = Ingested(**{**said, "refused": refused})
