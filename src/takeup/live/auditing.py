@@ -274,6 +274,10 @@ class _Replay:
             return
         if hashes and max(hashes) > self.book.sequence:
             yield Difference("the log", f"event {max(hashes)}, which is anchored", f"an end after {self.book.sequence}")
+        if self.book.taking != (0, 0):
+            yield Difference(
+                "the log", "an event that closes the rows of a batch", f"an end after {self.book.sequence}"
+            )
         if self.anchors == [] and self.book.design.spec.anchored and self.book.sequence > 1:
             yield Difference("the anchors", "some of this trial, as its spec says `anchored`", "none")
         if self.at_rest and max(hashes, default=0) < self.book.sequence:

@@ -205,6 +205,8 @@ def _taken_in(book: Book, event: events.TakenIn) -> Event:
     some = all(type(each) is int and each >= 0 for each in (*counts, event.rows, event.taken))
     if not some or not sum(counts) <= event.taken <= event.rows or event.key is None or book.state == "draft":
         raise UnexpectedError("rows of a batch, at most as many as it has")
+    if (event.recorded, event.set_aside) != book.taking:
+        raise UnexpectedError(f"{book.taking[0]} decisions recorded and {book.taking[1]} set aside, as before it")
     return event
 
 

@@ -183,6 +183,8 @@ class Book:
         makers: the events that made decisions, by number, where who asked for them matters.
         leased: how many leases were given.
         leases: those that were loaded, by number.
+        taking: how many decisions of leases were recorded, and how many set aside, since rows of a batch were closed by
+            their event: none but within a transaction.
         open: a heap of (due, number) of outcomes that wait for their window to close.
         epochs: the evidence by epoch, where the policy forgets; None where it does not.
         horizon: the last decision that `due` knows of, where more are due than were loaded; None where all were.
@@ -218,6 +220,7 @@ class Book:
     changes: Changes = field(default_factory=Changes)
     leased: int = 0
     leases: dict[int, LeaseRecord] = field(default_factory=dict)
+    taking: tuple[int, int] = (0, 0)
     epochs: EpochCounts | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -268,7 +271,12 @@ class Book:
                 self._held(LeaseRecord.of(self, event, self.sequence))
             case Revoked():
                 self._held(replace(self.leases[event.lease], revoked=event.at))
-            case Answered() | SetAside() | Refused() | Unblinded() | TakenIn():
+            case SetAside():
+                if event.lease is not None:
+                    self.taking = self.taking[0], self.taking[1] + 1
+            case TakenIn():
+                self.taking = 0, 0
+            case Answered() | Refused() | Unblinded():
                 pass
         if isinstance(event, KeyedEvent) and event.key is not None:
             self.keys[event.key] = self.changes.keys[event.key] = (event.request or "", self.sequence)
@@ -352,6 +360,7 @@ class Book:
         if event.lease is not None:
             used = self.leases[event.lease]
             self._held(replace(used, taken=used.taken + 1))
+            self.taking = self.taking[0] + 1, self.taking[1]
         elif event.software is None:
             self.tally.fallbacks += 1
             who = event.by or ""

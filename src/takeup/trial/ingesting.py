@@ -93,19 +93,27 @@ class Batch:
         rows: what is in it.
         by: who sends it.
         site: where they work.
+        blinded: whether they are not told whether a report agrees with an earlier one.
     """
 
     name: str
     rows: EdgeRows
     by: str | None = None
     site: str | None = None
+    blinded: bool = False
 
     @classmethod
     def of(
-        cls, name: str, rows: Iterable[Mapping[str, Any]], by: str | None = None, site: str | None = None
+        cls,
+        name: str,
+        rows: Iterable[Mapping[str, Any]],
+        by: str | None = None,
+        site: str | None = None,
+        *,
+        blinded: bool = False,
     ) -> "Batch":
         """A batch with these rows; errors name what is wrong with the whole of it."""
-        return cls(text("batch", name, MOST_BATCH_NAME), EdgeRows.of(rows), by, site)
+        return cls(text("batch", name, MOST_BATCH_NAME), EdgeRows.of(rows), by, site, blinded)
 
     @property
     def keys(self) -> list[str]:
@@ -133,6 +141,7 @@ class Batch:
             key=_key(self.name, start),
             by=self.by,
             site=self.site,
+            blinded=self.blinded,
             batch=self.name,
             rows=len(self.rows),
             start=start,
@@ -260,7 +269,7 @@ class _Taking:
         number = self.book.units.get((draw.unit, draw.occasion))
         if number is not None and self.same(number, draw):
             if draw.implemented is None and draw.outcome is None and not draw.missing:
-                self.standing += 1
+                self.standing += 1  # whoever has the lease knows what it gives
             else:
                 self.report(place, number, None)
             return
@@ -286,7 +295,7 @@ class _Taking:
         labels = labels_of(book, *said, said=False)
         known = known_of(book, book.records[number], labels)
         if len(known) == len(labels) and all(old == new for old, new in known.values()):
-            self.standing += 1
+            self.agreed()
             return
         implemented, outcome, missing = said
         book.append(
@@ -298,11 +307,18 @@ class _Taking:
                 missing=missing,
                 covariates=None,
                 reason=reason,
-                disputing=False,
+                disputing=self.ingest.blinded,
                 **self.stamp,
             )
         )
         self.reported += 1
+
+    def agreed(self) -> None:
+        """A report of what is known; the blinded are not told so, as they could find out by guessing what it is."""
+        if self.ingest.blinded:
+            self.reported += 1
+        else:
+            self.standing += 1
 
     def number(self, place: int) -> int:
         """The decision that a row without a lease is about."""
