@@ -91,7 +91,7 @@ class Sender(threading.Thread):
             where = f"{self._path}/ingest?{urlencode({'batch': path.stem})}"
             answer = self._client.raw("POST", where, self._segments.body(path), media=MEDIA, timeout=seconds, stop=stop)
             said = json.loads(answer.body)
-            refused = tuple((int(row), str(why)) for row, why in said["refused"])
+            refused = tuple((int(each["row"]), str(each["why"])) for each in said["refused"])
             found = Ingested(**{**said, "refused": refused})
         except (UnreachableError, AccessError, StateError) as error:
             if self.problem is None:

@@ -37,7 +37,7 @@ def arrow_slices(body: bytes, most: int, size: int) -> Iterator[list[Mapping[str
         ) from None
     _check_messages(body)
     try:
-        frame = pl.read_ipc_stream(io.BytesIO(body), rechunk=False)
+        frame = pl.read_ipc_stream(io.BytesIO(body))
         if frame.height > most:
             raise InputError("rows", f"{frame.height} of them", f"from 1 to {most}", "send them in several batches")
         _check_columns(frame)

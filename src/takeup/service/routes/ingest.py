@@ -1,10 +1,11 @@
 """Ingestion: what clients decided from leases, and what became of it, in batches."""
 
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from takeup.service.auth import KeyRoute, media_type, needs
@@ -26,6 +27,18 @@ _BODY: dict[str, Any] = {"body": True, "requestBody": {"required": True, "conten
 _PROBLEMS = ("not-found", "state", "conflict", "in-flight")
 
 
+class RowRefused(BaseModel):
+    """A row that was not recorded.
+
+    Attributes:
+        row: its place in the batch, counted from 0.
+        why: what is wrong with it.
+    """
+
+    row: int
+    why: str
+
+
 class BatchTaken(BaseModel):
     """What became of a batch.
 
@@ -37,10 +50,8 @@ class BatchTaken(BaseModel):
         standing: rows that say what the log says already.
         set_aside: decisions that do not stand: the log has them, and why.
         reported: reports of decisions that were there.
-        refused: the first hundred rows that were not recorded, by their place in the batch, counted from 0, and why.
+        refused: the first hundred rows that were not recorded.
     """
-
-    model_config = ConfigDict(from_attributes=True)
 
     batch: str
     rows: int
@@ -49,7 +60,7 @@ class BatchTaken(BaseModel):
     standing: int
     set_aside: int
     reported: int
-    refused: tuple[tuple[int, str], ...]
+    refused: tuple[RowRefused, ...]
 
 
 @router.post("/trials/{trial}/ingest", **needs("lease", problems=_PROBLEMS, **_BODY))
@@ -99,4 +110,5 @@ async def ingest(
                 found = found.plus(await service.submit(trial, sent.chunk(found.taken)))
     finally:
         service.flights.discard(place)
-    return BatchTaken.model_validate(found)
+    refused = tuple(RowRefused(row=row, why=why) for row, why in found.refused)
+    return BatchTaken(**{**asdict(found), "refused": refused})
