@@ -62,7 +62,7 @@ class Segments:
         if self._file is None:
             self._begin()
         assert self._file is not None  # it has just begun
-        block = b"# %08x %d %d\n%b" % (zlib.crc32(rows), len(rows), count, rows)
+        block = b"# %08x %d\n%b" % (zlib.crc32(rows), len(rows), rows)
         whole_lines.append(self._file, block, sync=self._sync)
         self.rows += count
         self.bytes += len(rows)
@@ -165,7 +165,7 @@ def _blocks(content: bytes) -> Iterator[tuple[int, bytes]]:
     while content[at : at + 2] == b"# ":
         head = content.find(b"\n", at, at + 64)
         said = content[at + 2 : head].split()
-        if head < 0 or len(said) != 3:
+        if head < 0 or len(said) != 2:
             return
         try:
             check, size = int(said[0], 16), int(said[1])
