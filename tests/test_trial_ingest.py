@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from ingest_model import Held, IngestModel
 from model import Model
+from store_internals import engine
 from takeup import Trial, stream
 from takeup.errors import ConflictError, InputError, NotFoundError, StateError
 from takeup.log import SOURCES
 from takeup.specfile import SpecError
+from takeup.store import Store
 from takeup.trial import ingesting
 from takeup.trial.leases import Lease
 
@@ -379,6 +382,25 @@ def test_the_blinded_find_nothing_out_by_reporting(tmp_path: Path) -> None:
         assert [(each.reported, each.standing, each.refused) for each in told] == [(1, 0, ())] * 2
         assert trial.progress().disputes == 1
         assert trial.audit().passed
+
+
+def test_a_database_of_schema_13_goes_on(database: str) -> None:
+    with Store(database) as store:
+        before = Trial.create(store, {**SPEC, "edge": {}})
+        before.start()
+        before.decide("a", 0)
+        assert "edge" not in before.design.text  # as it was before there was such a table
+        with engine(store).begin() as connection:
+            connection.execute(text("DROP TABLE leases"))
+            connection.execute(text("ALTER TABLE trials DROP COLUMN leased"))
+            connection.execute(text("UPDATE alembic_version SET version_num = '0013'"))
+    with Store(database) as store:
+        assert Trial(store, before.id).decide("b", 0).number == 2
+        trial = Trial.create(store, SPEC, trial="new")
+        trial.start()
+        assert trial.ingest("b", [row_of(trial.lease(), "a")]).recorded == 1
+        for each in (trial, Trial(store, before.id)):
+            assert each.audit().passed
 
 
 def test_exports_and_logs_have_them(tmp_path: Path) -> None:

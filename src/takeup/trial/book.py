@@ -46,16 +46,40 @@ from takeup.trial.secret import Secret
 
 
 class Entry(NamedTuple):
-    """An event with its place in the log."""
+    """An event as the log has it.
+
+    Attributes:
+        sequence: its place.
+        hash: covers it and all before it.
+        kind: what kind of event.
+        at: when it happened.
+        decision: the one decision that it is about.
+        body: all that it says, as canonical JSON.
+    """
 
     sequence: int
     hash: str
+    kind: str
+    at: int
+    decision: int | None
     body: str
-    event: Event
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Maker(NamedTuple):
+    """Who made a decision.
+
+    Attributes:
+        by: who asked for it.
+        site: where they work.
+        lease: the lease that it was drawn under; None where it was none.
+    """
+
+    by: str | None
+    site: str | None
+    lease: int | None
+
+
+class Record(NamedTuple):
     """One decision as far as it is known, in indices.
 
     Attributes:
@@ -180,7 +204,7 @@ class Book:
         units: numbers by (unit, occasion), likewise.
         keys: the request and the answer's sequence number of every idempotency key, likewise.
         answers: the events that answer these keys.
-        makers: the events that made decisions, by number, where who asked for them matters.
+        makers: who made decisions, by number, where that matters.
         leased: how many leases were given.
         leases: those that were loaded, by number.
         taking: how many decisions of leases were recorded, and how many set aside, since rows of a batch were closed by
@@ -214,7 +238,7 @@ class Book:
     units: dict[tuple[str, str], int] = field(default_factory=dict)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
     answers: dict[str, KeyedEvent] = field(default_factory=dict)
-    makers: dict[int, Decided | TakenOver] = field(default_factory=dict)
+    makers: dict[int, Maker] = field(default_factory=dict)
     open: list[tuple[int, int]] = field(default_factory=list)
     horizon: int | None = None
     changes: Changes = field(default_factory=Changes)
@@ -240,7 +264,7 @@ class Book:
         body = body_of(event)
         self.hash = link(self.hash, self.sequence, body)
         self.at = event.at
-        entry = Entry(self.sequence, self.hash, body, event)
+        entry = Entry(self.sequence, self.hash, event.kind, event.at, decision_number(event), body)
         self.changes.entries.append(entry)
         match event:
             case Decided():
@@ -356,7 +380,7 @@ class Book:
             covariates=kept(space, event.covariates),
         )
         self._created(record)
-        self.makers[event.number] = event
+        self.makers[event.number] = Maker(event.by, event.site, event.lease)
         if event.lease is not None:
             used = self.leases[event.lease]
             self._held(replace(used, taken=used.taken + 1))
@@ -386,7 +410,7 @@ class Book:
             covariates=kept(space, event.covariates),
         )
         self._created(record)
-        self.makers[event.number] = event
+        self.makers[event.number] = Maker(event.by, event.site, None)
         self.tally.past += 1
 
     def _created(self, record: Record) -> None:
@@ -426,7 +450,7 @@ class Book:
             known |= {"outcome": UNSEEN, "missing_outcome": True, "counted": False}
         if event.covariates is not None and "covariates" not in stands:
             known["covariates"] = amended(space, before.covariates, event.covariates)
-        after = replace(before, **known)
+        after = before._replace(**known)
         self.tally.corrections += event.before is not None
         self.tally.disputes += event.stands is not None
         self._move(before, after)
@@ -434,7 +458,7 @@ class Book:
     def _closed(self, event: Closed) -> None:
         for number in event.decisions:
             record = self.records[number]
-            self._move(record, replace(record, counted=True))
+            self._move(record, record._replace(counted=True))
 
     def _move(self, before: Record, after: Record) -> None:
         """Another state of one decision."""
@@ -471,6 +495,11 @@ class Book:
     def _begin_epochs(self) -> None:
         epochs = self.design.epochs
         self.epochs = None if epochs is None else EpochCounts(epochs)
+
+
+def decision_number(event: Event) -> int | None:
+    """The one decision that an event is about."""
+    return getattr(event, "number", None) or getattr(event, "decision", None)
 
 
 def blank(design: Design) -> IntArray:

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar, Unpack
 
 from takeup.errors import NOTHING, AccessError, BusyError, ConflictError, InputError, ReusedKeyError, StateError
 from takeup.trial.allotment import proposed_between_looks
-from takeup.trial.book import Book, Record
+from takeup.trial.book import Book, Maker, Record
 from takeup.trial.bounds import text
 from takeup.trial.design import Design, canonical
 from takeup.trial.events import Answered, Decided, KeyedEvent, Refused, Stamp, answered_numbers
@@ -144,7 +144,7 @@ class KeyedCommand(Generic[Reply]):
     def _stamp(self, at: int) -> Stamp:
         return {"at": at, "by": self.by, "site": self.site, "key": self.key, "request": self.request}
 
-    def _owns(self, event: KeyedEvent) -> bool:
+    def _owns(self, event: KeyedEvent | Maker) -> bool:
         """Whether they may know what was answered then: they asked themselves, their site did, or they see all."""
         if not self.blinded:
             return True

@@ -14,8 +14,9 @@ from takeup.trial.book import Book
 from takeup.trial.bounds import text
 from takeup.trial.commands import KeyedCommand, Needs
 from takeup.trial.edge_draws import EdgeDraw, drawn_event
+from takeup.trial.edge_fold import EdgeFold
 from takeup.trial.edge_rows import EdgeColumns, EdgeRows
-from takeup.trial.events import Decided, Stamp, TakenIn
+from takeup.trial.events import Decided, Stamp, TakenIn, link
 from takeup.trial.leases import digest_of
 from takeup.trial.reporting import known_of, labels_of, reported_event
 
@@ -214,12 +215,22 @@ class _Taking:
 
     def all(self) -> TakenIn:
         """Append to the book what the rows lead to; the event that closes them."""
-        ingest = self.ingest
-        for place in range(len(ingest.columns.unit)):
+        ingest, fold = self.ingest, EdgeFold(self.book)
+        fold.stamp(self.stamp)
+        for place, row in enumerate(zip(*ingest.columns, strict=True)):
+            *drawn, missing, _, spec = row
+            if row[4] is not None and not missing and spec in (None, self.spec) and place not in ingest.problems:
+                derived = fold.derive(*drawn)
+                if derived is not None:
+                    fold.add(derived, link(self.book.hash, self.book.sequence + 1, derived.body))
+                    self.recorded += 1
+                    continue
+            fold.flush()
             try:
                 self.take(place)
             except TakeupError as error:
                 self.refuse(place, str(error))
+        fold.flush()
         return TakenIn(
             **self.stamp,
             key=ingest.key,
@@ -284,7 +295,7 @@ class _Taking:
     def same(self, number: int, draw: EdgeDraw) -> bool:
         """Whether a unit's decision is what was drawn: the row was sent again."""
         maker, record = self.book.makers.get(number), self.book.records[number]
-        lease = maker.lease if isinstance(maker, Decided) else None
+        lease = None if maker is None else maker.lease
         return (lease, record.context, record.proposal) == (draw.lease, draw.context, draw.proposal)
 
     def report(self, place: int, number: int, reason: str | None) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 from takeup.errors import InputError, NotFoundError, ReusedKeyError, StateError
-from takeup.trial.book import Book
+from takeup.trial.book import Book, Maker
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_REASON, KeyedCommand, Needs
 from takeup.trial.design import MICROSECONDS
@@ -33,7 +33,7 @@ class Lend(KeyedCommand[Lease]):
         book.append(leased_event(book, **self._stamp(at)))
         return book.leases[book.leased].lease
 
-    def _owns(self, event: KeyedEvent) -> bool:
+    def _owns(self, event: KeyedEvent | Maker) -> bool:
         """A lease is for whoever asked for it: others could foresee what they are proposed."""
         return self.by == event.by
 

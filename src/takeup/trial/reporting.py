@@ -8,7 +8,7 @@ from takeup import checks
 from takeup.errors import NOTHING, ConflictError, InputError, NotFoundError, ReusedKeyError
 from takeup.outcomes import Plain
 from takeup.space import UNSEEN
-from takeup.trial.book import Book, Record
+from takeup.trial.book import Book, Maker, Record
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_NAME, MOST_REASON, KeyedCommand, Needs
 from takeup.trial.events import KeyedEvent, Reported, Stamp
@@ -101,7 +101,7 @@ class Report(KeyedCommand[Receipt]):
         entry = book.append(event)
         return self._answer(book, event, entry.sequence)
 
-    def _owns(self, event: KeyedEvent) -> bool:
+    def _owns(self, event: KeyedEvent | Maker) -> bool:
         """Sites share decisions, not what became of them: whoever else could test guesses under a report's key."""
         return not self.blinded or (self.by is not None and self.by == event.by)
 
