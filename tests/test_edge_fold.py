@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from takeup import Trial, stream
+from takeup import stream
+from takeup.live import Trial
 from takeup.store.schema import FOLDS, events, trials
 from takeup.trial.edge_fold import EdgeFold
 
 SPEC: dict[str, Any] = {
     "name": "Fold",
     "space": {
-        "proposals": ["rest", 'the "new" drug', "日本"],
+        "proposals": ["rest", '"new" drug', "日本"],
         "contexts": ["young", "old"],
         "outcomes": ["ill", "well"],
     },
@@ -56,7 +57,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[Any]]] = {
 
 def rows_of(trial: Trial, lease: Any, rng: np.random.Generator, many: int, outcomes: list[Any]) -> list[dict[str, Any]]:
     """Draws of every kind, most of them plain."""
-    space, rows = trial.design.space, []
+    space, rows = trial.design.space, list[dict[str, Any]]()
     occasions = trial.design.spec.decisions == "many"
     for _ in range(many):
         unit, x = f'unit "{rng.integers(10_000)}" é', int(rng.integers(len(space.contexts)))
