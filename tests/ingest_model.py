@@ -65,7 +65,8 @@ class IngestModel:
         drawn, lease = row["drawn"], held.lease
         inside = lease.issued - SKEW <= drawn <= min(lease.expires, at + SKEW)
         before = held.revoked is None or drawn < held.revoked
-        return inside and before and lease.draw(row["unit"], row.get("occasion"), row["context"]) == row["proposal"]
+        given = lease.draw(row["unit"], row.get("occasion"), row["context"])
+        return bool(inside and before and given == row["proposal"])
 
     def _report(self, place: int, unit: tuple[str, str | None], told: dict[str, int | str], reason: str | None) -> None:
         number = self.paper.units.get(unit)

@@ -10,9 +10,11 @@ from sqlalchemy import text
 from ingest_model import Held, IngestModel
 from model import Model
 from store_internals import engine
-from takeup import Trial, stream
+from takeup import stream
 from takeup.errors import ConflictError, InputError, NotFoundError, StateError
+from takeup.live import Trial
 from takeup.log import SOURCES
+from takeup.space import Axis
 from takeup.specfile import SpecError
 from takeup.store import Store
 from takeup.trial import ingesting
@@ -86,8 +88,8 @@ class World:
 
     def batch(self, name: str) -> None:
         rows = [self.row() for _ in range(int(self.rng.integers(1, 25)))]
-        self.rng.shuffle(rows)  # type: ignore[arg-type]  # a list of anything
-        found = self.trial.ingest(name, rows, by="edge")
+        self.rng.shuffle(rows)
+        found = self.trial.ingest(name, [self.labelled(row) for row in rows], by="edge")
         self.model.begin()
         for place, row in enumerate(rows):
             self.model.take(place, row, self.clock.now)
@@ -115,6 +117,13 @@ class World:
         if kind == 6:
             row["drawn"] += int(self.rng.integers(-900, 900)) * SECOND
         return row
+
+    def labelled(self, row: Row) -> Row:
+        """As most would send it; others say indices."""
+        if self.rng.random() < 0.2:
+            return row
+        axes: tuple[Axis, ...] = ("proposal", "context", "implemented", "outcome")
+        return row | {axis: self.trial.design.space.names(axis)[row[axis]] for axis in axes if axis in row}
 
     def said(self) -> Row:
         said: Row = {}
@@ -165,7 +174,7 @@ def test_a_batch_that_breaks_off_goes_on_where_it_stopped(database: str, monkeyp
         lease = trial.lease()
         rows = [row_of(lease, f"unit {i}", i % 2, outcome="well") for i in range(24)]
         rows[9]["proposal"] = (rows[9]["proposal"] + 1) % 3
-        submit, chunks = trial.submit, []
+        submit, chunks = trial.submit, list[object]()
 
         def breaking(command: Any) -> Any:
             if len(chunks) == 2:
@@ -189,6 +198,36 @@ def test_a_batch_that_breaks_off_goes_on_where_it_stopped(database: str, monkeyp
         assert trial.progress().sequence == after
         with pytest.raises(ConflictError, match="other rows"):
             trial.ingest("b", rows[:-1])
+        assert trial.audit().passed
+
+
+def test_many_rows_at_a_time(database: str) -> None:
+    """As many as are copied, and looked up together; names as odd as they are allowed."""
+    with running(database, Clock(), edge={"allowed": True, "most": 10_000}) as trial:
+        lease = trial.lease()
+        odd = [
+            "\\N",
+            "\\",
+            "a\\tb",
+            "'; --",
+            '"quoted"',
+            "%s",
+            "{}",
+            "é",
+            "日本",
+            "\U0001f600",
+            " a ",
+            "[1, 2]",
+            "null",
+        ]
+        rows = [row_of(lease, name, i % 2, outcome="well") for i, name in enumerate([*odd, *map(str, range(1_000))])]
+        found = trial.ingest("first", rows, by='\\ "edge"')
+        assert found.recorded == len(rows)
+        again = trial.ingest("second", [{name: row[name] for name in row if name != "outcome"} for row in rows])
+        assert (again.standing, again.recorded, again.set_aside) == (len(rows), 0, 0)
+        units = trial.log().unit
+        assert units is not None
+        assert sorted(units) == sorted(row["unit"] for row in rows)
         assert trial.audit().passed
 
 

@@ -37,6 +37,7 @@ from takeup.trial.events import (
     TakenOver,
     Unblinded,
     body_of,
+    event_of,
     link,
 )
 from takeup.trial.lease_records import LeaseRecord
@@ -63,6 +64,11 @@ class Entry(NamedTuple):
     at: int
     decision: int | None
     body: str
+
+    @property
+    def event(self) -> Event:
+        """What its body says."""
+        return event_of(self.body)
 
 
 class Maker(NamedTuple):

@@ -35,7 +35,8 @@ class EdgeColumns(NamedTuple):
 
     def part(self, first: int, after: int) -> "EdgeColumns":
         """Some of the rows."""
-        return EdgeColumns(*(column[first:after] for column in self))
+        parts: list[Any] = [column[first:after] for column in self]
+        return EdgeColumns(*parts)
 
 
 _KNOWN = frozenset(EdgeColumns._fields)
@@ -76,7 +77,8 @@ class EdgeRows:
             for place, row in enumerate(given)
             if not row.keys() <= _KNOWN
         }
-        columns = EdgeColumns(*([row.get(name) for row in given] for name in EdgeColumns._fields))
+        said: list[Any] = [[row.get(name) for row in given] for name in EdgeColumns._fields]
+        columns = EdgeColumns(*said)
         try:
             digest = hashlib.sha256(_ENCODER.encode(columns).encode()).hexdigest()
         except (TypeError, ValueError) as error:

@@ -232,7 +232,9 @@ class _Taking:
                 self.refuse(place, str(error))
         fold.flush()
         return TakenIn(
-            **self.stamp,
+            at=self.stamp["at"],
+            by=ingest.by,
+            site=ingest.site,
             key=ingest.key,
             request=ingest.request,
             batch=ingest.batch,
