@@ -198,13 +198,13 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=["pace", "regret"], help="One part; repeatable.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--decisions", type=int, default=200_000)
-    parser.add_argument("--replications", type=int, default=200, help="Of TS; TS-Robust gets an eighth.")
+    parser.add_argument("--replications", type=int, default=128, help="Of TS; TS-Robust gets half.")
     parser.add_argument("--quick", action="store_true")
     chosen = parser.parse_args()
     if chosen.quick:
         chosen.rounds, chosen.decisions, chosen.replications = 2, 20_000, 16
     parts: dict[str, Callable[[], bool]] = {
-        "regret": lambda: regret(HALF_HOUR, {"TS": chosen.replications, "TS-Robust": max(2, chosen.replications // 8)}),
+        "regret": lambda: regret(HALF_HOUR, {"TS": chosen.replications, "TS-Robust": max(2, chosen.replications // 2)}),
         "pace": lambda: pace(chosen.rounds, chosen.decisions),
     }
     passed = [parts[name]() for name in chosen.only or parts]
