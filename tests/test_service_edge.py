@@ -13,6 +13,7 @@ import pytest
 
 import asgi
 from asgi import Api, Reply
+from takeup.errors import StateError
 from takeup.service import Settings
 from takeup.service.arrow_bodies import arrow_slices
 from takeup.service.edge_bodies import ARROW, LINES, SLICE, read_batch
@@ -168,7 +169,7 @@ def test_a_batch_that_broke_off_goes_on(api: Api, trial: str, key: str, monkeypa
 
     def failing(pending: Any, name: str, command: Any) -> None:
         if next(times) == 1:
-            pending.set_exception(ingesting.StateError("the power was cut"))
+            pending.set_exception(StateError("the power was cut"))
             return
         submit(pending, name, command)
 

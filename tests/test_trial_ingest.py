@@ -231,6 +231,72 @@ def test_many_rows_at_a_time(database: str) -> None:
         assert trial.audit().passed
 
 
+ODD: list[Any] = [
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        7,
+        1.5,
+        1e300,
+        float("nan"),
+        float("inf"),
+        10**30,
+        "",
+        " ",
+        "x",
+        "0",
+        "\ud800",
+        "\x00",
+    ),
+    *(
+        [],
+        ["outcome"],
+        [1],
+        {},
+        {"time": 3},
+        {"time": "x"},
+        {"count": 1, "exposure": 0},
+        [[]],
+        b"x",
+        object,
+        np.int64(1),
+    ),
+    *("rest", "young", "well", np.float64(2.5), {"time": 5, "censored": "no"}, (1,), {1: 2}),
+]
+OUTCOMES: dict[str, Any] = {
+    "levels": ["ill", "well"],
+    "number": {"kind": "number", "low": 0, "high": 10},
+    "count": {"kind": "count", "most": 10, "exposure": "days", "longest": 30},
+    "time": {"kind": "time", "longest": 9},
+}
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_no_value_of_a_row_stops_a_batch(tmp_path: Path, kind: str) -> None:
+    """Anything anywhere: each row is recorded, set aside or refused, and the log is sound."""
+    space = {**SPEC["space"], "outcomes": OUTCOMES[kind]}
+    edge = {"allowed": True, "most": 10_000}
+    with running(tmp_path / "t.db", Clock(), space=space, policy={"kind": "TS"}, edge=edge) as trial:
+        lease, rng, rows = trial.lease(), stream(4, kind), list[Row]()
+        for i in range(1_500):
+            row = row_of(lease, f"unit {i}") if i % 3 else {"unit": f"unit {max(0, i - 2)}", "missing": ["outcome"]}
+            names = ("unit", "occasion", "context", "proposal", "lease", "drawn", "implemented", "outcome", "missing")
+            for name in rng.choice([*names, "reason", "spec", "other"], int(rng.integers(0, 3)), replace=False):
+                row[str(name)] = ODD[rng.integers(len(ODD))]
+            rows.append(row)
+        found = trial.ingest("b", rows)
+        assert found.taken == len(rows)
+        assert found.unrecorded > 100
+        assert found.recorded > 200
+        assert trial.progress().decisions == found.recorded
+        audit = trial.audit()
+        assert audit.passed, audit.difference
+
+
 def test_a_chunk_that_was_committed_and_not_answered_is_answered_from_the_log(database: str) -> None:
     with running(database, Clock()) as trial:
         lease = trial.lease()

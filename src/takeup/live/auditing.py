@@ -368,14 +368,14 @@ class _Replay:
             yield Difference(where, f"columns {columns}", str((logged.kind, logged.at, logged.decision)))
         if not possible:
             yield Difference(where, body_of(again), body)
-        self._fold(event, secret, same=same)
+        self._fold(event, body, secret, same=same)
 
-    def _fold(self, event: Event, secret: Secret, *, same: bool) -> None:
+    def _fold(self, event: Event, body: str, secret: Secret, *, same: bool) -> None:
         if self.book is None:
             assert isinstance(event, Created)  # `expected` refuses any other beginning
             self.book, self.seeded = Book.begin(event, secret), event.seeded
         else:
-            self.book.append(event)
+            self.book.append(event, body)
         self._forget(self.book)
         self.events += 1
         if isinstance(event, Leased):

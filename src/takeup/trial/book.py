@@ -264,10 +264,10 @@ class Book:
         book.append(created)
         return book
 
-    def append(self, event: Event) -> Entry:
-        """Add an event to the log, and fold it in."""
+    def append(self, event: Event, body: str | None = None) -> Entry:
+        """Add an event to the log, and fold it in; `body` is its body, where that is at hand."""
         self.sequence += 1
-        body = body_of(event)
+        body = body_of(event) if body is None else body
         self.hash = link(self.hash, self.sequence, body)
         self.at = event.at
         entry = Entry(self.sequence, self.hash, event.kind, event.at, decision_number(event), body)

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, Required, TypeAlias, TypedDict, get_args
 
 from takeup.covariates.kinds import Value
@@ -448,6 +449,7 @@ Event: TypeAlias = (
 
 KINDS: Mapping[str, type[Event]] = {each.kind: each for each in get_args(Event)}
 _FIELDS = {each: tuple((f.name, f.default) for f in fields(each)) for each in KINDS.values()}
+_VALUES = {each: attrgetter(*(f.name for f in fields(each))) for each in KINDS.values()}
 _LISTS = {each: tuple(f.name for f in fields(each) if "tuple" in str(f.type)) for each in KINDS.values()}
 
 
@@ -482,11 +484,10 @@ def answered_numbers(event: KeyedEvent) -> tuple[int, ...]:
 
 def body_of(event: Event) -> str:
     """An event as canonical JSON; what has its default is left out."""
-    body: dict[str, Any] = {"kind": event.kind}
-    for name, default in _FIELDS[type(event)]:
-        value = getattr(event, name)
-        if value != default:
-            body[name] = value
+    kind = type(event)
+    pairs = zip(_FIELDS[kind], _VALUES[kind](event), strict=True)
+    body: dict[str, Any] = {name: value for (name, default), value in pairs if value != default}
+    body["kind"] = event.kind
     return canonical(body)
 
 
