@@ -64,9 +64,9 @@ def decide_for_ever(job: Job, said: int, synced: int) -> None:
     """Decide and report, and say what was decided: one line each, in one atomic write."""
     fsync = os.fsync
 
-    def recorded(file: Any) -> None:
-        fsync(file)
-        found = os.fstat(file)
+    def recorded(fd: Any) -> None:
+        fsync(fd)
+        found = os.fstat(fd)
         os.write(synced, f"{found.st_ino} {found.st_size}\n".encode())
 
     os.fsync = recorded
