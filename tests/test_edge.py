@@ -182,6 +182,15 @@ def test_two_edges_that_disagree_first_recorded_stands(
     assert edges.lost(server.database, trial, first) == []
 
 
+def test_batches_are_as_large_as_they_may_be(server: Served, key: str, trial: str, tmp_path: Path) -> None:
+    told: list[Ingested] = []
+    with edge(server.url, key, trial, tmp_path, batch=50, seconds=1e9, told=told.append) as here:
+        for i in range(120):
+            here.decide(f"u{i}", 0)
+        assert here.flush()
+        assert [each.rows for each in told] == [50, 50, 20]
+
+
 def test_a_telling_that_fails_stops_nothing(server: Served, key: str, trial: str, tmp_path: Path) -> None:
     def fail(_: Ingested) -> None:
         raise RuntimeError("of the user's own")

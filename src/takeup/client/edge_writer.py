@@ -45,7 +45,7 @@ class Writer(threading.Thread):
         self.trouble: str | None = None
         self.rolled = threading.Event()
         self._segments, self._sync, self._most, self._seconds = segments, sync, most, seconds
-        self._block, self._full = min(MOST_BLOCK, most), full
+        self._full = full
         self._lines = Lines()
         self._settled = threading.Condition()
         self._given = self._done = 0
@@ -114,7 +114,7 @@ class Writer(threading.Thread):
     def _turn(self, rolling: bool) -> None:
         """Write what waits, and close the file where it is time."""
         try:
-            for _ in range(1 + len(self.rows) // self._block):
+            for _ in range(1 + len(self.rows) // min(MOST_BLOCK, self._most)):
                 self._write()
             if rolling or self._segments.age >= self._seconds:
                 self._roll()
@@ -127,7 +127,7 @@ class Writer(threading.Thread):
     def _write(self) -> None:
         """One block, if there is something to write."""
         rows = self.rows
-        count = min(len(rows), self._block)
+        count = min(len(rows), MOST_BLOCK, self._most - self._segments.rows)
         if not count:
             return
         some = [rows.popleft() for _ in range(count)]
@@ -140,7 +140,7 @@ class Writer(threading.Thread):
         with self._settled:
             self._done += count
             self._settled.notify_all()
-        if self._segments.rows + self._block > self._most or self._segments.bytes >= MOST_BYTES:
+        if self._segments.rows >= self._most or self._segments.bytes >= MOST_BYTES:
             self._roll()
 
     def _roll(self) -> None:

@@ -72,7 +72,7 @@ class Segments:
         if self._file is not None:
             os.fsync(self._file)
             os.close(self._file)
-            self._file = None
+            self._file, self.rows, self.bytes = None, 0, 0
             self._rename(self._path, CLOSED)
 
     @property
@@ -148,7 +148,7 @@ class Segments:
         self._path = self.folder / f"{self._number:0{_DIGITS}d}-{secrets.token_hex(8)}{OPEN}"
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         self._number += 1
-        self._begun, self.rows, self.bytes = time.monotonic(), 0, 0
+        self._begun = time.monotonic()
         if self._sync:
             whole_lines.sync_folder(self.folder)
 
