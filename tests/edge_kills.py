@@ -66,8 +66,8 @@ def decide_for_ever(job: Job, said: int, synced: int) -> None:
 
     def recorded(fd: Any) -> None:
         fsync(fd)
-        found = os.fstat(fd)
-        os.write(synced, f"{found.st_ino} {found.st_size}\n".encode())
+        name = Path(os.readlink(f"/proc/self/fd/{fd}")).name
+        os.write(synced, f"{json.dumps([name, os.fstat(fd).st_size])}\n".encode())
 
     os.fsync = recorded
     if job.idle:
@@ -122,8 +122,8 @@ class Child:
                 raise ChildProcessError("the edge ended by itself")
             time.sleep(0.005)
 
-    def kill(self) -> tuple[dict[str, str], dict[int, int]]:
-        """What it acknowledged, a proposal by unit, and how much of each file was synced, by inode."""
+    def kill(self) -> tuple[dict[str, str], dict[str, int]]:
+        """What it acknowledged, a proposal by unit, and how much of each file was synced, by name."""
         os.kill(self.pid, signal.SIGKILL)
         _, status = os.waitpid(self.pid, 0)
         for thread in self._threads:
@@ -131,13 +131,13 @@ class Child:
         if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
             raise ChildProcessError(f"the edge ended by itself: {os.waitstatus_to_exitcode(status)}")
         said, synced = (self._lines[pipe].split(b"\n")[:-1] for pipe in (self._said, self._synced))
-        return dict(json.loads(line) for line in said), dict(map(int, line.split()) for line in synced)  # type: ignore[misc]  # pairs
+        return dict(json.loads(line) for line in said), dict(json.loads(line) for line in synced)
 
 
-def lose_power(spool: Path, synced: dict[int, int], rng: np.random.Generator) -> None:
+def lose_power(spool: Path, synced: dict[str, int], rng: np.random.Generator) -> None:
     """Leave of the file that is written to what was synced, and any part of the rest with any bytes wrong."""
     for path in spool.glob("*.open"):
-        content, kept = path.read_bytes(), synced.get(path.stat().st_ino, 0)
+        content, kept = path.read_bytes(), synced.get(path.name, 0)
         rest = bytearray(content[kept : kept + int(rng.integers(len(content) - kept + 1))])
         for place in range(len(rest)):
             if rng.random() < 0.1:

@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
+from http.client import HTTPMessage
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from edges import Clock, edge
 from proxy import Proxy
 from serving import Served, served
 from takeup.client import Client, Edge
+from takeup.client.transport import HttpAnswer
 from takeup.errors import (
     AccessError,
     ConflictError,
@@ -114,7 +116,7 @@ def test_what_is_wrong_is_said_at_once(server: Served, key: str, trial: str, tmp
             (InputError, "the report is empty", lambda: here.report("ann")),
             (InputError, "implemented", lambda: here.report("ann", implemented="surgery")),
             (InputError, "outcome", lambda: here.report("ann", outcome=7)),
-            (InputError, "where no value is given", lambda: here.report("ann", outcome=1, missing=["outcome"])),
+            (InputError, "either a value or missing", lambda: here.report("ann", outcome=1, missing=["outcome"])),
             (InputError, "missing", lambda: here.report("ann", missing=["age"])),
             (InputError, "at most 2000", lambda: here.report("ann", outcome=1, reason="x" * 3_000)),
         ]
@@ -210,7 +212,7 @@ def test_the_lease_is_renewed_before_it_ends(server: Served, key: str, tmp_path:
         first = here.lease.number
         _until(lambda: here.lease.number > first)
     with edge(server.url, key, few, tmp_path / "few") as here:
-        with here._asking:
+        with here._renewer.asking:
             for i in range(4):
                 here.decide(f"u{i}", 0)
             with pytest.raises(LeaseError, match="is used up: it allows 4 decisions, and another is on its way"):
@@ -426,12 +428,28 @@ def test_a_disk_that_takes_nothing(
     assert edges.lost(server.database, trial, made) == []
 
 
+def test_an_answer_that_is_none_of_the_services(
+    server: Served, key: str, trial: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with edge(server.url, key, trial, tmp_path) as here:
+        made = {"ann": here.decide("ann", 0).proposal}
+        with monkeypatch.context() as patch:
+            patch.setattr(here._client, "raw", lambda *_, **__: HttpAnswer(200, HTTPMessage(), b"<html>"))
+            assert not here.flush()
+            assert here.problem
+            with pytest.raises(ValueError, match="Expecting value"):
+                here.renew()
+        assert here.flush()
+        assert here.problem is None
+    assert edges.lost(server.database, trial, made) == []
+
+
 def test_an_edge_does_not_survive_a_fork(server: Served, key: str, trial: str, tmp_path: Path) -> None:
     with edge(server.url, key, trial, tmp_path) as here:
         here._forked()
         with pytest.raises(LeaseError, match="made before a fork"):
             here.decide("ann", 0)
-        here._ending.clear()
+        here._ended = False
 
 
 def test_two_edges_need_two_folders(server: Served, key: str, trial: str, tmp_path: Path) -> None:

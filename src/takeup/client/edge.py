@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from takeup import checks
-from takeup.client.client import Client, new_key, segment
+from takeup.client.client import Client, segment
 from takeup.client.edge_refusals import agreeing, check_names, over, wrong
 from takeup.client.edge_rows import EdgeDecision, EdgeReport, report_said
 from takeup.client.edge_sender import Sender
 from takeup.client.edge_writer import Writer
 from takeup.client.held import Held, boot_clock
 from takeup.client.remembered import Remembered
+from takeup.client.renewer import Renewer
 from takeup.client.segments import Segments
-from takeup.errors import LeaseError, TakeupError
+from takeup.errors import LeaseError
 from takeup.outcomes import Plain
 from takeup.trial.commands import MOST_NAME
 from takeup.trial.design import Design, canonical
@@ -34,10 +35,6 @@ REMEMBERED = 200_000
 """How many decisions an edge remembers where nobody says otherwise."""
 SHARE = 0.5
 """After this part of a lease another is asked for."""
-LEASE_SECONDS = 10.0
-"""How long asking for a lease may take."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
-"""How long to wait after a lease could not be had: the first time, and at the most."""
 CLOSE_SECONDS = 10.0
 """How long sending may take when an edge is closed; what is left is on the disk."""
 _new = tuple.__new__
@@ -87,26 +84,24 @@ class Edge(AbstractContextManager["Edge"]):
         checks.whole("remember", remember, least=2)
         checks.share("share", share)
         self.id, self._client, self._path = trial, client, f"/trials/{segment(trial)}"
-        self._now, self._share, self._sync, self._telling = clock, share, sync, told
+        self._now, self._sync, self._telling = clock, sync, told
         self._known, self._tally = Remembered(remember), Ingested(batch="", rows=0)
-        self._turn, self._asking = threading.Lock(), threading.Lock()
-        self._renewing, self._ending = threading.Event(), threading.Event()
+        self._turn, self._ended = threading.Lock(), False
         self._stopped: str | None = None
-        self._refusal: str | None = None
         self._segments = Segments(spool, trial, sync=sync)
         try:
             for path in self._segments.closed():
                 self._known.read(self._segments.body(path))
             spec = client.call("GET", self._path)["spec"]
             self._design = Design.of_text(canonical({**spec, "policy": {"kind": "Uniform"}}))  # reports do not need it
-            self._held = self._serving = self._leased(client.timeout)
+            self._renewer = Renewer(client, self._path, share=share, clock=clock, renewed=self._serve)
         except BaseException:
             self._segments.close()
             raise
         self._writer = Writer(self._segments, sync=sync, most=batch, seconds=seconds, full=self._full)
         self._append: Callable[[Any], object] = self._writer.give if sync else self._writer.rows.append
         self._sender = Sender(client, self._path, self._segments, self._writer.rolled, self._ingested)
-        self._renewer = threading.Thread(target=self._renew, name="takeup-edge-renewer", daemon=True)
+        self._serving, self._want = self._renewer.held, self._renewer.wanted.set
         self._writer.rolled.set()
         for thread in (self._writer, self._sender, self._renewer):
             thread.start()
@@ -158,7 +153,7 @@ class Edge(AbstractContextManager["Edge"]):
         """
         if isinstance(unit, EdgeDecision):
             unit, occasion = unit[:2]
-        check_names(unit, occasion, many=self._held.many)
+        check_names(unit, occasion, many=self._renewer.held.many)
         said = report_said(self._design, implemented, outcome, missing, reason)
         if self._stopped is not None:
             raise LeaseError(f"nothing can be reported: {self._stopped}")
@@ -175,12 +170,7 @@ class Edge(AbstractContextManager["Edge"]):
             UnreachableError: the service did not answer; the lease that there is goes on.
             TakeupError: the service gives none, and says why; likewise.
         """
-        with self._asking:
-            held = self._leased(LEASE_SECONDS)
-            self._held = held
-            if self._stopped is None:
-                self._serving = held
-        return held.lease
+        return self._renewer.renew().lease
 
     def flush(self, timeout: float | None = None) -> bool:
         """Send all that was decided and reported so far; whether the service has all of it.
@@ -198,11 +188,11 @@ class Edge(AbstractContextManager["Edge"]):
         Args:
             timeout: how many seconds sending may take.
         """
-        if self._ending.is_set():
+        if self._ended:
             return
         self._stop("this edge is closed")
-        self._ending.set()
-        self._renewing.set()
+        self._ended = True
+        self._renewer.end()
         self._writer.end()
         until = time.monotonic() + timeout
         self._sender.end(timeout)
@@ -219,7 +209,7 @@ class Edge(AbstractContextManager["Edge"]):
     @property
     def lease(self) -> Lease:
         """The lease that is decided from."""
-        return self._held.lease
+        return self._renewer.held.lease
 
     @property
     def waiting(self) -> int:
@@ -239,7 +229,7 @@ class Edge(AbstractContextManager["Edge"]):
     @property
     def problem(self) -> str | None:
         """Why something does not go on at the moment: the lease, the disk or a batch."""
-        return self._stopped or self._refusal or self._writer.trouble or self._sender.problem
+        return self._stopped or self._renewer.refusal or self._writer.trouble or self._sender.problem
 
     def _draw(self, unit: str, context: str | int | None, occasion: str | None) -> EdgeDecision:
         """What a unit has been proposed, or is now; the way that every decision takes."""
@@ -250,7 +240,7 @@ class Edge(AbstractContextManager["Edge"]):
             if found is not None:
                 if context is None or context == found.context:
                     return found
-                return agreeing(self._held, found, context)
+                return agreeing(self._renewer.held, found, context)
             held = self._serving
             x = held.index[context]
             if (
@@ -263,13 +253,13 @@ class Edge(AbstractContextManager["Edge"]):
                 check_names(unit, occasion, many=held.many)
             at, use = self._now() // 1_000 + held.offset, next(held.uses)
             if at >= held.expires or use >= held.most:
-                self._renewing.set()
-                raise over(held, at, self._stopped, self._refusal)
+                self._want()
+                raise over(held, at, self._stopped, self._renewer.refusal)
             if use == held.renewal:
-                self._renewing.set()
+                self._want()
             z = held.draw(unit, occasion, x)
         except (TypeError, KeyError, AttributeError):
-            raise wrong(self._held, unit, context, occasion) from None
+            raise wrong(self._renewer.held, unit, context, occasion) from None
         made = _new(EdgeDecision, (unit, occasion, held.contexts[x], held.proposals[z], held.number, at))
         found = known.latest.setdefault(place, made)
         if found is made:
@@ -277,30 +267,6 @@ class Edge(AbstractContextManager["Edge"]):
             if len(known.latest) >= known.half:
                 known.turn()
         return found
-
-    def _leased(self, seconds: float) -> Held:
-        """Another lease."""
-        asked = self._now()
-        said = self._client.call("POST", f"{self._path}/leases", {}, key=new_key(), timeout=seconds)
-        return Held(Lease.of_plain(said), asked, self._now(), self._share)
-
-    def _renew(self) -> None:
-        """Ask for another lease before one ends, until the edge is closed."""
-        pause = FIRST_PAUSE
-        while not self._ending.is_set():
-            self._renewing.wait(max(0.0, (self._held.renew_at - self._now()) / 1e9))
-            self._renewing.clear()
-            if self._ending.is_set():
-                return
-            try:
-                self.renew()
-                self._refusal, pause = None, FIRST_PAUSE
-            except TakeupError as error:
-                if self._refusal is None:
-                    LOG.warning("lease %d of trial %s is not renewed: %s", self._held.number, self.id, error)
-                self._refusal = str(error)
-                self._ending.wait(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
 
     def _ingested(self, found: Ingested) -> None:
         """Tell what became of a batch."""
@@ -313,26 +279,30 @@ class Edge(AbstractContextManager["Edge"]):
                 "%d of the %d rows of batch %s do not stand; row %d: %s", many, found.rows, found.batch, row, why
             )
             if any("revoked" in why for _, why in found.refused):
-                self._renewing.set()
+                self._want()
         if self._telling is not None:
             try:
                 self._telling(found)
             except Exception:
                 LOG.exception("what is told of batches has failed")
 
+    def _serve(self, held: Held) -> None:
+        if self._stopped is None:
+            self._serving = held
+
     def _stop(self, why: str) -> None:
-        self._stopped, self._serving = why, self._held.ended()
+        self._stopped, self._serving = why, self._renewer.held.ended()
 
     def _full(self, full: bool) -> None:
         """Stop while the disk takes nothing and the memory is full; go on afterwards."""
         if full and self._stopped is None:
             self._stop(f"too many rows wait: {self._writer.trouble or 'the disk is too slow'}")
-        elif not full and self._stopped is not None and not self._ending.is_set():
-            self._stopped, self._serving = None, self._held
+        elif not full and self._stopped is not None and not self._ended:
+            self._stopped, self._serving = None, self._renewer.held
 
     def _forked(self) -> None:
         self._stop("it was made before a fork, which its threads do not survive; make one in the child")
-        self._ending.set()
+        self._ended, self._turn = True, threading.Lock()
 
 
 _EDGES: "weakref.WeakSet[Edge]" = weakref.WeakSet()

@@ -5,11 +5,11 @@ from json import dumps
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, NamedTuple
 
-from takeup.errors import NOTHING, InputError
 from takeup.outcomes import Plain
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_REASON
 from takeup.trial.design import Design
+from takeup.trial.reporting import labels_of
 
 MOST_TAILS = 10_000
 """How many ends of lines are kept to be used again."""
@@ -59,19 +59,10 @@ def report_said(
     Raises:
         InputError: it says nothing that could be recorded.
     """
-    said: dict[str, Any] = {}
-    if implemented is not None:
-        said["implemented"] = design.space.implemented[design.index("implemented", implemented)]
-    if outcome is not None:
-        said["outcome"] = design.space.outcome.plain(design.space.outcome.code(outcome))
-    for name in missing:
-        if name not in ("implemented", "outcome") or name in said:
-            raise InputError("missing", repr(name), "implemented or outcome, where no value is given for it")
+    labels = labels_of(design, implemented, outcome, tuple(missing), said=False)
+    said: dict[str, Any] = {name: value for name, value in labels.items() if value is not None}
     if missing:
         said["missing"] = sorted(set(missing))
-    if not said:
-        words = "the report is empty: give implemented or outcome, or name in missing what will never be known"
-        raise InputError("report", NOTHING, "implemented, outcome, or the names of what is missing", words=words)
     if reason is not None:
         said["reason"] = text("reason", reason, MOST_REASON)
     return "," + dumps(said)[1:-1]

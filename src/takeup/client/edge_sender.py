@@ -93,17 +93,23 @@ class Sender(threading.Thread):
             said = json.loads(answer.body)
             refused = tuple((int(each["row"]), str(each["why"])) for each in said["refused"])
             found = Ingested(**{**said, "refused": refused})
-        except (UnreachableError, AccessError, StateError) as error:
-            if self.problem is None:
-                LOG.warning("batch %s waits: %s", path.stem, error)
-            self.problem = str(error)
-            return AGAIN_SECONDS if isinstance(error, UnreachableError) else LATER_SECONDS
+        except (UnreachableError, AccessError, StateError, OSError) as error:
+            return self._put_off(path, error, LATER_SECONDS if isinstance(error, AccessError | StateError) else 0.0)
         except TakeupError as error:
             kept = self._segments.refuse(path)
             self.problem = f"batch {path.stem} is refused and kept as {kept}: {error}"
             LOG.error("%s", self.problem)
             return 0.0
+        except (ValueError, KeyError, TypeError) as error:  # an answer that is none of the service's
+            return self._put_off(path, error, LATER_SECONDS)
         self._segments.sent(path)
         self.problem = None
         self._told(found)
         return 0.0
+
+    def _put_off(self, path: Path, error: Exception, seconds: float) -> float:
+        """Keep a batch for another try; how long to wait for it."""
+        if self.problem is None:
+            LOG.warning("batch %s waits: %s", path.stem, error)
+        self.problem = str(error)
+        return max(seconds, AGAIN_SECONDS)

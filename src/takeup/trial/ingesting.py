@@ -263,7 +263,7 @@ class _Taking:
         if c.spec[place] not in (None, self.spec):
             raise InputError("spec", repr(c.spec[place])[:100], f"{self.spec}, the trial's; take another lease")
         check_occasion(self.book, c.occasion[place])
-        labels = labels_of(self.book, c.implemented[place], c.outcome[place], c.missing[place], said=True)
+        labels = labels_of(self.book.design, c.implemented[place], c.outcome[place], c.missing[place], said=True)
         implemented = labels.get("implemented")
         return EdgeDraw(
             c.unit[place],
@@ -305,7 +305,7 @@ class _Taking:
         c, book = self.ingest.columns, self.book
         said: tuple[str | int | None, Plain | None, tuple[str, ...]]
         said = c.implemented[place], c.outcome[place], c.missing[place]
-        labels = labels_of(book, *said, said=False)
+        labels = labels_of(book.design, *said, said=False)
         known = known_of(book, book.records[number], labels)
         if len(known) == len(labels) and all(old == new for old, new in known.values()):
             self.agreed()
