@@ -33,8 +33,8 @@ TRIALS: dict[str, dict[str, Any]] = {
     "draft": {},
     "probe": {},
 }
-"""Trials by what becomes of them: `t` gives leases, `moved` changes its state,
- `clinic` has covariates, `probe` belongs to the probe."""
+"""Trials by what becomes of them: `t` gives leases, `moved` changes its state, `clinic` has covariates, `probe` belongs
+to the probe."""
 
 KEYS: dict[str, tuple[str, ...]] = {
     "all": SCOPES,
