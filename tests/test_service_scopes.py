@@ -58,6 +58,7 @@ def address(path: str, trial: str, id_: str) -> str:
     return path.replace("{trial}", trial).replace("{id}", id_).replace("{number}", "1") + query
 
 
+@pytest.mark.requirement("R-4.1")
 def test_every_operation_is_in_the_table() -> None:
     found = {
         (method, route.path): set((route.openapi_extra or {})[DECLARED])
@@ -67,6 +68,7 @@ def test_every_operation_is_in_the_table() -> None:
     assert found == {operation: scopes for operation, (scopes, _) in OPERATIONS.items()}
 
 
+@pytest.mark.requirement("R-4.1")
 def test_the_application_has_no_other_way_in(api: asgi.Api) -> None:
     """What these tests and those of the pages go through is all that there is, but for the description of the API."""
     listed = [*routes(), *pages.routes()]
@@ -75,6 +77,7 @@ def test_the_application_has_no_other_way_in(api: asgi.Api) -> None:
     assert all(route in routes() for router in ROUTERS for route in router.routes)
 
 
+@pytest.mark.requirement("R-4.1")
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_the_scopes_let_in_whom_they_should(
@@ -96,6 +99,7 @@ def test_the_scopes_let_in_whom_they_should(
         assert scope in reply.json["detail"]
 
 
+@pytest.mark.requirement("R-4.4", "R-4.6")
 @pytest.mark.parametrize("role", ROLES)
 def test_every_role_on_every_operation(api: asgi.Api, shared_trial: str, role: Role) -> None:
     """Generated from the routes: a role's scopes as a key, the same of another trial, and a person's session."""
@@ -115,6 +119,7 @@ def test_every_role_on_every_operation(api: asgi.Api, shared_trial: str, role: R
             assert api.request(method, place, body, elsewhere).status == 403, (method, place)
 
 
+@pytest.mark.requirement("R-4.1")
 @pytest.mark.parametrize(("method", "path"), [place for place, (scopes, _) in OPERATIONS.items() if scopes])
 def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     place = address(path, shared_trial, "0" * 12)
@@ -138,6 +143,7 @@ def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, shared_trial: str
         assert reply.headers["www-authenticate"] == "Bearer"
 
 
+@pytest.mark.requirement("R-4.4")
 @pytest.mark.parametrize(("method", "path"), [place for place in OPERATIONS if "{trial}" in place[1]])
 def test_a_key_of_one_trial_is_no_key_of_another(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     body = OPERATIONS[method, path][1]
@@ -171,6 +177,7 @@ def test_an_admin_of_one_trial_makes_and_sees_keys_of_that_one_alone(api: asgi.A
     assert api.request("DELETE", f"/keys/{made.json['id']}", key=key).status == 200
 
 
+@pytest.mark.requirement("R-4.5")
 def test_a_revoked_key_stops_at_once_and_stays_in_the_list(api: asgi.Api) -> None:
     admin = api.key("admin")
     made = api.request("POST", "/keys", {"name": "x", "scopes": ["decide", "decide"]}, admin).json

@@ -15,7 +15,7 @@ from takeup.simulation.kernels.lane_rows import see_lanes
 from takeup.simulation.kernels.lane_streams import ROW_2
 from takeup.simulation.kernels.lanes import LaneDraws, Lanes
 from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, fused, inlined
-from takeup.simulation.kernels.rows import DirichletRow, end, padded, see, start, weigh
+from takeup.simulation.kernels.rows import NOWHERE, DirichletRows, end, padded, see, start, weigh_rows
 from takeup.simulation.kernels.tables import KernelInput, KernelMemory, Observation, State
 from takeup.space import Space
 
@@ -64,22 +64,15 @@ def propose(state: State, x: Number, shape: Number, parameters: Number, moment: 
     width = padded(shape[3])
     slots = shape[0] * shape[1] * width
     base = x * shape[1] * width
-    zero = np.uint32(0)
-    block = (zero, zero, zero, zero)
-    best, best_gain, best_loss = 0, np.float32(-1), np.float32(1)
-    for z in range(shape[1]):
-        row = DirichletRow(base, slots, z * (width >> 1), width, end(slots))
-        gain, loss, block = weigh(state, row, moment, block)
-        if gain * best_loss > best_gain * loss:
-            best, best_gain, best_loss = z, gain, loss
-    return best
+    return weigh_rows(state, DirichletRows(base, slots, 0, shape[1], width, end(slots)), NOWHERE, moment)
 
 
 @inlined
 def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """α'[x, z, y] += 1 where y is seen and, for TS-Check, a is what was intended."""
     x, z, a, y = event
-    if y != UNSEEN and (parameters.intended[z] == UNSEEN or parameters.intended[z] == a):
+    intended = parameters.intended[np.uintp(z)]
+    if y != UNSEEN and (intended == UNSEEN) | (intended == a):
         width = padded(shape[3])
         slot = (x * shape[1] + z) * width + y
         see(state, slot, shape[0] * shape[1] * width, parameters.prior)
