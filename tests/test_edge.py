@@ -54,6 +54,7 @@ def line(server: Served) -> Iterator[Proxy]:
     proxy.close()
 
 
+@pytest.mark.requirement("R-12.1")
 def test_what_an_edge_decides_is_in_the_log(server: Served, key: str, trial: str, tmp_path: Path) -> None:
     with edge(server.url, key, trial, tmp_path) as here:
         made = {f"u{i}": here.decide(f"u{i}", i % 2) for i in range(100)}
@@ -158,6 +159,7 @@ def test_another_lease_another_draw_but_the_same_answer_to_whom_is_remembered(
     assert edges.lost(server.database, trial, first) == []
 
 
+@pytest.mark.requirement("R-12.5")
 def test_two_edges_that_disagree_first_recorded_stands(
     server: Served, key: str, trial: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -224,6 +226,7 @@ def test_the_lease_is_renewed_before_it_ends(server: Served, key: str, tmp_path:
         assert here.ingested.recorded == 40
 
 
+@pytest.mark.requirement("R-12.7")
 def test_without_the_service_decisions_go_on_until_the_lease_ends(
     line: Proxy, key: str, server: Served, tmp_path: Path
 ) -> None:
@@ -262,6 +265,7 @@ def test_what_the_clock_of_the_machine_says_does_not_matter(
         assert here.decide("bob", 0).drawn == lease.expires - 1
 
 
+@pytest.mark.requirement("R-12.3")
 def test_a_revoked_lease_is_replaced(server: Served, key: str, trial: str, tmp_path: Path) -> None:
     clock = Clock()
     with Client(server.url, key) as client, edge(server.url, key, trial, tmp_path, clock=clock) as here:
@@ -321,6 +325,7 @@ def test_an_answer_that_was_lost_is_asked_for_again(
     assert len(edges.logged(server.database, trial)["taken in"]) == 1
 
 
+@pytest.mark.requirement("R-12.4")
 def test_who_gets_no_lease(server: Served, key: str, trial: str, tmp_path: Path) -> None:
     blinded, other = server.key("lease"), server.key("decide", "read-unblinded")
     for token, words in ((blinded, "a blinded key gets none.*read-unblinded too"), (other, "needs the scope lease")):

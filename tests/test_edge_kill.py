@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 KILLS = Path(__file__).with_name("edge_kills.py")
 
 
@@ -17,6 +19,7 @@ def killed(folder: Path, *options: str) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.requirement("R-12.2")
 def test_killed_edges_and_a_killed_writer_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     result = killed(tmp_path, "--kills", "3", "--victim", "edge", "--victim", "power", "--victim", "writer")
     assert result["kills"] == {"edge": 1, "power": 1, "writer": 1}
@@ -24,6 +27,7 @@ def test_killed_edges_and_a_killed_writer_lose_nothing_that_was_acknowledged(tmp
     assert result["lost"] == []
 
 
+@pytest.mark.requirement("R-12.2")
 def test_the_same_check_finds_what_an_edge_without_a_sync_loses(tmp_path: Path) -> None:
     """Its writer never wakes, so that nothing it acknowledged is on the disk when it is killed."""
     result = killed(tmp_path, "--kills", "1", "--victim", "edge", "--unsynced", "--idle")

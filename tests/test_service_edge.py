@@ -91,6 +91,7 @@ def test_a_lease_is_given_once_under_its_key_and_is_in_the_log_without_its_secre
     assert lease.key not in events.body.decode()
 
 
+@pytest.mark.requirement("R-12.6")
 def test_a_batch_is_taken_once(api: Api, trial: str, key: str) -> None:
     lease = lent(api, trial, key)
     rows = drawn(lease, range(10), implemented="tea", outcome="good")
@@ -110,6 +111,7 @@ def test_a_batch_is_taken_once(api: Api, trial: str, key: str) -> None:
     assert "give these another name" in conflict.json["detail"]
 
 
+@pytest.mark.requirement("R-12.3")
 def test_a_row_that_is_wrong_stops_no_other_and_is_told_of(api: Api, trial: str, key: str) -> None:
     lease = lent(api, trial, key)
     good, other = drawn(lease, range(2)), drawn(lease, range(2, 9))
@@ -160,6 +162,7 @@ def test_bodies_that_are_no_batch(api: Api, trial: str, key: str) -> None:
     assert api.request("POST", "/trials/undone/leases", key=key).json["type"] == "urn:takeup:state"
 
 
+@pytest.mark.requirement("R-12.6")
 def test_a_batch_that_broke_off_goes_on(api: Api, trial: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of three; the database fails at the second one, and the same batch sent again takes the rest."""
     monkeypatch.setattr(ingesting, "CHUNK", 3)
