@@ -97,6 +97,7 @@ peers: $(VENV)/.bench
 
 bench-service: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/edge.py --only pace
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/torture.py
