@@ -97,6 +97,7 @@ peers: $(VENV)/.bench
 
 bench-service: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/edge.py --only pace
 
 gates: $(VENV)/.dev
 	PYTHONPATH=tests:benchmarks $(BIN)/python -m gates $(foreach name,$(ONLY),--only $(name)) --scale $(or $(SCALE),1) --write docs/gates.md

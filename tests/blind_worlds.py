@@ -33,7 +33,7 @@ STREAM = "/app/trials/{trial}/stream"
 PEOPLE = ("clinician", "coordinator", "observer", "admin", "statistician", "safety board")
 """Roles of people; the last two are blinded until they sign."""
 SOFTWARE: dict[str, tuple[str, ...]] = {
-    **{scope: (scope,) for scope in ("decide", "report", "read-blinded", "design", "admin")},
+    **{scope: (scope,) for scope in ("decide", "report", "read-blinded", "design", "admin", "lease")},
     **{role: ROLES[role] for role in ("clinician", "coordinator")},
 }
 """Keys without the right to see arms."""
@@ -175,7 +175,7 @@ class World:
         for route in routes():
             place = "".join(route.methods or ()), route.path
             body = BODIES.get(place)
-            if place[0] == "DELETE" or place == ("GET", "/metrics"):  # ends a key; counts requests, and no trial's
+            if place in (("DELETE", "/keys/{id}"), ("GET", "/metrics")):  # ends a key; counts requests, and no trial's
                 continue
             known = {MARK: f"{who} {route.path}", '"unit": "a"': '"unit": "u1"', '"paused"': '"running"'}
             if self.covariates is not None and route.path not in DRAFTS:
@@ -239,7 +239,7 @@ def _another(dice: Dice, values: list[str], than: str) -> str:
 
 
 def _address(path: str, query: dict[str, str]) -> str:
-    where = path.replace("{trial}", DRAFTS.get(path, "t")).replace("{path:path}", "nowhere")
+    where = path.replace("{number}", "1").replace("{trial}", DRAFTS.get(path, "t")).replace("{path:path}", "nowhere")
     return re.sub(r"{\w+}", "0" * 12, where) + ("?" + "&".join(f"{a}={b}" for a, b in query.items()) if query else "")
 
 

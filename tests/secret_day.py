@@ -140,7 +140,7 @@ def _backup(day: Day, database: Path) -> None:
         file = Path(f"{database}{suffix}")
         day.left[f"the database's file{suffix}"] = file.read_bytes() if file.exists() else b""
     with looking(str(database)) as connection:
-        for trial in ("t", "paused"):
+        for trial in ("t", "paused", "edge"):
             found = secret_of(reading.head(connection, trial))
             day.secret[f"the seed of {trial}"], day.secret[f"the salt of {trial}"] = found.seed, found.salt
 
@@ -206,7 +206,7 @@ class _Visit:
         connection.close()
         self.number += 1
         shown = [(name, value) for name, value in reply.getheaders() if name.lower() != "set-cookie"]
-        own = re.search("keys|invitation|people|account", path)  # these show what their reader asked them for
+        own = re.search("keys|leases|invitation|people|account", path)  # these show what their reader asked them for
         if not own or (reply.status >= 400 and reply.status != 422):
             name = f"answer {reply.status} to request {self.number}, {method} {path[:20]}"
             self.day.left[name] = said + repr(shown).encode()
@@ -223,6 +223,11 @@ class _Visit:
         for trial in ("t", "paused", "stopped"):
             self.ask("POST", f"/trials?trial={trial}", SPEC, self.keys["all"])
             self.ask("PUT", f"/trials/{trial}/state", {"state": "running"}, self.keys["all"])
+        self.ask("POST", "/trials?trial=edge", {**SPEC, "edge": {"allowed": True}}, self.keys["all"])
+        self.ask("PUT", "/trials/edge/state", {"state": "running"}, self.keys["all"])
+        status, _, lent = self.ask("POST", "/trials/edge/leases", b"", self.keys["all"], Idempotency_Key="lent")
+        assert status == 201, lent
+        self.day.secret["the key of a lease"] = json.loads(lent)["key"]
         for i in range(12):
             asked = {"unit": f"u{i}", "context": i % 2}
             self.ask("POST", "/trials/t/decisions", asked, self.keys["decide"], Idempotency_Key=f"k{i}")

@@ -14,7 +14,7 @@ from urllib.parse import quote_plus, urlencode
 
 from fuzzing import wire
 from fuzzing.furniture import FORM, Furniture
-from fuzzing.requests import BODIES, FORMS, MARK, TRIALS
+from fuzzing.requests import BATCH_KINDS, BODIES, FORMS, MARK, TRIALS
 from fuzzing.values import Dice, as_json, as_toml, places
 from takeup.service.sessions import form_token
 
@@ -87,13 +87,16 @@ def _body(dice: Dice, mark: str) -> tuple[str, tuple[Callable[[Furniture, str], 
     trial = {"state": "moved", "spec": "draft"}.get(path.rpartition("/")[2]) or dice.pick(TRIALS)
     toml = path in ("/trials", "/trials/{trial}/spec") and dice.chance(0.3)
     kind = "application/toml" if toml else "application/json"
+    query = ""
+    if path.endswith("/ingest"):  # a row, which is a batch
+        kind, query = dice.pick(BATCH_KINDS), f"?batch={mark}"
     what, raw = _spoiled(dice, body, toml=toml)
 
     def head(furniture: Furniture, mark: str) -> dict[str, Any]:
         key = furniture.key("all" if dice.chance(0.9) else dice.pick(("decide", "report", "design", "site", "nobody")))
         return {
             "method": method,
-            "path": path.replace("{trial}", trial),
+            "path": path.replace("{trial}", trial) + query,
             "headers": {"Authorization": f"Bearer {key}", "Content-Type": kind, "X-Request-ID": mark},
         }
 
@@ -103,7 +106,7 @@ def _body(dice: Dice, mark: str) -> tuple[str, tuple[Callable[[Furniture, str], 
 def _spoiled(dice: Dice, body: dict[str, Any], *, toml: bool) -> tuple[str, bytes]:
     """What was done to a body, and its bytes."""
     write = as_toml if toml else as_json
-    if dice.chance(0.7):
+    if any(places(body)) and dice.chance(0.7):
         what = dice.pick(list(VALUES))
         inside, path = body, dice.pick(list(places(body)))
         for step in path[:-1]:
