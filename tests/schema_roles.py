@@ -62,13 +62,13 @@ class Roles:
         trial.decide("a", "morning")
         self.keys = {role: _key(store, role, scopes) for role, scopes in ROLES.items() if scopes}
         self.keys["a wrong key"] = f"{self.keys['everything'][:-1]}!"
-        schema = _shorter(describe(app))
+        schema = shorter(describe(app))
         self.scopes = {
             (method.upper(), path): each["x-scopes"]
             for path, some in schema["paths"].items()
             for method, each in some.items()
         }
-        self.schema = schemathesis.openapi.from_asgi("/openapi.json", _serving(app, schema))
+        self.schema = schemathesis.openapi.from_asgi("/openapi.json", serving(app, schema))
 
     def walk(self, role: str, examples: int, number: int) -> None:
         """So many walks along the links, by one role."""
@@ -163,6 +163,19 @@ _UNREAD = (404, 405, 422)
 """What is said of a path before it is known which trial it is about."""
 
 
+@schemathesis.serializer("application/toml")
+def toml(_: Any, value: Any) -> bytes:
+    """Any text, most of which is not TOML."""
+    return str(value).encode("utf-8", "surrogatepass")
+
+
+@schemathesis.serializer("application/x-ndjson", "application/vnd.apache.arrow.stream")
+def batch(_: Any, value: Any) -> bytes:
+    """Any text, most of which is no batch; now and then it is one."""
+    rows = b'{"unit": "a", "outcome": "good"}\n{"unit": "b", "proposal": "tea", "lease": 1, "drawn": 1}\n'
+    return str(value).encode("utf-8", "surrogatepass") or rows
+
+
 def _settings(examples: int) -> settings:
     return settings(
         max_examples=examples,
@@ -181,7 +194,7 @@ def _key(store: Store, role: str, scopes: tuple[str, ...]) -> str:
     return token
 
 
-def _serving(app: Any, schema: Any) -> Any:
+def serving(app: Any, schema: Any) -> Any:
     """The app without its end, which schemathesis would bring about after every request; with this description."""
 
     async def endless(scope: Any, receive: Any, send: Any) -> None:
@@ -197,9 +210,9 @@ def _serving(app: Any, schema: Any) -> Any:
     return endless
 
 
-def _shorter(value: Any) -> Any:
+def shorter(value: Any) -> Any:
     """The description with lists of at most 12 instead of 10,000, most of whose time goes into making them up."""
     if isinstance(value, dict):
         capped = {"maxItems": min(12, value["maxItems"])} if isinstance(value.get("maxItems"), int) else {}
-        return {name: _shorter(each) for name, each in value.items()} | capped
-    return [_shorter(each) for each in value] if isinstance(value, list) else value
+        return {name: shorter(each) for name, each in value.items()} | capped
+    return [shorter(each) for each in value] if isinstance(value, list) else value
