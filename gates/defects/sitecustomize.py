@@ -10,7 +10,7 @@ from contextlib import suppress
 
 
 def forgetful() -> None:
-    """One commit in 5 is rolled back, and acknowledged."""
+    """One commit in 10 is rolled back, and acknowledged."""
     from takeup.store import sqlite
 
     count, usual = itertools.count(1), sqlite.writer
@@ -20,7 +20,7 @@ def forgetful() -> None:
         commit = engine.dialect.do_commit
 
         def do_commit(connection: object) -> None:
-            if next(count) % 5:
+            if next(count) % 10:
                 commit(connection)  # type: ignore[arg-type]  # as it comes
             else:
                 connection.rollback()  # type: ignore[attr-defined]  # a driver's
