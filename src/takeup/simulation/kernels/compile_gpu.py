@@ -12,7 +12,7 @@ from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.look_layout import LookLayout
 
 WARP = 32
-LEAST, HALF = np.float32(1e-30), np.float32(0.5)
+LEAST, HALF, ONE = np.float32(1e-30), np.float32(0.5), np.float32(1)
 LOCAL_BYTES = 2048
 """Up to this size a replication's state lies in the thread's own memory; beyond it, in a workspace of columns."""
 
@@ -147,6 +147,7 @@ def _instructions() -> dict[Plain, Compiled]:
         return libdevice.dmul_rn(a, b)
 
     product = _instruction("mul.wide.u32 $0, $1, $2;", "=l,r,r", "uint64", "uint32", "uint32")
+    inverse = _instruction("rcp.approx.ftz.f32 $0, $1;", "=f,f", "float32", "float32")
     inverse_root = _instruction("rsqrt.approx.ftz.f32 $0, $1;", "=f,f", "float32", "float32")
 
     def wide(a: Any, b: Any) -> Any:
@@ -156,6 +157,12 @@ def _instructions() -> dict[Plain, Compiled]:
         guess = inverse_root(libdevice.fmaxf(number, LEAST))
         found, half = libdevice.fmul_rn(number, guess), libdevice.fmul_rn(guess, HALF)
         return libdevice.fmaf_rn(libdevice.fmaf_rn(-found, found, number), half, found)
+
+    def quotient(a: Any, b: Any) -> Any:  # what div.rn does, without its branch for numbers that are huge or tiny
+        guess = inverse(b)
+        guess = libdevice.fmaf_rn(libdevice.fmaf_rn(-b, guess, ONE), guess, guess)
+        found = libdevice.fmul_rn(a, guess)
+        return libdevice.fmaf_rn(libdevice.fmaf_rn(-b, found, a), guess, found)
 
     def bits(number: Any) -> Any:
         return np.uint32(libdevice.float_as_int(number))
@@ -169,6 +176,7 @@ def _instructions() -> dict[Plain, Compiled]:
         machine.times_double: times_double,
         machine.wide: wide,
         machine.root: root,
+        machine.quotient: quotient,
         machine.bits: bits,
         machine.number_of: number_of,
     }

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from takeup.simulation.kernels.machine import Number, bits, fused, inlined, number_of, root, times
+from takeup.simulation.kernels.machine import Number, bits, fused, inlined, number_of, quotient, root, times
 from takeup.simulation.kernels.streams import POLICY, uniform, words
 
 ZERO, HALF, ONE = np.float32(0), np.float32(0.5), np.float32(1)
@@ -51,7 +51,7 @@ _RADIUS_BITS = np.float32(31)
 @inlined
 def scale(d: Number) -> Number:
     """The factor c = 1 / sqrt(9 d) that makes t of a normal; float32."""
-    return THIRD / root(d)
+    return quotient(THIRD, root(d))
 
 
 @inlined

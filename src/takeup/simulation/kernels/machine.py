@@ -95,6 +95,12 @@ def root(number: Number) -> Number:
     return np.float32(math.sqrt(number))
 
 
+@inlined
+def quotient(a: Number, b: Number) -> Number:
+    """A quotient of float32 numbers, rounded; both are from 2^-20 to 2^20."""
+    return a / b
+
+
 def bits(number: Number) -> Number:
     """The 32 bits of a float32."""
     return np.float32(number).view(np.uint32)

@@ -33,9 +33,20 @@ def end(slots: Number) -> Number:
 def put(state: State, slot: Number, slots: Number, shape: Number) -> None:
     """Store d = shape - 1/3 and c = 1 / sqrt(9 d); zeros for a padding slot, whose shape is 0."""
     real, column = state.real, state.column
-    d = np.float32(shape - 0.3333333333333333) if shape > 0.0 else ZERO
+    if shape > 0.0:
+        put_positive(state, slot, slots, shape)
+    else:
+        real[slot, column] = ZERO
+        real[slots + slot, column] = ZERO
+
+
+@inlined
+def put_positive(state: State, slot: Number, slots: Number, shape: Number) -> None:
+    """The same of a slot that is no padding."""
+    real, column = state.real, state.column
+    d = np.float32(shape - 0.3333333333333333)
     real[np.uintp(slot), column] = d
-    real[np.uintp(slots + slot), column] = scale(d) if shape > 0.0 else ZERO
+    real[np.uintp(slots + slot), column] = scale(d)
 
 
 @inlined
@@ -51,8 +62,9 @@ def start(state: State, slots: Number, prior: Array) -> None:
 def see(state: State, slot: Number, slots: Number, prior: Array) -> None:
     """One more of this cell."""
     counts, column, at = state.counts, state.column, np.uintp(slot)
-    counts[at, column] += 1
-    put(state, slot, slots, prior[at] + np.float64(counts[at, column]))
+    seen = counts[at, column] + np.int32(1)
+    counts[at, column] = seen
+    put_positive(state, slot, slots, prior[at] + np.float64(seen))
 
 
 class DirichletRows(NamedTuple):
