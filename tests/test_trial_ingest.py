@@ -225,6 +225,9 @@ def test_many_rows_at_a_time(database: str) -> None:
         assert found.recorded == len(rows)
         again = trial.ingest("second", [{name: row[name] for name in row if name != "outcome"} for row in rows])
         assert (again.standing, again.recorded, again.set_aside) == (len(rows), 0, 0)
+        reports = [{"unit": row["unit"], "implemented": "rest"} for row in rows]
+        assert trial.ingest("third", reports).reported == len(rows)
+        assert trial.progress().compliance_seen == len(rows)
         units = trial.log().unit
         assert units is not None
         assert sorted(units) == sorted(row["unit"] for row in rows)
@@ -265,7 +268,7 @@ ODD: list[Any] = [
         object,
         np.int64(1),
     ),
-    *("rest", "young", "well", np.float64(2.5), {"time": 5, "censored": "no"}, (1,), {1: 2}),
+    *("rest", "young", "well", np.float64(2.5), np.arange(3), {"time": 5, "censored": "no"}, (1,), {1: 2}),
 ]
 OUTCOMES: dict[str, Any] = {
     "levels": ["ill", "well"],

@@ -181,7 +181,7 @@ def _draw(book: Book, event: events.Decided | events.SetAside, unit: str, contex
     text("unit", unit, MOST_NAME)
     check_occasion(book, event.occasion)
     missing = event.missing if isinstance(event, events.Decided) else ()
-    labels = labels_of(book, event.implemented, event.outcome, missing, said=True)
+    labels = labels_of(book.design, event.implemented, event.outcome, missing, said=True)
     implemented, drawn = labels.get("implemented"), event.drawn
     if type(drawn) is not int or type(event.lease) is not int:
         raise UnexpectedError("a lease, and when it was drawn")

@@ -175,13 +175,13 @@ class Ingest(KeyedCommand[Ingested]):
     @property
     def needs(self) -> Needs:
         """The key, the units, who decided about them, and the leases."""
-        units = dict.fromkeys(
-            (unit, occasion)
-            for place, (unit, occasion) in enumerate(zip(self.columns.unit, self.columns.occasion, strict=True))
-            if place not in self.problems
-        )
-        leases = tuple({each for each in self.columns.lease if type(each) is int and each > 0})
-        return Needs(self.key, tuple(units), leases=leases, makers=True)
+        columns, problems = self.columns, self.problems
+        places = list(zip(columns.unit, columns.occasion, columns.lease, strict=True))
+        sound = [each for place, each in enumerate(places) if place not in problems] if problems else places
+        leases = tuple({lease for *_, lease in sound if lease is not None})
+        units = tuple(dict.fromkeys((unit, occasion) for unit, occasion, _ in sound))
+        decided = tuple({(unit, occasion) for unit, occasion, lease in sound if lease is not None})
+        return Needs(self.key, units, leases=leases, makers=decided)
 
     @property
     def request(self) -> str | None:
@@ -219,7 +219,7 @@ class _Taking:
         fold.stamp(self.stamp)
         for place, row in enumerate(zip(*ingest.columns, strict=True)):
             *drawn, missing, _, spec = row
-            if row[4] is not None and not missing and spec in (None, self.spec) and place not in ingest.problems:
+            if place not in ingest.problems and row[4] is not None and not missing and spec in (None, self.spec):
                 derived = fold.derive(*drawn)
                 if derived is not None:
                     fold.add(derived, link(self.book.hash, self.book.sequence + 1, derived.body))
@@ -263,7 +263,7 @@ class _Taking:
         if c.spec[place] not in (None, self.spec):
             raise InputError("spec", repr(c.spec[place])[:100], f"{self.spec}, the trial's; take another lease")
         check_occasion(self.book, c.occasion[place])
-        labels = labels_of(self.book, c.implemented[place], c.outcome[place], c.missing[place], said=True)
+        labels = labels_of(self.book.design, c.implemented[place], c.outcome[place], c.missing[place], said=True)
         implemented = labels.get("implemented")
         return EdgeDraw(
             c.unit[place],
@@ -305,7 +305,7 @@ class _Taking:
         c, book = self.ingest.columns, self.book
         said: tuple[str | int | None, Plain | None, tuple[str, ...]]
         said = c.implemented[place], c.outcome[place], c.missing[place]
-        labels = labels_of(book, *said, said=False)
+        labels = labels_of(book.design, *said, said=False)
         known = known_of(book, book.records[number], labels)
         if len(known) == len(labels) and all(old == new for old, new in known.values()):
             self.agreed()

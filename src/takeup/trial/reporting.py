@@ -11,6 +11,7 @@ from takeup.space import UNSEEN
 from takeup.trial.book import Book, Maker, Record
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_NAME, MOST_REASON, KeyedCommand, Needs
+from takeup.trial.design import Design
 from takeup.trial.events import KeyedEvent, Reported, Stamp
 from takeup.trial.met import amended, plain, values_of
 
@@ -139,7 +140,7 @@ def reported_event(
     record = book.records.get(decision)
     if record is None:
         raise NotFoundError(f"trial {book.trial} has no decision {decision}; it has made {book.decisions}")
-    labels = labels_of(book, implemented, outcome, missing, said=covariates is not None)
+    labels = labels_of(book.design, implemented, outcome, missing, said=covariates is not None)
     differing: dict[str, Any] = {name: old for name, (old, new) in known_of(book, record, labels).items() if old != new}
     now = None
     if covariates is not None:
@@ -173,10 +174,10 @@ def _amended(book: Book, record: Record, covariates: Mapping[str, Any]) -> str |
 
 
 def labels_of(
-    book: Book, implemented: str | int | None, outcome: Plain | None, missing: tuple[str, ...], *, said: bool
+    design: Design, implemented: str | int | None, outcome: Plain | None, missing: tuple[str, ...], *, said: bool
 ) -> dict[str, Plain | None]:
     """What is reported, by name; None for what is declared missing; it may be nothing where covariates are `said`."""
-    design, labels = book.design, dict[str, Plain | None]()
+    labels = dict[str, Plain | None]()
     for name in missing:
         if name not in ("implemented", "outcome"):
             raise InputError("missing", repr(name), "implemented or outcome")
