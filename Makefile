@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
-.PHONY: help demo test browser screenshots long lint peers bench bench-service bench-pages torture fuzz dask-torture robust \
+.PHONY: help demo test browser screenshots long lint peers bench bench-service bench-ingest bench-pages torture fuzz dask-torture robust \
 	choosing covariates stroke-covariates diagnostics promises docs clean
 
 help:
@@ -86,6 +86,9 @@ peers: $(VENV)/.bench
 
 bench-service: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py
+
+bench-ingest: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/ingest.py
 
 torture: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/torture.py
