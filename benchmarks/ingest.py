@@ -1,7 +1,7 @@
 """How fast what clients decided comes in, and how fast it is audited.
 
-    PYTHONPATH=tests python benchmarks/ingest.py [--rows 100000] [--batch 20000] [--rounds 5] [--databases sqlite,postgresql]
-                                               [--audited 1000000]
+    PYTHONPATH=tests python benchmarks/ingest.py [--rows 100000] [--batch 20000] [--rounds 5]
+                                                 [--databases sqlite,postgresql] [--audited 1000000]
 
 As in `takeup serve`, this process parses JSON lines and another one writes: SQLite with synchronous FULL, PostgreSQL
 with synchronous_commit on. Every row is a decision with its action and its outcome. Databases take turns, round by

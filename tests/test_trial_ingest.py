@@ -489,6 +489,10 @@ def test_the_blinded_find_nothing_out_by_reporting(tmp_path: Path) -> None:
             told.append(trial.submit(batch.chunk(0)).result())
         assert [(each.reported, each.standing, each.refused) for each in told] == [(1, 0, ())] * 2
         assert trial.progress().disputes == 1
+        rows = [{"unit": "a", "outcome": "ill"}]
+        assert "was reported as" in trial.ingest("open", rows, by="somebody who sees").refused[0][1]
+        again = ingesting.Batch.of("open", rows, "somebody", blinded=True)
+        assert trial.submit(again.chunk(0)).result().refused == ()
         assert trial.audit().passed
 
 

@@ -129,7 +129,7 @@ class Batch:
         """
         found = Ingested(batch=self.name, rows=len(self.rows))
         for event in events:
-            chunk = Ingested.of(_same(self.name, event, self.rows.digest))
+            chunk = _told(_same(self.name, event, self.rows.digest), self.by, blinded=self.blinded)
             if chunk.taken <= found.taken:
                 break
             found = found.plus(chunk)
@@ -196,7 +196,7 @@ class Ingest(KeyedCommand[Ingested]):
             StateError: the trial is a draft.
         """
         if self.key in book.keys:
-            return Ingested.of(_same(self.batch, book.answers[self.key or ""], self.digest))
+            return _told(_same(self.batch, book.answers[self.key or ""], self.digest), self.by, blinded=self.blinded)
         if book.state == "draft":
             raise StateError(f"trial {book.trial} is a draft; nothing can have been decided")
         taken = _Taking(book, self, {"at": at, "by": self.by, "site": self.site}).all()
@@ -359,6 +359,12 @@ def check_occasion(book: Book, occasion: str) -> None:
 
 def _key(batch: str, start: int) -> str:
     return f"batch {batch} {start}"
+
+
+def _told(event: TakenIn, by: str | None, *, blinded: bool) -> Ingested:
+    """What became of rows that were taken before; why some were not, the blinded are told of their own alone."""
+    found = Ingested.of(event)
+    return replace(found, refused=()) if blinded and event.by != by else found
 
 
 def _same(batch: str, event: object, digest: str) -> TakenIn:
