@@ -2,9 +2,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock
+PIP := -m pip install --quiet --disable-pip-version-check
+# Everything that a lock pins, by its hashes, and then takeup itself, which needs nothing more.
+INSTALL = $(BIN)/python $(PIP) --require-hashes --requirement $(1) && \
+	$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable .
+TOOLS := build/tools
+UPGRADE ?= --upgrade
+COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help demo test browser screenshots long lint peers bench bench-service bench-ingest bench-pages torture fuzz dask-torture robust \
+.PHONY: help demo test build lock sbom audit-dependencies validation browser screenshots long lint peers bench bench-service bench-ingest bench-pages torture fuzz dask-torture robust \
 	choosing covariates stroke-covariates diagnostics promises docs clean
 
 help:
@@ -27,6 +33,11 @@ help:
 	@echo "make choosing   the tables of docs/choosing.md: half an hour on two cores"
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make promises   the picture of the README: size against what is promised of those who refuse"
+	@echo "make build   wheel and source distribution in build/dist, the same whenever and wherever a commit is built"
+	@echo "make lock   renew all pins and their hashes; with UPGRADE= add what is new and keep the others"
+	@echo "make sbom   build/sbom.json: what .venv has, as CycloneDX"
+	@echo "make audit-dependencies   known vulnerabilities of what trials run with, by pip-audit"
+	@echo "make validation   the tables of docs/validation.md, from requirements and the markers of tests"
 	@echo "make docs   the documentation as a site, build/site/index.html, and its tests"
 	@echo "make clean   remove the virtual environment and caches"
 
@@ -36,12 +47,12 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || \
 		{ echo "python could not create $(VENV); on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 2; }
 
-$(VENV)/.core: $(BIN)/python pyproject.toml requirements.lock
-	$(INSTALL) --editable '.[sim,server]'
+$(VENV)/.core: $(BIN)/python pyproject.toml locks/core.lock
+	$(call INSTALL,locks/core.lock)
 	@touch $@
 
-$(VENV)/.dev: $(BIN)/python pyproject.toml requirements.lock
-	$(INSTALL) --editable '.[dev]'
+$(VENV)/.dev: $(BIN)/python pyproject.toml locks/dev.lock
+	$(call INSTALL,locks/dev.lock)
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core
@@ -71,8 +82,8 @@ screenshots: $(VENV)/.dev browser
 long: $(VENV)/.dev
 	$(BIN)/pytest -m long
 
-$(VENV)/.bench: $(VENV)/.dev
-	$(INSTALL) --editable '.[bench]'
+$(VENV)/.bench: $(VENV)/.dev locks/bench.lock
+	$(call INSTALL,locks/bench.lock)
 	@touch $@
 
 bench: $(VENV)/.bench
@@ -86,6 +97,7 @@ peers: $(VENV)/.bench
 
 bench-service: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/edge.py --only pace
 
 bench-ingest: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/ingest.py
@@ -120,9 +132,43 @@ diagnostics: $(VENV)/.dev
 promises: $(VENV)/.dev
 	$(BIN)/python benchmarks/promises.py
 
-$(VENV)/.docs: $(VENV)/.dev
-	$(INSTALL) --editable '.[docs]'
+$(VENV)/.docs: $(VENV)/.dev locks/docs.lock
+	$(call INSTALL,locks/docs.lock)
 	@touch $@
+
+$(TOOLS)/.made: locks/tools.lock
+	@rm -rf $(TOOLS) && $(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python $(PIP) --require-hashes --requirement locks/tools.lock
+	@touch $@
+
+lock: $(TOOLS)/.made
+	$(COMPILE) $(UPGRADE) pyproject.toml --all-extras --group build --output-file requirements.lock
+	$(COMPILE) $(UPGRADE) --generate-hashes --group tools --output-file locks/tools.lock
+	for each in "core --extra sim --extra server" "dev --extra dev" "docs --extra dev --extra docs" \
+			"bench --extra dev --extra bench"; do \
+		set -- $$each; name=$$1; shift; \
+		$(COMPILE) $(UPGRADE) --generate-hashes pyproject.toml "$$@" --group build --constraint requirements.lock \
+			--output-file locks/$$name.lock || exit 1; \
+	done
+
+build: $(VENV)/.core
+	@rm -rf build/dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build --directory build/dist
+	@cd build/dist && sha256sum *
+
+sbom: $(VENV)/.core $(TOOLS)/.made
+	$(TOOLS)/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --output-reproducible \
+		--output-format JSON --output-file build/sbom.json
+
+audit-dependencies: $(TOOLS)/.made
+	@$(TOOLS)/bin/pip-audit --progress-spinner off --disable-pip --require-hashes --requirement locks/core.lock \
+		> build/audit.txt 2>&1; found=$$?; cat build/audit.txt; \
+	if grep -qE "could not be audited|Connection|Timeout|resolution" build/audit.txt; then \
+		echo "The database of known vulnerabilities cannot be reached from here: nothing was found out."; exit 3; \
+	fi; exit $$found
+
+validation: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python tests/traceability.py
 
 docs: $(VENV)/.docs browser
 	$(BIN)/mkdocs build

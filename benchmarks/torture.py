@@ -14,6 +14,7 @@ from typing import Any
 
 import uvloop
 
+import edge_kills
 import faults
 import hammer
 import load_clients
@@ -44,6 +45,7 @@ TIMES = {
     "cuts": 200,
     "migrations": 12,
     "events": 1_000_000,
+    "edges": 200,
 }
 
 
@@ -211,6 +213,20 @@ def migration(folder: Path, events: int, times: int) -> bool:
     return not wrong
 
 
+def edges(folder: Path, times: int, *, control: bool = False) -> bool:
+    """Whether nothing that edges acknowledged with a sync was lost; for the control, without one, whether it was."""
+    victims = ("power",) if control else edge_kills.VICTIMS
+    place = folder / ("edges-control" if control else "edges")
+    result = edge_kills.torture(place, times, seed=1, victims=victims, sync=not control)
+    shutil.rmtree(place)
+    what = ", ".join(f"{many} of {name}" for name, many in result.kills.items())
+    print(
+        f"SIGKILLs at the edge ({what}), {'no sync' if control else 'sync'}: {result.acknowledged} acknowledged,"
+        f" missing or wrong: {len(result.lost)} {result.lost[:3]}"
+    )
+    return bool(result.lost) is control
+
+
 def _migrated(where: str, victim: migrating.Victim, events: int) -> list[str]:
     """Say what became of a database that was migrated in the end; what is wrong with it."""
     found = victim.finish()
@@ -250,6 +266,8 @@ def main() -> None:
         "at-once": lambda: at_once(folder, chosen.keys, chosen.units),
         "full-disk": lambda: full_disk(folder),
         "postgresql": lambda: postgresql(folder, chosen.crashes, chosen.cuts),
+        "edges": lambda: edges(folder, chosen.edges),
+        "edges-control": lambda: edges(folder, 20, control=True),
         "migration": lambda: migration(folder, chosen.events, chosen.migrations),
     }
     unknown = set(chosen.only or ()) - set(parts)

@@ -41,6 +41,7 @@ def shapes(arms: int, number: int, largest: float) -> list[FloatArray]:
     return spread + near
 
 
+@pytest.mark.requirement("R-1.1")
 @pytest.mark.parametrize("arms", [2, 3, 6])
 def test_ts_is_a_fraction_for_whole_parameters(arms: int) -> None:
     """The integral of f_j prod F_i is one of a polynomial, taken without rounding."""
@@ -53,6 +54,7 @@ def test_ts_is_a_fraction_for_whole_parameters(arms: int) -> None:
         np.testing.assert_allclose(exactly(TS(alpha=alpha), Space(arms)), expected, rtol=0, atol=1e-13)
 
 
+@pytest.mark.requirement("R-1.1")
 @pytest.mark.parametrize("largest", [1e2, 1e4, 1e6])
 @pytest.mark.parametrize("arms", [2, 3, 6])
 def test_ts_is_the_integral(arms: int, largest: float) -> None:
@@ -96,6 +98,7 @@ def test_noncompliance_turns_the_lesson_around() -> None:
     np.testing.assert_allclose(exactly(TSObs(), TWO, success), [5 / 9, 4 / 9], rtol=0, atol=1e-14)
 
 
+@pytest.mark.requirement("R-1.1")
 @pytest.mark.parametrize("seed", range(8))
 def test_ts_obs_is_the_oracle_for_two_proposals(seed: int) -> None:
     """A B + (1 - A)(1 - B) by quadrature after 30 random events, and the mixture that the enumeration makes of it."""
@@ -227,6 +230,7 @@ def projections(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, Limits]:
     return draw(simplex(size)), draw(simplex(size)), Limits(floor, ceiling)
 
 
+@pytest.mark.requirement("R-1.3")
 @many
 @given(projections())
 def test_project_is_the_nearest_vector_within_the_limits(case: tuple[FloatArray, FloatArray, Limits]) -> None:
@@ -333,6 +337,7 @@ def test_softening_and_controls_as_adaptr_has_them() -> None:
     np.testing.assert_allclose(with_control(np.full(5, 0.2), 0, "sqrt"), [1 / 3, *[1 / 6] * 4])
 
 
+@pytest.mark.requirement("R-1.3")
 @many
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.floats(0, 1), st.floats(0, 1))
 def test_proportional_limits_hold_whatever_comes(weights: list[float], least: float, most: float) -> None:

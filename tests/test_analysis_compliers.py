@@ -59,6 +59,7 @@ def test_compliers_are_covered_with_drift_and_least_squares_does_not() -> None:
     assert score > 0.934
 
 
+@pytest.mark.requirement("R-7.6")
 @pytest.mark.parametrize("floor", [0.05, 0.1])
 @pytest.mark.parametrize(("takers", "drift"), [((0.3, 0.6), 0.0), ((0.3, 0.3), 0.0), ((0.3, 0.6), 0.4)])
 def test_regions_keep_their_level_at_two_hundred(floor: float, takers: tuple[float, float], drift: float) -> None:

@@ -77,6 +77,7 @@ def _log(s: IntArray, n: IntArray, rate: float) -> FloatArray:
     return np.asarray(xlogy(s, rate) + xlogy(n - s, 1 - rate))
 
 
+@pytest.mark.requirement("R-7.5")
 def test_error_is_at_most_the_level_at_every_rate() -> None:
     """Thirty decisions of TS, evenly at first: exact, over a grid of rates."""
     rates = [(rate, rate) for rate in np.linspace(0.02, 0.98, 25)]

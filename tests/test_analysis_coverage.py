@@ -60,6 +60,7 @@ def test_the_plain_method_is_as_wrong_as_it_is_known_to_be(
             assert abs(rejected - rate) < 4 * math.sqrt(2 * rate * (1 - rate) / 2_000)
 
 
+@pytest.mark.requirement("R-7.1")
 @pytest.mark.parametrize(("kind", "new"), [("compliant", 0.25), ("drift", 0.45), ("refusing", 0.45)])
 def test_intervals_keep_their_level_at_200_where_the_plain_method_does_not(kind: str, new: float) -> None:
     """Floor .05, 1,000 trials: coverage is .955 or more, so that one seed in 10,000 would miss .93."""
@@ -104,6 +105,7 @@ def test_ratios_keep_their_level(measure: str) -> None:
     assert interval.covers(truth).mean() > 0.93
 
 
+@pytest.mark.requirement("R-7.1")
 @pytest.mark.long
 @pytest.mark.parametrize("n", [200, 1_000])
 @pytest.mark.parametrize("floor", [0.05, 0.1])

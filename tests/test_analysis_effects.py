@@ -224,6 +224,17 @@ def test_batches_end_at_fixed_times() -> None:
     assert not math.isfinite(effect(lone, 1, 0, weights="batch").low)
 
 
+@pytest.mark.requirement("R-7.2")
+def test_five_people_effectively_are_enough() -> None:
+    """With a constant probability it is how many had it: of 100 people five are, and four are not."""
+    n = np.arange(100)
+    for every, enough in ((20, True), (25, False)):
+        told = effect(Log.of(Space(2), n % every == 3, [0.95, 0.05], outcome=n % 3 == 0), 1, 0)
+        assert told.shown is enough
+        assert enough or "effectively to 4.0, and an interval needs 5" in told.withheld
+
+
+@pytest.mark.requirement("R-7.2")
 def test_withheld_where_too_few_were_offered_it() -> None:
     """One in 200 on average had the second: nobody knows what comes of it."""
     n = 200

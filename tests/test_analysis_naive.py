@@ -81,6 +81,7 @@ def test_the_region_by_regression_holds_what_explains_nothing() -> None:
         assert (more - less) / (less / (both.sum() - 4)) == pytest.approx(4.605170185988091, rel=1e-9)
 
 
+@pytest.mark.requirement("R-7.8")
 def test_what_adapted_is_not_to_be_relied_upon() -> None:
     """Where probabilities changed, or differed between contexts that are mixed, it says so."""
     log = adaptive_trials.trials(adaptive_trials.refusing(100, (0.3, 0.6), 0.1, 0.6), 1, 3, floor=0.1)

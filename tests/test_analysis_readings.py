@@ -34,6 +34,7 @@ def log() -> Log:
     return Log.of(many.space, many.proposal[0], many.probability[0], **parts)
 
 
+@pytest.mark.requirement("R-7.7")
 def test_what_was_planned_leads_and_is_what_its_own_function_says(log: Log) -> None:
     plan = Design.of({**SPEC, "analysis": {"contrast": "ratio", "confidence": 0.9, "test": "betting"}})
     found = analyse(log, plan=plan, replays=50)
@@ -67,6 +68,7 @@ def test_every_reading_may_lead(log: Log) -> None:
     )
 
 
+@pytest.mark.requirement("R-7.7")
 def test_what_is_given_later_is_not_what_was_planned(log: Log) -> None:
     """All of it is explored then, and says in what it differs."""
     table = {"reading": {"bounded": 0.1}, "test": "betting"}

@@ -20,6 +20,7 @@ MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / TRIALS)
 """Three errors above the level: a valid test of which p is uniform is beyond it once in 700 runs."""
 
 
+@pytest.mark.requirement("R-7.5")
 @pytest.mark.parametrize("drift", [0.0, 0.4])
 @pytest.mark.parametrize(
     ("tables", "reports"),

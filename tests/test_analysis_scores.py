@@ -1,6 +1,7 @@
 """Scores: unbiased whatever the policy did, and the same as by hand."""
 
 import numpy as np
+import pytest
 
 import adaptive_trials
 from takeup import UNSEEN, Log, Space, stream
@@ -40,6 +41,7 @@ def test_scores_are_what_their_definition_says() -> None:
         assert np.isnan(found.score[:first]).all()
 
 
+@pytest.mark.requirement("R-7.3")
 def test_scores_are_unbiased_after_thompson_sampling_and_with_drift() -> None:
     """Within 4.5 errors, which 1 run in 150,000 misses; naive means of the same trials are off by far more."""
     people = adaptive_trials.compliant(100, 0.25, 0.45, drift=0.3)

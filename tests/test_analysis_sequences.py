@@ -189,6 +189,7 @@ def test_intervals_hold_what_is_not_contradicted() -> None:
         np.testing.assert_array_equal(held, effect_against(log, 1, 0, effect) < math.log(20))
 
 
+@pytest.mark.requirement("R-7.4")
 @pytest.mark.parametrize(("floor", "drift"), [(0.0, 0.0), (0.05, 0.3)])
 def test_all_intervals_of_a_trial_hold_together(floor: float, drift: float) -> None:
     """At most 1 trial in 20 may miss; 5 % of 1,500 and 3.5 errors are 6.97 %, which a run exceeds 1 time in 4,300."""

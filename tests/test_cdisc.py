@@ -186,6 +186,7 @@ def test_units_with_several_decisions_need_an_occasion() -> None:
             study_of(trial, occasion="day 9")
 
 
+@pytest.mark.requirement("R-8.4")
 def test_dataset_json_is_what_the_standard_says(trial: Trial, tmp_path: Path) -> None:
     names = write(study_of(trial, untreated="nothing"), tmp_path / "out")
     assert names == ["adout.json", "adsl.json", "dm.json", "ex.json", "variables.csv", "variables.json"]
@@ -215,6 +216,7 @@ def test_dataset_json_is_what_the_standard_says(trial: Trial, tmp_path: Path) ->
         jsonschema_rs.Draft202012Validator(SCHEMA).validate(broken)
 
 
+@pytest.mark.requirement("R-8.4")
 def test_transport_files_go_there_and_back(trial: Trial, tmp_path: Path) -> None:
     study = study_of(trial, untreated="nothing")
     write(study, tmp_path, transport=True)
@@ -253,6 +255,7 @@ def test_what_a_transport_file_cannot_hold_is_named_and_nothing_is_written(
     assert not (tmp_path / "no").exists()
 
 
+@pytest.mark.requirement("R-8.4")
 @pytest.mark.parametrize("ending", ["json", "xpt"])
 def test_a_study_is_read_back(trial: Trial, tmp_path: Path, ending: str) -> None:
     write(study_of(trial, untreated="nothing"), tmp_path, transport=True)

@@ -290,6 +290,7 @@ def test_what_may_have_happened_is_not_repeated_without_a_key(client: Client, li
         client.create(SPEC, trial="once")
 
 
+@pytest.mark.requirement("R-3.9")
 def test_fallbacks_outlive_the_client_and_are_recorded_once(
     client: Client, name: str, line: Proxy, server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def same(one: Any, other: Any) -> None:
         assert mine.dtype == theirs.dtype
 
 
+@pytest.mark.requirement("R-6.4")
 def test_a_cluster_gives_the_serial_result() -> None:
     plan, done = Plan.of(THREE), list[int]()
     spread = on_cluster(None, plan, plan.scenarios, range(10, 5_010), 3, done.append)

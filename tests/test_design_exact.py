@@ -18,6 +18,7 @@ from takeup.randomness import stream
 from takeup.simulation.kernels import comparing
 
 
+@pytest.mark.requirement("R-6.1")
 @pytest.mark.parametrize("update", ["patient", "look"])
 def test_the_recursion_is_the_sum_over_all_histories(update: str) -> None:
     """Four units: every sequence of proposals and outcomes, with P(best) as a fraction of whole numbers."""
@@ -100,6 +101,7 @@ def _agree(plans: int, trials: int, seed: int, errors: float) -> None:
         assert abs(found.size.mean() - right.size) <= errors * right.spread / np.sqrt(trials) + 0.05
 
 
+@pytest.mark.requirement("R-6.2")
 def test_kernels_agree_with_the_recursion() -> None:
     """Five random plans of 20,000 trials, five figures each: beyond 5 errors by chance in 2 of 100,000 runs."""
     _agree(5, 20_000, 1, 5.0)

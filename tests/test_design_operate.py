@@ -77,6 +77,7 @@ def test_the_design_of_adaptrs_readme(trials: int) -> None:
             assert abs(ours[name][0] - mean) < 4 * np.hypot(own, other) + half, (scenario, name, ours[name])
 
 
+@pytest.mark.requirement("R-6.4")
 def test_a_trial_depends_on_its_number_alone_and_parts_add_up() -> None:
     plan = Plan.of(THREE)
     whole = operate(plan, ["null"], 300, 5)["null"]
@@ -195,6 +196,7 @@ def test_ceilings_hold_where_others_have_no_chance(rule: str) -> None:
     assert share == pytest.approx((50 + 800) / 1_100, abs=4 * 0.5 / np.sqrt(400 * 1_100))
 
 
+@pytest.mark.requirement("R-6.3")
 def test_a_calibrated_threshold_keeps_the_error_in_other_trials() -> None:
     """5 % over two nulls, 4,000 trials each. Search and fresh run differ by sqrt(2) errors: beyond 6 in 1 of 50,000."""
     tables = {

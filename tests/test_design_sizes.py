@@ -16,6 +16,7 @@ from takeup.errors import InputError
 BOTH = Goal(alpha=0.05, sided=2)
 
 
+@pytest.mark.requirement("R-6.5")
 @pytest.mark.parametrize(
     ("looks", "constant", "last"), [(2, 2.1783, 1.9774), (3, 2.2895, 2.0040), (4, 2.3613, 2.0243), (5, 2.4132, 2.0401)]
 )
@@ -29,6 +30,7 @@ def test_boundaries_of_equally_spaced_looks_are_the_published_ones(looks: int, c
     assert even.error() == pytest.approx(0.05, abs=1e-9)
 
 
+@pytest.mark.requirement("R-6.5")
 def test_an_error_that_is_spent_gives_the_published_boundary() -> None:
     """The O'Brien-Fleming-like spending function at thirds, one-sided 2.5 %, as rpact has it."""
     np.testing.assert_allclose(spending([1 / 3, 2 / 3, 1]).upper, [3.7103, 2.5114, 1.9930], atol=5e-5)
@@ -70,6 +72,7 @@ def test_one_look_is_the_fixed_design() -> None:
     assert pocock(1, 0.025, 1).drift(0.8) == pytest.approx(1.959964 + 0.841621, abs=1e-6)
 
 
+@pytest.mark.requirement("R-6.5")
 def test_sizes_are_those_of_rpact_and_of_textbooks() -> None:
     """Rates .25 and .35 one-sided 2.5 %; half a standard deviation; a hazard ratio of .7."""
     assert two_rates(0.25, 0.35).units == pytest.approx(656.94, abs=0.005)

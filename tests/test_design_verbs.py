@@ -56,6 +56,7 @@ def test_a_value_that_many_trials_share_is_not_let_through() -> None:
     assert found.threshold > 13 / 14
 
 
+@pytest.mark.requirement("R-6.3")
 def test_a_threshold_that_other_trials_deny_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the search to say 0.7 for whatever reason: what is told keeps the error all the same, or nothing is told."""
     monkeypatch.setitem(calibrate.__globals__, "_at_once", lambda tops, target: 0.7)

@@ -41,6 +41,7 @@ def _takes_long(policy: Policy[Any], case: str) -> bool:
     return "nothing" in case or ("levels" in case and policy.name.startswith(SLOW_TO_BUILD))
 
 
+@pytest.mark.requirement("R-1.6")
 @pytest.mark.parametrize(
     ("policy", "case"),
     [

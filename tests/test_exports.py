@@ -97,6 +97,7 @@ def test_when_and_how_often_by_hand(trial: Trial, tmp_path: Path) -> None:
     assert pl.read_parquet_schema(tmp_path / "t.parquet")["decided_at"] == pl.Datetime("us", "UTC")
 
 
+@pytest.mark.requirement("R-8.1")
 def test_every_format_says_the_same(trial: Trial, tmp_path: Path) -> None:
     exact = rows(trial, tmp_path, "parquet")
     for row in exact:
@@ -143,6 +144,7 @@ def sheet(content: bytes, number: int) -> list[list[tuple[str, str]]]:
     return found
 
 
+@pytest.mark.requirement("R-8.2")
 @pytest.mark.parametrize("blinded", [False, True])
 def test_xlsx_has_texts_numbers_and_times_and_explains_itself(trial: Trial, tmp_path: Path, blinded: bool) -> None:
     """No cell is a formula; 2026-03-01 23:30 is day 46082.979.. of a spreadsheet's calendar."""
@@ -223,6 +225,7 @@ def test_names_of_probabilities_are_safe_stable_and_distinct(labels: list[str], 
     assert probability_columns(labels) == names
 
 
+@pytest.mark.requirement("R-8.3")
 def test_the_blinded_get_neither_probabilities_nor_when_anything_was_reported(trial: Trial, tmp_path: Path) -> None:
     hidden = {"p_1_1", "p_new_drug", "implemented_at", "outcome_at", "corrected", "ARM", "ACTARM", "outcome", "reward"}
     for kind in ("csv", "json", "jsonl", "parquet"):

@@ -169,6 +169,7 @@ MORE: list[tuple[str, Policy[Any], Reporting]] = [
 """More of the same, which take longer than they are worth every time."""
 
 
+@pytest.mark.requirement("R-1.6")
 @pytest.mark.parametrize(
     ("name", "policy", "reporting"),
     [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)],

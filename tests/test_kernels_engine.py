@@ -34,6 +34,7 @@ OTHER = Environment.from_world(
 LATE = Reporting(delay=7, batch=3)
 
 
+@pytest.mark.requirement("R-6.4")
 @pytest.mark.parametrize("reporting", [Reporting(), LATE], ids=["at once", "late"])
 @pytest.mark.parametrize("policy", [Uniform(), TS(), TSObs()], ids=lambda policy: policy.name)
 def test_threads_blocks_ranges_and_company_change_nothing(policy: Policy[Any], reporting: Reporting) -> None:

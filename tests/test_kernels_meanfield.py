@@ -153,17 +153,19 @@ def test_two_by_two_ends_where_numpy_would_stay() -> None:
 
 
 def test_the_exact_elbo_never_falls_in_two_by_two() -> None:
+    """A fit that may make one evaluation more goes one step further on the same path."""
     rng = np.random.default_rng(4)
-    begin, improve = compiled(meanfield_two.begin_two), compiled(meanfield_two.improve_two)
+    ascend = compiled(meanfield_two.ascend_two)
     for _ in range(200):
         problem = drawn(rng, 2, 2, 2)
         outcome, compliance = problem.blocks(problem.phi)
         latent, alpha, beta, *start = (
             tuple(map(float, b.flat)) for b in (problem.latent, problem.alpha, problem.beta, outcome, compliance)
         )
-        point, radius = begin(latent, alpha, beta, *start)
-        before, done = problem.elbo(problem.phi), False
+        before, done, evaluations = problem.elbo(problem.phi), False, 1
         while not done:
+            evaluations += 1
+            point, _, done = ascend(latent, alpha, beta, *start, 1e-8, evaluations)
             (u0, u1, v), logits = point.potential, np.empty((2, 2))
             logits[:] = [[u0, u1], [u0 + v, u1 + v]]
             phi = np.exp(-np.logaddexp(0, np.stack([logits, -logits], axis=-1)))
@@ -171,7 +173,18 @@ def test_the_exact_elbo_never_falls_in_two_by_two() -> None:
             assert point.elbo == pytest.approx(elbo, rel=1e-13, abs=1e-11)
             assert elbo >= before - 2 * point.rounding - 1e-13 * abs(elbo)
             before = elbo
-            point, radius, done = improve(latent, alpha, beta, point, radius, 1e-8)
+
+
+def test_cells_and_contrasts_in_turn_are_the_same_bits() -> None:
+    """What a GPU does instead, beside what a CPU does."""
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        first, second = (tuple(map(float, rng.gamma(0.5, 10.0, 4) + 1e-3)) for _ in range(2))
+        totals = (first[0] + first[1], second[0] + second[1])
+        one = compiled(meanfield_two.contrasts)(first, second, totals)
+        assert one == compiled(meanfield_two.contrasts_in_turn)(first, second, totals)
+        latent, at = tuple(map(float, rng.integers(0, 50, 4))), tuple(map(float, rng.normal(0, 3, 3)))
+        assert compiled(meanfield_two.cells)(latent, at) == compiled(meanfield_two.cells_in_turn)(latent, at)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

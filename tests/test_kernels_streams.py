@@ -17,7 +17,7 @@ from takeup.simulation.kernels.compile import Compiled
 from takeup.simulation.kernels.compile_cpu import build
 from takeup.simulation.kernels.gammas import normal_pair
 from takeup.simulation.kernels.machine import LANES
-from takeup.simulation.kernels.rows import DirichletRow
+from takeup.simulation.kernels.rows import DirichletRows
 from takeup.simulation.kernels.streams import PATIENT, philox, uniform, words
 from takeup.simulation.kernels.tables import State
 
@@ -112,7 +112,7 @@ def test_normals() -> None:
 def _odds(out: NDArray[np.float64], shapes: NDArray[np.float64]) -> None:
     """Draws of the log odds of Σ g_j w_j : Σ g_j (1 - w_j) with w = (0, 1, 0, ..), from one row of shapes."""
     width = shapes.size
-    real = np.zeros((5 * width, 1), dtype=np.float32)
+    real = np.zeros((5 * width + 4, 1))
     state = State(out, real, 0)
     for slot in range(width):
         rows_put(state, slot, width, shapes[slot])
@@ -120,14 +120,14 @@ def _odds(out: NDArray[np.float64], shapes: NDArray[np.float64]) -> None:
     real[weights + width : weights + 2 * width, 0] = 1
     real[weights + 1, 0] = 1
     real[weights + width + 1, 0] = 0
-    zero, row = np.uint32(0), DirichletRow(0, width, 0, width, weights)
+    row, means = DirichletRows(0, width, 0, 1, width, weights), weights + 2 * width
     for i in range(out.size):
         moment = (np.uint32(5), np.uint32(6), np.uint32(i), np.uint32(0))
-        gain, loss, _ = rows_weigh(state, row, moment, (zero, zero, zero, zero))
-        out[i] = np.log(np.float64(gain)) - np.log(np.float64(loss))
+        weigh_rows(state, row, means, moment)
+        out[i] = np.log(real[means, 0]) - np.log(real[means + 2, 0])
 
 
-rows_put, rows_end, rows_weigh = rows.put, rows.end, rows.weigh
+rows_put, rows_end, weigh_rows = rows.put, rows.end, rows.weigh_rows
 
 
 def fits(log_odds: NDArray[np.float64], one: float, other: float) -> bool:
@@ -151,7 +151,9 @@ def test_rows_weigh_as_dirichlet_draws(shapes: tuple[float, ...]) -> None:
 def test_rows_with_shapes_below_one(shapes: tuple[float, ...]) -> None:
     """The boost gives the same Beta, without underflow."""
     draws = np.zeros(DRAWS)
-    compiled(_odds, {rows.put: small.put, rows.end: small.end, rows.weigh: small.weigh})(draws, np.array(shapes))
+    compiled(_odds, {rows.put: small.put, rows.end: small.end, rows.weigh_rows: small.weigh_rows})(
+        draws, np.array(shapes)
+    )
     assert np.isfinite(draws).all()
     assert fits(draws, shapes[1], sum(shapes) - shapes[1])
 

@@ -62,6 +62,7 @@ def test_every_form_field_is_in_the_table(api: asgi.Api, boss: Visitor) -> None:
         assert shown <= set(fields), (path, shown - set(fields))
 
 
+@pytest.mark.requirement("R-9.9")
 @pytest.mark.parametrize("path", FORMS)
 def test_hostile_texts_break_no_form(api: asgi.Api, boss: Visitor, path: str) -> None:
     """The form of a draft is that of a new trial: a tenth has to do there."""

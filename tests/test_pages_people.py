@@ -91,6 +91,7 @@ def test_from_invitation_to_signing_out(api: asgi.Api) -> None:
     assert max_.get("/app").status == 303
 
 
+@pytest.mark.requirement("R-5.9")
 def test_an_invitation_ends_with_its_time_and_with_the_next() -> None:
     time = [1_000_000]
     with asgi.api(clock=lambda: time[0]) as api:
@@ -103,6 +104,7 @@ def test_an_invitation_ends_with_its_time_and_with_the_next() -> None:
         assert send(api, second, password=PASSWORD, again=PASSWORD).status == 410
 
 
+@pytest.mark.requirement("R-5.5")
 def test_wrong_ones_are_told_nothing_and_slowed_down(api: asgi.Api) -> None:
     ada = person(api, "clinician", password=PASSWORD)
     answers = set()
@@ -178,6 +180,7 @@ def test_a_new_password_of_ones_own(api: asgi.Api) -> None:
     assert signed_in(api, ada.login, PASSWORD) is None
 
 
+@pytest.mark.requirement("R-5.8")
 def test_an_admin_changes_roles_and_closes_accounts(api: asgi.Api) -> None:
     root = person(api, "admin")
     admin, max_ = Visitor(api, caller=root), person(api, "clinician", password=PASSWORD, name="Max Born")
@@ -226,6 +229,7 @@ def test_keys_are_made_and_revoked_on_a_page(api: asgi.Api) -> None:
     assert api.request("GET", "/trials", key=key).status == 401
 
 
+@pytest.mark.requirement("R-2.11")
 def test_the_log_names_the_person(api: asgi.Api) -> None:
     key = api.key("design", "read-unblinded")
     api.request("POST", "/trials?trial=t", asgi.SPEC, key)
@@ -240,6 +244,7 @@ START = {"state": "running", "meaning": "I start this trial"}
 STOP = {"state": "stopped", "reason": "harm", "sure": "yes", "meaning": "I stop this trial for good"}
 
 
+@pytest.mark.requirement("R-5.1")
 def test_people_sign_what_they_start_and_stop(api: asgi.Api) -> None:
     key = api.key("design", "read-unblinded")
     api.request("POST", "/trials?trial=t", asgi.SPEC, key)
@@ -266,6 +271,7 @@ def test_people_sign_what_they_start_and_stop(api: asgi.Api) -> None:
     assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
 
 
+@pytest.mark.requirement("R-5.2")
 @pytest.mark.parametrize(("said", "instead"), [("Ada Byron", "Max Born"), ("I start this trial", "I like tea")])
 @pytest.mark.parametrize("hashed", [False, True])
 def test_an_audit_holds_signatures_to_what_they_say(api: asgi.Api, said: str, instead: str, hashed: bool) -> None:

@@ -99,11 +99,13 @@ def place_of(path: str, trial: str = "shared") -> str:
     )
 
 
+@pytest.mark.requirement("R-4.1")
 def test_every_page_is_in_the_table() -> None:
     found = {(method, page.path): set(page.scopes) for page in pages.routes() for method in page.methods or ()}
     assert found == {place: scopes for place, (scopes, _) in PAGES.items()}
 
 
+@pytest.mark.requirement("R-4.1")
 @pytest.mark.parametrize("scope", SCOPES)
 def test_the_scopes_let_in_whom_they_should(api: asgi.Api, shared_trial: str, scope: str) -> None:
     for (method, path), (scopes, fields) in PAGES.items():
@@ -123,6 +125,7 @@ def test_the_scopes_let_in_whom_they_should(api: asgi.Api, shared_trial: str, sc
             assert "scope" not in said
 
 
+@pytest.mark.requirement("R-4.4", "R-4.6")
 @pytest.mark.parametrize("role", ROLES)
 def test_every_role_on_every_page(api: asgi.Api, shared_trial: str, role: Role) -> None:
     """Generated from the routes: signed in, not at all, for too long, deactivated, of another trial."""
@@ -157,6 +160,7 @@ def _status(visitors: dict[str, Visitor], method: str, where: str, fields: dict[
     return (visitor.get(where) if method == "GET" else visitor.post(where, fields)).status
 
 
+@pytest.mark.requirement("R-5.3")
 def test_who_has_not_signed_to_see_the_arms_sees_none(api: asgi.Api, shared_trial: str) -> None:
     visitor = member(api, "statistician", password=PASSWORD)
     analysis, dashboard = f"/app/trials/{shared_trial}/analysis", f"/app/trials/{shared_trial}/dashboard"
@@ -176,6 +180,7 @@ def test_who_has_not_signed_to_see_the_arms_sees_none(api: asgi.Api, shared_tria
     assert last["event"]["signature"] == {"name": "Ada Byron", "meaning": UNBLINDING}
 
 
+@pytest.mark.requirement("R-4.1")
 def test_who_has_not_signed_in_is_sent_to_do_so(api: asgi.Api, shared_trial: str) -> None:
     for (method, path), (scopes, _) in PAGES.items():
         if not scopes:
@@ -189,6 +194,7 @@ def test_who_has_not_signed_in_is_sent_to_do_so(api: asgi.Api, shared_trial: str
                 assert reply.status == 401, (path, headers)
 
 
+@pytest.mark.requirement("R-9.9")
 @pytest.mark.parametrize(("method", "path"), SENT)
 def test_no_form_works_without_its_own_token(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     visitor, other = Visitor(api, *SCOPES), Visitor(api, *SCOPES)
@@ -201,6 +207,7 @@ def test_no_form_works_without_its_own_token(api: asgi.Api, shared_trial: str, m
     assert api.request("GET", f"/trials/{shared_trial}/progress", key=api.key("read-unblinded")).json == before
 
 
+@pytest.mark.requirement("R-4.4")
 @pytest.mark.parametrize(("method", "path"), OF_A_TRIAL)
 def test_a_key_of_one_trial_opens_no_page_of_another(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     visitor = Visitor(api, *SCOPES, trials=["another"])

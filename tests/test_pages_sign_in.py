@@ -86,6 +86,7 @@ def test_no_key_no_session(api: asgi.Api) -> None:
         assert connection.execute(sessions.select()).all() == []
 
 
+@pytest.mark.requirement("R-4.7")
 def test_the_database_holds_the_hash_alone(api: asgi.Api) -> None:
     session = signed_in(api, "decide")
     with engine(api.store).connect() as connection:
@@ -110,6 +111,7 @@ def test_a_form_whose_session_ends_while_it_comes_is_not_taken(api: asgi.Api) ->
     assert sent[0]["status"] == 401
 
 
+@pytest.mark.requirement("R-5.7")
 def test_a_session_ends_with_its_key_and_with_its_time() -> None:
     time = [1_000_000]
     with asgi.api(clock=lambda: time[0]) as api:

@@ -143,6 +143,7 @@ def test_silence_means_nothing_as_long_as_little_is_known() -> None:
     assert few[0].words == "Too early to say, with 6 decisions."
 
 
+@pytest.mark.requirement("R-9.9")
 def test_hostile_labels_run_nothing() -> None:
     hostile = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>']
     spec = {

@@ -37,6 +37,7 @@ def api() -> Iterator[asgi.Api]:
         yield running
 
 
+@pytest.mark.requirement("R-5.6")
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
@@ -54,6 +55,7 @@ def test_codes_are_those_of_the_rfc(seconds: int, said: str) -> None:
     assert codes.step_of(RFC, f"{said[2:5]} {said[5:]}", seconds * 1_000_000) == seconds // 30
 
 
+@pytest.mark.requirement("R-5.6")
 def test_a_code_may_be_half_a_minute_early_or_late_and_works_once() -> None:
     at = 1_000_000 * 30 * 1_000_000
     given = {step: codes.code(RFC, step) for step in range(999_997, 1_000_004)}
@@ -72,6 +74,7 @@ def test_a_secret_is_new_and_its_address_is_one_that_apps_read() -> None:
     assert codes.address(one, "a&b@c.example").startswith(f"otpauth://totp/takeup:a%26b%40c.example?secret={one}&")
 
 
+@pytest.mark.requirement("R-5.4")
 @pytest.mark.parametrize(
     ("password", "allowed"),
     [
@@ -101,6 +104,7 @@ def test_which_passwords_are_taken(password: str, allowed: bool) -> None:
     assert password not in str(caught.value)
 
 
+@pytest.mark.requirement("R-5.4")
 def test_a_password_is_hashed_with_a_salt_of_its_own_and_compared() -> None:
     async def use() -> None:
         made = Passwords()
@@ -117,6 +121,7 @@ def test_a_password_is_hashed_with_a_salt_of_its_own_and_compared() -> None:
     asyncio.run(use())
 
 
+@pytest.mark.requirement("R-5.5")
 def test_whoever_has_no_account_is_compared_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work is the same: one verification of a hash with the same costs, known or not."""
     verified: list[str] = []
@@ -228,6 +233,7 @@ def test_roles_are_those_that_there_are(roles: list[str]) -> None:
         people.new("Ada", "ada@x.y", roles, at=1)
 
 
+@pytest.mark.requirement("R-4.7")
 def test_the_database_holds_hashes_alone(api: asgi.Api) -> None:
     accounts = api.app.state.service.people
     ada = person(api, "admin", password=PASSWORD)
@@ -240,6 +246,7 @@ def test_the_database_holds_hashes_alone(api: asgi.Api) -> None:
     assert "argon2" not in repr(ada)
 
 
+@pytest.mark.requirement("R-4.7")
 def test_what_a_copy_of_the_database_gives_away(api: asgi.Api) -> None:
     """Of all secrets the keys of one-time codes and the seeds of trials alone, as docs/people.md says."""
     accounts = api.app.state.service.people
@@ -275,6 +282,7 @@ def test_a_code_is_asked_for_and_works_once() -> None:
         assert proven(PASSWORD, codes.code(RFC, 1_000_002))
 
 
+@pytest.mark.requirement("R-5.7")
 def test_sessions_end_when_the_password_the_roles_or_the_account_change(api: asgi.Api) -> None:
     service = api.app.state.service
     for change in (
@@ -292,6 +300,7 @@ def test_sessions_end_when_the_password_the_roles_or_the_account_change(api: asg
         assert bystander.get("/app").status == 200
 
 
+@pytest.mark.requirement("R-5.7")
 def test_a_session_ends_that_nobody_uses() -> None:
     """An open page that follows its trial by itself is nobody."""
     time, minute = [1_000_000], 60_000_000

@@ -245,6 +245,7 @@ class TestLive:
     def test_evidence_is_all_it_needs(self, policy: LivePolicy, space: Space) -> None:
         assert is_live(policy, space)
 
+    @pytest.mark.requirement("R-1.7")
     def test_proposals_come_up_as_often_as_the_allocation_and_the_summary_say(
         self, policy: LivePolicy, space: Space
     ) -> None:

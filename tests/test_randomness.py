@@ -9,6 +9,7 @@ from takeup.randomness import bits
 SEVEN, WITH_PATH, BITS = 0.29341293773091437, 0.15742537819106162, 2646985007
 
 
+@pytest.mark.requirement("R-1.5")
 def test_a_stream_stays_what_it_was() -> None:
     """Logs of live trials and stored results are derived again from these."""
     assert stream(7).random() == SEVEN

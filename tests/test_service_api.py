@@ -235,6 +235,7 @@ def test_a_key_in_flight_is_refused(api: Api, key: str, trial: str) -> None:
     assert not api.app.state.service.flights
 
 
+@pytest.mark.requirement("R-4.2")
 def test_blinded_keys_see_no_arm_and_nobody_sees_the_seed(api: Api, key: str, trial: str) -> None:
     """All that a blinded reader can ask for, before and after the stop, names no arm, outcome, probability or hash."""
     blinded = api.key("read-blinded")

@@ -93,6 +93,7 @@ def kinds(api: Api, key: str) -> list[str]:
     return [each["kind"] for each in api.request("GET", "/trials/t/events?limit=1000", key=key).json["events"]]
 
 
+@pytest.mark.requirement("R-4.2")
 def test_asking_again_for_the_units_of_others_tells_no_arm_and_is_logged(api: Api, key: str) -> None:
     """Sixty of sixty arms before, and no event."""
     truth = filled(api, key)
@@ -107,6 +108,7 @@ def test_asking_again_for_the_units_of_others_tells_no_arm_and_is_logged(api: Ap
     assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
 
 
+@pytest.mark.requirement("R-4.2")
 def test_no_other_way_to_ask_tells_either(api: Api, key: str) -> None:
     """A batch, a guess at somebody's idempotency key, a fallback, the page: refused alike whatever the arm is."""
     assert decide(api, key, "u0", **{"Idempotency-Key": "patient 0"}).status == 200
@@ -143,6 +145,7 @@ def test_no_other_way_to_ask_tells_either(api: Api, key: str) -> None:
     assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
 
 
+@pytest.mark.requirement("R-2.11")
 def test_a_key_is_told_of_its_own_decisions_and_of_its_sites(api: Api, key: str) -> None:
     """Every time the log says who asked; a retry under its idempotency key has no event, as before."""
 
@@ -170,6 +173,7 @@ def test_a_key_is_told_of_its_own_decisions_and_of_its_sites(api: Api, key: str)
     assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
 
 
+@pytest.mark.requirement("R-4.2")
 def test_guessing_in_reports_tells_neither_action_nor_outcome(api: Api, key: str) -> None:
     """Sixty of sixty actions and outcomes before: the guess that was not refused was right."""
     truth = filled(api, key)
@@ -222,6 +226,7 @@ GUESSES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.requirement("R-4.3")
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("guess", GUESSES)
 @pytest.mark.parametrize("window", [None, "10 days"])

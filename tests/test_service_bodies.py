@@ -22,6 +22,7 @@ def api() -> Iterator[Api]:
         yield running
 
 
+@pytest.mark.requirement("R-9.3")
 def test_limits_of_body_and_rate(api: Api, trial: str, key: str) -> None:
     huge = b'{"unit": "' + b"a" * 2_000_000 + b'"}'
     for headers in ({}, {"content-length": str(len(huge))}):

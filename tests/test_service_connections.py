@@ -11,6 +11,7 @@ from takeup.service.connection import BODY, MOST_AHEAD
 from takeup.service.problem import MEDIA
 
 
+@pytest.mark.requirement("R-9.3")
 @pytest.mark.parametrize(
     ("head", "status", "reason"),
     [
@@ -61,6 +62,7 @@ def test_bodies_in_many_small_chunks_are_taken() -> None:
     run(test)
 
 
+@pytest.mark.requirement("R-9.4")
 @pytest.mark.parametrize(
     ("sent", "status", "reason"),
     [
@@ -126,6 +128,7 @@ def test_a_body_is_waited_for_as_long_as_it_comes(looked_between: bool, patient:
     run(test)
 
 
+@pytest.mark.requirement("R-9.4")
 def test_who_never_reads_is_cut_off() -> None:
     async def test(running: Running) -> None:
         client = await running.client(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")

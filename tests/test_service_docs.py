@@ -28,6 +28,7 @@ COMMANDS = (
     "people deactivate",
     "audit",
     "doctor",
+    "selftest",
     "export",
 )
 

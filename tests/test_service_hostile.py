@@ -111,6 +111,7 @@ def hostile(body: dict[str, Any]) -> Iterator[bytes]:
     yield b'{"' + b"a" * 10_000_000 + b'": 1}'
 
 
+@pytest.mark.requirement("R-9.1")
 @pytest.mark.parametrize(("method", "path"), BODIES)
 def test_hostile_bodies_are_refused_and_leave_no_trace(api: Api, key: str, method: str, path: str) -> None:
     before, tried = contents(api), 0
@@ -152,6 +153,7 @@ def test_hostile_idempotency_keys(api: Api, key: str, value: str) -> None:
         assert contents(api) == before
 
 
+@pytest.mark.requirement("R-9.1")
 @pytest.mark.parametrize(
     "name", ["%00", "..", "T", "a" * 65, "%ff", "%F0%9F%92%A9", "a%2Fb", "'--", "%0d%0aX-Y:1", "-a"]
 )
@@ -167,6 +169,7 @@ def test_hostile_names_in_paths(api: Api, key: str, name: str) -> None:
     assert contents(api) == before
 
 
+@pytest.mark.requirement("R-9.1")
 @pytest.mark.parametrize(
     "query",
     [

@@ -37,6 +37,7 @@ def test_a_bucket_fills_again() -> None:
     assert [limiter.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
 
 
+@pytest.mark.requirement("R-4.5", "R-4.7")
 def test_keys_are_kept_as_hashes_and_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at, reads = 0.0, 0
     with Store(tmp_path / "t.db") as store:
@@ -90,6 +91,7 @@ def test_the_first_key_is_made_once(database: str) -> None:
         assert [key.scopes for key in one.read(keys.load).values()] == [SCOPES]
 
 
+@pytest.mark.requirement("R-4.5")
 @pytest.mark.parametrize("path", ["/trials/t/decisions", "/trials/t/decisions/batch", "/trials", "/keys"])
 def test_a_key_that_is_revoked_while_a_body_comes_is_not_let_in(path: str, api: Api) -> None:
     """A body may take half an hour to come: whoever had begun to send one could use a key for as long."""

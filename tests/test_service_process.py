@@ -32,6 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
+@pytest.mark.requirement("R-3.3")
 def test_a_key_sent_sixteen_times_at_once_has_one_effect(server: Served) -> None:
     key = server.key("decide", "design")
     trial = server.trial({**SPEC, "name": "keys"}, key)
@@ -43,6 +44,7 @@ def test_a_key_sent_sixteen_times_at_once_has_one_effect(server: Served) -> None
         assert opened.audit().passed
 
 
+@pytest.mark.requirement("R-3.3")
 def test_a_unit_asked_for_by_many_at_once_has_one_decision(server: Served) -> None:
     key = server.key("decide", "design")
     trial = server.trial({**SPEC, "name": "units"}, key)
@@ -79,6 +81,7 @@ def test_two_processes_on_one_database_agree(postgres: servers.Server, tmp_path:
             other.stop()
 
 
+@pytest.mark.requirement("R-3.1")
 @pytest.mark.parametrize("writer", [False, True], ids=["the service", "its writer"])
 def test_nothing_acknowledged_is_lost_by_a_kill(tmp_path: Path, writer: bool) -> None:
     said, missing = load_clients.killed_again_and_again(tmp_path, kills=2, seconds=0.7, seed=1, writer=writer)
@@ -87,6 +90,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(tmp_path: Path, writer: bool) ->
     assert said.pending == []
 
 
+@pytest.mark.requirement("R-9.7")
 def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
     """SIGTERM under load: whoever was let in gets an answer, nobody else does, and all of it is there."""
     said = Acknowledged()
@@ -124,6 +128,7 @@ def test_heads_without_end_are_refused_and_others_are_served(server: Served) -> 
     assert 'takeup_connections_refused_total{reason="url"} 1.0' in text
 
 
+@pytest.mark.requirement("R-9.4")
 def test_silent_connections_keep_nobody_out(tmp_path: Path) -> None:
     """More of them than there may be; the service has no room left for files, were they let in."""
     with served(tmp_path / "trials.db", tmp_path, "--connections", "20", "--connections-per-address", "20") as running:
@@ -150,6 +155,7 @@ def test_a_service_whose_writer_was_stopped_is_not_ready_and_ends_when_told_to(t
     assert not Path(f"/proc/{writer}").exists()
 
 
+@pytest.mark.requirement("R-4.9")
 def test_logs_name_requests_and_tell_no_secret(server: Served) -> None:
     seed = "5eed" * 16
     key, admin = server.key("decide", "design", "read-unblinded"), server.admin

@@ -21,6 +21,7 @@ from takeup.service.pages.render.cache import RenderCache
 from takeup.store import Store, reading
 
 
+@pytest.mark.requirement("R-9.2")
 def test_a_real_write_shows_that_it_is_ready_and_many_who_ask_share_one(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +94,7 @@ def test_what_is_wrong_with_the_witness_is_said(api: Api, problem: str | None, m
     assert f"takeup_ready {float(problem is None)}" in api.request("GET", "/metrics", key=key).body.decode()
 
 
+@pytest.mark.requirement("R-9.2")
 def test_a_writer_that_hangs_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The write is tried once, however often somebody asks: it hangs, and another one would."""
     released, hung = threading.Event(), threading.Event()
@@ -122,6 +124,7 @@ def test_a_writer_that_hangs_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert api.request("GET", "/ready").status == 200
 
 
+@pytest.mark.requirement("R-9.2")
 def test_a_write_that_fails_shows(tmp_path: Path) -> None:
     with asgi.api(str(tmp_path / "t.db")) as api, engine(api.store).connect() as connection:
         connection.exec_driver_sql("PRAGMA query_only = 1").close()

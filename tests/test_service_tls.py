@@ -20,6 +20,7 @@ loops = pytest.mark.parametrize("loop", [asyncio.new_event_loop, uv_loop])
 Loop = Callable[[], asyncio.AbstractEventLoop]
 
 
+@pytest.mark.requirement("R-9.4")
 @loops
 def test_who_is_silent_instead_of_agreeing_on_tls_keeps_nobody_out(loop: Loop) -> None:
     async def test(running: Running) -> None:
@@ -95,3 +96,14 @@ def test_what_tls_cannot_begin_with_is_refused_before_anything_begins(certificat
     folder = CERTIFICATE.parent
     with pytest.raises(InputError, match=r"--tls-cert and --tls-key: got .*in PEM and without a password"):
         Settings(tls_cert=folder / certificate, tls_key=folder / key)
+
+
+@pytest.mark.requirement("R-4.10")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "trials.example.org"])
+def test_nothing_listens_beyond_loopback_in_the_clear(host: str) -> None:
+    with pytest.raises(InputError, match=r"--host: got .*keys would cross the network in the clear"):
+        Settings(host=host)
+    assert Settings(host=host, behind_proxy=True).encrypted
+    assert Settings(host=host, tls_cert=CERTIFICATE, tls_key=CERTIFICATE.with_name("key.pem")).encrypted
+    assert Settings(host="localhost").loopback
+    assert Settings(host="::1").loopback

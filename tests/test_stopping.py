@@ -37,6 +37,7 @@ def clinic(counts: Any, **spec: Any) -> Book:
     return book_of(counts, {**SPEC, **spec})
 
 
+@pytest.mark.requirement("R-6.8")
 def test_advice_names_the_arm_the_reading_and_the_threshold() -> None:
     """P(new drug is best) = P(Beta(211, 91) > Beta(101, 201)), which is one to three digits."""
     advice = summary_of(clinic(CLEAR), 0).advice
@@ -60,6 +61,7 @@ def test_a_broken_model_advises_nothing_by_default() -> None:
     assert "advises an end" not in dashboard(found, 1)
 
 
+@pytest.mark.requirement("R-6.8")
 def test_the_model_is_not_read_where_the_data_contradict_it() -> None:
     book = clinic(SICKER, stopping={"probability_best": 0.95, "reading": "policy"})
     found = findings_of(book, 0)

@@ -51,6 +51,7 @@ def _paused(trial: Trial) -> dict[str, Any]:
     return moved
 
 
+@pytest.mark.requirement("R-9.5")
 @pytest.mark.parametrize(
     ("trouble", "why"),
     [
@@ -117,6 +118,7 @@ def test_a_policy_that_ends_the_process_again_and_again_pauses_its_trial(
         assert _paused(trial)["reason"] == f"the process that decides ended {MOST_DEATHS} times in its policy"
 
 
+@pytest.mark.requirement("R-9.6")
 def test_a_writer_that_hangs_is_killed_and_replaced(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+@pytest.mark.requirement("R-3.8")
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_is_acknowledged_that_is_not_in_the_file(store: Store, attack: Callable[[Path], None]) -> None:
     trial = Trial.create(store, SPEC)

@@ -28,6 +28,7 @@ def kept(database: str, tmp_path: Path) -> migrating.Victim:
     return migrating.Victim(str(original), lambda: None)
 
 
+@pytest.mark.requirement("R-10.3")
 def test_what_version_0_1_wrote_is_all_there_and_goes_on(database: str, tmp_path: Path) -> None:
     """Every row is as it was, all decisions come out again, and the trial goes on."""
     result = kept(database, tmp_path).finish()
@@ -35,6 +36,7 @@ def test_what_version_0_1_wrote_is_all_there_and_goes_on(database: str, tmp_path
     assert (result.decisions, result.derived) == (DECISIONS + 2, DECISIONS - DRAWN + 1)
 
 
+@pytest.mark.requirement("R-10.4")
 def test_a_migration_that_is_interrupted_anywhere_loses_nothing(database: str, tmp_path: Path) -> None:
     """It took place or it did not; of two at once one waits for the other."""
     options = ["--times", "9"]

@@ -49,6 +49,7 @@ def any_umask() -> Iterator[None]:
     os.umask(before)
 
 
+@pytest.mark.requirement("R-4.8")
 @pytest.mark.usefixtures("any_umask")
 def test_a_database_and_its_log_are_for_their_owner_alone(tmp_path: Path) -> None:
     with Trial.create(tmp_path / "trials.db", SPEC) as trial:
@@ -71,6 +72,7 @@ def test_a_database_that_others_may_read_is_a_problem(tmp_path: Path, caplog: py
     assert file.stat().st_mode & 0o777 == 0o640  # it is its owner's to change
 
 
+@pytest.mark.requirement("R-4.9")
 @pytest.mark.parametrize("url", URLS)
 def test_no_command_says_a_password(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

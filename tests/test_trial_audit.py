@@ -30,6 +30,7 @@ def findings(path: Path, folder: Path) -> DatabaseAudit:
         return audit_database(connection, anchors, at_rest=True)
 
 
+@pytest.mark.requirement("R-2.2")
 def test_an_honest_log_passes(victim: Path) -> None:
     whole = findings(victim, victim.parent)
     assert whole.passed, whole
@@ -39,6 +40,7 @@ def test_an_honest_log_passes(victim: Path) -> None:
     assert (found.anchors or 0) >= 40
 
 
+@pytest.mark.requirement("R-2.3")
 def test_every_tampering_is_found(victim: Path, tmp_path: Path) -> None:
     """150 of them, of every kind; 10,000 in `make torture`."""
     ways = set()
@@ -54,6 +56,7 @@ def test_every_tampering_is_found(victim: Path, tmp_path: Path) -> None:
     assert len(ways) == len([name for name in dir(tampering.Forger) if name.startswith("do_")])
 
 
+@pytest.mark.requirement("R-2.4")
 @pytest.mark.parametrize("way", ["do_cut_the_tail", "do_replace_the_tail", "do_rewrite_history"])
 def test_what_only_anchors_show(victim: Path, tmp_path: Path, way: str) -> None:
     """A forged database that fits together passes without anchors: they are what finds it."""
@@ -110,6 +113,7 @@ def test_decisions_of_another_version_are_told_and_are_no_failures(
     assert found.rederived == 2
 
 
+@pytest.mark.requirement("R-2.3")
 def test_the_command_line_says_what_it_found(victim: Path, tmp_path: Path) -> None:
     folder = victim.parent
     signed = ["--anchors", str(folder / "anchors"), "--key", str(folder / "key")]
@@ -148,6 +152,7 @@ def test_doctor_says_what_there_is(victim: Path, tmp_path: Path) -> None:
     assert "has mode 0644" in shown.output
 
 
+@pytest.mark.requirement("R-2.5")
 def test_an_event_that_was_added_without_the_key_follows_the_last_anchor(victim: Path, tmp_path: Path) -> None:
     path = tampering.copied(victim, tmp_path / "forged.db")
     forger = tampering.Forger(path, stream(2))

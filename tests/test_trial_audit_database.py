@@ -66,6 +66,7 @@ def forged(database: str, *statements: str) -> Iterator[Connection]:
         engine.dispose()
 
 
+@pytest.mark.requirement("R-2.3")
 def test_whatever_is_not_takeups_is_found_by_audit_and_doctor(lived: str) -> None:
     kind = "postgresql" if lived.startswith("postgres") else "sqlite"
     with forged(lived) as connection:
@@ -78,6 +79,7 @@ def test_whatever_is_not_takeups_is_found_by_audit_and_doctor(lived: str) -> Non
             assert checkup(connection).problems, what
 
 
+@pytest.mark.requirement("R-2.3")
 def test_an_index_of_sqlite_that_says_something_else_than_its_table_is_found(tmp_path: Path) -> None:
     """No byte of a table differed, the audit passed, and a unit was decided a second time, with another arm."""
     path = tmp_path / "trials.db"
@@ -136,6 +138,7 @@ def test_rows_of_a_trial_that_is_not_there_are_found(lived: str) -> None:
         assert "rows of 'ghost'" in str(found.difference)
 
 
+@pytest.mark.requirement("R-2.6")
 @pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
 def test_a_row_that_no_log_leads_to_is_found_and_never_loaded(lived: str, cell: tuple[int, ...]) -> None:
     """One such row told a finished trial's summary 29 decisions of 140, and no audit said anything."""
@@ -178,6 +181,7 @@ def test_cells_that_became_empty_are_no_difference_and_must_be_there(lived: str)
         assert not audit(connection, "victim").passed
 
 
+@pytest.mark.requirement("R-2.5")
 def test_a_trial_that_was_deleted_is_missed(database: str, tmp_path: Path) -> None:
     key = new_key(tmp_path / "key")
     tampering.lived(database, stream(3), 5, Anchors(tmp_path / "anchors", key))

@@ -28,18 +28,21 @@ def hammered(folder: Path, *options: str) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.requirement("R-3.1")
 def test_a_killed_process_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
     result = hammered(tmp_path, "--kills", "6")
     assert result["acknowledged"] > 6
     assert (result["kills"], result["lost"], result["differences"]) == (6, [], [])
 
 
+@pytest.mark.requirement("R-3.2")
 def test_a_power_failure_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     result = hammered(tmp_path, "--kills", "6", "--power")
     assert result["acknowledged"] > 6
     assert (result["kills"], result["lost"], result["differences"]) == (6, [], [])
 
 
+@pytest.mark.requirement("R-3.2")
 def test_the_power_failure_is_a_real_one(tmp_path: Path) -> None:
     """The control: without syncs the same test sees loss. It ends with the first, after one or two failures."""
     assert hammered(tmp_path, "--kills", "100", "--power", "--synchronous", "OFF")["lost"]
@@ -75,6 +78,7 @@ def test_a_database_that_cannot_be_read_is_lost(tmp_path: Path, damage: str) -> 
     assert result.lost[0].startswith("all of 1: ")
 
 
+@pytest.mark.requirement("R-3.1")
 def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: servers.Server) -> None:
     """The server dies without a checkpoint while four threads write, and comes back."""
     spec = {"name": "Crash", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
@@ -115,6 +119,7 @@ def test_postgresql_that_crashes_loses_nothing_that_was_acknowledged(postgres: s
         assert len({body["unit"] for body in logged}) == len(logged)
 
 
+@pytest.mark.requirement("R-3.5")
 def test_lines_cut_around_commit_lose_nothing_and_do_nothing_twice(postgres: servers.Server, tmp_path: Path) -> None:
     """Before the COMMIT gets to PostgreSQL, and before its answer gets back; callers ask again under the same key."""
     with postgres.database() as url:
@@ -124,6 +129,7 @@ def test_lines_cut_around_commit_lose_nothing_and_do_nothing_twice(postgres: ser
     assert len(said) > 0
 
 
+@pytest.mark.requirement("R-3.4")
 def test_a_full_disk_is_said_to_be_full_and_costs_nothing(tmp_path: Path) -> None:
     spec = {"name": "Full", "space": {"proposals": 2}, "policy": {"kind": "Uniform"}}
     with Trial.create(tmp_path / "t.db", spec) as trial:

@@ -95,6 +95,7 @@ def plan_of(number: int) -> dict[str, Any]:
     return {**SHORT, "policy": {"kind": kind}, "looks": looks, "stopping": stopping, "limits": limits}
 
 
+@pytest.mark.requirement("R-6.6")
 def test_a_live_trial_says_what_its_simulation_says_at_the_same_looks_and_nothing_in_between() -> None:
     """It would mean little if nothing were dropped, or every trial ended alike."""
     held = [look for number in range(12) for look in followed(number)]
@@ -362,6 +363,7 @@ def bodies(trial: Trial) -> list[str]:
     return [json.dumps({**json.loads(each.body), "at": 0}) for each in trial.events()]
 
 
+@pytest.mark.requirement("R-6.7")
 def test_looks_survive_a_crash_and_the_audit_derives_every_one_again(tmp_path: Path) -> None:
     """A copy of the files as they are in the middle is what a kill leaves; it goes on as the first does."""
     with Trial.create(tmp_path / "t.db", told(SHORT), trial="victim") as trial:
@@ -428,6 +430,7 @@ def one_too_many(events: list[dict[str, Any]], place: int) -> None:
     events.insert(place + 1, {**events[place], "look": 2})
 
 
+@pytest.mark.requirement("R-6.7")
 @pytest.mark.parametrize("change", [another_verdict, another_probability, another_share, no_look, one_too_many])
 def test_the_audit_finds_a_forged_look(victim: Path, tmp_path: Path, change: Any) -> None:
     found, place = forged(victim, tmp_path, change)

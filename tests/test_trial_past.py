@@ -248,6 +248,7 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.requirement("R-8.5")
 @pytest.mark.parametrize(("changed", "more", "error", "told"), WRONG)
 def test_what_is_wrong_in_one_row_refuses_all_and_names_it(
     changed: dict[str, Any], more: dict[str, Any], error: type[Exception], told: str

@@ -25,6 +25,7 @@ def evidence_of(design: Design, seed: int = 1) -> IntArray:
     return np.asarray(stream(seed).integers(0, 8, size=blank(design).shape))
 
 
+@pytest.mark.requirement("R-1.4")
 @pytest.mark.parametrize("kind", ["Uniform", "TS", "TSCheck", "TSObs", "TSLat"])
 def test_it_is_a_function_of_its_arguments(kind: str) -> None:
     counts = evidence_of(design_of())
@@ -70,6 +71,7 @@ def test_the_probabilities_are_those_of_the_policy(kind: str) -> None:
     assert proposal.probability == proposal.best
 
 
+@pytest.mark.requirement("R-1.2")
 def test_proposals_come_as_their_probabilities_say() -> None:
     """Pearson's chi-square of 20,000 draws from one vector; fixed seed, false-alarm rate 1e-4."""
     design = design_of(limits={"floor": 0.05})
@@ -80,6 +82,7 @@ def test_proposals_come_as_their_probabilities_say() -> None:
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-4, df=2)
 
 
+@pytest.mark.requirement("R-1.3")
 def test_probabilities_are_whole_grains_that_sum_to_one() -> None:
     for seed in range(30):
         design = design_of(limits={"floor": 0.03, "ceiling": {"1": 0.6}})

@@ -134,6 +134,7 @@ def test_the_course_is_a_summary_of_the_log(trial: Trial) -> None:
     assert total == pytest.approx(sum(body["probability"][1] for body in young))
 
 
+@pytest.mark.requirement("R-8.2")
 def test_formulas_are_neutralised_in_csv() -> None:
     spec = SPEC | {"space": {"proposals": ["=1+1", "@drug"]}}
     with Trial.create("sqlite://", spec) as trial:
@@ -188,6 +189,7 @@ def test_a_blinded_export_names_no_arm(trial: Trial) -> None:
         assert f'"{label}"' not in out.getvalue().decode()
 
 
+@pytest.mark.requirement("R-2.8")
 def test_the_seed_is_nowhere_before_the_end_and_in_the_log_after_it(tmp_path: Path) -> None:
     def shown(trial: Trial) -> str:
         out = io.BytesIO()

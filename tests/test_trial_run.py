@@ -68,6 +68,7 @@ def api() -> Iterator[asgi.Api]:
         yield running
 
 
+@pytest.mark.requirement("R-1.9")
 @pytest.mark.parametrize("compliance", ["always", "never"])
 @pytest.mark.parametrize(("policy", "words"), BAD.values(), ids=BAD.keys())
 def test_what_could_not_decide_is_refused_at_creation(
@@ -97,6 +98,7 @@ def test_so_are_numbers_beside_the_policy(api: asgi.Api, other: dict[str, Any], 
     assert words in made.json["detail"]
 
 
+@pytest.mark.requirement("R-1.9")
 def test_so_are_draws_that_take_long() -> None:
     """In a process of its own, with a twentieth of a second: 15 million random numbers take longer everywhere."""
     many = {"policy": {"kind": "TSObs"}, "draws": 1_000_000, "space": {"proposals": 3}}
@@ -222,6 +224,7 @@ class Wrong(TS):
         return Allocation(np.array(self.numbers), np.zeros(2), draws=0)
 
 
+@pytest.mark.requirement("R-1.8")
 @pytest.mark.parametrize("numbers", [(np.nan, np.nan), (np.inf, 0.0), (-0.5, 1.5), (0.0, 0.0), (1.0, 1.0), (1.0,)])
 def test_numbers_that_are_no_probabilities_never_become_a_proposal(
     numbers: tuple[float, ...], monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,7 @@ def hashed(at: Path) -> str:
         return versions._code()
 
 
+@pytest.mark.requirement("R-2.7")
 def test_decisions_depend_on_no_code_that_is_not_hashed() -> None:
     """Whatever the modules of these folders import of takeup is in them too, so that nothing can be forgotten."""
     for folder in versions.FOLDERS:
@@ -48,6 +49,7 @@ def test_decisions_depend_on_no_code_that_is_not_hashed() -> None:
                         assert inside, f"{file} imports {name}"
 
 
+@pytest.mark.requirement("R-2.7")
 def test_the_code_is_named_by_a_hash_whatever_its_line_ends_and_wherever_it_lies(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(SOURCE, copy / "takeup", ignore=shutil.ignore_patterns("__pycache__"))
@@ -64,6 +66,7 @@ def test_the_code_is_named_by_a_hash_whatever_its_line_ends_and_wherever_it_lies
     assert hashed(copy) == other
 
 
+@pytest.mark.requirement("R-2.7")
 def test_a_design_names_versions_and_the_packages_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_registered", {})
     register(Troubled)

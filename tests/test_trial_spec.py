@@ -302,6 +302,7 @@ def test_the_seed_is_in_neither_the_stored_spec_nor_any_representation() -> None
         assert seed not in shown
 
 
+@pytest.mark.requirement("R-2.8")
 def test_seeds_are_random_and_commitments_are_salted() -> None:
     first, second = Secret.new(), Secret.new()
     assert first.seed != second.seed

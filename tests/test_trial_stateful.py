@@ -269,6 +269,7 @@ class Requests(RuleBasedStateMachine):
         assert decision.proposal == self.model.space.proposals[self.model.cases[number - 1].proposal]
 
 
+@pytest.mark.requirement("R-3.6")
 def test_any_sequence_of_requests(database: str) -> None:
     few = settings(
         max_examples=12 if database.startswith("sqlite") else 6,

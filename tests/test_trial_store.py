@@ -1,5 +1,6 @@
 """The store: one transaction for many, nobody answered too early, one decision for a unit, whatever happens at once."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -109,6 +110,7 @@ def test_a_request_that_breaks_does_not_harm_the_others(trial: Trial) -> None:
     assert trial.decide("half-way", 0).number == 6
 
 
+@pytest.mark.requirement("R-3.10")
 def test_a_refused_request_leaves_no_trace(trial: Trial) -> None:
     before = trial.progress()
     for refused, error in (
@@ -131,6 +133,22 @@ def test_a_refused_request_leaves_no_trace(trial: Trial) -> None:
     assert trial.progress() == before
 
 
+@pytest.mark.requirement("R-2.9")
+def test_a_correction_needs_a_reason_and_the_log_keeps_both(trial: Trial) -> None:
+    decision = trial.decide("a", 0)
+    trial.report(decision, outcome="1", by="a nurse")
+    with pytest.raises(ConflictError, match="a correction needs a reason"):
+        trial.report(decision, outcome="0", by="a doctor")
+    trial.report(decision, outcome="0", reason="typing error", by="a doctor")
+    first, second = (json.loads(each.body) for each in trial.events(kind="reported"))
+    assert (first["outcome"], first["by"]) == ("1", "a nurse")
+    said = {name: second[name] for name in ("outcome", "before", "reason", "by")}
+    assert said == {"outcome": "0", "before": {"outcome": "1"}, "reason": "typing error", "by": "a doctor"}
+    assert 0 < first["at"] <= second["at"]
+    assert trial.audit().passed
+
+
+@pytest.mark.requirement("R-3.3")
 def test_one_decision_for_a_unit_and_one_effect_for_a_key_however_often_asked(trial: Trial) -> None:
     """40 units asked for 8 times and 40 keys sent 8 times, from 16 threads and two stores."""
     with Store(trial.store.url) as second, ThreadPoolExecutor(16) as pool:
@@ -146,6 +164,7 @@ def test_one_decision_for_a_unit_and_one_effect_for_a_key_however_often_asked(tr
     assert trial.audit().passed
 
 
+@pytest.mark.requirement("R-2.1")
 def test_the_log_cannot_be_changed(trial: Trial) -> None:
     trial.decide("a", 0)
     statements = ["UPDATE events SET body = ''", "DELETE FROM events"]
@@ -157,6 +176,7 @@ def test_the_log_cannot_be_changed(trial: Trial) -> None:
     assert trial.audit().passed
 
 
+@pytest.mark.requirement("R-3.5")
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_commit_that_fails_is_looked_up_and_answered_truly(
     trial: Trial, committed: bool, monkeypatch: pytest.MonkeyPatch
@@ -203,6 +223,7 @@ REPORTS = [
 ] + [{"decision": 5, "missing": ["outcome"]}, {"decision": 5, "implemented": 1}]
 
 
+@pytest.mark.requirement("R-3.7")
 @settings(max_examples=15, suppress_health_check=list(HealthCheck))
 @given(order=st.permutations(REPORTS), split=st.integers(0, len(REPORTS)))
 def test_any_order_of_the_same_reports_gives_the_same_evidence_and_the_same_posterior(
@@ -287,6 +308,7 @@ def test_states_and_what_they_allow(database: str) -> None:
         assert trial.audit().passed
 
 
+@pytest.mark.requirement("R-3.9")
 def test_a_fallback_is_recorded_once_and_a_committed_decision_stands(trial: Trial) -> None:
     standing = trial.decide("a", 0)
     other = next(label for label in ("rest", "drug") if label != standing.proposal)
@@ -313,6 +335,7 @@ def test_several_trials_in_one_database(database: str) -> None:
         assert second.audit().passed
 
 
+@pytest.mark.requirement("R-10.5")
 def test_migrations_make_what_the_schema_says(trial: Trial) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
@@ -341,6 +364,7 @@ def test_an_old_sqlite_keeps_the_file_to_a_single_connection(tmp_path: Path, mon
     assert Library("sqlite3", (3, 51, 3)).shared
 
 
+@pytest.mark.requirement("R-3.2")
 def test_every_commit_waits_for_the_disk(trial: Trial) -> None:
     with engine(trial.store).connect() as connection:
         if trial.store.dialect == "sqlite":
@@ -383,6 +407,7 @@ def test_the_design_is_what_was_given(trial: Trial) -> None:
     assert trial.design.text == Design.of(SPEC).text
 
 
+@pytest.mark.requirement("R-9.10")
 def test_the_cost_of_a_request_does_not_grow_with_history(tmp_path: Path) -> None:
     """Instructions of SQLite's machine, not seconds: the same after 100 and after 5,000 decisions and reports."""
     now = [0]
@@ -420,6 +445,7 @@ def test_the_cost_of_a_request_does_not_grow_with_history(tmp_path: Path) -> Non
         assert instructions() < 1.3 * few
 
 
+@pytest.mark.requirement("R-2.10")
 def test_a_clock_that_goes_back_does_not_take_the_log_with_it() -> None:
     now = [10_000_000]
     with Trial.create("sqlite://", SPEC, clock=lambda: now[0]) as trial:

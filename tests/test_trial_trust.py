@@ -105,6 +105,7 @@ def test_fallbacks_that_somebody_chose_are_noticed(trial: Trial) -> None:
     assert found.alarm
 
 
+@pytest.mark.requirement("R-2.8")
 def test_a_seed_is_for_rehearsals_alone_and_is_told_of(tmp_path: Path) -> None:
     real = {name: value for name, value in SPEC.items() if name != "rehearsal"}
     with pytest.raises(SpecError, match=r"seed: got 11, expected no seed, .* rehearsal = true"):

@@ -221,6 +221,7 @@ def test_the_list_tells_no_arm_and_no_outcome(api: asgi.Api, clinic: Callable[..
             assert secret not in said, (place, secret)
 
 
+@pytest.mark.requirement("R-8.2")
 def test_reminders_are_a_file_that_no_spreadsheet_runs(api: asgi.Api, clinic: Callable[..., Trial]) -> None:
     trial = clinic()
     trial.decide("=HYPERLINK(1)")

@@ -18,6 +18,7 @@ from takeup.cli.keys import keys
 from takeup.cli.paper import paper
 from takeup.cli.people import people
 from takeup.cli.policies import policies
+from takeup.cli.selftest import selftest
 from takeup.cli.serve import serve
 from takeup.cli.simulate import simulate
 from takeup.errors import TakeupError
@@ -72,6 +73,7 @@ app.command(
 app.add_typer(keys, name="keys")
 app.add_typer(people, name="people")
 app.command(epilog="Examples:\n\n[bold]takeup doctor[/]\n\n[bold]takeup doctor trials.db[/]")(doctor)
+app.command(epilog="Examples:\n\n[bold]takeup selftest[/]\n\n[bold]takeup selftest --report qualification[/]")(selftest)
 app.command(epilog="Examples:\n\n[bold]takeup policies[/]\n\n[bold]takeup policies --json | jq '.policies[].name'[/]")(
     policies
 )

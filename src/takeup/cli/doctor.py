@@ -1,6 +1,5 @@
 """`takeup doctor`: what live trials would run on here."""
 
-import importlib.util
 import platform
 from typing import Annotated
 
@@ -8,15 +7,8 @@ import typer
 
 from takeup.cli.serve import DATABASE_VARIABLE
 from takeup.errors import TakeupError
+from takeup.qualification.installation import EXTRAS, missing
 from takeup.version import __version__
-
-EXTRAS = {
-    "sim": ("numba", "polars"),
-    "server": ("fastapi", "uvicorn", "sqlalchemy", "alembic"),
-    "postgres": ("psycopg",),
-    "report": ("altair", "vl_convert", "jinja2"),
-    "dask": ("dask", "distributed"),
-}
 
 
 def doctor(
@@ -29,9 +21,9 @@ def doctor(
     The exit code is 1 where something is wrong.
     """
     typer.echo(f"takeup {__version__} on Python {platform.python_version()}, {platform.platform()}")
-    for extra, modules in EXTRAS.items():
-        missing = [name for name in modules if importlib.util.find_spec(name) is None]
-        typer.echo(f"extra {extra}: {'installed' if not missing else 'lacks ' + ', '.join(missing)}")
+    for extra in EXTRAS:
+        lacking = missing(extra)
+        typer.echo(f"extra {extra}: {'installed' if not lacking else 'lacks ' + ', '.join(lacking)}")
     try:
         from takeup.store.sqlite import library
 

@@ -14,6 +14,7 @@ from takeup.service.accounts import Accounts
 from takeup.service.body import BodyReader
 from takeup.service.callers import Caller
 from takeup.service.drafts import Drafts
+from takeup.service.edges import EdgeLimits
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.metrics import Metrics
 from takeup.service.problem import ProblemError
@@ -105,6 +106,7 @@ class Service:
         limiter: how often each may ask.
         metrics: how it is doing.
         readiness: whether it can do its work.
+        edges: how many leases and rows each may have.
         mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
         turn: held by what would slow down everything else: one audit or export at a time.
@@ -122,6 +124,7 @@ class Service:
     limiter: Limiter
     metrics: Metrics
     readiness: Readiness
+    edges: EdgeLimits
     mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
     turn: Turn = field(default_factory=Turn)

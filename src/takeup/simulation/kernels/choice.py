@@ -54,5 +54,10 @@ def bound(kernel: ModuleType, policy: Policy[Any], parameters: Any) -> dict[Plai
     own = {getattr(uniform, name): getattr(kernel, name) for name in ("begin", "propose", "learn", "reveal")}
     bind = {name: inside.get(one, one) for name, one in own.items()} | inside
     if host.has_small_shapes(parameters):
-        bind |= {rows.end: small.end, rows.put: small.put, rows.weigh: small.weigh}
+        bind |= {
+            rows.end: small.end,
+            rows.put: small.put,
+            rows.put_positive: small.put,
+            rows.weigh_rows: small.weigh_rows,
+        }
     return bind

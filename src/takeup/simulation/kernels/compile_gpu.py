@@ -12,6 +12,7 @@ from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.look_layout import LookLayout
 
 WARP = 32
+LEAST, HALF, ONE = np.float32(1e-30), np.float32(0.5), np.float32(1)
 LOCAL_BYTES = 2048
 """Up to this size a replication's state lies in the thread's own memory; beyond it, in a workspace of columns."""
 
@@ -20,7 +21,8 @@ def entry(layout: Layout) -> Plain:
     """The function of `cuda_entry` for one shape, all its callees compiled, as numba-cuda takes it."""
     shape, real = layout.given.shape, np.dtype(layout.kernel.REAL).name
     plain = "local" if is_local(layout) else "column"
-    return _entry(plain, tuple(layout.bind.items()), tuple(layout.switches.items()), shape, layout.rows, real)
+    bind = layout.bind | getattr(layout.kernel, "ON_GPU", {})
+    return _entry(plain, tuple(bind.items()), tuple(layout.switches.items()), shape, layout.rows, real)
 
 
 def state_bytes(layout: Layout) -> int:
@@ -109,6 +111,24 @@ def _with(name: str, own: dict[str, Any]) -> Plain:
     return FunctionType(plain.__code__, {**plain.__globals__, **own}, plain.__name__)
 
 
+def _instruction(code: str, kinds: str, result: str, *arguments: str) -> Compiled:
+    """A function of one instruction of PTX; `kinds` are those of its registers, the result's first."""
+    types, ir = numba_module("numba.types"), numba_module("llvmlite.ir")
+    machine_types = {"uint64": ir.IntType(64), "uint32": ir.IntType(32), "float32": ir.FloatType()}
+
+    def typed(context: Any, *given: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            takes = ir.FunctionType(machine_types[result], [machine_types[name] for name in arguments])
+            return builder.call(ir.InlineAsm(takes, code, kinds), values)
+
+        return getattr(types, result)(*(getattr(types, name) for name in arguments)), emit
+
+    intrinsic = numba_module("numba.cuda.extending").intrinsic
+    if len(arguments) == 1:
+        return intrinsic(lambda context, a: typed(context, a))
+    return intrinsic(lambda context, a, b: typed(context, a, b))
+
+
 @cache
 def _instructions() -> dict[Plain, Compiled]:
     """The machine's instructions, as libdevice has them; numba's simulator of a GPU takes the plain ones."""
@@ -126,6 +146,24 @@ def _instructions() -> dict[Plain, Compiled]:
     def times_double(a: Any, b: Any) -> Any:
         return libdevice.dmul_rn(a, b)
 
+    product = _instruction("mul.wide.u32 $0, $1, $2;", "=l,r,r", "uint64", "uint32", "uint32")
+    inverse = _instruction("rcp.approx.ftz.f32 $0, $1;", "=f,f", "float32", "float32")
+    inverse_root = _instruction("rsqrt.approx.ftz.f32 $0, $1;", "=f,f", "float32", "float32")
+
+    def wide(a: Any, b: Any) -> Any:
+        return product(np.uint32(a), np.uint32(b))
+
+    def root(number: Any) -> Any:  # what the instruction sqrt.rn does, without its branch for numbers below 2^-100
+        guess = inverse_root(libdevice.fmaxf(number, LEAST))
+        found, half = libdevice.fmul_rn(number, guess), libdevice.fmul_rn(guess, HALF)
+        return libdevice.fmaf_rn(libdevice.fmaf_rn(-found, found, number), half, found)
+
+    def quotient(a: Any, b: Any) -> Any:  # what div.rn does, without its branch for numbers that are huge or tiny
+        guess = inverse(b)
+        guess = libdevice.fmaf_rn(libdevice.fmaf_rn(-b, guess, ONE), guess, guess)
+        found = libdevice.fmul_rn(a, guess)
+        return libdevice.fmaf_rn(libdevice.fmaf_rn(-b, found, a), guess, found)
+
     def bits(number: Any) -> Any:
         return np.uint32(libdevice.float_as_int(number))
 
@@ -136,6 +174,9 @@ def _instructions() -> dict[Plain, Compiled]:
         machine.fused: fused,
         machine.times: times,
         machine.times_double: times_double,
+        machine.wide: wide,
+        machine.root: root,
+        machine.quotient: quotient,
         machine.bits: bits,
         machine.number_of: number_of,
     }

@@ -24,18 +24,19 @@ def log_gamma_draw(shape: Number, moment: Number, slot: Number) -> Number:
     boosted = shape + 1.0 if shape < 1.0 else shape
     d = boosted - 0.3333333333333333
     c = 1.0 / math.sqrt(9.0 * d)
-    attempt = 0
+    attempt, log_v = 0, 0.0
     while True:
         block = words(moment, np.uint32(POLICY + np.uint32(slot)), attempt)
         t = c * np.float64(normal_pair(block[0], block[1])[0])
         if t > -1.0:
             log_v = math.log1p(t)
             if math.log(uniform(block[2])) < 3.0 * d * (log_v - t + t * t * (0.5 - t / 3.0)):
-                log_gamma = math.log(d) + 3.0 * log_v
-                if shape < 1.0:
-                    log_gamma += math.log(uniform(block[3])) / shape
-                return log_gamma
+                break
         attempt += 1
+    log_gamma = math.log(d) + 3.0 * log_v
+    if shape < 1.0:
+        log_gamma += math.log(uniform(block[3])) / shape
+    return log_gamma
 
 
 @inlined

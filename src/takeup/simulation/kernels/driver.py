@@ -25,8 +25,9 @@ CHANGING = False
 def pick(word: Number, threshold: Array, alias: Array, scenario: Number, start: Number, size: Number) -> Number:
     """The entry of an alias table that a word stands for."""
     j, fraction = below(word, size)
-    own = np.int64(fraction < threshold[scenario, start + j])  # as a factor, 0 or 1: a branch would be a coin toss
-    other = np.int64(alias[scenario, start + j])
+    row, at = np.uintp(scenario), np.uintp(start + j)
+    own = np.int64(fraction < threshold[row, at])  # as a factor, 0 or 1: a branch would be a coin toss
+    other = np.int64(alias[row, at])
     return other + own * (j - other)
 
 
@@ -79,6 +80,7 @@ def replicate(
         counts[first + cell, column] = 0
     begin(state, shape, parameters)
     recorded, changes, truth, past = 0, 0, np.int64(scenario), 0.0
+    due = output.steps[0] if output.steps.size else 0
     key_0, key_1 = scenarios.key[scenario, 0], scenarios.key[scenario, 1]
     for step in range(given.horizon):
         moment = (key_0, key_1, np.uint32(number), np.uint32(step))
@@ -104,15 +106,16 @@ def replicate(
             packed = 2 * (here * joint + answer) + (1 if seen else 0)
             memory.ring[step % memory.ring.shape[0], column] = np.uint32(packed)
         else:
-            a = answer // levels
+            a = np.int64(np.uint32(answer) // np.uint32(levels))
             y = answer - a * levels
             learn(state, Observation(x, z, a if seen else UNSEEN, y), shape, parameters, moment)
-        counts[first + here, column] += 1
+        counts[np.uintp(first + here), column] += 1
         if KEEPING:
             output.decisions[scenario, row, step] = here * joint + answer
-        if recorded < output.steps.size and output.steps[recorded] == step + 1:
+        if step + 1 == due:
             output.regret[scenario, row, recorded] = past + tally(state, first, cells, scenarios.gap, truth)
             recorded += 1
+            due = output.steps[recorded] if recorded < output.steps.size else 0
     for cell in range(cells):
         output.pulls[scenario, row, cell] += counts[first + cell, column]
 

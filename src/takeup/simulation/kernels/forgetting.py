@@ -77,6 +77,11 @@ def stand_ins(policy: Forgetting) -> dict[Plain, Plain]:
     return own
 
 
+def switches(policy: Forgetting, space: Space) -> dict[str, bool]:
+    """Those of `proposed`."""
+    return {"CHECKING": isinstance(policy.base, TSCheck)}
+
+
 def size(policy: Forgetting, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
     slots, reals = (observed if isinstance(policy.base, TSObs) else proposed).size(policy.base, space)

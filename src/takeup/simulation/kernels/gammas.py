@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from takeup.simulation.kernels.machine import Number, bits, fused, inlined, number_of, times
+from takeup.simulation.kernels.machine import Number, bits, fused, inlined, number_of, quotient, root, times
 from takeup.simulation.kernels.streams import POLICY, uniform, words
 
 ZERO, HALF, ONE = np.float32(0), np.float32(0.5), np.float32(1)
@@ -51,7 +51,7 @@ _RADIUS_BITS = np.float32(31)
 @inlined
 def scale(d: Number) -> Number:
     """The factor c = 1 / sqrt(9 d) that makes t of a normal; float32."""
-    return THIRD / np.float32(math.sqrt(d))
+    return quotient(THIRD, root(d))
 
 
 @inlined
@@ -98,7 +98,7 @@ def turned(r: Number, angle: Number) -> Number:
 @inlined
 def normal_pair(radius: Number, angle: Number) -> Number:
     """Two independent normals from two words: r cos and r sin with r^2 = -2 log u (Box & Muller 1958), in float32."""
-    return turned(np.float32(math.sqrt(np.float32(2) * exponential(radius))), angle)
+    return turned(root(np.float32(2) * exponential(radius)), angle)
 
 
 @inlined
@@ -186,3 +186,33 @@ def gamma_pair(d: Number, c: Number, word: Number, moment: Number, pair: Number)
     if not accepted(d[0], d[1], t_1, t_2, word[1]):
         t_1, t_2 = settled(d, c, word, moment, pair)
     return cubed(d[0], t_1), cubed(d[1], t_2)
+
+
+@inlined
+def gamma_pairs(d: Number, c: Number, block: Number, moment: Number, pair: Number) -> Number:
+    """Four gammas, Gamma(d + 1/3) each, from a block of words; d = c = 0 stands for a gamma that is not there, 0.
+
+    Args:
+        d: (d_1, d_2, d_3, d_4).
+        c: their `scale`s.
+        block: four random words: radius and angle of Box & Muller for the first two, and for the others.
+        moment: (key, key, replication, step).
+        pair: the policy's slot that later attempts of the first two take their words from; the others', the next.
+    """
+    x_1, x_2 = normal_pair(block[0], block[1])
+    x_3, x_4 = normal_pair(block[2], block[3])
+    t_1, t_2, t_3, t_4 = times(c[0], x_1), times(c[1], x_2), times(c[2], x_3), times(c[3], x_4)
+    one = accepted(d[0], d[1], t_1, t_2, block[1])
+    two = accepted(d[2], d[3], t_3, t_4, block[3])
+    if not (one & two):
+        for second in range(2):  # one by one in one place: machine code has to be fetched
+            if not (two if second else one):
+                own_d = (d[2], d[3]) if second else (d[0], d[1])
+                own_c = (c[2], c[3]) if second else (c[0], c[1])
+                word = (block[2], block[3]) if second else (block[0], block[1])
+                u_1, u_2 = settled(own_d, own_c, word, moment, pair + second)
+                if second:
+                    t_3, t_4 = u_1, u_2
+                else:
+                    t_1, t_2 = u_1, u_2
+    return cubed(d[0], t_1), cubed(d[1], t_2), cubed(d[2], t_3), cubed(d[3], t_4)

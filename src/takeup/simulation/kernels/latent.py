@@ -16,18 +16,21 @@ from takeup.policies import TSLat, WarmTSLat
 from takeup.simulation.kernels.dirichlets import log_gamma_draw
 from takeup.simulation.kernels.machine import UNSEEN, Array, Number, inlined
 from takeup.simulation.kernels.meanfield import FitProblem, ascend, work_size
-from takeup.simulation.kernels.meanfield_two import ascend_two
+from takeup.simulation.kernels.meanfield_two import ascend_two, cells, cells_in_turn, contrasts, contrasts_in_turn
 from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
 REAL = np.float64
-REGISTERS = 96
+REGISTERS = 128
 
 WARM = False
 """Whether fits go on from the last one."""
 
 TWO = False
 """Whether there are two proposals, two actions and two levels."""
+
+ON_GPU = {contrasts: contrasts_in_turn, cells: cells_in_turn}
+"""What stands in for what on a GPU, where machine code that is short is fast: all of it is fetched, again and again."""
 
 
 class Parameters(NamedTuple):
@@ -126,15 +129,18 @@ def propose(state: State, x: Number, shape: Number, parameters: Number, moment: 
     proposals, actions, levels = shape[1], shape[2], shape[3]
     base = x * block_size(shape)
     room = shape[0] * block_size(shape)
-    for a in range(actions):
-        slot = a * levels
-        real[room + a, column] = drawn_mean(state, base + slot, levels, parameters.utility, moment, slot)
-    first = actions * levels
+    utility = room + actions
+    for y in range(levels):
+        real[utility + y, column] = parameters.utility[y]
     best, best_value = 0, -math.inf
-    for z in range(proposals):
-        row = base + first + z * actions
-        value = drawn_mean(state, row, actions, real[room : room + actions, column], moment, first + z * actions)
-        if value > best_value:
+    for row in range(actions + proposals):  # the actions' means, then the proposals', in one place: see `ON_GPU`
+        z = row - actions
+        width, weight = (levels, utility) if z < 0 else (actions, room)
+        slot = row * levels if z < 0 else actions * levels + z * actions
+        value = drawn_mean(state, base + slot, width, real[weight : weight + width, column], moment, slot)
+        if z < 0:
+            real[room + row, column] = value
+        elif value > best_value:
             best, best_value = z, value
     return best
 

@@ -6,6 +6,7 @@ code. All arithmetic in kernels is written out to the rounding (`fused` says whe
 is added to, `times` where it is), so that CPU lanes, CPU scalars and GPU threads come to the same bits.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
@@ -80,6 +81,24 @@ def times(a: Number, b: Number) -> Number:
 def times_double(a: Number, b: Number) -> Number:
     """A product of float64 numbers that is rounded even where a sum follows."""
     return a * b
+
+
+@inlined
+def wide(a: Number, b: Number) -> Number:
+    """The product of two words, of 64 bits."""
+    return np.uint64(a) * np.uint64(b)
+
+
+@inlined
+def root(number: Number) -> Number:
+    """The square root of a float32 from 0 to 2^64, rounded."""
+    return np.float32(math.sqrt(number))
+
+
+@inlined
+def quotient(a: Number, b: Number) -> Number:
+    """A quotient of float32 numbers, rounded; both are from 2^-20 to 2^20."""
+    return a / b
 
 
 def bits(number: Number) -> Number:

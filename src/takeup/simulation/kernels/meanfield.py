@@ -50,17 +50,19 @@ def gammas(x: float) -> tuple[float, float, float, float]:
     p = x (x + 1) .. (x + 7) where x < 8, else 1; many log p need one logarithm. The recurrence from x to x + 8 adds
     -p'/p to ψ and its derivative to ψ', and p = u (u + 6) (u + 10) (u + 12) with u = x (x + 7). Then asymptotic series.
     """
-    far, product, slope, bend = x, 1.0, 0.0, 0.0
+    far, product, first, second, v = x, 1.0, 0.0, 0.0, 0.0
     if x < 8.0:
-        u, v = x * (x + 7.0), 2.0 * x + 7.0
+        u = x * (x + 7.0)
+        v = 2.0 * x + 7.0
         low, high = u * (u + 6.0), (u + 10.0) * (u + 12.0)
         by_low, by_high = 2.0 * u + 6.0, 2.0 * u + 22.0
         first, second = by_low * high + low * by_high, 2.0 * (low + high + by_low * by_high)
         product = low * high
-        slope = first * v / product
-        bend = slope * slope - (second * v * v + 2.0 * first) / product
         far = x + 8.0
-    r = 1.0 / far
+    both = 1.0 / (far * product)  # a division costs as much as all that follows
+    r, p = both * product, both * far
+    slope = first * v * p
+    bend = slope * slope - (second * v * v + 2.0 * first) * p
     q = r * r
     log = math.log(far)
     s0 = 1 / 12 - q * (1 / 360 - q * (1 / 1260 - q * (1 / 1680 - q * (1 / 1188 - q * (691 / 360360 - q / 156)))))

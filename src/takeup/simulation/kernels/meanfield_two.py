@@ -1,18 +1,18 @@
 """The mean-field fit of `meanfield` for two proposals, two actions and two levels, in registers.
 
 Three potentials are left of (U, V): the logit of φ[z, y, 1] is U[y] + V [z = 1]. The step is found by factoring the
-three by three Hessian instead of conjugate gradients, and vectors are tuples, so no memory is touched. A GPU may
-prefer `begin_two` and `improve_two` to `ascend_two`: threads that fit different problems then need not wait for the
-slowest of them.
+three by three Hessian instead of conjugate gradients, and vectors are tuples, so no memory is touched.
 """
 
 import math
 from typing import NamedTuple
 
+from takeup.simulation.kernels.machine import inlined
 from takeup.simulation.kernels.meanfield import START, gammas, judge
 
 Three = tuple[float, float, float]
 Four = tuple[float, float, float, float]
+Five = tuple[float, float, float, float, float]
 
 MAX_SHIFTS = 8
 """Factorisations in one step; a step needs 1.6 on average, and is a plain one where these are not enough."""
@@ -35,7 +35,7 @@ class Iterate(NamedTuple):
     potential: Three
     change: Three
     spread: Four
-    curvature: tuple[float, float, float, float, float]
+    curvature: Five
     elbo: float
     rounding: float
     outcome: Four
@@ -63,47 +63,126 @@ def _cell(n: float, logit: float) -> Four:
     return large, small, small * s, entropy
 
 
-def _image_two(outcome: Four, compliance: Four) -> Three:
-    """T as potentials, of these blocks."""
-    v0 = gammas(compliance[1])[2] - gammas(compliance[0])[2]
-    v1 = gammas(compliance[3])[2] - gammas(compliance[2])[2]
-    base = v0 - gammas(outcome[2] + outcome[3])[2] + gammas(outcome[0] + outcome[1])[2]
+class Contrast(NamedTuple):
+    """What two numbers x and y make together: ψ(y) - ψ(x), ψ'(x) + ψ'(y), log Γ(x) Γ(y) + log p and p, see `gammas`."""
+
+    psi: float
+    curvature: float
+    log_gamma: float
+    product: float
+
+
+def _contrast(x: float, y: float) -> Contrast:
+    log_x, product_x, psi_x, curvature_x = gammas(x)
+    log_y, product_y, psi_y, curvature_y = gammas(y)
+    return Contrast(psi_y - psi_x, curvature_x + curvature_y, log_x + log_y, product_x * product_y)
+
+
+def contrasts(first: Four, second: Four, totals: tuple[float, float]) -> tuple[Five, Five, float, float, float]:
+    """The five contrasts of an iterate: ψ and ψ' of each, and log Γ of the four, of the totals, and log p of all.
+
+    Args:
+        first: α'[0, 0], α'[0, 1], β'[0, 0], β'[1, 0].
+        second: the same of a = 1.
+        totals: of α' by action.
+    """
+    c0, c1 = _contrast(first[0], second[0]), _contrast(first[1], second[1])
+    c2, c3 = _contrast(first[2], second[2]), _contrast(first[3], second[3])
+    whole = _contrast(totals[0], totals[1])
+    parts = c0.log_gamma + c1.log_gamma + c2.log_gamma + c3.log_gamma
+    product = c0.product * c1.product * c2.product * c3.product
     return (
-        gammas(outcome[2])[2] - gammas(outcome[0])[2] + base,
-        gammas(outcome[3])[2] - gammas(outcome[1])[2] + base,
-        v1 - v0,
+        (c0.psi, c1.psi, c2.psi, c3.psi, whole.psi),
+        (c0.curvature, c1.curvature, c2.curvature, c3.curvature, whole.curvature),
+        parts,
+        whole.log_gamma,
+        whole.product / product,
     )
 
 
-def _evaluate_two(latent: Four, alpha: Four, beta: Four, at: Three) -> Iterate:
-    """The ELBO, its gradient and its curvature."""
+def contrasts_in_turn(first: Four, second: Four, totals: tuple[float, float]) -> tuple[Five, Five, float, float, float]:
+    """`contrasts` one after the other: a tenth of its instructions, which a GPU has to fetch again and again."""
+    p0 = p1 = p2 = p3 = t0 = t1 = t2 = t3 = parts = 0.0
+    product, whole, one = 1.0, Contrast(0.0, 0.0, 0.0, 1.0), Contrast(0.0, 0.0, 0.0, 1.0)
+    for i in range(10):
+        half = i // 2
+        x = totals[i % 2]
+        if half < 4:
+            x = second[half] if i % 2 == 1 else first[half]
+        log, by, psi, curvature = gammas(x)
+        if i % 2 == 0:
+            one = Contrast(psi, curvature, log, by)
+            continue
+        whole = Contrast(psi - one.psi, one.curvature + curvature, one.log_gamma + log, one.product * by)
+        if half < 4:
+            parts += whole.log_gamma
+            product *= whole.product
+        p0, t0 = (whole.psi, whole.curvature) if half == 0 else (p0, t0)
+        p1, t1 = (whole.psi, whole.curvature) if half == 1 else (p1, t1)
+        p2, t2 = (whole.psi, whole.curvature) if half == 2 else (p2, t2)
+        p3, t3 = (whole.psi, whole.curvature) if half == 3 else (p3, t3)
+    last = whole.product / product
+    return (p0, p1, p2, p3, whole.psi), (t0, t1, t2, t3, whole.curvature), parts, whole.log_gamma, last
+
+
+@inlined
+def _image_two(psi: Five) -> Three:
+    """T as potentials, from the contrasts of ψ."""
+    base = psi[2] - psi[4]
+    return psi[0] + base, psi[1] + base, psi[3] - psi[2]
+
+
+def _psi_two(outcome: Four, compliance: Four) -> Five:
+    """The contrasts of ψ of these blocks."""
+    first = (outcome[0], outcome[1], compliance[0], compliance[2])
+    second = (outcome[2], outcome[3], compliance[1], compliance[3])
+    return contrasts(first, second, (outcome[0] + outcome[1], outcome[2] + outcome[3]))[0]
+
+
+def cells(latent: Four, at: Three) -> tuple[Four, Four, Four, float]:
+    """N φ summed by action and outcome, and by proposal and action; n φ (1 - φ) of the cells; n times their entropy."""
     n00, m00, s00, h00 = _cell(latent[0], at[0])
     n01, m01, s01, h01 = _cell(latent[1], at[1])
     n10, m10, s10, h10 = _cell(latent[2], at[0] + at[2])
     n11, m11, s11, h11 = _cell(latent[3], at[1] + at[2])
-    outcome = (alpha[0] + (n00 + n10), alpha[1] + (n01 + n11), alpha[2] + (m00 + m10), alpha[3] + (m01 + m11))
-    compliance = (beta[0] + (n00 + n01), beta[1] + (m00 + m01), beta[2] + (n10 + n11), beta[3] + (m10 + m11))
-    la0, pa0, da0, ta0 = gammas(outcome[0])
-    la1, pa1, da1, ta1 = gammas(outcome[1])
-    la2, pa2, da2, ta2 = gammas(outcome[2])
-    la3, pa3, da3, ta3 = gammas(outcome[3])
-    lb0, pb0, db0, tb0 = gammas(compliance[0])
-    lb1, pb1, db1, tb1 = gammas(compliance[1])
-    lb2, pb2, db2, tb2 = gammas(compliance[2])
-    lb3, pb3, db3, tb3 = gammas(compliance[3])
-    lt0, pt0, dt0, tt0 = gammas(outcome[0] + outcome[1])
-    lt1, pt1, dt1, tt1 = gammas(outcome[2] + outcome[3])
-    products = (pt0 * pt1) / (((pa0 * pa1) * (pa2 * pa3)) * ((pb0 * pb1) * (pb2 * pb3)))
-    whole = lt0 + lt1
-    elbo = ((la0 + la1) + (la2 + la3) + ((lb0 + lb1) + (lb2 + lb3)) - whole) + math.log(products)
-    v0, v1 = db1 - db0, db3 - db2
-    base = v0 - dt1 + dt0
+    outcome = (n00 + n10, n01 + n11, m00 + m10, m01 + m11)
+    compliance = (n00 + n01, m00 + m01, n10 + n11, m10 + m11)
+    return outcome, compliance, (s00, s01, s10, s11), h00 + h10 + h01 + h11
+
+
+def cells_in_turn(latent: Four, at: Three) -> tuple[Four, Four, Four, float]:
+    """`cells` outcome by outcome, as in `contrasts_in_turn`."""
+    o0 = o1 = o2 = o3 = c0 = c1 = c2 = c3 = s0 = s1 = s2 = s3 = entropy = 0.0
+    for y in range(2):
+        logit = at[1] if y else at[0]
+        n0, m0, spread0, h0 = _cell(latent[1] if y else latent[0], logit)
+        n1, m1, spread1, h1 = _cell(latent[3] if y else latent[2], logit + at[2])
+        c0, c1, c2, c3 = c0 + n0, c1 + m0, c2 + n1, c3 + m1
+        entropy += h0
+        entropy += h1
+        if y:
+            o1, o3, s1, s3 = n0 + n1, m0 + m1, spread0, spread1
+        else:
+            o0, o2, s0, s2 = n0 + n1, m0 + m1, spread0, spread1
+    return (o0, o1, o2, o3), (c0, c1, c2, c3), (s0, s1, s2, s3), entropy
+
+
+def _evaluate_two(latent: Four, alpha: Four, beta: Four, at: Three) -> Iterate:
+    """The ELBO, its gradient and its curvature."""
+    taken, followed, spread, entropy = cells(latent, at)
+    outcome = (alpha[0] + taken[0], alpha[1] + taken[1], alpha[2] + taken[2], alpha[3] + taken[3])
+    compliance = (beta[0] + followed[0], beta[1] + followed[1], beta[2] + followed[2], beta[3] + followed[3])
+    first = (outcome[0], outcome[1], compliance[0], compliance[2])
+    second = (outcome[2], outcome[3], compliance[1], compliance[3])
+    totals = (outcome[0] + outcome[1], outcome[2] + outcome[3])
+    psi, curvature, parts, whole, product = contrasts(first, second, totals)
+    image = _image_two(psi)
     return Iterate(
         at,
-        (da2 - da0 + base - at[0], da3 - da1 + base - at[1], v1 - v0 - at[2]),
-        (s00, s01, s10, s11),
-        (ta0 + ta2, ta1 + ta3, tb0 + tb1, tb2 + tb3, tt0 + tt1),
-        elbo + ((h00 + h01) + (h10 + h11)),
+        (image[0] - at[0], image[1] - at[1], image[2] - at[2]),
+        spread,
+        curvature,
+        (parts - whole) + math.log(product) + entropy,
         2e-15 * (1.0 + abs(whole)),
         outcome,
         compliance,
@@ -196,28 +275,10 @@ def _newton_two(point: Iterate, radius: float) -> Step:
     return plain
 
 
-def begin_two(latent: Four, alpha: Four, beta: Four, outcome: Four, compliance: Four) -> tuple[Iterate, float]:
-    """The point one plain step from these blocks, and the first radius."""
-    point = _evaluate_two(latent, alpha, beta, _image_two(outcome, compliance))
-    return point, START * math.sqrt((latent[0] + latent[1]) + (latent[2] + latent[3]))
-
-
-def improve_two(
-    latent: Four, alpha: Four, beta: Four, point: Iterate, radius: float, tolerance: float
-) -> tuple[Iterate, float, bool]:
-    """One step: the next point, the next radius, and whether this was the end."""
-    step = _newton_two(point, radius)
-    c0, c1, c2 = point.change
-    settled = max(abs(c0), abs(c1), abs(c0 + c2), abs(c1 + c2)) <= 1.0  # else the gain is not that of the model
-    if step.full and settled and step.gain <= max(tolerance, point.rounding):
-        return point, radius, True
-    at, by = point.potential, step.change
-    trial = _evaluate_two(latent, alpha, beta, (at[0] + by[0], at[1] + by[1], at[2] + by[2]))
-    accepted, factor, kept = judge(trial.elbo - point.elbo, step.gain, point.rounding, step.plain, step.full)
-    radius = max(kept * radius, factor * step.length)
-    if accepted:
-        return trial, radius, False
-    return point, radius, step.plain  # a plain step cannot lower the ELBO: what is left is rounding
+def _settled(change: Three) -> bool:
+    """Whether T(θ) is so near that gains are what the model says."""
+    c0, c1, c2 = change
+    return max(abs(c0), abs(c1), abs(c0 + c2), abs(c1 + c2)) <= 1.0
 
 
 def ascend_two(
@@ -234,9 +295,25 @@ def ascend_two(
         tolerance: a fit has converged when a full Newton step, which is not made, promises no more than this.
         max_evaluations: when to give up.
     """
-    point, radius = begin_two(latent, alpha, beta, outcome, compliance)
-    evaluations, done = 2, False
+    at = _image_two(_psi_two(outcome, compliance))
+    none = (0.0, 0.0, 0.0)
+    point = Iterate(at, none, beta, (0.0, 0.0, 0.0, 0.0, 0.0), 0.0, 0.0, outcome, compliance)
+    step = Step(none, 0.0, 0.0, False, True)
+    radius, evaluations, done = START * math.sqrt((latent[0] + latent[1]) + (latent[2] + latent[3])), 1, False
     while not done and evaluations < max_evaluations:
-        point, radius, done = improve_two(latent, alpha, beta, point, radius, tolerance)
+        trial = _evaluate_two(latent, alpha, beta, at)  # in one place: machine code has to be fetched
         evaluations += 1
-    return point, evaluations - done, done
+        accepted = True
+        if evaluations > 2:
+            rise = trial.elbo - point.elbo
+            accepted, factor, kept = judge(rise, step.gain, point.rounding, step.plain, step.full)
+            radius = max(kept * radius, factor * step.length)
+        if accepted:
+            point = trial
+        done = step.plain and not accepted  # a plain step cannot lower the ELBO: what is left is rounding
+        if not done:
+            step = _newton_two(point, radius)
+            done = step.full and _settled(point.change) and step.gain <= max(tolerance, point.rounding)
+            by = step.change
+            at = (point.potential[0] + by[0], point.potential[1] + by[1], point.potential[2] + by[2])
+    return point, evaluations, done

@@ -23,7 +23,7 @@ from takeup.simulation.kernels.lane_streams import ROW_1, ROW_2
 from takeup.simulation.kernels.lanes import LaneDraws, Lanes
 from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, fused, inlined
 from takeup.simulation.kernels.proposed import in_lanes
-from takeup.simulation.kernels.rows import DirichletRow, end, padded, see, start, weigh
+from takeup.simulation.kernels.rows import NOWHERE, DirichletRows, end, padded, see, start, weigh_rows
 from takeup.simulation.kernels.tables import KernelInput, KernelMemory, Observation, State
 from takeup.space import Space
 
@@ -86,37 +86,20 @@ def begin(state: State, shape: Number, parameters: Number) -> None:
 
 def propose(state: State, x: Number, shape: Number, parameters: Number, moment: Number, chance: Number) -> Number:
     """argmax_z of Σ_a π[z, a] m_a, where m_a = Σ_y μ[a, y] w_y, in a draw of μ and π."""
-    real, column = state.real, state.column
-    actions, width, wide = shape[2], padded(shape[3]), padded(shape[2])
+    width = padded(shape[3])
     slots = shape[0] * per_context(shape)
-    base = x * per_context(shape)
     weights = end(slots)
     means = weights + 2 * width
-    zero = np.uint32(0)
-    block = (zero, zero, zero, zero)
-    for a in range(actions):
-        row = DirichletRow(base, slots, a * (width >> 1), width, weights)
-        gain, loss, block = weigh(state, row, moment, block)
-        whole = gain + loss
-        real[means + a, column] = gain / whole
-        real[means + wide + a, column] = loss / whole
-    return weigh_proposals(state, x, shape, means, moment, block)
+    weigh_rows(state, DirichletRows(x * per_context(shape), slots, 0, shape[2], width, weights), means, moment)
+    return weigh_proposals(state, x, shape, means, moment)
 
 
 @inlined
-def weigh_proposals(state: State, x: Number, shape: Number, means: Number, moment: Number, block: Number) -> Number:
+def weigh_proposals(state: State, x: Number, shape: Number, means: Number, moment: Number) -> Number:
     """argmax_z of Σ_a π[z, a] m_a in a draw of π, with m_a in row `means` + a and 1 - m_a as many rows further on."""
-    proposals, wide = shape[1], padded(shape[2])
-    slots = shape[0] * per_context(shape)
-    base = x * per_context(shape)
-    first = shape[2] * (padded(shape[3]) >> 1)
-    best, best_gain, best_loss = 0, np.float32(-1), np.float32(1)
-    for z in range(proposals):
-        row = DirichletRow(base, slots, first + z * (wide >> 1), wide, means)
-        gain, loss, block = weigh(state, row, moment, block)
-        if gain * best_loss > best_gain * loss:
-            best, best_gain, best_loss = z, gain, loss
-    return best
+    slots, first = shape[0] * per_context(shape), shape[2] * (padded(shape[3]) >> 1)
+    rows = DirichletRows(x * per_context(shape), slots, first, shape[1], padded(shape[2]), means)
+    return weigh_rows(state, rows, NOWHERE, moment)
 
 
 @inlined

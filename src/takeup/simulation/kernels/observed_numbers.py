@@ -101,7 +101,7 @@ def propose(state: State, x: Number, shape: Number, parameters: Number, moment: 
         gain, loss = rescaled(real[means + a, column], low, high)
         real[means + a, column] = gain
         real[means + padded(shape[2]) + a, column] = loss
-    return weigh_proposals(state, x, narrow(shape), means, moment, block)
+    return weigh_proposals(state, x, narrow(shape), means, moment)
 
 
 @inlined

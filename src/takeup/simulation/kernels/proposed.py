@@ -8,18 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from takeup.policies import TS
+from takeup.policies import TS, TSCheck
 from takeup.simulation.kernels import host
 from takeup.simulation.kernels.lane_gammas import draw_stock, forget_best, keep_better, second_half, stock_of, take_best
 from takeup.simulation.kernels.lane_rows import see_lanes
 from takeup.simulation.kernels.lane_streams import ROW_2
 from takeup.simulation.kernels.lanes import LaneDraws, Lanes
 from takeup.simulation.kernels.machine import LANES, UNSEEN, Array, Number, fused, inlined
-from takeup.simulation.kernels.rows import DirichletRow, end, padded, see, start, weigh
+from takeup.simulation.kernels.rows import NOWHERE, DirichletRows, end, padded, see, start, weigh_rows
 from takeup.simulation.kernels.tables import KernelInput, KernelMemory, Observation, State
 from takeup.space import Space
 
 REAL = np.float32
+
+CHECKING = False
+"""Whether the outcomes of those who did something else than was proposed are left out."""
 
 
 class Parameters(NamedTuple):
@@ -28,7 +31,7 @@ class Parameters(NamedTuple):
     Attributes:
         prior: the Dirichlet parameter of each slot, 0 for padding.
         weight: w_y, the utilities rescaled to [0, 1], and then 1 - w_y; each padded.
-        intended: the action that complying with each proposal means; -1 for any, which makes TS of TS-Check.
+        intended: the action that complying with each proposal means, to TS-Check; -1 to TS.
     """
 
     prior: Array
@@ -40,6 +43,11 @@ def parameters(policy: TS, space: Space) -> Parameters:
     """The parameters in the layout of the state."""
     prior = host.padded_rows(policy.prior(space).outcome).ravel()
     return Parameters(prior, host.weights(space), host.intended(policy, space))
+
+
+def switches(policy: TS, space: Space) -> dict[str, bool]:
+    """The switches of this file."""
+    return {"CHECKING": isinstance(policy, TSCheck)}
 
 
 def size(policy: TS, space: Space) -> tuple[int, int]:
@@ -64,22 +72,14 @@ def propose(state: State, x: Number, shape: Number, parameters: Number, moment: 
     width = padded(shape[3])
     slots = shape[0] * shape[1] * width
     base = x * shape[1] * width
-    zero = np.uint32(0)
-    block = (zero, zero, zero, zero)
-    best, best_gain, best_loss = 0, np.float32(-1), np.float32(1)
-    for z in range(shape[1]):
-        row = DirichletRow(base, slots, z * (width >> 1), width, end(slots))
-        gain, loss, block = weigh(state, row, moment, block)
-        if gain * best_loss > best_gain * loss:
-            best, best_gain, best_loss = z, gain, loss
-    return best
+    return weigh_rows(state, DirichletRows(base, slots, 0, shape[1], width, end(slots)), NOWHERE, moment)
 
 
 @inlined
 def learn(state: State, event: Observation, shape: Number, parameters: Number, moment: Number) -> None:
     """α'[x, z, y] += 1 where y is seen and, for TS-Check, a is what was intended."""
     x, z, a, y = event
-    if y != UNSEEN and (parameters.intended[z] == UNSEEN or parameters.intended[z] == a):
+    if y != UNSEEN and (not CHECKING or parameters.intended[np.uintp(z)] == a):
         width = padded(shape[3])
         slot = (x * shape[1] + z) * width + y
         see(state, slot, shape[0] * shape[1] * width, parameters.prior)
@@ -130,7 +130,7 @@ def learn_lanes(lanes: Lanes, memory: KernelMemory, table: Array, given: KernelI
         lane = np.uintp(i)
         slot[lane] = np.int32(np.int32(2) * np.int32(x[lane] * proposals + z[lane]) + (answer[lane] & np.int32(1)))
         more[lane] = np.int32(1)
-    if intended[0] != UNSEEN:
+    if CHECKING:
         for i in range(LANES):
             lane = np.uintp(i)
             complied = np.int32(intended[np.uintp(z[lane])] == answer[lane] >> 1)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from takeup.simulation.kernels.gammas import ZERO, gamma_pair, scale
+from takeup.simulation.kernels.gammas import ZERO, gamma_pairs, scale
 from takeup.simulation.kernels.machine import Array, Number, fused, inlined
 from takeup.simulation.kernels.streams import POLICY, words
 from takeup.simulation.kernels.tables import State
@@ -34,12 +34,19 @@ def put(state: State, slot: Number, slots: Number, shape: Number) -> None:
     """Store d = shape - 1/3 and c = 1 / sqrt(9 d); zeros for a padding slot, whose shape is 0."""
     real, column = state.real, state.column
     if shape > 0.0:
-        d = np.float32(shape - 0.3333333333333333)
-        real[slot, column] = d
-        real[slots + slot, column] = scale(d)
+        put_positive(state, slot, slots, shape)
     else:
         real[slot, column] = ZERO
         real[slots + slot, column] = ZERO
+
+
+@inlined
+def put_positive(state: State, slot: Number, slots: Number, shape: Number) -> None:
+    """The same of a slot that is no padding."""
+    real, column = state.real, state.column
+    d = np.float32(shape - 0.3333333333333333)
+    real[np.uintp(slot), column] = d
+    real[np.uintp(slots + slot), column] = scale(d)
 
 
 @inlined
@@ -54,60 +61,116 @@ def start(state: State, slots: Number, prior: Array) -> None:
 @inlined
 def see(state: State, slot: Number, slots: Number, prior: Array) -> None:
     """One more of this cell."""
-    counts, column = state.counts, state.column
-    counts[slot, column] += 1
-    put(state, slot, slots, prior[slot] + np.float64(counts[slot, column]))
+    counts, column, at = state.counts, state.column, np.uintp(slot)
+    seen = counts[at, column] + np.int32(1)
+    counts[at, column] = seen
+    put_positive(state, slot, slots, prior[at] + np.float64(seen))
 
 
-class DirichletRow(NamedTuple):
-    """Where a row lies in a state.
+class DirichletRows(NamedTuple):
+    """Where rows of one width lie in a state, one after the other.
 
     Attributes:
-        base: the first slot of its context.
+        base: the first slot of their context.
         slots: how many slots all contexts have.
-        pair: the number of its first pair within its context.
-        width: its padded width.
+        first: the number of their first pair within the context.
+        many: how many rows.
+        width: their padded width.
         weights: where w_j lies in `real`; 1 - w_j lies `width` further on.
     """
 
     base: Number
     slots: Number
-    pair: Number
+    first: Number
+    many: Number
     width: Number
     weights: Number
 
 
+NOWHERE = -1
+"""Where means are left that nobody asks for."""
+
+
 @inlined
-def drawn_pair(state: State, row: DirichletRow, pair: Number, moment: Number, block: Number) -> Number:
-    """The two gammas of a pair, and the words of its Philox block, of which every second pair takes the other half."""
+def shapes(state: State, rows: DirichletRows, pair: Number) -> Number:
+    """(d_1, d_2, c_1, c_2) of a pair."""
     real, column = state.real, state.column
-    if pair & 1 == 0:
-        block = words(moment, POLICY + np.uint32(pair >> 1), 0)
-    radius = block[0] if pair & 1 == 0 else block[2]
-    angle = block[1] if pair & 1 == 0 else block[3]
-    slot = row.base + 2 * pair
-    d = (np.float32(real[slot, column]), np.float32(real[slot + 1, column]))
-    c = (np.float32(real[row.slots + slot, column]), np.float32(real[row.slots + slot + 1, column]))
-    g_1, g_2 = gamma_pair(d, c, (radius, angle), moment, pair)
-    return g_1, g_2, block
+    d, c = np.uintp(rows.base + 2 * pair), np.uintp(rows.slots + rows.base + 2 * pair)
+    one = np.uintp(1)
+    return (
+        np.float32(real[d, column]),
+        np.float32(real[d + one, column]),
+        np.float32(real[c, column]),
+        np.float32(real[c + one, column]),
+    )
 
 
-def weigh(state: State, row: DirichletRow, moment: Number, block: Number) -> Number:
-    """What a draw from one row is worth, as gain : loss = E[w] : 1 - E[w] under the drawn distribution.
+@inlined
+def drawn_block(state: State, rows: DirichletRows, pair: Number, last: Number, moment: Number) -> Number:
+    """The four gammas of a Philox block, of an even pair and the next; where there is none, of the last one twice."""
+    d_1, d_2, c_1, c_2 = shapes(state, rows, pair)
+    d_3, d_4, c_3, c_4 = shapes(state, rows, pair + 1 if last & 1 == 0 else min(pair + 1, last - 1))
+    block = words(moment, POLICY + np.uint32(pair >> 1), 0)
+    return gamma_pairs((d_1, d_2, d_3, d_4), (c_1, c_2, c_3, c_4), block, moment, pair)
 
-    With gammas g_j of the row's shapes, g / Σ g is the Dirichlet draw, so gain = Σ g_j w_j and loss = Σ g_j (1 - w_j)
+
+class Weighing(NamedTuple):
+    """How far rows have been weighed: gain and loss of the row at hand, and the best row so far with its own."""
+
+    gain: Number
+    loss: Number
+    best: Number
+    best_gain: Number
+    best_loss: Number
+
+
+@inlined
+def weigh_pair(
+    state: State, rows: DirichletRows, means: Number, weighing: Weighing, pair: Number, g_1: Number, g_2: Number
+) -> Weighing:
+    """Go on with the two gammas of a pair."""
+    real, column, one = state.real, state.column, np.uintp(1)
+    gain, loss, best, best_gain, best_loss = weighing
+    half, place = np.uint32(rows.width >> 1), np.uint32(pair - rows.first)
+    row = np.uint32(place // half)
+    entry = np.uintp(np.uint32(2) * np.uint32(place - row * half))
+    own, more = np.uintp(rows.weights) + entry, np.uintp(rows.weights + rows.width) + entry
+    gain = fused(g_2, np.float32(real[own + one, column]), fused(g_1, np.float32(real[own, column]), gain))
+    loss = fused(g_2, np.float32(real[more + one, column]), fused(g_1, np.float32(real[more, column]), loss))
+    if entry + np.uintp(2) < np.uintp(rows.width):
+        return Weighing(gain, loss, best, best_gain, best_loss)
+    if means != NOWHERE:
+        whole = gain + loss
+        real[np.uintp(means) + np.uintp(row), column] = gain / whole
+        real[np.uintp(means + padded(rows.many)) + np.uintp(row), column] = loss / whole
+        return Weighing(ZERO, ZERO, best, best_gain, best_loss)
+    if gain * best_loss > best_gain * loss:
+        best, best_gain, best_loss = row, gain, loss
+    return Weighing(ZERO, ZERO, best, best_gain, best_loss)
+
+
+@inlined
+def weigh_rows(state: State, rows: DirichletRows, means: Number, moment: Number) -> Number:
+    """The row that is worth most in a draw, in gain : loss = E[w] : 1 - E[w] under the drawn distribution.
+
+    With gammas g_j of a row's shapes, g / Σ g is the Dirichlet draw, so gain = Σ g_j w_j and loss = Σ g_j (1 - w_j)
     for weights w_j in [0, 1]; rows are compared by cross-multiplication, and neither end of the scale loses digits.
-    Takes and returns, as the third, the words of the last Philox block.
+    Four gammas are drawn at a time, as a Philox block has words for so many: while one pair waits, the other goes on.
+
+    Args:
+        state: the policy's.
+        rows: which.
+        means: where to leave E[w] of each row, and 1 - E[w] as many places further on as rows take; or NOWHERE.
+        moment: (key, key, replication, step).
     """
-    real, column = state.real, state.column
-    pair = row.pair
-    gain, loss = ZERO, ZERO
-    for j in range(0, row.width, 2):
-        g_1, g_2, block = drawn_pair(state, row, pair, moment, block)
-        own, more = row.weights + j, row.weights + row.width + j
-        w_1, w_2 = np.float32(real[own, column]), np.float32(real[own + 1, column])
-        v_1, v_2 = np.float32(real[more, column]), np.float32(real[more + 1, column])
-        gain = fused(g_2, w_2, fused(g_1, w_1, gain))
-        loss = fused(g_2, v_2, fused(g_1, v_1, loss))
-        pair += 1
-    return gain, loss, block
+    last = rows.first + rows.many * (rows.width >> 1)
+    weighing = Weighing(ZERO, ZERO, np.uint32(0), np.float32(-1), np.float32(1))
+    pair = np.uint32(rows.first - (rows.first & 1))
+    while pair < np.uint32(last):
+        g_1, g_2, g_3, g_4 = drawn_block(state, rows, pair, last, moment)
+        if rows.first & 1 == 0 or pair >= rows.first:
+            weighing = weigh_pair(state, rows, means, weighing, pair, g_1, g_2)
+        if last & 1 == 0 or pair + 1 < last:
+            weighing = weigh_pair(state, rows, means, weighing, pair + 1, g_3, g_4)
+        pair = np.uint32(pair + np.uint32(2))
+    return np.int64(weighing.best)

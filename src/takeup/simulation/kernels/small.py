@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from takeup.simulation.kernels.gammas import ZERO, scale
+from takeup.simulation.kernels.gammas import ZERO, gamma_pair, scale
 from takeup.simulation.kernels.machine import Number, inlined
-from takeup.simulation.kernels.rows import DirichletRow, drawn_pair
+from takeup.simulation.kernels.rows import NOWHERE, DirichletRows, padded, shapes
 from takeup.simulation.kernels.streams import POLICY, uniform, words
 from takeup.simulation.kernels.tables import State
 
@@ -49,22 +49,42 @@ def _log(gamma: Number, boost: Number, word: Number) -> Number:
     return math.log(np.float64(gamma)) + math.log(uniform(word)) * np.float64(boost)
 
 
-def weigh(state: State, row: DirichletRow, moment: Number, block: Number) -> Number:
-    """The same as `rows.weigh`, as gain : loss relative to the largest gamma of the row; float64."""
+@inlined
+def weigh_rows(state: State, rows: DirichletRows, means: Number, moment: Number) -> Number:
+    """The same as `rows.weigh_rows`, with gain : loss relative to the largest gamma of the row; float64."""
     real, column = state.real, state.column
-    pair = row.pair
+    best, best_gain, best_loss = 0, -1.0, 1.0
+    for row in range(rows.many):
+        gain, loss = weigh(state, rows, row, moment)
+        if means != NOWHERE:
+            whole = gain + loss
+            real[means + row, column] = gain / whole
+            real[means + padded(rows.many) + row, column] = loss / whole
+        elif gain * best_loss > best_gain * loss:
+            best, best_gain, best_loss = row, gain, loss
+    return best
+
+
+def weigh(state: State, rows: DirichletRows, row: Number, moment: Number) -> Number:
+    """Gain and loss of a row, relative to its largest gamma."""
+    real, column = state.real, state.column
+    half = rows.width >> 1
     gain, loss, top = 0.0, 0.0, -1e300
-    for j in range(0, row.width, 2):
-        g_1, g_2, block = drawn_pair(state, row, pair, moment, block)
+    for k in range(half):
+        pair, j = rows.first + row * half + k, 2 * k
+        block = words(moment, POLICY + np.uint32(pair >> 1), 0)
+        odd = pair & 1 == 1
+        word = (block[2], block[3]) if odd else (block[0], block[1])
+        d_1, d_2, c_1, c_2 = shapes(state, rows, pair)
+        g_1, g_2 = gamma_pair((d_1, d_2), (c_1, c_2), word, moment, pair)
         boosts = words(moment, POLICY + np.uint32(pair), _BOOST)
-        boost = 2 * row.slots + row.base + 2 * pair
+        boost = 2 * rows.slots + rows.base + 2 * pair
         log_1 = _log(g_1, real[boost, column], boosts[0])
         log_2 = _log(g_2, real[boost + 1, column], boosts[1])
         larger = max(top, max(log_1, log_2))
         kept, e_1, e_2 = math.exp(top - larger), math.exp(log_1 - larger), math.exp(log_2 - larger)
-        own, more = row.weights + j, row.weights + row.width + j
+        own, more = rows.weights + j, rows.weights + rows.width + j
         gain = gain * kept + e_1 * real[own, column] + e_2 * real[own + 1, column]
         loss = loss * kept + e_1 * real[more, column] + e_2 * real[more + 1, column]
         top = larger
-        pair += 1
-    return gain, loss, block
+    return gain, loss

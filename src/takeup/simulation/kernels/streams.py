@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from takeup import checks
-from takeup.simulation.kernels.machine import Number, inlined
+from takeup.simulation.kernels.machine import Number, inlined, wide
 
 PATIENT = np.uint32(0)
 """The slot of a decision's four words: context, response, whether compliance is reported, chance of the policy."""
@@ -48,8 +48,7 @@ def round_key(key: Number, which: Number, turn: Number) -> Number:
 @inlined
 def _round(c0: Number, c1: Number, c2: Number, c3: Number, k0: Number, k1: Number, turn: Number) -> Number:
     """Two products of 64 bits, crossed and masked with the key, which moves on by a Weyl sequence."""
-    product_0 = np.uint64(c0) * _MULTIPLIER_0
-    product_2 = np.uint64(c2) * _MULTIPLIER_2
+    product_0, product_2 = wide(c0, _MULTIPLIER_0), wide(c2, _MULTIPLIER_2)
     return (
         np.uint32(np.uint32(product_2 >> _WORD) ^ c1 ^ np.uint32(round_key(k0, FIRST, turn))),
         np.uint32(product_2 & _LOW),

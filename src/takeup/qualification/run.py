@@ -1,0 +1,108 @@
+"""A qualification: all checks in order, and what they were done on."""
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from takeup.qualification import installation, live, numbers, served, simulated
+from takeup.qualification.check import Group, Outcome, done
+from takeup.qualification.requirements import requirements
+from takeup.version import __version__
+
+FORMAT = "takeup qualification 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Qualification:
+    """What was found.
+
+    Attributes:
+        begun: when, in UTC.
+        facts: what takeup runs on here.
+        packages: the versions of all that it needs.
+        files: SHA-256 of every file of takeup.
+        outcomes: of every check.
+    """
+
+    begun: str
+    facts: dict[str, str]
+    packages: dict[str, str]
+    files: dict[str, str]
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed."""
+        return not any(each.verdict == "failed" for each in self.outcomes)
+
+    @property
+    def verdict(self) -> str:
+        """In one sentence."""
+        count = {name: sum(each.verdict == name for each in self.outcomes) for name in ("passed", "failed", "not run")}
+        said = f"{count['passed']} of {len(self.outcomes)} checks passed, {count['failed']} failed"
+        return f"{said}, {count['not run']} not run" if count["not run"] else said
+
+    def content(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        served_ = sorted({number for each in self.outcomes for number in each.requirements})
+        return {
+            "format": FORMAT,
+            "takeup": __version__,
+            "begun": self.begun,
+            "passed": self.passed,
+            "verdict": self.verdict,
+            "facts": self.facts,
+            "packages": self.packages,
+            "code": installation.together(self.files),
+            "files": self.files,
+            "requirements": {number: requirements()[number].text for number in served_},
+            "checks": [asdict(each) for each in self.outcomes],
+        }
+
+
+def digest(content: dict[str, Any]) -> str:
+    """SHA-256 of content: of its JSON with sorted keys and without spaces, in UTF-8."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def groups_in(folder: Path) -> tuple[tuple[Group, ...], Callable[[], None]]:
+    """All checks, which use a folder once they are done, and what ends the service that some of them start."""
+    service, stop = served.group(folder)
+    return (installation.group(folder), numbers.group(), simulated.group(), live.group(folder), service), stop
+
+
+def qualify(
+    progress: Callable[[float], object] = lambda _: None, stage: Callable[[str], object] = lambda _: None
+) -> Qualification:
+    """Do all checks, in a temporary folder that is removed afterwards.
+
+    Args:
+        progress: called after each check with its share of all of them.
+        stage: called before each with its title.
+    """
+    begun, outcomes = datetime.now(UTC), list[Outcome]()
+    with tempfile.TemporaryDirectory(prefix="takeup-selftest-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        groups, stop = groups_in(folder)
+        share = 1 / sum(len(group.checks) for group in groups)
+        try:
+            for place, group in enumerate(groups, start=1):
+                for i, check in enumerate(group.checks, start=1):
+                    stage(check.title)
+                    outcomes.append(done(check, f"{place}.{i}", group.title))
+                    progress(share)
+        finally:
+            stop()
+    return Qualification(
+        begun=begun.isoformat(timespec="seconds"),
+        facts=installation.facts(),
+        packages={each.metadata["Name"]: each.version for each in installation.dependencies()},
+        files=installation.hashes(),
+        outcomes=tuple(outcomes),
+    )

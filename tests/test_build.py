@@ -1,0 +1,118 @@
+"""What is shipped and what is installed: builds that are the same twice, and pins with hashes."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import PathDistribution
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from requirements import absent
+from takeup.qualification.installation import package
+
+ROOT = Path(__file__).parent.parent
+LOCKS = sorted((ROOT / "locks").glob("*.lock"))
+PIN = re.compile(r"^([a-z0-9-]+)(?:\[[a-z0-9,-]+\])?==([^\s;\\]+)(?: ; ([^\\]+?))?\s*\\?$", flags=re.M)
+NOT_SHIPPED = shutil.ignore_patterns(
+    ".git", ".venv", "build", "__pycache__", ".*_cache", ".hypothesis", "*.egg-info", "images"
+)
+
+
+def built(folder: Path, mode: int) -> dict[str, bytes]:
+    """Wheel and source distribution from a copy of the tree, whose files are new and have another mode."""
+    tree = folder / "tree"
+    shutil.copytree(ROOT, tree, ignore=NOT_SHIPPED, copy_function=shutil.copyfile)
+    for file in tree.rglob("*"):
+        if file.is_file():
+            file.chmod(mode)
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1794990000"}
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder / "out")]
+    subprocess.run(command, cwd=tree, env=environment, check=True, capture_output=True)
+    return {file.name: file.read_bytes() for file in (folder / "out").iterdir()}
+
+
+@pytest.mark.requirement("R-11.1", "R-11.4")
+def test_two_builds_are_the_same_and_their_record_is_true(tmp_path: Path) -> None:
+    if find_spec("hatchling") is None:
+        absent("no hatchling: pip install hatchling")
+    one, other = built(tmp_path / "here", 0o600), built(tmp_path / "or" / "there", 0o664)
+    assert sorted(name.rpartition(".")[2] for name in one) == ["gz", "whl"]
+    assert {name: hashlib.sha256(content).hexdigest() for name, content in one.items()} == {
+        name: hashlib.sha256(content).hexdigest() for name, content in other.items()
+    }
+    (wheel,) = (tmp_path / "here" / "out").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    (about,) = (tmp_path / "installed").glob("*.dist-info")
+    found = package(PathDistribution(about))
+    assert (found.name, found.different) == ("takeup", ())
+    assert found.files > 700
+    (tmp_path / "installed" / "takeup" / "qualification" / "requirements.toml").write_text("")
+    assert package(PathDistribution(about)).different == ("takeup/qualification/requirements.toml",)
+
+
+def pins(file: Path) -> dict[tuple[str, str | None], str]:
+    """The version of each name, by its marker."""
+    return {(name, marker): version for name, version, marker in PIN.findall(file.read_text())}
+
+
+def versions(file: Path) -> set[tuple[str, str]]:
+    return {(name, version) for (name, _), version in pins(file).items()}
+
+
+@pytest.mark.requirement("R-11.5")
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_every_pin_has_hashes_and_says_no_more(lock: Path) -> None:
+    """A line a pin, followed by its hashes; no address of an index, no path, no option."""
+    entries = re.split(r"(?<!\\)\n", lock.read_text().strip())
+    for entry in entries:
+        first, *rest = [line.strip().rstrip("\\").strip() for line in entry.splitlines()]
+        assert PIN.match(first), first
+        assert rest, first
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", each) for each in rest), first
+    if lock.name != "tools.lock":
+        assert versions(lock) <= versions(ROOT / "requirements.lock")
+
+
+@pytest.mark.requirement("R-11.5")
+def test_make_installs_nothing_without_hashes() -> None:
+    commands = re.findall(r"^.*pip install.*$|^.*\$\(PIP\).*$", (ROOT / "Makefile").read_text(), flags=re.M)
+    assert len(commands) == 4
+    for each in commands:
+        defined = each.startswith("PIP := ")
+        itself = "--no-deps --no-build-isolation --editable ." in each
+        assert defined or itself or "--require-hashes" in each, each
+
+
+@pytest.mark.requirement("R-11.5")
+def test_locks_have_all_that_is_named() -> None:
+    """What pyproject.toml names for a set is in its lock, but for what other systems need."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras, groups = project["project"]["optional-dependencies"], project["dependency-groups"]
+
+    def named(requirements: list[str]) -> set[str]:
+        found = set[str]()
+        for each in requirements:
+            name = re.sub(r"[-_.]+", "-", re.split(r"[\s\[<>=~;!]", each)[0]).lower()
+            inside = re.match(r"takeup\[([a-z,]+)\]", each)
+            found |= {name} if inside is None else set().union(*(named(extras[e]) for e in inside[1].split(",")))
+        return found
+
+    always = named(project["project"]["dependencies"]) | named(groups["build"])
+    for lock, wanted in {
+        "core": ["takeup[sim,server]"],
+        "dev": ["takeup[dev]"],
+        "docs": ["takeup[dev,docs]"],
+        "bench": ["takeup[dev,bench]"],
+    }.items():
+        assert always | named(wanted) <= {name for name, _ in versions(ROOT / "locks" / f"{lock}.lock")}, lock
+    assert named(groups["tools"]) <= {name for name, _ in versions(ROOT / "locks" / "tools.lock")}
+    everything = named([f"takeup[{','.join(extras)}]"]) | always
+    assert everything <= {name for name, _ in versions(ROOT / "requirements.lock")}
