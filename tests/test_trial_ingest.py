@@ -152,6 +152,7 @@ class World:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.requirement("R-12.5")
 def test_ingestion_is_what_the_model_says(database: str, seed: int) -> None:
     world = World(database, seed)
     with world.trial:
@@ -167,6 +168,7 @@ def test_ingestion_is_what_the_model_says(database: str, seed: int) -> None:
         world.check()
 
 
+@pytest.mark.requirement("R-12.6")
 def test_a_batch_that_breaks_off_goes_on_where_it_stopped(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingesting, "CHUNK", 7)
     clock = Clock()
@@ -309,6 +311,7 @@ def test_a_chunk_that_was_committed_and_not_answered_is_answered_from_the_log(da
         assert trial.progress().decisions == 3
 
 
+@pytest.mark.requirement("R-12.3")
 def test_a_row_has_its_reason_and_stops_no_other(tmp_path: Path) -> None:
     clock = Clock()
     with running(tmp_path / "t.db", clock) as trial:
