@@ -22,7 +22,7 @@ from takeup import Event, Rows
 from takeup.checks import FloatArray, IntArray
 from takeup.live import Trial
 from takeup.randomness import stream
-from takeup.store import Store, Writer, books, reading, sum_rows
+from takeup.store import Store, Writer, books, bulk, reading, sum_rows
 from takeup.store.schema import decisions, events, evidence, trials
 from takeup.trial.book import Book, Entry, Record
 from takeup.trial.commands import Ask, Decide, perform
@@ -83,12 +83,13 @@ def take_over(connection: Connection, book: Book, features: int, many: int) -> N
             body = body_of(event)
             book.sequence += 1
             book.hash = link(book.hash, book.sequence, body)
-            entries.append(books.event_values(book.trial, Entry(book.sequence, book.hash, body, event)))
+            entry = Entry(book.sequence, book.hash, event.kind, event.at, event.number, body)
+            entries.append(books.event_row(book.trial, entry))
             known = (0, int(z[i]), book.at, None, book.sequence, int(a[i]), int(y[i]), False, False, True)
             record = Record(i + 1, event.unit, "", *known, canonical(covariates))
-            records.append(books.record_values(book.trial, record))
-        connection.execute(insert(events), entries)
-        connection.execute(insert(decisions), records)
+            records.append(books.record_row(book.trial, record))
+        bulk.insert(connection, events, entries)
+        bulk.insert(connection, decisions, records)
     book.decisions = book.tally.past = many
     book.version = book.sequence
     summed(connection, book, table, (z, a, y))

@@ -26,6 +26,8 @@ def engine(store: Store) -> Engine:
 
 
 AS_SCHEMA_7 = (
+    "DROP TABLE leases",
+    "ALTER TABLE trials DROP COLUMN leased",
     "DROP TABLE evidence_sums",
     "ALTER TABLE trials DROP COLUMN fitted",
     "ALTER TABLE decisions DROP COLUMN covariates",

@@ -34,6 +34,17 @@ SPEC: dict[str, Any] = {
 
 
 PULSE = {"pulse": 70}
+EDGE_SPEC: dict[str, Any] = {
+    "name": "Victim",
+    "space": {"proposals": ["rest", "drug"], "implemented": ["rest", "drug", "both"], "contexts": ["young", "old"]},
+    "policy": {"kind": "Forgetting", "base": {"kind": "TSObs"}, "half_life": 6, "epoch": 3},
+    "draws": 100,
+    "window": 60,
+    "burn_in": 3,
+    "edge": {"allowed": True, "seconds": 30, "most": 8},
+    "rehearsal": True,
+    "seed": 11,
+}
 
 
 def victim(folder: Path, rng: Random, decisions: int = 12) -> Path:
@@ -62,6 +73,34 @@ def lived(database: str | Path, rng: Random, decisions: int = 12, witness: Ancho
         batch = [{"unit": f"batch {i}", "context": 1, "covariates": PULSE} for i in range(3)]
         trial.decide_many(batch, key="batch")
         trial.pause(reason="a look at safety")
+
+
+def leased(database: str | Path, rng: Random, witness: Anchors | None = None) -> None:
+    """A trial whose clients decide from leases, with some of everything that this leads to."""
+    now = [0]
+    with Trial.create(database, EDGE_SPEC, clock=lambda: now[0], witness=witness) as trial:
+        trial.start(by="somebody")
+        now[0] += 1_000_000
+        given = [trial.lease(key="one", by="edge"), trial.lease(by="edge")]
+        rows: list[dict[str, Any]] = []
+        for i in range(12):
+            lease = given[i % 2]
+            z = lease.draw(f"unit {i}", None, i % 2)
+            row = {"unit": f"unit {i}", "context": i % 2, "proposal": z, "lease": lease.number, "drawn": now[0] + i}
+            rows.append(row | ({"outcome": int(rng.integers(2)), "implemented": int(rng.integers(3))} if i % 3 else {}))
+        trial.ingest("first", rows, by="edge")
+        now[0] += 100_000_000
+        trial.revoke(2, reason="lost", by="somebody")
+        reports = [{"unit": f"unit {i}", "outcome": int(rng.integers(2))} for i in (0, 3)]
+        new = {**rows[3], "unit": "new"}
+        aside = [
+            {**rows[1], "lease": 1},
+            {**new, "lease": 9},
+            {**new, "drawn": now[0]},
+        ]
+        trial.ingest("second", [*reports, *aside, rows[5]])
+        trial.lease(by="edge")
+        trial.decide("asked", 0)
 
 
 ADDED = {
@@ -204,7 +243,8 @@ class Forger:
         book = self.book(self.bodies()[:-cut])
         for i in range(cut):
             if book.state == "running":
-                perform(Decide(ask=Ask(unit=f"nobody {i}", context=0, covariates=PULSE)), book, book.at)
+                pulse = None if book.design.space.covariates is None else PULSE
+                perform(Decide(ask=Ask(unit=f"nobody {i}", context=0, covariates=pulse)), book, book.at)
             else:
                 perform(Report(decision=1, missing=("implemented",), reason=f"reason {i}"), book, book.at)
         self.store(book)
@@ -224,7 +264,7 @@ class Forger:
     # The tables that are folds of the log.
 
     def do_change_a_table(self) -> str:
-        table = (*FOLDS, "trials")[self.rng.integers(1 + len(FOLDS))]
+        table = (*self.filled(), "trials")[self.rng.integers(1 + len(self.filled()))]
         rows = self.connection.execute(f"SELECT * FROM {table}").fetchall()
         row = rows[self.rng.integers(len(rows))]
         columns = [c for c in row.keys() if c not in ("trial", "id")]  # noqa: SIM118  # a Row is no mapping
@@ -243,7 +283,7 @@ class Forger:
         return f"{table}.{column}"
 
     def do_delete_a_row(self) -> str:
-        table = tuple(FOLDS)[self.rng.integers(len(FOLDS))]
+        table = self.filled()[self.rng.integers(len(self.filled()))]
         rows = self.connection.execute(f"SELECT * FROM {table}").fetchall()
         row = rows[self.rng.integers(len(rows))]
         where = " AND ".join(f"{name} IS ?" for name in row.keys())  # noqa: SIM118  # a row is no mapping
@@ -303,7 +343,7 @@ class Forger:
         return f"{table}.{name}"
 
     def do_add_rows_of_another_trial(self) -> str:
-        table = ("events", *FOLDS)[self.rng.integers(1 + len(FOLDS))]
+        table = ("events", *self.filled())[self.rng.integers(1 + len(self.filled()))]
         row = ("ghost", *tuple(self.connection.execute(f"SELECT * FROM {table}").fetchone())[1:])
         self.connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
         return table
@@ -348,6 +388,10 @@ class Forger:
 
     def bodies(self) -> list[str]:
         return [row["body"] for row in self.connection.execute("SELECT body FROM events ORDER BY sequence")]
+
+    def filled(self) -> list[str]:
+        """The tables with rows of the trial."""
+        return [name for name in FOLDS if self.connection.execute(f"SELECT 1 FROM {name}").fetchone()]
 
     def replace(self, row: sqlite3.Row, body: str) -> str:
         self.connection.execute("UPDATE events SET body = ? WHERE sequence = ?", (body, row["sequence"]))

@@ -38,7 +38,7 @@ def _app() -> tuple[Any, str]:
     store = Store("sqlite://")
     key, token = keys.new("everything", SCOPES, at=1)
     keys.add(store, key).result()
-    trial = Trial.create(store, asgi.SPEC, trial="t")
+    trial = Trial.create(store, {**asgi.SPEC, "edge": {"allowed": True}}, trial="t")
     trial.start()
     trial.decide("a", "morning")
     known = {"covariates": {"age": {"kind": "measure", "low": 18, "high": 100, "missing": "kept"}}}
@@ -76,6 +76,13 @@ def _shorter(value: Any) -> Any:
 def toml(_: Any, value: Any) -> bytes:
     """Any text, most of which is not TOML."""
     return str(value).encode("utf-8", "surrogatepass")
+
+
+@schemathesis.serializer("application/x-ndjson", "application/vnd.apache.arrow.stream")
+def batch(_: Any, value: Any) -> bytes:
+    """Any text, most of which is no batch; now and then it is one."""
+    rows = b'{"unit": "a", "outcome": "good"}\n{"unit": "b", "proposal": "tea", "lease": 1, "drawn": 1}\n'
+    return str(value).encode("utf-8", "surrogatepass") or rows
 
 
 SCHEMA = schemathesis.openapi.from_asgi("/openapi.json", endless)

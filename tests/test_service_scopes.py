@@ -30,6 +30,9 @@ OPERATIONS: dict[tuple[str, str], tuple[set[str], Any]] = {
     ("POST", "/trials/{trial}/fallbacks"): ({"decide"}, {"unit": "c", "context": "morning", "proposal": "tea"}),
     ("POST", "/trials/{trial}/reports"): ({"report"}, {"decision": 1, "implemented": "tea"}),
     ("POST", "/trials/{trial}/reports/batch"): ({"report"}, {"reports": [{"decision": 1, "outcome": "good"}]}),
+    ("POST", "/trials/{trial}/leases"): ({"lease"}, None),
+    ("DELETE", "/trials/{trial}/leases/{number}"): ({"lease", "design"}, None),
+    ("POST", "/trials/{trial}/ingest"): ({"lease"}, None),
     ("GET", "/trials/{trial}/progress"): (READ, None),
     ("GET", "/trials/{trial}/summary"): ({"read-unblinded"}, None),
     ("GET", "/trials/{trial}/course"): ({"read-unblinded"}, None),
@@ -45,6 +48,14 @@ OPERATIONS: dict[tuple[str, str], tuple[set[str], Any]] = {
     ("GET", "/ready"): (set(), None),
 }
 """What each operation needs, as docs/service.md has it."""
+UNBLINDED = {("POST", "/trials/{trial}/leases"), ("POST", "/trials/{trial}/ingest")}
+"""Operations that a blinded key is turned away from, whatever else it may do."""
+
+
+def address(path: str, trial: str, id_: str) -> str:
+    """A path of the table with what a request needs in it."""
+    query = "?batch=b" if path.endswith("/ingest") else ""
+    return path.replace("{trial}", trial).replace("{id}", id_).replace("{number}", "1") + query
 
 
 @pytest.mark.requirement("R-4.1")
@@ -75,7 +86,11 @@ def test_the_scopes_let_in_whom_they_should(
     scopes, body = OPERATIONS[method, path]
     key = api.key(scope)
     other = key.split("_")[1]
-    reply = api.request(method, path.replace("{trial}", shared_trial).replace("{id}", other), body, key)
+    reply = api.request(method, address(path, shared_trial, other), body, key)
+    if (method, path) in UNBLINDED and scope in scopes:
+        assert reply.status == 403
+        assert "a blinded key gets none" in reply.json["detail"]
+        reply = api.request(method, address(path, shared_trial, other), body, api.key(scope, "read-unblinded"))
     if not scopes or scope in scopes:
         assert reply.status not in (401, 403), reply.body
         assert reply.status < 500
@@ -96,7 +111,7 @@ def test_every_role_on_every_operation(api: asgi.Api, shared_trial: str, role: R
         if not needed:
             continue
         body = json.loads(json.dumps(OPERATIONS[method, route.path][1]).replace('"unit": "', f'"unit": "{role} '))
-        place = route.path.replace("{trial}", shared_trial).replace("{id}", "0" * 12)
+        place = address(route.path, shared_trial, "0" * 12)
         assert api.request(method, place, body, headers=visitor.headers).status == 401, (method, place)
         allowed = any(scope in ROLES[role] for scope in needed)
         assert (api.request(method, place, body, whole).status == 403) is not allowed, (method, place)
@@ -107,7 +122,7 @@ def test_every_role_on_every_operation(api: asgi.Api, shared_trial: str, role: R
 @pytest.mark.requirement("R-4.1")
 @pytest.mark.parametrize(("method", "path"), [place for place, (scopes, _) in OPERATIONS.items() if scopes])
 def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
-    place = path.replace("{trial}", shared_trial).replace("{id}", "0" * 12)
+    place = address(path, shared_trial, "0" * 12)
     body = OPERATIONS[method, path][1]
     good = api.key(*SCOPES)
     revoked = api.key(*SCOPES)
@@ -133,7 +148,7 @@ def test_without_a_valid_key_there_is_no_way_in(api: asgi.Api, shared_trial: str
 def test_a_key_of_one_trial_is_no_key_of_another(api: asgi.Api, shared_trial: str, method: str, path: str) -> None:
     body = OPERATIONS[method, path][1]
     elsewhere, here = api.key(*SCOPES, trials=["another"]), api.key(*SCOPES, trials=["another", shared_trial])
-    place = path.replace("{trial}", shared_trial)
+    place = address(path, shared_trial, "")
     assert api.request(method, place, body, elsewhere).status == 403
     assert api.request(method, place, body, here).status != 403
 

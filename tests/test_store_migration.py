@@ -92,5 +92,5 @@ def test_a_migration_is_told_of_and_takes_its_time(
             event.remove(Engine, "before_cursor_execute", look)
     assert set(limits) == {"0"}
     first, *others = caplog.messages
-    assert "from schema 0004 to 0013, in one transaction; whatever interrupts it leaves" in first
+    assert "from schema 0004 to 0014, in one transaction; whatever interrupts it leaves" in first
     assert others == [f"trial long: {count} of 1,010 decisions read" for count in ("500", "1,000")]

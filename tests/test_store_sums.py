@@ -81,6 +81,8 @@ def test_a_database_of_schema_12_goes_on(database: str) -> None:
                     values = f"'clinic', {named}{x}, {z}, {a}, {slot + 2}, {amount}"
                     if amount or slot == 0:
                         connection.execute(text(f"INSERT INTO {table} VALUES ({values})"))
+            connection.execute(text("DROP TABLE leases"))
+            connection.execute(text("ALTER TABLE trials DROP COLUMN leased"))
             connection.execute(text("DROP TABLE evidence_sums"))
             connection.execute(text("ALTER TABLE trials DROP COLUMN fitted"))
             connection.execute(text("UPDATE alembic_version SET version_num = '0012'"))

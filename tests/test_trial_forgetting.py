@@ -20,7 +20,8 @@ from takeup.policies.registry import policy_of
 from takeup.specfile import SpecError
 from takeup.store import Store, reading
 from takeup.trial import Ask, Book, Decide, Design, perform
-from takeup.trial.proposal import GRAIN, known_to
+from takeup.trial.leases import GRAIN
+from takeup.trial.proposal import known_to
 from takeup.trial.secret import Secret
 from takeup.trial.steering import Move, created_event
 

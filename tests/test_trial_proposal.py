@@ -9,7 +9,8 @@ from takeup.evidence import Evidence
 from takeup.randomness import bits, stream
 from takeup.trial.book import blank
 from takeup.trial.design import Design
-from takeup.trial.proposal import GRAIN, propose
+from takeup.trial.leases import GRAIN
+from takeup.trial.proposal import propose
 from takeup.trial.secret import Secret
 
 SECRET = Secret("5eed" * 16, "00" * 16)

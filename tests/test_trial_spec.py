@@ -239,7 +239,7 @@ def test_the_stored_spec_is_complete_and_gives_the_same_design() -> None:
             "got 'a lot', expected a number, or a table of keys and values",
         ),
         ("floor = 0.1", 'floor = { "new drug" = 7 }', "limits.floor.new drug: got 7, expected less than or equal to 1"),
-        ("burn_in = 20", "quux = 20", "decisions, fallback, anchored, fallback_limits, rehearsal, words, seed"),
+        ("burn_in = 20", "quux = 20", "decisions, fallback, anchored, fallback_limits, edge, rehearsal, words, seed"),
         ("seed = 7", "seed = -7", "trial.toml: seed: got -7"),
         ("utility = [0.0, 0.4, 1.0]", "utility = [1.0, 1.0, 1.0]", "trial.toml: space.utility"),
         ('kind = "TSObs"', 'kind = "UCB"', "trial.toml: policy.kind: got 'UCB'"),

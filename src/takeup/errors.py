@@ -15,6 +15,7 @@ TakeupError
 │   └── BusyError      a request that has to come again, as others need too much
 ├── AccessError        an API key that is not valid, or does not allow this
 ├── UnreachableError   a service that did not answer in time
+├── LeaseError         a lease that is over, where no other could be had
 └── UnsuitableError    a policy that cannot work in this space
 """
 
@@ -112,6 +113,10 @@ class AccessError(TakeupError):
 
 class UnreachableError(TakeupError):
     """A service that did not answer in time; what was asked of it may have happened all the same."""
+
+
+class LeaseError(TakeupError):
+    """A lease that is over, and no other could be had: nothing was decided; says why, and what to do."""
 
 
 class StoreError(TakeupError):

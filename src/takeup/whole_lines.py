@@ -5,9 +5,30 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # Windows; there two processes must not share a file, and nothing says so
+    fcntl = None  # type: ignore[assignment]  # Windows has none
 
-def append(file: int, data: bytes) -> None:
+
+def claimed(file: int) -> bool:
+    """Whether an open file is this process's alone, from now until it closes it or ends."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def append(file: int, data: bytes, *, sync: bool = True) -> None:
     """Append lines and wait for the disk; lines that are not written in full are taken back.
+
+    Args:
+        file: an open file.
+        data: whole lines.
+        sync: whether to wait until the disk has them; a power failure may lose them otherwise.
 
     Raises:
         OSError: the disk is full, or broken. Nothing was appended.
@@ -16,7 +37,8 @@ def append(file: int, data: bytes) -> None:
     try:
         if os.write(file, data) != len(data):
             raise OSError(errno.ENOSPC, "the disk did not take a whole line")
-        os.fsync(file)
+        if sync:
+            os.fsync(file)
     except OSError:
         os.ftruncate(file, before)
         raise

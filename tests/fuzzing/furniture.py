@@ -24,7 +24,7 @@ CLINIC: dict[str, Any] = {
     "policy": {"kind": "LinTS"},
 }
 TRIALS: dict[str, dict[str, Any]] = {
-    "t": {},
+    "t": {"edge": {"allowed": True}},
     "clinic": CLINIC,
     "many": {"decisions": "many", "compliance": "sometimes"},
     "moved": {},
@@ -33,7 +33,8 @@ TRIALS: dict[str, dict[str, Any]] = {
     "draft": {},
     "probe": {},
 }
-"""Trials by what becomes of them: `moved` changes its state, `clinic` has covariates, `probe` belongs to the probe."""
+"""Trials by what becomes of them: `t` gives leases, `moved` changes its state, `clinic` has covariates, `probe` belongs
+to the probe."""
 
 KEYS: dict[str, tuple[str, ...]] = {
     "all": SCOPES,

@@ -42,6 +42,17 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
             {"unit": "b", "context": 1, "proposal": "coffee", "probability": [0.5, 0.25, 0.25]},
         ]
     },
+    ("POST", "/trials/{trial}/leases"): {},
+    ("POST", "/trials/{trial}/ingest"): {
+        "unit": MARK,
+        "context": "morning",
+        "proposal": "tea",
+        "lease": 1,
+        "drawn": 5,
+        "implemented": "tea",
+        "outcome": "good",
+        "missing": None,
+    },
     ("PUT", "/trials/{trial}/state"): {"state": "paused", "reason": "x"},
     ("PUT", "/trials/{trial}/spec"): {
         **SPEC,
@@ -68,6 +79,7 @@ READS: dict[tuple[str, str], dict[str, str]] = {
     },
     ("GET", "/trials/{trial}/export"): {"format": "csv"},
     ("GET", "/trials/{trial}/audit"): {},
+    ("DELETE", "/trials/{trial}/leases/{number}"): {"reason": "x"},
     ("GET", "/keys"): {},
     ("DELETE", "/keys/{id}"): {},
     ("GET", "/health"): {},
@@ -160,6 +172,7 @@ KINDS = (
     "*/*",
     "a/b;c=",
 )
+BATCH_KINDS = ("application/x-ndjson", "application/x-ndjson", "application/vnd.apache.arrow.stream")
 SIMULATED = 0.03
 """How many of the forms that may start a simulation do; each takes a processor for seconds."""
 MOST_BODY, MOST_BATCH = 1_000_000, 8_000_000
@@ -311,6 +324,9 @@ def _sent(
         "X-Request-ID": mark,
         **(headers or {}),
     }
+    if path.endswith("/ingest"):  # a row, which is a batch, whatever its bytes
+        path += f"?batch={mark}"
+        said["Content-Type"] = said["Content-Type"].replace("application/json", dice.pick(BATCH_KINDS))
     if dice.chance(0.5):
         said["Idempotency-Key"] = mark if dice.chance(0.7) else dice.pick(("same", "x" * 180, "x" * 181, " ", "é"))
     return wire.request(method, path, said, body)
@@ -319,6 +335,8 @@ def _sent(
 def _path(dice: Dice, path: str, odd: float = 0.2) -> str:
     """A path with what it stands for; now and then with something that it cannot stand for."""
     name = dice.pick(TRIALS) if not dice.chance(odd) else _quoted(_typed(dice))[:300]
+    if "{number}" in path:
+        path = path.replace("{number}", "1" if dice.chance(0.8) else _quoted(_typed(dice))[:100])
     return path.replace("{trial}", name).replace("{id}", _quoted(_typed(dice))[:100] if dice.chance(0.7) else "ab" * 6)
 
 

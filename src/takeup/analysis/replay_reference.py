@@ -19,8 +19,9 @@ from takeup.policies.judging import GOING_ON, Standing, Verdict
 from takeup.policies.limits import shared
 from takeup.randomness import stream
 from takeup.trial import Design
+from takeup.trial.leases import GRAIN
 from takeup.trial.looking import judged
-from takeup.trial.proposal import GRAIN, grains
+from takeup.trial.proposal import grains
 
 BLOCK = 500
 """Replays side by side: those of a block share a stream."""

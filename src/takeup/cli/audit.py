@@ -73,6 +73,10 @@ def _said(found: "Audit") -> str:
     if found.refits:
         other = f", {found.refits_other_software} of them computed otherwise by another version"
         parts.append(f"{found.refits} fits of models{other if found.refits_other_software else ''}")
+    if found.leases:
+        other = f", {found.leases_other_software} of them computed otherwise by another version"
+        parts.append(f"{found.leases} leases{other if found.leases_other_software else ''}")
+        parts.append(f"{found.leased} decisions drawn under them")
     if found.fallbacks:
         who = ", ".join(f"{by or 'somebody without a name'}: {n}" for by, n in found.fallbacks_by.items())
         parts.append(f"{found.fallbacks} drawn by clients ({who})")

@@ -15,7 +15,9 @@ def create(
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
     scope: Annotated[
         list[str],
-        typer.Option(help="What it may do: decide, report, read-blinded, read-unblinded, design, admin; repeatable."),
+        typer.Option(
+            help="What it may do: decide, report, lease, read-blinded, read-unblinded, design, admin; repeatable."
+        ),
     ],
     trial: Annotated[list[str] | None, typer.Option(help="Where; in all trials where left out; repeatable.")] = None,
     site: Annotated[

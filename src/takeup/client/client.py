@@ -82,20 +82,38 @@ class Client(AbstractContextManager["Client"]):
         return json.loads(self.raw(method, path, body, key=key, timeout=timeout).body or b"null")
 
     def raw(
-        self, method: str, path: str, body: object = None, *, key: str | None = None, timeout: float | None = None
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
+        media: str | None = None,
+        stop: Callable[[], bool] = lambda: False,
     ) -> HttpAnswer:
-        """`call`, with the answer as it came."""
+        """`call`, with the answer as it came.
+
+        Args:
+            method: GET, POST, PUT or DELETE.
+            path: the path after the service's address.
+            body: sent as JSON; bytes are sent as they are, where `media` says what they are.
+            key: an idempotency key; without one, a POST that may have arrived is not repeated.
+            timeout: how many seconds it may take, with all retries.
+            media: the type of a body of bytes; such a request is repeated, and must name itself, as a batch does.
+            stop: asked before every try: whether nobody wants it any more.
+        """
         headers = dict(self._headers)
         content = None
         if body is not None:
-            content = _encoded(body)
-            headers["Content-Type"] = "application/json"
+            content = body if media is not None and isinstance(body, bytes) else _encoded(body)
+            headers["Content-Type"] = media or "application/json"
         if key is not None:
             headers["Idempotency-Key"] = key
-        repeatable = method != "POST" or key is not None
+        repeatable = method != "POST" or key is not None or media is not None
         seconds = self.timeout if timeout is None else timeout
         until, pause, said = time.monotonic() + seconds, FIRST_PAUSE, "no time was given"
-        while time.monotonic() < until:
+        while time.monotonic() < until and not stop():
             wait = 0.0
             try:
                 answer = self._transport.send(method, path, content, headers, until)

@@ -12,11 +12,6 @@ from takeup import whole_lines
 from takeup.covariates.kinds import Value
 from takeup.errors import InputError
 
-try:
-    import fcntl
-except ImportError:  # Windows; there two processes must not share a file, and nothing says so
-    fcntl = None  # type: ignore[assignment]  # Windows has none
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
@@ -112,12 +107,8 @@ class Spool:
             os.close(self._file)
 
     def _claim(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError("spool", str(self.path), "a file that no other client is using") from None
+        if not whole_lines.claimed(self._file):
+            raise InputError("spool", str(self.path), "a file that no other client is using")
 
     def _read(self) -> None:
         content = self.path.read_bytes()

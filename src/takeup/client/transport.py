@@ -49,6 +49,7 @@ class Transport:
         self._host, self._port, self._path = parts.hostname, parts.port, parts.path.rstrip("/")
         self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
         self._idle: list[_Connection] = []
+        self._closed = False
         self._lock = threading.Lock()
 
     def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str], until: float) -> HttpAnswer:
@@ -77,9 +78,9 @@ class Transport:
         return answer
 
     def close(self) -> None:
-        """Let go of idle connections."""
+        """Let go of idle connections, and of those that are in use once they are not."""
         with self._lock:
-            idle, self._idle = self._idle, []
+            idle, self._idle, self._closed = self._idle, [], True
         for connection in idle:
             connection.close()
 
@@ -107,7 +108,7 @@ class Transport:
 
     def _give(self, connection: "_Connection") -> None:
         with self._lock:
-            if len(self._idle) < MOST_IDLE:
+            if len(self._idle) < MOST_IDLE and not self._closed:
                 self._idle.append(connection)
                 return
         connection.close()

@@ -126,6 +126,8 @@ def _row(trial: str, design: Design, record: Record, event: Decided | TakenOver,
 def _source(design: Design, event: Decided | TakenOver) -> str:
     if isinstance(event, TakenOver):
         return "past"
+    if event.lease is not None:
+        return "lease"
     if not event.software:
         return "fallback"
     return "burn-in" if event.number <= design.spec.burn_in else "policy"

@@ -25,7 +25,7 @@ from takeup.trial.met import features_of
 
 # In canonical JSON a text has no quote that is not escaped, so that no text of anybody looks like these.
 _PROBABILITY = re.compile(r'"probability":\[([^\]]*)\]')
-_SOFTWARE = '"software":'
+_SOFTWARE, _LEASE = '"software":', '"lease":'
 
 
 class _Decided(NamedTuple):
@@ -59,8 +59,8 @@ def log_of(connection: Connection, trial: str, at: int | None = None) -> Log:
     n = rows.sequence.size
     told = told_of(connection, trial, rows.sequence)
     first = np.arange(1, n + 1) <= design.spec.burn_in
-    who = [SOURCES.index(name) for name in ("policy", "burn-in", "fallback")]
-    own = np.where(drawn, np.where(first[len(past) :], who[1], who[0]), who[2])
+    who = [SOURCES.index(name) for name in ("policy", "burn-in", "fallback", "lease")]
+    own = np.where(drawn == 1, np.where(first[len(past) :], who[1], who[0]), np.where(drawn == 0, who[2], who[3]))
     return Log(
         design.space,
         rows.context,
@@ -105,17 +105,17 @@ def _features(connection: Connection, trial: str, space: Space) -> NDArray[np.in
     return np.concatenate([np.zeros((0, space.covariates.size), dtype=np.int16), *parts])
 
 
-def _drawn(connection: Connection, trial: str, space: Space) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """What each proposal was drawn from, and whether takeup drew it, or a client."""
+def _drawn(connection: Connection, trial: str, space: Space) -> tuple[FloatArray, NDArray[np.uint8]]:
+    """What each proposal was drawn from; 1 where takeup drew it, 0 where a client did, 2 where a client had a lease."""
     probability, by_takeup = array("d"), bytearray()
     for (texts,) in reading.events_by_column(connection, trial, Decided.kind, ("body",)):
         lists = _PROBABILITY.findall("\n".join(texts))
         probability.extend(json.loads(f"[{','.join(lists)}]"))
         if space.covariates is None:
-            by_takeup.extend(_SOFTWARE in text for text in texts)
+            by_takeup.extend((_SOFTWARE in text) + (_LEASE in text) for text in texts)
         else:  # one of them may be called so
             by_takeup.extend("software" in json.loads(text) for text in texts)
-    return np.array(probability).reshape(-1, len(space.proposals)), np.frombuffer(bytes(by_takeup), dtype=np.bool_)
+    return np.array(probability).reshape(-1, len(space.proposals)), np.frombuffer(bytes(by_takeup), dtype=np.uint8)
 
 
 def _past(connection: Connection, trial: str, proposals: int) -> FloatArray:

@@ -6,20 +6,25 @@ from dataclasses import replace
 from takeup.errors import TakeupError
 from takeup.trial import events
 from takeup.trial.book import Book
-from takeup.trial.commands import decided_event
+from takeup.trial.bounds import text
+from takeup.trial.commands import MOST_NAME, decided_event
 from takeup.trial.computing import BY
 from takeup.trial.design import Design, canonical
+from takeup.trial.edge_draws import EdgeDraw, drawn_event
 from takeup.trial.events import Event, stamp_of
 from takeup.trial.fallbacks import fallback_event
 from takeup.trial.fitting import Refit, refitted_event, wanted
 from takeup.trial.following import closed_event
+from takeup.trial.ingesting import check_occasion
+from takeup.trial.leases import GRAIN
+from takeup.trial.leasing import leased_event, revoked_event
 from takeup.trial.looking import due_look, looked_event
 from takeup.trial.met import Met, kept
 from takeup.trial.models import close, models_of
 from takeup.trial.models import fits as fits_models
 from takeup.trial.past import past_of, taken_over_event
 from takeup.trial.proposal import Proposal
-from takeup.trial.reporting import reported_event
+from takeup.trial.reporting import labels_of, reported_event
 from takeup.trial.secret import Secret
 from takeup.trial.software import software
 from takeup.trial.steering import Signature, amended_event, created_event, moved_event, unblinded_event
@@ -109,7 +114,11 @@ def _following(book: Book, event: Event) -> Event:
                 disputing=event.stands is not None,
                 **stamp_of(event),
             )
+        case events.SetAside() if event.lease is not None:
+            return drawn_event(book, _draw(book, event, event.unit or "", event.context or ""), **stamp_of(event))
         case events.SetAside():
+            if event.decision is None:
+                raise UnexpectedError("a fallback for a unit that had its decision")
             standing = book.records[event.decision]
             proposal = book.design.index("proposal", event.proposal)
             place = standing.unit, standing.occasion
@@ -128,6 +137,13 @@ def _following(book: Book, event: Event) -> Event:
             return amended_event(book, Design.of_text(canonical(event.spec)), event.at, event.by)
         case events.Looked():
             raise UnexpectedError("no look, as none is due")
+        case events.Leased():
+            again = leased_event(book, **stamp_of(event))
+            return again if again.software == event.software else replace(again, software=event.software)
+        case events.Revoked():
+            return revoked_event(book, event.lease, event.reason, event.at, event.by)
+        case events.TakenIn():
+            return _taken_in(book, event)
     raise UnexpectedError("no second creation")
 
 
@@ -147,6 +163,10 @@ def _decided(book: Book, event: events.Decided) -> Event:
     space, place = book.design.space, (event.unit, event.occasion)
     if place in book.units:
         raise UnexpectedError(f"one decision for unit {event.unit!r}: it has {book.units[place]}")
+    if event.lease is not None:
+        return drawn_event(book, _draw(book, event, event.unit, event.context), **stamp_of(event))
+    if event.implemented is not None or event.outcome is not None or event.missing:
+        raise UnexpectedError("a decision of which nothing is known yet, as no lease is named")
     met = Met(space.contexts.index(event.context), kept(space, event.covariates))
     proposal = space.proposals.index(event.proposal)
     if event.software is None:
@@ -154,6 +174,40 @@ def _decided(book: Book, event: events.Decided) -> Event:
     unknown = None if book.design.refused is None else Proposal(proposal, (), ())
     again = decided_event(book, book.decisions + 1, place, met, unknown, **stamp_of(event))
     return again if again.software == event.software else replace(again, software=event.software)
+
+
+def _draw(book: Book, event: events.Decided | events.SetAside, unit: str, context: str) -> EdgeDraw:
+    """What a client drew under a lease, as the log has it."""
+    text("unit", unit, MOST_NAME)
+    check_occasion(book, event.occasion)
+    missing = event.missing if isinstance(event, events.Decided) else ()
+    labels = labels_of(book.design, event.implemented, event.outcome, missing, said=True)
+    implemented, drawn = labels.get("implemented"), event.drawn
+    if type(drawn) is not int or type(event.lease) is not int:
+        raise UnexpectedError("a lease, and when it was drawn")
+    space = book.design.space
+    return EdgeDraw(
+        unit,
+        event.occasion,
+        space.contexts.index(context),
+        space.proposals.index(event.proposal),
+        event.lease,
+        drawn,
+        None if implemented is None else str(implemented),
+        labels.get("outcome"),
+        tuple(sorted(set(missing))),
+    )
+
+
+def _taken_in(book: Book, event: events.TakenIn) -> Event:
+    """The end of a part of a batch: whether it can be one. What came to nothing left no trace."""
+    counts = (event.recorded, event.standing, event.set_aside, event.reported)
+    some = all(type(each) is int and each >= 0 for each in (*counts, event.rows, event.taken))
+    if not some or not sum(counts) <= event.taken <= event.rows or event.key is None or book.state == "draft":
+        raise UnexpectedError("rows of a batch, at most as many as it has")
+    if (event.recorded, event.set_aside) != book.taking:
+        raise UnexpectedError(f"{book.taking[0]} decisions recorded and {book.taking[1]} set aside, as before it")
+    return event
 
 
 def _taken_over(book: Book, event: events.TakenOver) -> Event:
@@ -167,13 +221,18 @@ def _taken_over(book: Book, event: events.TakenOver) -> Event:
 
 def otherwise(book: Book, again: Event, event: Event) -> bool:
     """Whether another version made the decision or held the look, and what it computed otherwise can be true."""
-    if not isinstance(event, events.Decided | events.Looked | events.Refitted) or type(again) is not type(event):
+    computed = events.Decided | events.Looked | events.Refitted | events.Leased
+    if not isinstance(event, computed) or type(again) is not type(event):
         return False
+    if isinstance(event, events.Decided) and event.lease is not None:
+        return False  # it follows from the lease, whatever made that
     if event.software is None or event.software == software(book.design):
         return False
     if isinstance(event, events.Refitted):
         assert isinstance(again, events.Refitted)  # it is of the same kind
         return replace(again, models=event.models) == event and bool(models_of(book.design, event.models))
+    if isinstance(event, events.Leased):
+        return _other_lease(book, again, event)
     proposals, p = book.design.space.proposals, event.probability
     if p is not None and not (len(p) == len(proposals) and abs(sum(p) - 1) <= 1e-9 and min(p) >= 0):
         return False
@@ -183,3 +242,20 @@ def otherwise(book: Book, again: Event, event: Event) -> bool:
     if p is None or not isinstance(again, events.Decided) or not p[proposals.index(event.proposal)] > 0:
         return False
     return replace(again, proposal=event.proposal, probability=p, best=event.best) == event
+
+
+def _other_lease(book: Book, again: Event, event: events.Leased) -> bool:
+    """Whether the probabilities of a lease that another version gave can be some, and all else is as it is here."""
+    space, vectors = book.design.space, [*event.probability, *(event.best or ())]
+    sound = all(
+        len(p) == len(space.proposals) and sum(p) == 1 and min(p) >= 0 and all(map(_grained, p)) for p in vectors
+    )
+    if not sound or any(len(each) != len(space.contexts) for each in (event.probability, event.best) if each):
+        return False
+    assert isinstance(again, events.Leased)  # it is of the same kind
+    return events.body_of(replace(again, probability=event.probability, best=event.best)) == events.body_of(event)
+
+
+def _grained(p: float) -> bool:
+    """Whether it is a multiple of 2^-32, as what is drawn from has to be."""
+    return float(p * GRAIN).is_integer()

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from takeup.checks import IntArray
 from takeup.store import reading
-from takeup.trial.events import Closed, Reported, TakenOver
+from takeup.trial.events import Closed, Decided, Reported, TakenOver
 
 # In canonical JSON a text has no quote that is not escaped, so that no text of anybody looks like these.
 _ACTION, _OUTCOME = '"implemented":', '"outcome":'
@@ -57,7 +57,7 @@ def told_of(connection: Connection, trial: str, decided: IntArray) -> Told:
     """What the reports of a trial came to.
 
     A value is known since the report that brought it; what is declared missing later keeps what it had. What a past
-    assignment came with is known since the one after it.
+    assignment or a client's decision came with is known since the one after it.
 
     Args:
         connection: to its database.
@@ -69,11 +69,12 @@ def told_of(connection: Connection, trial: str, decided: IntArray) -> Told:
         return array("q", bytes(8 * (decided.size + 1)))
 
     found = Told(Value(zeros(), zeros()), Value(zeros(), zeros()), zeros(), np.zeros(decided.size, dtype=np.bool_))
-    parts = reading.events_by_column(connection, trial, TakenOver.kind, ("sequence", "at", "decision", "body"))
-    for sequence, at, decision, body in chain.from_iterable(zip(*part, strict=True) for part in parts):
-        for mark, value in ((_ACTION, found.implemented), (_OUTCOME, found.outcome)):
-            if mark in body:  # known by the next, as of all that are in a table
-                value.since[decision], value.at[decision] = sequence + 1, at
+    for kind in (TakenOver.kind, Decided.kind) if reading.head(connection, trial).leased else (TakenOver.kind,):
+        parts = reading.events_by_column(connection, trial, kind, ("sequence", "at", "decision", "body"))
+        for sequence, at, decision, body in chain.from_iterable(zip(*part, strict=True) for part in parts):
+            for mark, value in ((_ACTION, found.implemented), (_OUTCOME, found.outcome)):
+                if mark in body:  # known by the next, as of all that are in a table
+                    value.since[decision], value.at[decision] = sequence + 1, at
     parts = reading.events_by_column(connection, trial, Reported.kind, ("sequence", "at", "decision", "body"))
     for sequence, at, decision, body in chain.from_iterable(zip(*part, strict=True) for part in parts):
         if _CORRECTS in body or _DISPUTES in body:

@@ -37,6 +37,9 @@ from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, as
 from takeup.trial.design import Design
 from takeup.trial.fallbacks import Fallback
 from takeup.trial.formats import Format
+from takeup.trial.ingesting import Batch, Ingested
+from takeup.trial.leases import Lease
+from takeup.trial.leasing import Lend, Revoke
 from takeup.trial.past import TakeOver
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.secret import Secret
@@ -265,6 +268,50 @@ class Trial:
         """
         rows = Past.of(past).assignments(self.design)
         return self.submit(TakeOver(past=rows, key=key, by=by)).result()
+
+    def lease(self, *, key: str | None = None, by: str | None = None) -> Lease:
+        """What a client may decide from by itself for a while, where the spec's `[edge]` allows it.
+
+        Args:
+            key: an idempotency key; asked again under it, the answer is the same lease.
+            by: who will decide from it.
+
+        Raises:
+            StateError: the trial allows no leases, or is not running.
+        """
+        return self.submit(Lend(key=key, by=by)).result()
+
+    def revoke(self, lease: int, *, reason: str | None = None, by: str | None = None) -> int:
+        """Let nothing stand that is drawn under a lease from now on; what was drawn before does. The lease's number.
+
+        Raises:
+            NotFoundError: there is no such lease.
+        """
+        return self.submit(Revoke(lease=lease, reason=reason, by=by)).result()
+
+    def ingest(self, batch: str, rows: Iterable[Mapping[str, Any]], *, by: str | None = None) -> Ingested:
+        """Record what clients decided from leases, and what became of it; a row that cannot be never stops the others.
+
+        A row that decides has `unit`, `occasion` where a unit has many, `context` where there are several, `proposal`,
+        `lease` (its number), `drawn` (when, in microseconds since 1970, UTC), and may have `implemented`, `outcome` and
+        `missing` at once. A row without `lease` reports: it has `unit`, `occasion`, and `implemented`, `outcome`,
+        `missing` and `reason`, as `report` takes them.
+
+        Args:
+            batch: what its sender calls it; the same batch sent again has no second effect, and goes on where it broke
+                off.
+            rows: at most 100,000 of them.
+            by: who sends them.
+
+        Raises:
+            ConflictError: another batch was sent under this name.
+            InputError: too many rows, or something that is no row.
+        """
+        sent = Batch.of(batch, rows, by)
+        found = self.store.read(lambda connection: sent.begun(reading.answers(connection, self.id, sent.keys)))
+        while found.taken < found.rows:
+            found = found.plus(self.submit(sent.chunk(found.taken)).result())
+        return found
 
     def start(self, *, reason: str | None = None, by: str | None = None) -> str:
         """Begin to decide, or go on after a pause; from then on the spec cannot change."""

@@ -19,7 +19,7 @@ from takeup.outcomes import Better
 from takeup.randomness import stream
 from takeup.space import UNSEEN, Space
 
-SOURCES = ("policy", "burn-in", "fallback", "past")
+SOURCES = ("policy", "burn-in", "fallback", "past", "lease")
 """Who drew a proposal: the policy, the first decisions of a trial before it, a client that could not reach it, or
 whoever ran the trial before it was taken over."""
 

@@ -15,6 +15,7 @@ from takeup.errors import BusyError, TakeupError
 from takeup.service import openapi, pages, problem
 from takeup.service.accounts import Accounts
 from takeup.service.drafts import Drafts
+from takeup.service.edges import EdgeLimits
 from takeup.service.fast_routes import Application, FastRoute
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.metrics import Metrics
@@ -77,6 +78,7 @@ def create_app(
         Metrics(lambda: opened.queued, lambda: opened.oldest, lambda: readiness.ready),
         readiness,
         Waiting(settings.waiting_limit),
+        EdgeLimits(settings.leases),
         drafts=Drafts(settings.decision_seconds),
     )
     cache = RenderCache(service)

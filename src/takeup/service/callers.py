@@ -9,12 +9,13 @@ from typing import Literal, TypedDict, get_args
 from takeup.errors import InputError, StoreError
 from takeup.trial.bounds import text
 
-Scope = Literal["decide", "report", "read-blinded", "read-unblinded", "design", "admin"]
+Scope = Literal["decide", "report", "lease", "read-blinded", "read-unblinded", "design", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 WORDS: Mapping[Scope, str] = {
     "decide": "ask for decisions",
     "report": "report what was done and what came of it",
+    "lease": "decide by itself from leases, where it sees what each arm does too",
     "read-blinded": "look at trials",
     "read-unblinded": "see what each arm does",
     "design": "make, start and stop trials",

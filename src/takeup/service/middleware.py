@@ -35,7 +35,7 @@ ALWAYS_TAKEN = 65_536
 """A body of up to so many bytes is always taken: there are never more of them than connections."""
 
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_BATCH = "/batch"
+_BATCH, _INGEST = "/batch", "/ingest"
 
 
 class RequestLog:
@@ -120,8 +120,10 @@ class _Exchange:
                 declared = value
         self.id = given.decode() if _ID.fullmatch(given) else middleware.new_id()
         scope["takeup.request"] = self.id
-        batch = scope["path"].endswith(_BATCH)
-        self.limit = middleware.settings.batch_limit if batch else middleware.settings.body_limit
+        path, settings = scope["path"], middleware.settings
+        self.limit = settings.batch_limit if path.endswith(_BATCH) else settings.body_limit
+        if path.endswith(_INGEST):
+            self.limit = settings.ingest_limit
         self.declared = declared
         self.taken = self.held = 0
         self.key = ""  # whose large body it is

@@ -14,6 +14,7 @@ from takeup.service.accounts import Accounts
 from takeup.service.body import BodyReader
 from takeup.service.callers import Caller
 from takeup.service.drafts import Drafts
+from takeup.service.edges import EdgeLimits
 from takeup.service.key_cache import KeyCache, Limiter
 from takeup.service.metrics import Metrics
 from takeup.service.problem import ProblemError
@@ -107,6 +108,7 @@ class Service:
         metrics: how it is doing.
         readiness: whether it can do its work.
         waiting: single decisions and reports that wait for the database.
+        edges: how many leases and rows each may have.
         mailbox: where replies arrive.
         flights: idempotency keys of requests that are on their way, by trial.
         turn: held by what would slow down everything else: one audit or export at a time.
@@ -125,6 +127,7 @@ class Service:
     metrics: Metrics
     readiness: Readiness
     waiting: Waiting
+    edges: EdgeLimits
     mailbox: Mailbox = field(default_factory=Mailbox)
     flights: set[tuple[str, str]] = field(default_factory=set)
     turn: Turn = field(default_factory=Turn)

@@ -32,6 +32,7 @@ class Settings:
         anchor_key: the file of the key that signs them.
         body_limit: the most bytes of a body.
         batch_limit: the most bytes of the body of a batch.
+        ingest_limit: the most bytes of a batch of what clients decided from leases.
         bodies_limit: the most bytes that all large bodies may take at once; one key's a quarter of it, or a batch.
         head_limit: the most bytes of a request's address and headers.
         connections: how many may be open at once.
@@ -42,6 +43,7 @@ class Settings:
         keep_alive_seconds: how long a connection stays open between requests.
         rate: how many requests a second a key may make in the long run.
         burst: how many it may make at once.
+        leases: how many leases a minute a key may have.
         key_seconds: how long a key that another process revoked may still work.
         session_seconds: how long a person who signed in to the pages stays so.
         idle_seconds: how long one stays so who does nothing.
@@ -66,6 +68,7 @@ class Settings:
     anchor_key: Path | None = None
     body_limit: int = MEGABYTE
     batch_limit: int = 8 * MEGABYTE
+    ingest_limit: int = 16 * MEGABYTE
     bodies_limit: int = 64 * MEGABYTE
     head_limit: int = 16_384
     connections: int = 2_000
@@ -76,6 +79,7 @@ class Settings:
     keep_alive_seconds: int = 75
     rate: float = 2_000.0
     burst: float = 4_000.0
+    leases: float = 600.0
     key_seconds: float = 2.0
     session_seconds: float = 12 * 3_600.0
     idle_seconds: float = 3_600.0

@@ -12,18 +12,17 @@ from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, select, t
 
 from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
-from takeup.store import epoch_rows, last_look, sum_rows
+from takeup.store import bulk, epoch_rows, last_look, lease_rows, sum_rows
 from takeup.store.checked import AUDIT, impossible, in_space, in_table, kept_in, within
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
-from takeup.store.statements import chunks, upsert
-from takeup.trial.book import Book, Entry, Record, StatusCounts, blank
+from takeup.store.statements import CHUNK, chunks, upsert
+from takeup.trial.book import Book, Entry, Maker, Record, StatusCounts, blank
 from takeup.trial.commands import Needs
 from takeup.trial.design import Design, canonical
 from takeup.trial.draws import ClientDraws
 from takeup.trial.epoch_counts import Cell
 from takeup.trial.events import (
     Decided,
-    Event,
     KeyedEvent,
     Looked,
     Moved,
@@ -67,17 +66,11 @@ _BODIES = select(events.c.body).where(
     events.c.trial == bindparam("trial"), events.c.sequence.in_(bindparam("some", expanding=True))
 )
 
-_FLAGS = ("missing_implemented", "missing_outcome", "counted")
-_PLAIN = tuple(each.name for each in fields(Record) if each.name not in _FLAGS)
-_RECORD = slice(1, 1 + len(fields(Record)))  # of a row of `decisions`, whose first column is the trial
-_MOVING = ("implemented", "outcome", *_FLAGS, "covariates")
+_EVENT = tuple(column.name for column in events.columns)
+_DECISION = tuple(column.name for column in decisions.columns)
+_RECORD = slice(1, 1 + len(Record._fields))  # of a row of `decisions`, whose first column is the trial
 _NUMBERS = tuple(column.name for column in trials.columns if isinstance(column.type, BigInteger))
 _LISTS = ("proposed", "probability", "variance", "best")
-_UPDATE_DECISION = (
-    update(decisions)
-    .where(decisions.c.trial == bindparam("of_trial"), decisions.c.number == bindparam("of_number"))
-    .values({name: bindparam(name) for name in _MOVING})
-)
 
 _UPDATE_HEAD = update(trials).where(trials.c.id == bindparam("of_trial"), trials.c.hash == bindparam("before"))
 
@@ -119,6 +112,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
         head.moved,
         {by: ClientDraws.stored(each) for by, each in json.loads(head.draws).items()},
         *_looks(head, design),
+        leased=head.leased,
     )
     sum_rows.load(connection, book)
     _load_fit(connection, book, head.fitted)
@@ -186,9 +180,14 @@ def fill(connection: Connection, book: Book, needs: Sequence[Needs]) -> None:
     numbers.update(chain.from_iterable(answered_numbers(event) for event in book.answers.values()))
     for some in chunks(numbers):
         _remember(book, connection.execute(_BY_NUMBER, {"trial": book.trial, "some": some}))
-    for pairs in chunks(set(chain.from_iterable(need.units for need in needs))):
-        _remember(book, connection.execute(_BY_UNIT, {"trial": book.trial, "some": pairs}))
-    _fill_makers(connection, book, [need.units for need in needs if need.makers])
+    places = set(chain.from_iterable(need.units for need in needs))
+    if len(places) > CHUNK:
+        _remember(book, bulk.of_units(connection, book.trial, list(places)))
+    else:
+        for pairs in chunks(places):
+            _remember(book, connection.execute(_BY_UNIT, {"trial": book.trial, "some": pairs}))
+    _fill_makers(connection, book, chain.from_iterable(need.makers for need in needs))
+    lease_rows.fill(connection, book, chain.from_iterable(need.leases for need in needs))
     epoch_rows.fill(connection, book)
 
 
@@ -242,17 +241,18 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
         connection.execute(insert(trials), {"id": book.trial, "secret": book.secret.text, **head_values(book)})
     else:
         values = {"of_trial": book.trial, "before": before, **head_values(book)}
-        if not any(isinstance(entry.event, Looked | Moved) for entry in book.changes.entries):
+        if not any(entry.kind in (Looked.kind, Moved.kind) for entry in book.changes.entries):
             del values["looks"]  # nothing else changes it, and with many proposals it is long
         if connection.execute(_UPDATE_HEAD, values).rowcount != 1:
             raise StoreError(f"trial {book.trial} was changed by somebody who did not hold its lock")
-    connection.execute(insert(events), [event_values(book.trial, entry) for entry in book.changes.entries])
+    bulk.insert(connection, events, [event_row(book.trial, entry) for entry in book.changes.entries])
     _save_decisions(connection, book)
     if book.changes.cells:
         cells = [cell_values(book, cell) for cell in book.changes.cells]
         connection.execute(upsert(connection.dialect.name, evidence, ("amount",)), cells)
     epoch_rows.save(connection, book)
     sum_rows.save(connection, book)
+    lease_rows.save(connection, book)
     if book.changes.keys:
         answers = book.changes.keys.items()
         connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
@@ -273,32 +273,25 @@ def head_values(book: Book) -> dict[str, Any]:
         "draws": canonical({by: asdict(each) for by, each in book.draws.items()}),
         "looks": last_look.stored(book),
         "fitted": book.fitted,
+        "leased": book.leased,
         **asdict(book.tally),
     }
 
 
-def event_values(trial: str, entry: Entry) -> dict[str, Any]:
+def event_row(trial: str, entry: Entry) -> tuple[Any, ...]:
     """A row of the log."""
-    return {
-        "trial": trial,
-        "sequence": entry.sequence,
-        "hash": entry.hash,
-        "kind": entry.event.kind,
-        "at": entry.event.at,
-        "decision": decision_number(entry.event),
-        "body": entry.body,
-    }
+    return trial, entry.sequence, entry.hash, entry.kind, entry.at, entry.decision, entry.body
 
 
-def decision_number(event: Event) -> int | None:
-    """The one decision that an event is about."""
-    return getattr(event, "number", None) or getattr(event, "decision", None)
+def record_row(trial: str, record: Record) -> tuple[Any, ...]:
+    """A row of the decisions."""
+    *known, missing_implemented, missing_outcome, counted, covariates = record
+    return trial, *known, int(missing_implemented), int(missing_outcome), int(counted), covariates
 
 
 def record_values(trial: str, record: Record) -> dict[str, Any]:
-    """A row of the decisions."""
-    flags = {name: int(getattr(record, name)) for name in _FLAGS}
-    return {"trial": trial, **{name: getattr(record, name) for name in _PLAIN}, **flags}
+    """The same by the names of its columns."""
+    return dict(zip(_DECISION, record_row(trial, record), strict=True))
 
 
 def cell_values(book: Book, cell: Cell) -> dict[str, Any]:
@@ -336,14 +329,15 @@ def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:
             book.answers[row.key] = event
 
 
-def _fill_makers(connection: Connection, book: Book, wanted: Iterable[tuple[tuple[str, str], ...]]) -> None:
+def _fill_makers(connection: Connection, book: Book, wanted: Iterable[tuple[str, str]]) -> None:
     """The events that made the decisions of these units: who asks for a new one pays nothing."""
-    known = {number for place in chain.from_iterable(wanted) if (number := book.units.get(place)) is not None}
+    known = {number for place in wanted if (number := book.units.get(place)) is not None}
     for some in chunks(book.records[number].sequence for number in known - book.makers.keys()):
         for body in connection.execute(_BODIES, {"trial": book.trial, "some": some}).scalars():
             event = event_of(body)
             if isinstance(event, Decided | TakenOver):
-                book.makers[event.number] = event
+                lease = event.lease if isinstance(event, Decided) else None
+                book.makers[event.number] = Maker(event.by, event.site, lease)
 
 
 def _remember(book: Book, rows: Iterable[Row[Any]]) -> None:
@@ -354,17 +348,10 @@ def _remember(book: Book, rows: Iterable[Row[Any]]) -> None:
 
 def _save_decisions(connection: Connection, book: Book) -> None:
     created = book.changes.created
-    new = [record_values(book.trial, book.changes.records[number]) for number in sorted(created)]
-    moved = [
-        {"of_trial": book.trial, "of_number": number, **{name: values[name] for name in _MOVING}}
-        for number, record in book.changes.records.items()
-        if number not in created
-        for values in (record_values(book.trial, record),)
-    ]
-    if new:
-        connection.execute(insert(decisions), new)
-    if moved:
-        connection.execute(_UPDATE_DECISION, moved)
+    new = [record_row(book.trial, book.changes.records[number]) for number in sorted(created)]
+    moved = [record_row(book.trial, each) for number, each in book.changes.records.items() if number not in created]
+    bulk.insert(connection, decisions, new)
+    bulk.move_decisions(connection, moved)
 
 
 def _save_rollup(connection: Connection, book: Book) -> None:

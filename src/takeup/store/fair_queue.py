@@ -8,12 +8,17 @@ from typing import Any, NamedTuple, Protocol
 
 from takeup.store.group import Task
 from takeup.trial.commands import DecideMany
+from takeup.trial.ingesting import Ingest
 
 MOST_TASKS = 256
 """The most requests that share a transaction."""
 
 MOST_UNITS = 2_000
 """The most units that they may be about; a batch of more has a transaction for itself."""
+
+
+ROWS = 4
+"""So many rows that a client decided cost what a unit does that has to be decided about."""
 
 
 class Promise(Protocol):
@@ -38,8 +43,10 @@ class Submitted(NamedTuple):
 
     @property
     def units(self) -> int:
-        """How many units it is about."""
+        """How many units it is about, by what they cost."""
         _, command = self.task
+        if isinstance(command, Ingest):
+            return 1 + len(command.columns.unit) // ROWS
         return len(command.units) if isinstance(command, DecideMany) else 1
 
 

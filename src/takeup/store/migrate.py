@@ -9,7 +9,7 @@ from takeup.errors import StoreError
 
 LOG = logging.getLogger("takeup.store")
 
-HEAD = "0013"
+HEAD = "0014"
 """The revision that this version of takeup works with."""
 
 LOCK = 0x7461_6B65

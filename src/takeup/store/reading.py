@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, inspect, select, text
 
 from takeup.errors import NotFoundError
 from takeup.store import books
-from takeup.store.schema import FOLDS, PENDING, WAITING, decisions, events, trials
+from takeup.store.schema import FOLDS, PENDING, WAITING, decisions, events, keys, trials
 from takeup.trial.book import Book, Record
 from takeup.trial.design import Design
-from takeup.trial.events import Reported, event_of
+from takeup.trial.events import Event, Reported, event_of
 
 FETCH = 1_000
 """How many rows are fetched at a time."""
@@ -61,6 +62,17 @@ def snapshot(connection: Connection, trial: str, *, time_series: bool = True) ->
     if time_series:
         books.load_rollup(connection, book)
     return book
+
+
+def answers(connection: Connection, trial: str, wanted: Sequence[str]) -> list[Event]:
+    """The events that answered these idempotency keys, in the order of the keys, up to the first that is not known."""
+    statement = (
+        select(keys.c.key, events.c.body)
+        .join(events, (events.c.trial == keys.c.trial) & (events.c.sequence == keys.c.sequence))
+        .where(keys.c.trial == trial, keys.c.key.in_(wanted))
+    )
+    found = {row.key: row.body for row in connection.execute(statement)}
+    return [event_of(found[key]) for key in takewhile(found.__contains__, wanted)]
 
 
 def seeded(connection: Connection, trial: str) -> bool | None:

@@ -41,10 +41,12 @@ trials = Table(
     Column("looks", Text, nullable=False, server_default="{}"),
     Column("past", BigInteger, nullable=False, server_default="0"),
     Column("fitted", BigInteger, nullable=False, server_default="0"),
+    Column("leased", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
 """A row a trial: its head. On PostgreSQL its lock is the trial's lock. What clients drew and the last look are JSON;
-`fitted` is the number of the event that has the models of a policy which fits them, 0 before the first."""
+`fitted` is the number of the event that has the models of a policy which fits them, 0 before the first; `leased` is how
+many leases were given."""
 
 events = Table(
     "events",
@@ -155,6 +157,17 @@ keys = Table(
 )
 """Idempotency keys: what was asked for under each, and which event answered."""
 
+leases = Table(
+    "leases",
+    metadata,
+    Column("trial", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    *_columns(BigInteger, "sequence", "expires", "taken"),
+    Column("revoked", BigInteger),
+    sqlite_with_rowid=False,
+)
+"""A row a lease: which event says it, how many decisions were taken under it, and since when it is revoked."""
+
 rollup = Table(
     "rollup",
     metadata,
@@ -167,7 +180,7 @@ rollup = Table(
 )
 """Time series; the lists are JSON."""
 
-FOLDS = {table.name: table for table in (decisions, evidence, evidence_epochs, evidence_sums, keys, rollup)}
+FOLDS = {table.name: table for table in (decisions, evidence, evidence_epochs, evidence_sums, keys, leases, rollup)}
 """The tables with rows of trials that are folds of the log, by name; the head of a trial is another one."""
 
 api_keys = Table(

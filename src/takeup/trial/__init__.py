@@ -4,6 +4,9 @@ from takeup.trial.book import Book, Record
 from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, perform
 from takeup.trial.design import Design
 from takeup.trial.fallbacks import Fallback
+from takeup.trial.ingesting import Batch, Ingest, Ingested
+from takeup.trial.leases import Lease
+from takeup.trial.leasing import Lend, Revoke
 from takeup.trial.reporting import Receipt, Report
 from takeup.trial.spec import TrialSpec, load
 from takeup.trial.steering import Amend, Move, Signature, Tick, Unblind
@@ -11,6 +14,7 @@ from takeup.trial.steering import Amend, Move, Signature, Tick, Unblind
 __all__ = [
     "Amend",
     "Ask",
+    "Batch",
     "Book",
     "Command",
     "Decide",
@@ -18,10 +22,15 @@ __all__ = [
     "Decision",
     "Design",
     "Fallback",
+    "Ingest",
+    "Ingested",
+    "Lease",
+    "Lend",
     "Move",
     "Receipt",
     "Record",
     "Report",
+    "Revoke",
     "Signature",
     "Tick",
     "TrialSpec",

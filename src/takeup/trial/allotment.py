@@ -12,7 +12,8 @@ from takeup.policies.judging import Standing
 from takeup.policies.limits import shared
 from takeup.trial.design import Design
 from takeup.trial.events import Looked
-from takeup.trial.proposal import GRAIN, Proposal, allocated, best_of, drawn, grains, known_to
+from takeup.trial.leases import GRAIN
+from takeup.trial.proposal import Proposal, allocated, best_of, drawn, grains, known_to
 from takeup.trial.secret import Secret
 
 

@@ -25,33 +25,67 @@ from takeup.trial.events import (
     Decided,
     Event,
     KeyedEvent,
+    Leased,
     Looked,
     Moved,
     Refitted,
     Refused,
     Reported,
+    Revoked,
     SetAside,
+    TakenIn,
     TakenOver,
     Unblinded,
     body_of,
+    event_of,
     link,
 )
+from takeup.trial.lease_records import LeaseRecord
 from takeup.trial.met import amended, features_of, kept
 from takeup.trial.rollup import Rollup
 from takeup.trial.secret import Secret
 
 
 class Entry(NamedTuple):
-    """An event with its place in the log."""
+    """An event as the log has it.
+
+    Attributes:
+        sequence: its place.
+        hash: covers it and all before it.
+        kind: what kind of event.
+        at: when it happened.
+        decision: the one decision that it is about.
+        body: all that it says, as canonical JSON.
+    """
 
     sequence: int
     hash: str
+    kind: str
+    at: int
+    decision: int | None
     body: str
-    event: Event
+
+    @property
+    def event(self) -> Event:
+        """What its body says."""
+        return event_of(self.body)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Maker(NamedTuple):
+    """Who made a decision.
+
+    Attributes:
+        by: who asked for it.
+        site: where they work.
+        lease: the lease that it was drawn under; None where it was none.
+    """
+
+    by: str | None
+    site: str | None
+    lease: int | None
+
+
+class Record(NamedTuple):
     """One decision as far as it is known, in indices.
 
     Attributes:
@@ -136,6 +170,7 @@ class Changes:
         records: new or changed decisions, by number.
         created: the numbers of the new ones.
         keys: idempotency keys with the hash of their request and the sequence number of their answer.
+        leases: the numbers of leases that are new, or were used or revoked.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -144,6 +179,7 @@ class Changes:
     records: dict[int, Record] = field(default_factory=dict)
     created: set[int] = field(default_factory=set)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
+    leases: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
@@ -174,7 +210,11 @@ class Book:
         units: numbers by (unit, occasion), likewise.
         keys: the request and the answer's sequence number of every idempotency key, likewise.
         answers: the events that answer these keys.
-        makers: the events that made decisions, by number, where who asked for them matters.
+        makers: who made decisions, by number, where that matters.
+        leased: how many leases were given.
+        leases: those that were loaded, by number.
+        taking: how many decisions of leases were recorded, and how many set aside, since rows of a batch were closed by
+            their event: none but within a transaction.
         open: a heap of (due, number) of outcomes that wait for their window to close.
         epochs: the evidence by epoch, where the policy forgets; None where it does not.
         horizon: the last decision that `due` knows of, where more are due than were loaded; None where all were.
@@ -204,10 +244,13 @@ class Book:
     units: dict[tuple[str, str], int] = field(default_factory=dict)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
     answers: dict[str, KeyedEvent] = field(default_factory=dict)
-    makers: dict[int, Decided | TakenOver] = field(default_factory=dict)
+    makers: dict[int, Maker] = field(default_factory=dict)
     open: list[tuple[int, int]] = field(default_factory=list)
     horizon: int | None = None
     changes: Changes = field(default_factory=Changes)
+    leased: int = 0
+    leases: dict[int, LeaseRecord] = field(default_factory=dict)
+    taking: tuple[int, int] = (0, 0)
     epochs: EpochCounts | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -221,13 +264,13 @@ class Book:
         book.append(created)
         return book
 
-    def append(self, event: Event) -> Entry:
-        """Add an event to the log, and fold it in."""
+    def append(self, event: Event, body: str | None = None) -> Entry:
+        """Add an event to the log, and fold it in; `body` is its body, where that is at hand."""
         self.sequence += 1
-        body = body_of(event)
+        body = body_of(event) if body is None else body
         self.hash = link(self.hash, self.sequence, body)
         self.at = event.at
-        entry = Entry(self.sequence, self.hash, body, event)
+        entry = Entry(self.sequence, self.hash, event.kind, event.at, decision_number(event), body)
         self.changes.entries.append(entry)
         match event:
             case Decided():
@@ -253,7 +296,17 @@ class Book:
                 self.look, self.look_body = event, body
             case Created():
                 self.moved = event.at
-            case Answered() | SetAside() | Refused() | Unblinded():
+            case Leased():
+                self.leased = event.lease
+                self._held(LeaseRecord.of(self, event, self.sequence))
+            case Revoked():
+                self._held(replace(self.leases[event.lease], revoked=event.at))
+            case SetAside():
+                if event.lease is not None:
+                    self.taking = self.taking[0], self.taking[1] + 1
+            case TakenIn():
+                self.taking = 0, 0
+            case Answered() | Refused() | Unblinded():
                 pass
         if isinstance(event, KeyedEvent) and event.key is not None:
             self.keys[event.key] = self.changes.keys[event.key] = (event.request or "", self.sequence)
@@ -305,7 +358,7 @@ class Book:
 
     def forget(self) -> None:
         """Keep what every decision needs, and drop what belongs to single ones."""
-        for collection in (self.records, self.units, self.keys, self.answers, self.makers, self.open):
+        for collection in (self.records, self.units, self.keys, self.answers, self.makers, self.open, self.leases):
             collection.clear()
         self.horizon = None
         self.changes = Changes()
@@ -314,7 +367,7 @@ class Book:
             self.epochs.forget(self.decisions)
 
     def _decided(self, event: Decided) -> None:
-        space = self.design.space
+        space, known = self.design.space, event.outcome is not None
         x, z = space.contexts.index(event.context), space.proposals.index(event.proposal)
         record = Record(
             number=event.number,
@@ -325,15 +378,20 @@ class Book:
             at=event.at,
             due=event.due,
             sequence=self.sequence,
+            implemented=UNSEEN if event.implemented is None else space.implemented.index(event.implemented),
+            outcome=UNSEEN if event.outcome is None else space.outcome.code(event.outcome),
+            missing_implemented="implemented" in event.missing,
+            missing_outcome="outcome" in event.missing,
+            counted=known and event.due is None,
             covariates=kept(space, event.covariates),
         )
-        self.decisions = event.number
-        self.units[record.unit, record.occasion] = record.number
-        self.changes.created.add(record.number)
-        self.records[record.number] = self.changes.records[record.number] = record
-        self._count(record, 1)
-        self.makers[event.number] = event
-        if event.software is None:
+        self._created(record)
+        self.makers[event.number] = Maker(event.by, event.site, event.lease)
+        if event.lease is not None:
+            used = self.leases[event.lease]
+            self._held(replace(used, taken=used.taken + 1))
+            self.taking = self.taking[0] + 1, self.taking[1]
+        elif event.software is None:
             self.tally.fallbacks += 1
             who = event.by or ""
             self.draws[who] = self.draws.get(who, ClientDraws.none(len(space.proposals))).plus(z, event.at)
@@ -357,16 +415,28 @@ class Book:
             counted=known and (event.due is None or event.at >= event.due),
             covariates=kept(space, event.covariates),
         )
-        self.decisions = event.number
+        self._created(record)
+        self.makers[event.number] = Maker(event.by, event.site, None)
+        self.tally.past += 1
+
+    def _created(self, record: Record) -> None:
+        """A new decision, with what came with it."""
+        self.decisions = record.number
         self.changes.created.add(record.number)
         self.changes.records[record.number] = record
         self.remember(record)
         self._count(record, 1)
-        self.makers[event.number] = event
-        self.tally.past += 1
+        self.tally.missing_implemented += record.missing_implemented
+        self.tally.missing_outcome += record.missing_outcome
         self.tally.waiting += record.waiting
         if record.informs:
             self.version = self.sequence
+
+    def _held(self, lease: LeaseRecord) -> None:
+        """Another state of a lease."""
+        number = lease.lease.number
+        self.leases[number] = lease
+        self.changes.leases.add(number)
 
     def _reported(self, event: Reported) -> None:
         before, space, stands = self.records[event.decision], self.design.space, event.stands or {}
@@ -386,7 +456,7 @@ class Book:
             known |= {"outcome": UNSEEN, "missing_outcome": True, "counted": False}
         if event.covariates is not None and "covariates" not in stands:
             known["covariates"] = amended(space, before.covariates, event.covariates)
-        after = replace(before, **known)
+        after = before._replace(**known)
         self.tally.corrections += event.before is not None
         self.tally.disputes += event.stands is not None
         self._move(before, after)
@@ -394,7 +464,7 @@ class Book:
     def _closed(self, event: Closed) -> None:
         for number in event.decisions:
             record = self.records[number]
-            self._move(record, replace(record, counted=True))
+            self._move(record, record._replace(counted=True))
 
     def _move(self, before: Record, after: Record) -> None:
         """Another state of one decision."""
@@ -431,6 +501,11 @@ class Book:
     def _begin_epochs(self) -> None:
         epochs = self.design.epochs
         self.epochs = None if epochs is None else EpochCounts(epochs)
+
+
+def decision_number(event: Event) -> int | None:
+    """The one decision that an event is about."""
+    return getattr(event, "number", None) or getattr(event, "decision", None)
 
 
 def blank(design: Design) -> IntArray:

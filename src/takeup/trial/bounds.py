@@ -60,12 +60,17 @@ def check_utility(space: Space) -> None:
         raise InputError("utility", f"{low!r} to {high!r}", allowed, "subtract what they have in common")
 
 
+def untellable(value: str) -> bool:
+    """Whether there are control characters or lone surrogates in it."""
+    return _UNTELLABLE.search(value) is not None
+
+
 def text(argument: str, value: object, most: int) -> str:
     """A text that every database and every reader can hold: not blank, not too long, no control characters."""
     if not isinstance(value, str) or not value.strip():
         raise InputError(argument, repr(value)[:100], "a text that is not blank")
     if len(value) > most:
         raise InputError(argument, f"{len(value)} characters", f"at most {most}")
-    if _UNTELLABLE.search(value):
+    if untellable(value):
         raise InputError(argument, ascii(value)[:100], "a text without control characters and lone surrogates")
     return value

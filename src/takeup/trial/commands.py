@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar, Unpack
 
 from takeup.errors import NOTHING, AccessError, BusyError, ConflictError, InputError, ReusedKeyError, StateError
 from takeup.trial.allotment import proposed_between_looks
-from takeup.trial.book import Book, Record
+from takeup.trial.book import Book, Maker, Record
 from takeup.trial.bounds import text
 from takeup.trial.design import Design, canonical
 from takeup.trial.events import Answered, Decided, KeyedEvent, Refused, Stamp, answered_numbers
@@ -38,13 +38,15 @@ class Needs:
         key: an idempotency key.
         units: (unit, occasion) pairs.
         numbers: decision numbers.
-        makers: whether it has to know who asked for the decisions of these units.
+        leases: the numbers of leases.
+        makers: the units of whose decisions it has to know who asked for them.
     """
 
     key: str | None = None
     units: tuple[tuple[str, str], ...] = ()
     numbers: tuple[int, ...] = ()
-    makers: bool = False
+    leases: tuple[int, ...] = ()
+    makers: tuple[tuple[str, str], ...] = ()
 
 
 class Command(Protocol[ReplyOut]):
@@ -120,14 +122,16 @@ class KeyedCommand(Generic[Reply]):
         if self.key is None or self.key not in book.keys:
             return self._act(book, at)
         (request, sequence), event = book.keys[self.key], book.answers[self.key]
+        numbers = answered_numbers(event)
         if not self._owns(event):
-            book.append(Refused(at=at, by=self.by, decisions=answered_numbers(event)))
+            if numbers:
+                book.append(Refused(at=at, by=self.by, decisions=numbers))
             raise ReusedKeyError(self.key)
         if request != self.request:
             raise ReusedKeyError(self.key)
         reply = self._answer(book, event, sequence)
-        if event.by != self.by:
-            book.append(Answered(at=at, by=self.by, site=self.site, decisions=answered_numbers(event)))
+        if event.by != self.by and numbers:
+            book.append(Answered(at=at, by=self.by, site=self.site, decisions=numbers))
         return reply
 
     def _act(self, book: Book, at: int) -> Reply:
@@ -140,7 +144,7 @@ class KeyedCommand(Generic[Reply]):
     def _stamp(self, at: int) -> Stamp:
         return {"at": at, "by": self.by, "site": self.site, "key": self.key, "request": self.request}
 
-    def _owns(self, event: KeyedEvent) -> bool:
+    def _owns(self, event: KeyedEvent | Maker) -> bool:
         """Whether they may know what was answered then: they asked themselves, their site did, or they see all."""
         if not self.blinded:
             return True
@@ -259,7 +263,7 @@ class ForUnit(KeyedCommand[Decision]):
     @property
     def needs(self) -> Needs:
         """The key and the unit."""
-        return Needs(self.key, (self.ask.place,), makers=self.blinded)
+        return Needs(self.key, (self.ask.place,), makers=(self.ask.place,) if self.blinded else ())
 
     def standing(self, book: Book, at: int) -> tuple[Met, int | None]:
         """The unit as it is met, and the number of the decision that it has already."""
@@ -301,7 +305,8 @@ class DecideMany(KeyedCommand[tuple[Decision, ...]]):
     @property
     def needs(self) -> Needs:
         """The key and the units."""
-        return Needs(self.key, tuple(ask.place for ask in self.units), makers=self.blinded)
+        units = tuple(ask.place for ask in self.units)
+        return Needs(self.key, units, makers=units if self.blinded else ())
 
     @property
     def asked(self) -> object:

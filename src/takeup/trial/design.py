@@ -120,6 +120,9 @@ class Design:
             even = limits.project(np.full(len(space.proposals), 1 / len(space.proposals)))
         with at(source, "stopping"):
             check_control_share(limits, len(space.proposals), rules, spec.stopping.control_share)
+        with at(source, "edge"):
+            if new and spec.edge.allowed:
+                _check_edge(space, policy, looks)
         with at(source, "fallback"):
             given = spec.fallback
             fallback = even if given is None else _by_label("fallback", given, space, "probabilities")
@@ -297,6 +300,19 @@ def _check_model(policy: LivePolicy, space: Space, looks: Looks | None) -> None:
         raise InputError("reading", "'policy'", "'intention to treat'", why)
     if isinstance(policy.beliefs(policy.start(space_for(policy, space)), 0, stream(0)), Exact):
         raise InputError("reading", "'policy'", "'intention to treat'", f"{policy.name} has no model of its own")
+
+
+def _check_edge(space: Space, policy: LivePolicy, looks: Looks | None) -> None:
+    """Leases need probabilities that can be told ahead, for every context, and stay true while they last."""
+    why = None
+    if uses_covariates(policy):
+        why = f"{policy.name} proposes to each unit by its covariates, and a lease has probabilities by context"
+    elif space.covariates is not None:
+        why = "a lease knows units by their context alone, so far, and this trial keeps covariates of each"
+    elif looks is not None:
+        why = "under a lease from before a look, what that look drops would go on being proposed"
+    if why is not None:
+        raise InputError("allowed", "true", "false, or no [edge]", why)
 
 
 def _counted(spec: TrialSpec, space: Space, policy: LivePolicy, rules: Rules) -> bool:

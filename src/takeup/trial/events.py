@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, Required, TypeAlias, TypedDict, get_args
 
 from takeup.covariates.kinds import Value
@@ -33,6 +34,9 @@ Kind = Literal[
     "refused",
     "looked",
     "refitted",
+    "leased",
+    "revoked",
+    "taken in",
 ]
 
 
@@ -173,6 +177,10 @@ class Decided(KeyedEvent):
         due: when the outcome window closes.
         software: what computed it; None for a fallback that a client drew.
         drawn: when the client says that it drew it.
+        lease: the number of the lease that a client drew it under; its probabilities and its version are the lease's.
+        implemented: a, as a label, where that came with the client's decision.
+        outcome: y, as a report has it; likewise.
+        missing: what will never be known; likewise.
     """
 
     kind: ClassVar[Kind] = "decided"
@@ -190,6 +198,10 @@ class Decided(KeyedEvent):
     software: str | None = None
     drawn: int | None = None
     covariates: Mapping[str, Value] | None = None
+    lease: int | None = None
+    implemented: str | None = None
+    outcome: Plain | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,13 +255,34 @@ class Answered(KeyedEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside(KeyedEvent):
-    """A client's fallback for a unit that had its decision already, which stands."""
+    """What a client drew and does not stand: a fallback for a unit that had its decision, or a draw under a lease.
+
+    Attributes:
+        decision: the decision that the unit had already; None where it had none.
+        proposal: what the client drew.
+        lease: the lease that it names; None of a fallback. What follows is of leases alone.
+        reason: why it does not stand.
+        unit: who it was for.
+        occasion: which of the unit's decisions.
+        context: x, as a label.
+        drawn: when the client says that it drew it.
+        implemented: what it says was done, and came of it: nothing counts that did not follow a decision that stands.
+        outcome: likewise.
+    """
 
     kind: ClassVar[Kind] = "set aside"
-    plural: ClassVar[str] = "fallbacks that were set aside"
+    plural: ClassVar[str] = "clients' draws that were set aside"
 
-    decision: int
+    decision: int | None = None
     proposal: str
+    lease: int | None = None
+    reason: str | None = None
+    unit: str | None = None
+    occasion: str = ""
+    context: str | None = None
+    drawn: int | None = None
+    implemented: str | None = None
+    outcome: Plain | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,6 +361,73 @@ class Refitted(_Event):
     software: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leased(KeyedEvent):
+    """A lease: what a client may decide from by itself. Its key follows from the seed and its number, and is not here.
+
+    Attributes:
+        lease: its number, counted from 1.
+        spec: SHA-256 of the spec as canonical JSON.
+        version: the evidence that was seen.
+        expires: until when decisions may be drawn under it.
+        most: how many decisions may be.
+        probability: what proposals are drawn from, by context.
+        best: the probability that each proposal is best, by context; left out where it is `probability`.
+        software: what computed it.
+    """
+
+    kind: ClassVar[Kind] = "leased"
+    plural: ClassVar[str] = "leases"
+
+    lease: int
+    spec: str
+    version: int
+    expires: int
+    most: int
+    probability: tuple[tuple[float, ...], ...]
+    best: tuple[tuple[float, ...], ...] | None = None
+    software: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revoked(_Event):
+    """A lease under which nothing may be drawn any more; what was drawn before stands, whenever it comes."""
+
+    kind: ClassVar[Kind] = "revoked"
+    plural: ClassVar[str] = "revoked leases"
+
+    lease: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenIn(KeyedEvent):
+    """Rows of a batch of what clients decided and reported, which the events before this one say; its key names them.
+
+    Attributes:
+        batch: what its sender calls it; `request` is a hash of all that is in it.
+        rows: how many rows it has.
+        taken: how many of them have been taken by now, from the first on.
+        recorded: decisions that were recorded, of these rows.
+        standing: of these rows, those that said what the log said already.
+        set_aside: decisions that do not stand.
+        reported: reports of decisions that were there.
+        refused: the first rows that were not recorded, each with its place in the batch, from 0, and why.
+    """
+
+    kind: ClassVar[Kind] = "taken in"
+    plural: ClassVar[str] = "parts of batches"
+
+    batch: str
+    rows: int
+    taken: int
+    recorded: int = 0
+    standing: int = 0
+    set_aside: int = 0
+    reported: int = 0
+    refused: tuple[tuple[int, str], ...] = ()
+
+
 Event: TypeAlias = (
     Created
     | Amended
@@ -342,10 +442,14 @@ Event: TypeAlias = (
     | Refused
     | Looked
     | Refitted
+    | Leased
+    | Revoked
+    | TakenIn
 )
 
 KINDS: Mapping[str, type[Event]] = {each.kind: each for each in get_args(Event)}
 _FIELDS = {each: tuple((f.name, f.default) for f in fields(each)) for each in KINDS.values()}
+_VALUES = {each: attrgetter(*(f.name for f in fields(each))) for each in KINDS.values()}
 _LISTS = {each: tuple(f.name for f in fields(each) if "tuple" in str(f.type)) for each in KINDS.values()}
 
 
@@ -371,18 +475,19 @@ def answered_numbers(event: KeyedEvent) -> tuple[int, ...]:
             return (event.number,)
         case Answered():
             return event.decisions
-        case SetAside() | Reported():
+        case SetAside():
+            return () if event.decision is None else (event.decision,)
+        case Reported():
             return (event.decision,)
     return ()
 
 
 def body_of(event: Event) -> str:
     """An event as canonical JSON; what has its default is left out."""
-    body: dict[str, Any] = {"kind": event.kind}
-    for name, default in _FIELDS[type(event)]:
-        value = getattr(event, name)
-        if value != default:
-            body[name] = value
+    kind = type(event)
+    pairs = zip(_FIELDS[kind], _VALUES[kind](event), strict=True)
+    body: dict[str, Any] = {name: value for (name, default), value in pairs if value != default}
+    body["kind"] = event.kind
     return canonical(body)
 
 

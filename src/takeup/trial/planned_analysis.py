@@ -64,6 +64,10 @@ def not_replayable(design: "Design", *, stronger: bool = False) -> str:
         return f"{policy.name} learns from covariates, and replays propose by context alone"
     if design.epochs is not None:
         return f"{policy.name} counts decisions by when they were made, which replays do not"
+    if design.spec.edge.allowed:
+        return (
+            "leases decide from what was known when they were given, and replays from what was known at each decision"
+        )
     if policy.compliance != "not used" and not stronger:
         return f"{policy.name} reads what was implemented, and what would have been after another proposal is not known"
     if may_end(design) and reading not in (ITT, "policy") and not stronger:
@@ -89,6 +93,8 @@ def not_exact(design: "Design") -> str:
         return "it is for two proposals, two outcomes and one context"
     if design.refused:
         return design.refused
+    if design.spec.edge.allowed:
+        return "it is for decisions that know all before them, and leases do not; betting takes any"
     if may_end(design):
         return "it is for trials that no look can end; re-randomisation takes looks as they are"
     if type(design.policy) not in (TS, Uniform) or design.control_share is not None:

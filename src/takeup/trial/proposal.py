@@ -15,12 +15,10 @@ from takeup.randomness import bits, stream
 from takeup.space import UNSEEN, Space
 from takeup.trial.computing import METER, FailedPolicyError
 from takeup.trial.design import Design
+from takeup.trial.leases import GRAIN, GRAIN_BITS
 from takeup.trial.models import state_with
 from takeup.trial.secret import Secret
 
-GRAIN_BITS = 32
-GRAIN = 2**GRAIN_BITS
-"""Probabilities are whole multiples of 1 / GRAIN: they add up exactly, and so does what is drawn from them."""
 NEARLY = 1e-6
 """How far from probabilities the numbers of a policy may be: rounding."""
 

@@ -8,9 +8,10 @@ from takeup import checks
 from takeup.errors import NOTHING, ConflictError, InputError, NotFoundError, ReusedKeyError
 from takeup.outcomes import Plain
 from takeup.space import UNSEEN
-from takeup.trial.book import Book, Record
+from takeup.trial.book import Book, Maker, Record
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_NAME, MOST_REASON, KeyedCommand, Needs
+from takeup.trial.design import Design
 from takeup.trial.events import KeyedEvent, Reported, Stamp
 from takeup.trial.met import amended, plain, values_of
 
@@ -101,7 +102,7 @@ class Report(KeyedCommand[Receipt]):
         entry = book.append(event)
         return self._answer(book, event, entry.sequence)
 
-    def _owns(self, event: KeyedEvent) -> bool:
+    def _owns(self, event: KeyedEvent | Maker) -> bool:
         """Sites share decisions, not what became of them: whoever else could test guesses under a report's key."""
         return not self.blinded or (self.by is not None and self.by == event.by)
 
@@ -139,8 +140,8 @@ def reported_event(
     record = book.records.get(decision)
     if record is None:
         raise NotFoundError(f"trial {book.trial} has no decision {decision}; it has made {book.decisions}")
-    labels = _labels(book, implemented, outcome, missing, said=covariates is not None)
-    differing: dict[str, Any] = {name: old for name, (old, new) in _known(book, record, labels).items() if old != new}
+    labels = labels_of(book.design, implemented, outcome, missing, said=covariates is not None)
+    differing: dict[str, Any] = {name: old for name, (old, new) in known_of(book, record, labels).items() if old != new}
     now = None
     if covariates is not None:
         before, after = (values_of(each) for each in (record.covariates, _amended(book, record, covariates)))
@@ -172,11 +173,11 @@ def _amended(book: Book, record: Record, covariates: Mapping[str, Any]) -> str |
     return amended(book.design.space, record.covariates, covariates)
 
 
-def _labels(
-    book: Book, implemented: str | int | None, outcome: Plain | None, missing: tuple[str, ...], *, said: bool
+def labels_of(
+    design: Design, implemented: str | int | None, outcome: Plain | None, missing: tuple[str, ...], *, said: bool
 ) -> dict[str, Plain | None]:
     """What is reported, by name; None for what is declared missing; it may be nothing where covariates are `said`."""
-    design, labels = book.design, dict[str, Plain | None]()
+    labels = dict[str, Plain | None]()
     for name in missing:
         if name not in ("implemented", "outcome"):
             raise InputError("missing", repr(name), "implemented or outcome")
@@ -197,7 +198,9 @@ def _labels(
     return labels
 
 
-def _known(book: Book, record: Record, labels: dict[str, Plain | None]) -> dict[str, tuple[Plain | None, Plain | None]]:
+def known_of(
+    book: Book, record: Record, labels: dict[str, Plain | None]
+) -> dict[str, tuple[Plain | None, Plain | None]]:
     """Old and new, for what is reported now and has been before."""
     space, known = book.design.space, dict[str, tuple[Plain | None, Plain | None]]()
     if "implemented" in labels and (record.implemented != UNSEEN or record.missing_implemented):

@@ -16,6 +16,9 @@ from takeup.trial.rules import Label, Reading, Share, StoppingTable
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 LONGEST = 100 * 366 * SECONDS["day"]
+LONGEST_LEASE = SECONDS["week"]
+MOST_LEASED = 1_000_000_000
+"""How many decisions a lease may allow."""
 SEED_BITS = 256
 MOST_NESTED = 20
 """How deep tables and lists may be within each other, where nobody reads them."""
@@ -58,6 +61,7 @@ def nested_deeper(value: object, most: int) -> bool:
 
 
 Duration = Annotated[int, BeforeValidator(seconds), Field(ge=1, le=LONGEST)]
+LeaseLength = Annotated[int, BeforeValidator(seconds), Field(ge=1, le=LONGEST_LEASE)]
 Seed = Annotated[str, BeforeValidator(seed)]
 
 
@@ -120,6 +124,20 @@ class AnalysisTable(GrownTable):
         if value != "difference" and known.data.get("reading", "intention to treat") != "intention to treat":
             raise ValueError("'difference' with this reading; ratios are of intention to treat")
         return value
+
+
+class EdgeTable(Table):
+    """`[edge]`: whether clients may decide by themselves from leases, for how long and how often.
+
+    Attributes:
+        allowed: whether there are leases; whoever holds one can foresee its proposals.
+        seconds: how long a lease lasts, in seconds or as a text such as "10 minutes".
+        most: how many decisions may be drawn under one.
+    """
+
+    allowed: Annotated[bool, Field(strict=True)] = False
+    seconds: LeaseLength = 30
+    most: Annotated[int, Field(ge=1, le=MOST_LEASED)] = 100_000
 
 
 class FallbackLimitsTable(Table):
@@ -190,12 +208,13 @@ class TrialSpec(GrownTable):
         fallback: the probabilities a client draws from when the service cannot be reached; even where left out.
         anchored: that nothing is acknowledged before its anchor is on the disk; a store without anchors then refuses.
         fallback_limits: how late and how many of what clients drew are taken.
+        edge: whether clients may decide by themselves from leases.
         rehearsal: that it is no real trial.
         words: what people of this trial call things.
         seed: for rehearsals that shall be repeatable. A real trial leaves it out and gets 256 random bits.
     """
 
-    newer = ("anchored", "fallback_limits", "rehearsal", "looks", "scenarios", "analysis", "words")
+    newer = ("anchored", "fallback_limits", "rehearsal", "looks", "scenarios", "analysis", "words", "edge")
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=10_000)] = ""
@@ -214,6 +233,7 @@ class TrialSpec(GrownTable):
     fallback: dict[Label, Share] | None = None
     anchored: Annotated[bool, Field(strict=True)] = False
     fallback_limits: FallbackLimitsTable = FallbackLimitsTable()
+    edge: EdgeTable = EdgeTable()
     rehearsal: Annotated[bool, Field(strict=True)] = False
     words: WordsTable = WordsTable()
     seed: Annotated[Seed | None, Field(repr=False)] = None

@@ -2,11 +2,13 @@
 
 from fastapi.routing import APIRoute
 
-from takeup.service.routes import decisions, health, keys, log, past, reading, reports, trials
+from takeup.service.routes import decisions, health, ingest, keys, leases, log, past, reading, reports, trials
 
 ROUTERS = (
     decisions.router,
     reports.router,
+    ingest.router,
+    leases.router,
     trials.router,
     past.router,
     reading.router,

@@ -27,7 +27,7 @@ class KeyAsked(Strict):
     """
 
     name: Annotated[str, Field(min_length=1, max_length=MOST_NAME)]
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=6)]
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=7)]
     trials: (
         Annotated[list[Annotated[str, Field(pattern=IDENTIFIER)]], Field(min_length=1, max_length=MOST_TRIALS)] | None
     ) = None

@@ -1,0 +1,104 @@
+"""What an edge decided and what was reported to it, as the lines that the service ingests."""
+
+from collections.abc import Iterable, Sequence
+from json import dumps
+from json.encoder import encode_basestring_ascii as quoted
+from typing import Any, NamedTuple
+
+from takeup.outcomes import Plain
+from takeup.trial.bounds import text
+from takeup.trial.commands import MOST_REASON
+from takeup.trial.design import Design
+from takeup.trial.reporting import labels_of
+
+MOST_TAILS = 10_000
+"""How many ends of lines are kept to be used again."""
+
+
+class EdgeDecision(NamedTuple):
+    """What is proposed to a unit, drawn in this process from a lease.
+
+    Attributes:
+        unit: who it is for.
+        occasion: which of the unit's decisions; None where a unit has one.
+        context: x.
+        proposal: z.
+        lease: the number of the lease.
+        drawn: when, in microseconds since 1970, UTC, by the service's clock.
+    """
+
+    unit: str
+    occasion: str | None
+    context: str
+    proposal: str
+    lease: int
+    drawn: int
+
+
+class EdgeReport(NamedTuple):
+    """What became of a decision: `said` is the rest of its line, from the first comma on."""
+
+    unit: str
+    occasion: str | None
+    said: str
+    correcting: bool
+
+
+Row = EdgeDecision | EdgeReport
+
+
+def report_said(
+    design: Design,
+    implemented: str | int | None,
+    outcome: Plain | None,
+    missing: Sequence[str],
+    reason: str | None,
+) -> str:
+    """The rest of a report's line.
+
+    Raises:
+        InputError: it says nothing that could be recorded.
+    """
+    labels = labels_of(design, implemented, outcome, tuple(missing), said=False)
+    said: dict[str, Any] = {name: value for name, value in labels.items() if value is not None}
+    if missing:
+        said["missing"] = sorted(set(missing))
+    if reason is not None:
+        said["reason"] = text("reason", reason, MOST_REASON)
+    return "," + dumps(said)[1:-1]
+
+
+class Lines:
+    """Makes lines of rows; to be used by one thread."""
+
+    def __init__(self) -> None:
+        self._tails: dict[tuple[str, str, int], str] = {}
+
+    def of(self, rows: Iterable[Row]) -> tuple[bytes, int]:
+        """The lines, and how many there are.
+
+        What was reported to a decision among these rows joins its line: the service then has one event to write.
+        """
+        lines: list[str] = []
+        places: dict[tuple[str, str | None], int] = {}
+        for row in rows:
+            if isinstance(row, EdgeDecision):
+                unit, occasion, context, proposal, lease, drawn = row
+                which = "" if occasion is None else f',"occasion":{quoted(occasion)}'
+                tail = self._tails.get((context, proposal, lease)) or self._tail(context, proposal, lease)
+                places[unit, occasion] = len(lines)
+                lines.append(f'{{"unit":{quoted(unit)}{which}{tail}{drawn}')
+            elif not row.correcting and (place := places.pop((row.unit, row.occasion), None)) is not None:
+                lines[place] += row.said
+            else:
+                which = "" if row.occasion is None else f',"occasion":{quoted(row.occasion)}'
+                lines.append(f'{{"unit":{quoted(row.unit)}{which}{row.said}')
+        lines.append("")
+        return "}\n".join(lines).encode("ascii"), len(lines) - 1
+
+    def _tail(self, context: str, proposal: str, lease: int) -> str:
+        if len(self._tails) >= MOST_TAILS:
+            self._tails.clear()
+        found = f',"context":{dumps(context)},"proposal":{dumps(proposal)},"lease":{lease},"drawn":'
+        self._tails[context, proposal, lease] = found
+        return found

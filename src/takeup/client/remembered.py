@@ -1,0 +1,52 @@
+"""The decisions that an edge remembers: the latest, in a bounded memory."""
+
+import json
+import threading
+
+from takeup.client.edge_rows import EdgeDecision
+
+Place = str | tuple[str, str]
+"""A unit, or a unit and an occasion."""
+
+
+class Remembered:
+    """Decisions by unit; at least the latest half of `most` of them are there, and never more than `most`.
+
+    Two tables take turns: when the later is full it becomes the earlier, and what that had is forgotten. Looking
+    something up takes no lock.
+
+    Attributes:
+        latest: what was decided last.
+        earlier: what was decided before.
+        half: how many decisions a table holds.
+    """
+
+    __slots__ = ("_lock", "earlier", "half", "latest")
+
+    def __init__(self, most: int) -> None:
+        self.latest: dict[Place, EdgeDecision] = {}
+        self.earlier: dict[Place, EdgeDecision] = {}
+        self.half = most // 2
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.latest) + len(self.earlier)
+
+    def turn(self) -> None:
+        """Begin a new table, if the later one is full."""
+        with self._lock:
+            if len(self.latest) >= self.half:
+                self.earlier, self.latest = self.latest, {}
+
+    def read(self, lines: bytes) -> None:
+        """Remember what the lines of a batch say that was decided."""
+        for line in lines.splitlines():
+            said = json.loads(line)
+            if "lease" in said:
+                occasion = said.get("occasion")
+                made = EdgeDecision(
+                    said["unit"], occasion, said["context"], said["proposal"], said["lease"], said["drawn"]
+                )
+                self.latest[made.unit if occasion is None else (made.unit, occasion)] = made
+                if len(self.latest) >= self.half:
+                    self.turn()

@@ -1,0 +1,146 @@
+"""The spool of an edge: whole blocks come back, whatever a crash left; lines say what was decided."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from takeup.client.edge_rows import EdgeDecision, EdgeReport, Lines
+from takeup.client.remembered import Remembered
+from takeup.client.segments import Segments
+from takeup.errors import InputError
+
+
+def blocks(*rows: str) -> list[bytes]:
+    return [f'{{"unit":"{row}"}}\n'.encode() for row in rows]
+
+
+def written(folder: Path, *rows: str, roll: bool = True) -> Path:
+    """A spool with a block each, and the file that it wrote to."""
+    spool = Segments(folder, "t", sync=False)
+    for block in blocks(*rows):
+        spool.append(block, 1)
+    if roll:
+        spool.close()
+    else:
+        os.close(spool._claim)  # as a process that is killed does
+    (path,) = [each for each in folder.iterdir() if each.suffix in (".open", ".rows")]
+    return path
+
+
+def test_files_are_sent_in_the_order_in_which_they_were_written(tmp_path: Path) -> None:
+    spool = Segments(tmp_path, "t", sync=True)
+    assert spool.age == 0
+    for row in ("a", "b", "c"):
+        spool.append(blocks(row)[0], 1)
+        spool.roll()
+        spool.roll()
+    assert b"".join(spool.body(path) for path in spool.closed()) == b"".join(blocks("a", "b", "c"))
+    first, *rest = spool.closed()
+    spool.sent(first)
+    spool.sent(first)
+    assert spool.refuse(rest[0]).suffix == ".refused"
+    assert spool.closed() == rest[1:]
+    spool.close()
+    again = Segments(tmp_path, "t", sync=False)
+    again.append(blocks("d")[0], 1)
+    again.close()
+    assert [again.body(path) for path in again.closed()] == blocks("c", "d")
+
+
+def test_an_end_that_was_cut_off_is_dropped_wherever_it_is_cut(tmp_path: Path) -> None:
+    """A crash leaves any part of the last block: the blocks before it come back whole, and no others."""
+    whole = written(tmp_path / "whole", "a", "bb", "ccc", roll=False).read_bytes()
+    ends, at = [0], 0
+    for block in blocks("a", "bb", "ccc"):
+        at = whole.index(block) + len(block)
+        ends.append(at)
+    assert ends[-1] == len(whole)
+    for cut in range(len(whole) + 1):
+        folder = tmp_path / str(cut)
+        path = written(folder, "a", roll=False)
+        path.write_bytes(whole[:cut])
+        spool = Segments(folder, "t", sync=False)
+        many = sum(end <= cut for end in ends) - 1
+        assert b"".join(spool.body(each) for each in spool.closed()) == b"".join(blocks("a", "bb", "ccc")[:many])
+        assert not list(folder.glob("*.open"))
+        spool.close()
+
+
+def test_a_byte_that_the_disk_changed_is_found(tmp_path: Path) -> None:
+    path = written(tmp_path, "a", "b", "c")
+    content = path.read_bytes()
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        path.write_bytes(changed)
+        spool = Segments(tmp_path, "t", sync=False)
+        body = spool.body(path)
+        assert b"".join(blocks("a", "b", "c")).startswith(body)
+        assert len(body) < 3 * len(blocks("a")[0])
+        spool.close()
+    path.write_bytes(content[:-2])
+    spool = Segments(tmp_path, "t", sync=False)
+    spool.sent(path)
+    assert [each.suffix for each in tmp_path.glob("0*")] == [".damaged"]
+    spool.close()
+
+
+def test_a_folder_is_one_trials_and_one_processes(tmp_path: Path) -> None:
+    spool = Segments(tmp_path, "t", sync=False)
+    with pytest.raises(InputError, match="no other process is using"):
+        Segments(tmp_path, "t", sync=False)
+    spool.close()
+    with pytest.raises(InputError, match="it is that of trial t"):
+        Segments(tmp_path, "u", sync=False)
+    (tmp_path / "spool.json").write_text('{"tri')  # cut off before anything was recorded
+    Segments(tmp_path, "t", sync=False).close()
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(InputError, match="a folder that can be written to"):
+        Segments(file, "t", sync=False)
+
+
+def lines(*rows: Any) -> list[dict[str, Any]]:
+    made, count = Lines().of(rows)
+    found = [json.loads(line) for line in made.splitlines()]
+    assert len(found) == count
+    return found
+
+
+def test_lines_say_what_was_decided_and_reported() -> None:
+    ann = EdgeDecision("Änn \"\\ '", None, "old", "drug", 7, 12)
+    visit = EdgeDecision("bob", "first", "old", "rest", 7, 13)
+    report = EdgeReport(ann.unit, None, ',"outcome":1', correcting=False)
+    assert lines(ann, visit, report) == [
+        {"unit": ann.unit, "context": "old", "proposal": "drug", "lease": 7, "drawn": 12, "outcome": 1},
+        {"unit": "bob", "occasion": "first", "context": "old", "proposal": "rest", "lease": 7, "drawn": 13},
+    ]
+    assert lines(report, ann, report, report, report._replace(correcting=True)) == [
+        {"unit": ann.unit, "outcome": 1},
+        {"unit": ann.unit, "context": "old", "proposal": "drug", "lease": 7, "drawn": 12, "outcome": 1},
+        {"unit": ann.unit, "outcome": 1},
+        {"unit": ann.unit, "outcome": 1},
+    ]
+    other = EdgeReport("bob", "second", ',"outcome":1', correcting=False)
+    assert lines(visit, other)[1] == {"unit": "bob", "occasion": "second", "outcome": 1}
+    assert lines() == []
+
+
+def test_many_ends_of_lines_are_made_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("takeup.client.edge_rows.MOST_TAILS", 2)
+    rows = [EdgeDecision(f"u{i}", None, "old", f"z{i % 3}", i % 5, i) for i in range(30)]
+    assert [(each["proposal"], each["lease"]) for each in lines(*rows)] == [(row.proposal, row.lease) for row in rows]
+
+
+def test_the_latest_are_remembered() -> None:
+    known = Remembered(10)
+    made = [EdgeDecision(f"u{i}", None if i % 2 else "first", "old", "rest", 1, i) for i in range(23)]
+    body, _ = Lines().of([*made, EdgeReport("u1", None, ',"outcome":1', correcting=False)])
+    known.read(body)
+    assert 5 <= len(known) <= 10
+    assert {*known.latest.values(), *known.earlier.values()} == set(made[-len(known) :])
+    known.turn()
+    assert known.earlier
