@@ -40,8 +40,8 @@ GATES = (
     Gate(
         name="edge-killed",
         part="faults",
-        shows="SIGKILL of an edge, of its machine's power, of the service and of its writer: every decision that was told "
-        "is in the log exactly once, with the proposal that was given",
+        shows="SIGKILL of an edge, of its machine's power, of the service or of its writer: every decision that was "
+        "told is in the log exactly once, with the proposal given",
         unit="kills",
         times=200,
         suite=0,
