@@ -10,7 +10,7 @@ TOOLS := build/tools
 UPGRADE ?= --upgrade
 COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help demo test build lock sbom audit-dependencies validation browser screenshots long lint peers bench bench-service bench-pages gates fuzz dask-torture robust \
+.PHONY: help demo test build lock sbom audit-dependencies validation browser screenshots long lint peers bench bench-service bench-ingest bench-pages gates fuzz dask-torture robust \
 	choosing covariates stroke-covariates diagnostics promises docs clean
 
 help:
@@ -98,6 +98,9 @@ peers: $(VENV)/.bench
 bench-service: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/service.py
 	PYTHONPATH=tests $(BIN)/python benchmarks/edge.py --only pace
+
+bench-ingest: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/ingest.py
 
 gates: $(VENV)/.dev
 	PYTHONPATH=tests:benchmarks $(BIN)/python -m gates $(foreach name,$(ONLY),--only $(name)) --scale $(or $(SCALE),1) --write docs/gates.md

@@ -1,7 +1,7 @@
 """How fast what clients decided comes in, and how fast it is audited.
 
-    python benchmarks/ingest.py [--rows 100000] [--batch 20000] [--rounds 5] [--databases sqlite,postgresql]
-                                [--audited 1000000]
+    PYTHONPATH=tests python benchmarks/ingest.py [--rows 100000] [--batch 20000] [--rounds 5]
+                                                 [--databases sqlite,postgresql] [--audited 1000000]
 
 As in `takeup serve`, this process parses JSON lines and another one writes: SQLite with synchronous FULL, PostgreSQL
 with synchronous_commit on. Every row is a decision with its action and its outcome. Databases take turns, round by
@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,14 +23,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import servers
 from takeup.live import Trial
 from takeup.randomness import stream
 from takeup.store import Store, Writer
 from takeup.store.writer_process import WriterProcess
 from takeup.trial.leases import Lease
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-import servers
 
 MICRO = 1e6
 SPEC: dict[str, Any] = {

@@ -12,13 +12,16 @@ import numpy as np
 import uvloop
 
 import servers
-from gates.clients import CLIENTS, SPEC, Clients, GoneError, beside, reasons
+from gates.clients import CLIENTS, LIMIT, SPEC, Clients, GoneError, beside, reasons
 from gates.gate import AbsentError, Found, Run
 from serving import Served
 from takeup.randomness import stream
 
 OPTIONS = ("--rate", "1000000")
 DEFECTS = Path(__file__).with_name("defects")
+COMMITS = 12
+"""At least so many before every fault: a commit answers every client once at most."""
+
 LETTERS = 160
 """So much is told of what is wrong."""
 
@@ -107,17 +110,22 @@ def befallen(made: Scene, run: Run, fault: Fault, clients: Clients, pause: float
         nonlocal over
         for i in range(run.times):
             await asyncio.sleep(pause * (0.5 + rng.random()))
+            await _more(clients, COMMITS * clients.number)
             await fault(made, rng, i)
             run.step(i + 1, f"with {len(clients.history):,} operations")
-        known = clients.acknowledged
-        until = asyncio.get_running_loop().time() + 60
-        while clients.acknowledged < known + 10:  # it goes on afterwards
-            if asyncio.get_running_loop().time() > until:
-                raise GoneError("nothing was acknowledged for a minute after the last fault")
-            await asyncio.sleep(0.05)
+        await _more(clients, clients.number)  # it goes on afterwards
         over = True
 
     uvloop.run(beside(clients.until(lambda: over), faults()))
+
+
+async def _more(clients: Clients, many: int) -> None:
+    """Wait until so many more operations have been answered, however busy the machine."""
+    until, known = asyncio.get_running_loop().time() + LIMIT, clients.answered
+    while clients.answered < known + many:
+        if asyncio.get_running_loop().time() > until:
+            raise GoneError(f"too little was answered in {LIMIT:g} seconds")
+        await asyncio.sleep(0.02)
 
 
 def lived_through(

@@ -166,7 +166,7 @@ def test_two_edges_that_disagree_first_recorded_stands(
     told: list[Ingested] = []
     with (
         edge(server.url, key, trial, tmp_path / "one") as one,
-        edge(server.url, key, trial, tmp_path / "two", told=told.append) as two,
+        edge(server.url, key, trial, tmp_path / "two", told=told.append, seconds=1e9) as two,
     ):
         units = [f"u{i}" for i in range(50)]
         first = {unit: one.decide(unit, 0).proposal for unit in units}
@@ -231,7 +231,7 @@ def test_without_the_service_decisions_go_on_until_the_lease_ends(
     line: Proxy, key: str, server: Served, tmp_path: Path
 ) -> None:
     clock, trial = Clock(), edges.running(server, key, "away and back", seconds=60)
-    with edge(line.url, key, trial, tmp_path, clock=clock, timeout=2) as here:
+    with edge(line.url, key, trial, tmp_path, clock=clock) as here:
         line.mode = "refuse"
         line.hang_up()
         made = {"ann": here.decide("ann", 0).proposal}
@@ -290,7 +290,7 @@ def test_a_revoked_lease_is_replaced(server: Served, key: str, trial: str, tmp_p
 def test_what_a_process_left_is_sent_by_the_next(
     line: Proxy, key: str, trial: str, server: Served, tmp_path: Path
 ) -> None:
-    with edge(line.url, key, trial, tmp_path, timeout=1) as here:
+    with edge(line.url, key, trial, tmp_path, seconds=1e9) as here:
         line.mode = "refuse"
         line.hang_up()
         made = {f"u{i}": here.decide(f"u{i}", 0).proposal for i in range(30)}
@@ -312,14 +312,14 @@ def test_what_a_process_left_is_sent_by_the_next(
 def test_an_answer_that_was_lost_is_asked_for_again(
     line: Proxy, key: str, trial: str, server: Served, tmp_path: Path
 ) -> None:
-    with edge(line.url, key, trial, tmp_path, timeout=1, seconds=1e9) as here:
+    with edge(line.url, key, trial, tmp_path, seconds=1e9) as here:
         made = {f"u{i}": here.decide(f"u{i}", 0).proposal for i in range(10)}
         line.mode = "swallow"
         line.hang_up()
-        assert not here.flush(0.5)
-        assert line.swallowed
+        here._writer.roll()
+        _until(lambda: line.swallowed > 0)
         line.mode = "pass"
-        _until(lambda: here.flush(10))
+        _until(here.flush)
         assert here.ingested.recorded == 10
     assert edges.lost(server.database, trial, made) == []
     assert len(edges.logged(server.database, trial)["taken in"]) == 1

@@ -51,6 +51,7 @@ def test_draws_of_two_leases_are_independent() -> None:
     assert ((seen - wanted) ** 2 / wanted).sum() < chi2.isf(FALSE_ALARM, 8)
 
 
+@pytest.mark.requirement("R-12.1")
 def test_a_unit_has_the_same_proposal_in_another_process() -> None:
     units = [f"unit {i}" for i in range(20)] + ["Zoë", "日本", "a" * 200]
     code = (

@@ -16,7 +16,7 @@ from asgi import Api, Reply
 from takeup.errors import StateError
 from takeup.service import Settings
 from takeup.service.arrow_bodies import arrow_slices
-from takeup.service.edge_bodies import ARROW, LINES, SLICE, read_batch
+from takeup.service.edge_bodies import ARROW, LINES, SLICE
 from takeup.service.problem import ProblemError
 from takeup.trial import ingesting
 from takeup.trial.edge_rows import MOST_ROWS
@@ -211,12 +211,12 @@ def test_arrow_that_would_unfold_is_refused(api: Api, trial: str, key: str) -> N
     many = pl.DataFrame({"unit": ["a"], "missing": [["outcome"] * 3]})
     wide = pl.DataFrame({f"c{i}": ["a"] for i in range(17)})
     for body, status, words in (
-        (arrow(one, compression="zstd"), 422, "a stream without compression"),
-        (arrow(one, compression="lz4"), 422, "a stream without compression"),
+        (arrow(one, compression="zstd"), 422, "write it without compression"),
+        (arrow(one, compression="lz4"), 422, "write it without compression"),
         (arrow(nested), 422, "as JSON lines"),
         (arrow(long), 422, "too long"),
         (arrow(many), 422, "more than two"),
-        (arrow(wide), 422, "at most 16"),
+        (arrow(wide), 422, "from 1 to 16"),
         (arrow(pl.DataFrame({"unit": ["a"] * (MOST_ROWS + 1)})), 422, "several batches"),
         (arrow(one)[:-60], 400, "no stream of Arrow"),
         (arrow(one)[:60], 400, "no stream of Arrow"),
@@ -239,10 +239,31 @@ def test_arrow_with_any_byte_wrong_is_read_or_refused() -> None:
     assert read
 
 
-def test_without_polars_arrow_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "polars", None)
-    with pytest.raises(ProblemError, match="send application/x-ndjson"):
-        read_batch(ARROW, b"")
+def test_arrow_is_read_as_polars_reads_it() -> None:
+    """Every kind of column that there is, with and without values, in two batches, against polars."""
+    frame = pl.DataFrame(
+        {
+            "text": ["a", None, "Zoë", "x" * 40, ""],
+            "whole": [1, None, -3, 2**40, 0],
+            "small": pl.Series([1, 2, None, 4, 255], dtype=pl.UInt8),
+            "number": [0.5, None, -2.0, 1e300, 0.0],
+            "half": pl.Series([0.5, 1.5, None, 0.0, 1.0], dtype=pl.Float32),
+            "truth": [True, None, False, True, False],
+            "list": [["a"], None, [], ["b", None], ["x" * 30, "y"]],
+            "nothing": [None] * 5,
+        }
+    )
+    for level in (pl.CompatLevel.newest(), pl.CompatLevel.oldest()):
+        for some in (frame, frame.head(0), pl.concat([frame, frame.reverse()], rechunk=False), frame.slice(1, 3)):
+            found = [row for rows in arrow_slices(arrow(some, compat_level=level), 100, 2) for row in rows]
+            assert found == [{name: v for name, v in row.items() if v is not None} for row in some.to_dicts()]
+
+
+def test_arrow_that_points_at_itself_again_and_again_is_bounded() -> None:
+    """Views of one long text, of which the stream has one copy: refused before they are unfolded."""
+    one = pl.DataFrame({"unit": ["x" * 7_000]}).select(pl.col("unit").repeat_by(10_000).explode())
+    with pytest.raises(ValueError, match="64000000 in all"):
+        list(arrow_slices(arrow(one), 100_000, 1_000))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from takeup.store.fair_queue import MOST_TASKS, MOST_UNITS, Between, FairQueue, Submitted
-from takeup.trial import Ask, Command, Decide, DecideMany
+from takeup.trial import Ask, Batch, Command, Decide, DecideMany
+from takeup.trial.ingesting import CHUNK
 
 
 def command(units: int) -> Command[Any]:
@@ -45,6 +46,17 @@ def test_a_large_batch_has_a_transaction_for_itself() -> None:
     for i in range(3, 6):
         queue.put(submitted("other", i))
     assert [[each.at for each in queue.take()[0]] for _ in range(6)] == [[0], [3], [1], [4], [2], [5]]
+
+
+def test_chunks_of_batches_have_a_transaction_each_and_let_others_share_it() -> None:
+    queue = FairQueue()
+    rows = [{"unit": f"u{i}", "outcome": 1} for i in range(2 * CHUNK)]
+    batch = Batch.of("b", rows)
+    for i in range(2):
+        queue.put(submitted("edge", i, batch.chunk(i * CHUNK)))
+    for i in range(2, 5):
+        queue.put(submitted("other", i))
+    assert [[each.at for each in queue.take()[0]] for _ in range(2)] == [[0, 2], [1, 3, 4]]
 
 
 def test_what_comes_between_transactions_comes_with_the_next() -> None:

@@ -165,6 +165,7 @@ BY_TABLES = (_another_unit, _other_lease, _end_of_a_batch)
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda each: each.__name__.strip("_"))
+@pytest.mark.requirement("R-12.1")
 def test_a_forgery_that_fits_the_chain_is_found_without_anchors(
     victim: Path, tmp_path: Path, forge: Callable[[list[Event]], None]
 ) -> None:

@@ -152,6 +152,7 @@ class World:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.requirement("R-12.5")
 def test_ingestion_is_what_the_model_says(database: str, seed: int) -> None:
     world = World(database, seed)
     with world.trial:
@@ -167,6 +168,7 @@ def test_ingestion_is_what_the_model_says(database: str, seed: int) -> None:
         world.check()
 
 
+@pytest.mark.requirement("R-12.6")
 def test_a_batch_that_breaks_off_goes_on_where_it_stopped(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingesting, "CHUNK", 7)
     clock = Clock()
@@ -225,6 +227,9 @@ def test_many_rows_at_a_time(database: str) -> None:
         assert found.recorded == len(rows)
         again = trial.ingest("second", [{name: row[name] for name in row if name != "outcome"} for row in rows])
         assert (again.standing, again.recorded, again.set_aside) == (len(rows), 0, 0)
+        reports = [{"unit": row["unit"], "implemented": "rest"} for row in rows]
+        assert trial.ingest("third", reports).reported == len(rows)
+        assert trial.progress().compliance_seen == len(rows)
         units = trial.log().unit
         assert units is not None
         assert sorted(units) == sorted(row["unit"] for row in rows)
@@ -265,7 +270,7 @@ ODD: list[Any] = [
         object,
         np.int64(1),
     ),
-    *("rest", "young", "well", np.float64(2.5), {"time": 5, "censored": "no"}, (1,), {1: 2}),
+    *("rest", "young", "well", np.float64(2.5), np.arange(3), {"time": 5, "censored": "no"}, (1,), {1: 2}),
 ]
 OUTCOMES: dict[str, Any] = {
     "levels": ["ill", "well"],
@@ -306,6 +311,7 @@ def test_a_chunk_that_was_committed_and_not_answered_is_answered_from_the_log(da
         assert trial.progress().decisions == 3
 
 
+@pytest.mark.requirement("R-12.3")
 def test_a_row_has_its_reason_and_stops_no_other(tmp_path: Path) -> None:
     clock = Clock()
     with running(tmp_path / "t.db", clock) as trial:
@@ -486,6 +492,10 @@ def test_the_blinded_find_nothing_out_by_reporting(tmp_path: Path) -> None:
             told.append(trial.submit(batch.chunk(0)).result())
         assert [(each.reported, each.standing, each.refused) for each in told] == [(1, 0, ())] * 2
         assert trial.progress().disputes == 1
+        rows = [{"unit": "a", "outcome": "ill"}]
+        assert "was reported as" in trial.ingest("open", rows, by="somebody who sees").refused[0][1]
+        again = ingesting.Batch.of("open", rows, "somebody", blinded=True)
+        assert trial.submit(again.chunk(0)).result().refused == ()
         assert trial.audit().passed
 
 

@@ -69,14 +69,8 @@ _BODIES = select(events.c.body).where(
 _EVENT = tuple(column.name for column in events.columns)
 _DECISION = tuple(column.name for column in decisions.columns)
 _RECORD = slice(1, 1 + len(Record._fields))  # of a row of `decisions`, whose first column is the trial
-_MOVING = ("implemented", "outcome", "missing_implemented", "missing_outcome", "counted", "covariates")
 _NUMBERS = tuple(column.name for column in trials.columns if isinstance(column.type, BigInteger))
 _LISTS = ("proposed", "probability", "variance", "best")
-_UPDATE_DECISION = (
-    update(decisions)
-    .where(decisions.c.trial == bindparam("of_trial"), decisions.c.number == bindparam("of_number"))
-    .values({name: bindparam(name) for name in _MOVING})
-)
 
 _UPDATE_HEAD = update(trials).where(trials.c.id == bindparam("of_trial"), trials.c.hash == bindparam("before"))
 
@@ -192,7 +186,7 @@ def fill(connection: Connection, book: Book, needs: Sequence[Needs]) -> None:
     else:
         for pairs in chunks(places):
             _remember(book, connection.execute(_BY_UNIT, {"trial": book.trial, "some": pairs}))
-    _fill_makers(connection, book, [need.units for need in needs if need.makers])
+    _fill_makers(connection, book, chain.from_iterable(need.makers for need in needs))
     lease_rows.fill(connection, book, chain.from_iterable(need.leases for need in needs))
     epoch_rows.fill(connection, book)
 
@@ -341,9 +335,9 @@ def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:
             book.answers[row.key] = event
 
 
-def _fill_makers(connection: Connection, book: Book, wanted: Iterable[tuple[tuple[str, str], ...]]) -> None:
+def _fill_makers(connection: Connection, book: Book, wanted: Iterable[tuple[str, str]]) -> None:
     """The events that made the decisions of these units: who asks for a new one pays nothing."""
-    known = {number for place in chain.from_iterable(wanted) if (number := book.units.get(place)) is not None}
+    known = {number for place in wanted if (number := book.units.get(place)) is not None}
     for some in chunks(book.records[number].sequence for number in known - book.makers.keys()):
         for body in connection.execute(_BODIES, {"trial": book.trial, "some": some}).scalars():
             event = event_of(body)
@@ -361,15 +355,9 @@ def _remember(book: Book, rows: Iterable[Row[Any]]) -> None:
 def _save_decisions(connection: Connection, book: Book) -> None:
     created = book.changes.created
     new = [record_row(book.trial, book.changes.records[number]) for number in sorted(created)]
-    moved = [
-        {"of_trial": book.trial, "of_number": number, **{name: values[name] for name in _MOVING}}
-        for number, record in book.changes.records.items()
-        if number not in created
-        for values in (record_values(book.trial, record),)
-    ]
+    moved = [record_row(book.trial, each) for number, each in book.changes.records.items() if number not in created]
     bulk.insert(connection, decisions, new)
-    if moved:
-        connection.execute(_UPDATE_DECISION, moved)
+    bulk.move_decisions(connection, moved)
 
 
 def _save_rollup(connection: Connection, book: Book) -> None:

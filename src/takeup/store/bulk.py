@@ -11,6 +11,9 @@ from sqlalchemy.types import Text
 
 from takeup.store.schema import decisions
 
+_MOVING = ("implemented", "outcome", "missing_implemented", "missing_outcome", "counted", "covariates")
+"""What becomes known of a decision: the last columns of its row."""
+_FIRST_MOVING = [column.name for column in decisions.columns].index(_MOVING[0])
 COPIED = 100
 """From so many rows on PostgreSQL copies them; below that, to begin a copy costs more than it saves."""
 
@@ -29,6 +32,19 @@ def insert(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]
     connection.exec_driver_sql(_inserting(table, "%s" if postgres else "?"), list(rows))
 
 
+def move_decisions(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Write what has become known of decisions; rows are as `insert` takes them, of one trial."""
+    if not rows:
+        return
+    moved = [row[_FIRST_MOVING:] + row[:2] for row in rows]
+    postgres = connection.dialect.name == "postgresql"
+    if postgres and len(rows) >= COPIED:
+        columns = [list(column) for column in zip(*moved, strict=True)]
+        connection.exec_driver_sql(_moving_together(), (*columns[:-2], columns[-1], rows[0][0]))
+    else:
+        connection.exec_driver_sql(_moving("%s" if postgres else "?"), moved)
+
+
 def of_units(connection: Connection, trial: str, places: Sequence[tuple[str, str]]) -> Iterator[Row[Any]]:
     """The decisions of these units and occasions, as far as there are any."""
     given: dict[str, Any] = {"trial": trial}
@@ -43,6 +59,22 @@ def of_units(connection: Connection, trial: str, places: Sequence[tuple[str, str
 def _inserting(table: Table, mark: str) -> str:
     marks = ", ".join([mark] * len(table.columns))
     return f"INSERT INTO {table.name} ({_names(table)}) VALUES ({marks})"
+
+
+@cache
+def _moving(mark: str) -> str:
+    values = ", ".join(f"{name} = {mark}" for name in _MOVING)
+    return f"UPDATE decisions SET {values} WHERE trial = {mark} AND number = {mark}"
+
+
+@cache
+def _moving_together() -> str:
+    values = ", ".join(f"{name} = j.{name}" for name in _MOVING)
+    kinds = ", ".join("%s::text[]" if name == "covariates" else "%s::integer[]" for name in _MOVING)
+    return (
+        f"UPDATE decisions d SET {values} FROM unnest({kinds}, %s::bigint[]) AS j ({', '.join(_MOVING)}, number)"
+        " WHERE d.trial = %s AND d.number = j.number"
+    )
 
 
 @cache

@@ -39,14 +39,14 @@ class Needs:
         units: (unit, occasion) pairs.
         numbers: decision numbers.
         leases: the numbers of leases.
-        makers: whether it has to know who asked for the decisions of these units.
+        makers: the units of whose decisions it has to know who asked for them.
     """
 
     key: str | None = None
     units: tuple[tuple[str, str], ...] = ()
     numbers: tuple[int, ...] = ()
     leases: tuple[int, ...] = ()
-    makers: bool = False
+    makers: tuple[tuple[str, str], ...] = ()
 
 
 class Command(Protocol[ReplyOut]):
@@ -263,7 +263,7 @@ class ForUnit(KeyedCommand[Decision]):
     @property
     def needs(self) -> Needs:
         """The key and the unit."""
-        return Needs(self.key, (self.ask.place,), makers=self.blinded)
+        return Needs(self.key, (self.ask.place,), makers=(self.ask.place,) if self.blinded else ())
 
     def standing(self, book: Book, at: int) -> tuple[Met, int | None]:
         """The unit as it is met, and the number of the decision that it has already."""
@@ -305,7 +305,8 @@ class DecideMany(KeyedCommand[tuple[Decision, ...]]):
     @property
     def needs(self) -> Needs:
         """The key and the units."""
-        return Needs(self.key, tuple(ask.place for ask in self.units), makers=self.blinded)
+        units = tuple(ask.place for ask in self.units)
+        return Needs(self.key, units, makers=units if self.blinded else ())
 
     @property
     def asked(self) -> object:

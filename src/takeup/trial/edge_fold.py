@@ -43,6 +43,18 @@ class _Held:
     tails: list[list[str]]
     end: str
 
+    def word(self, x: int, fold: "EdgeFold") -> None:
+        """The texts of a context: of many, few may be met under a lease."""
+        record, lease = self.record, self.record.lease
+        probability, best = record.probability[x], record.best[x]
+        said = "" if best == probability else f'"best":{canonical(best)},'
+        by = "" if fold.by is None else f'"by":{canonical(fold.by)},'
+        site = "" if fold.site is None else f'"site":{canonical(fold.site)},'
+        self.heads[x] = f'{{"at":{fold.at},{said}{by}"context":{canonical(lease.contexts[x])},"drawn":'
+        vector, after = canonical(probability), f'{site}"software":{canonical(record.software)},"unit":'
+        proposals = map(canonical, lease.proposals)
+        self.tails[x] = [f'"probability":{vector},"proposal":{proposal},{after}' for proposal in proposals]
+
 
 class Derived(NamedTuple):
     """A decision that stands: its event's body, and what it is folded by."""
@@ -128,6 +140,8 @@ class EdgeFold:
             return None
         if bisect_right(lent.ends[x], drawn_bits(held.key, unit, occasion)) != z:
             return None
+        if not held.heads[x]:
+            held.word(x, self)
         which = f'"occasion":{encode_basestring(occasion)},' if occasion else ""
         body = (
             f'{held.heads[x]}{drawn},{self.told_due}{action[1]}"kind":"decided","lease":{lease},'
@@ -193,16 +207,7 @@ class EdgeFold:
             return None
         lease, at = record.lease, self.at
         last = min(lease.expires, at + SKEW, lease.expires if record.revoked is None else record.revoked - 1)
-        by = "" if self.by is None else f'"by":{canonical(self.by)},'
-        site = "" if self.site is None else f'"site":{canonical(self.site)},'
-        heads, tails = [], []
-        for x, context in enumerate(lease.contexts):
-            probability, best = record.probability[x], record.best[x]
-            said = "" if best == probability else f'"best":{canonical(best)},'
-            heads.append(f'{{"at":{at},{said}{by}"context":{canonical(context)},"drawn":')
-            after = f'{site}"software":{canonical(record.software)},"unit":'
-            vector = f'"probability":{canonical(probability)},"proposal":'
-            tails.append([f"{vector}{canonical(proposal)},{after}" for proposal in lease.proposals])
+        heads, tails = [""] * len(lease.contexts), [list[str]()] * len(lease.contexts)
         maker = Maker(self.by, self.site, number)
         end = f',"version":{lease.version}}}'
         key = bytes.fromhex(lease.key)

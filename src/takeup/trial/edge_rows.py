@@ -4,7 +4,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from takeup.errors import InputError
 from takeup.trial.bounds import text, untellable
@@ -13,6 +16,7 @@ from takeup.trial.commands import MOST_NAME, MOST_REASON
 MOST_ROWS = 100_000
 """How many rows a batch may have."""
 MOST_TIME = 2**62
+_PLAIN = frozenset((str, int, float, NoneType))
 _MISSING = ("implemented", "outcome")
 _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, default=repr)
 """Of anything that a row may hold, also where no log could: one row must not spoil the others."""
@@ -83,12 +87,16 @@ class EdgeRows:
             digest = hashlib.sha256(_ENCODER.encode(columns).encode()).hexdigest()
         except (TypeError, ValueError) as error:
             raise InputError("rows", repr(error)[:100], "texts, whole numbers and what outcomes are") from None
-        return cls(columns._replace(occasion=[each or "" for each in columns.occasion]), problems, digest)._checked()
+        occasions = ["" if each is None else each for each in columns.occasion]
+        return cls(columns._replace(occasion=occasions), problems, digest)._checked()
 
     def _checked(self) -> "EdgeRows":
         """With all that is wrong with them."""
         columns, problems = self.columns, dict(self.problems)
-        odd = untellable("".join(each for each in columns.unit if isinstance(each, str))) or any(columns.occasion)
+        said = (columns.context, columns.proposal, columns.implemented, columns.outcome, columns.spec)
+        named = any(type(each) is not str or each for each in columns.occasion)
+        odd = named or any(not set(map(type, column)) <= _PLAIN for column in said)
+        odd = odd or untellable("".join(each for each in columns.unit if isinstance(each, str)))
         for place, (unit, lease, drawn, missing, reason) in enumerate(
             zip(columns.unit, columns.lease, columns.drawn, columns.missing, columns.reason, strict=True)
         ):
@@ -98,6 +106,7 @@ class EdgeRows:
                 columns.missing[place] = ()
                 continue
             try:
+                _check_plain([column[place] for column in said])
                 columns.missing[place] = _settled(unit, columns.occasion[place], lease, drawn, missing, reason)
             except InputError as error:
                 columns.missing[place] = ()
@@ -105,10 +114,17 @@ class EdgeRows:
         return EdgeRows(columns, problems, self.digest)
 
 
+def _check_plain(values: list[Any]) -> None:
+    """What JSON could say: arrays and the like compare as nothing else does."""
+    for name, value in zip(("context", "proposal", "implemented", "outcome", "spec"), values, strict=True):
+        if not isinstance(value, str | int | float | Mapping | np.generic | NoneType):
+            raise InputError(name, repr(value)[:100], "a text, a number or a table")
+
+
 def _settled(unit: Any, occasion: Any, lease: Any, drawn: Any, missing: Any, reason: Any) -> tuple[str, ...]:
     """What of a row is declared missing, where all of it can be."""
     text("unit", unit, MOST_NAME)
-    if occasion:
+    if type(occasion) is not str or occasion:
         text("occasion", occasion, MOST_NAME)
     if reason is not None:
         text("reason", reason, MOST_REASON)

@@ -129,7 +129,7 @@ class Batch:
         """
         found = Ingested(batch=self.name, rows=len(self.rows))
         for event in events:
-            chunk = Ingested.of(_same(self.name, event, self.rows.digest))
+            chunk = _told(_same(self.name, event, self.rows.digest), self.by, blinded=self.blinded)
             if chunk.taken <= found.taken:
                 break
             found = found.plus(chunk)
@@ -175,13 +175,13 @@ class Ingest(KeyedCommand[Ingested]):
     @property
     def needs(self) -> Needs:
         """The key, the units, who decided about them, and the leases."""
-        units = dict.fromkeys(
-            (unit, occasion)
-            for place, (unit, occasion) in enumerate(zip(self.columns.unit, self.columns.occasion, strict=True))
-            if place not in self.problems
-        )
-        leases = tuple({each for each in self.columns.lease if type(each) is int and each > 0})
-        return Needs(self.key, tuple(units), leases=leases, makers=True)
+        columns, problems = self.columns, self.problems
+        places = list(zip(columns.unit, columns.occasion, columns.lease, strict=True))
+        sound = [each for place, each in enumerate(places) if place not in problems] if problems else places
+        leases = tuple({lease for *_, lease in sound if lease is not None})
+        units = tuple(dict.fromkeys((unit, occasion) for unit, occasion, _ in sound))
+        decided = tuple({(unit, occasion) for unit, occasion, lease in sound if lease is not None})
+        return Needs(self.key, units, leases=leases, makers=decided)
 
     @property
     def request(self) -> str | None:
@@ -196,7 +196,7 @@ class Ingest(KeyedCommand[Ingested]):
             StateError: the trial is a draft.
         """
         if self.key in book.keys:
-            return Ingested.of(_same(self.batch, book.answers[self.key or ""], self.digest))
+            return _told(_same(self.batch, book.answers[self.key or ""], self.digest), self.by, blinded=self.blinded)
         if book.state == "draft":
             raise StateError(f"trial {book.trial} is a draft; nothing can have been decided")
         taken = _Taking(book, self, {"at": at, "by": self.by, "site": self.site}).all()
@@ -219,7 +219,7 @@ class _Taking:
         fold.stamp(self.stamp)
         for place, row in enumerate(zip(*ingest.columns, strict=True)):
             *drawn, missing, _, spec = row
-            if row[4] is not None and not missing and spec in (None, self.spec) and place not in ingest.problems:
+            if place not in ingest.problems and row[4] is not None and not missing and spec in (None, self.spec):
                 derived = fold.derive(*drawn)
                 if derived is not None:
                     fold.add(derived, link(self.book.hash, self.book.sequence + 1, derived.body))
@@ -359,6 +359,12 @@ def check_occasion(book: Book, occasion: str) -> None:
 
 def _key(batch: str, start: int) -> str:
     return f"batch {batch} {start}"
+
+
+def _told(event: TakenIn, by: str | None, *, blinded: bool) -> Ingested:
+    """What became of rows that were taken before; why some were not, the blinded are told of their own alone."""
+    found = Ingested.of(event)
+    return replace(found, refused=()) if blinded and event.by != by else found
 
 
 def _same(batch: str, event: object, digest: str) -> TakenIn:
