@@ -60,7 +60,7 @@ PAST = st.lists(
 
 
 class Requests(RuleBasedStateMachine):
-    """Requests in any order, repeated, corrected, and across restarts."""
+    """Requests in any order, repeated, corrected, across restarts, and on PostgreSQL to two servers."""
 
     url: ClassVar[str]
 
@@ -68,6 +68,7 @@ class Requests(RuleBasedStateMachine):
         super().__init__()
         self.now = 1_000 * SECOND
         self.store = Store(self.url, clock=lambda: self.now)
+        self.beside = Store(self.url, clock=lambda: self.now) if self.url.startswith("postgres") else None
         self.done: list[tuple[str, dict[str, Any], object]] = []
         self.keys = 0
 
@@ -208,6 +209,13 @@ class Requests(RuleBasedStateMachine):
         self.store = Store(self.url, clock=lambda: self.now)
         self.trial = Trial.open(self.store, self.trial.id)
 
+    @precondition(lambda self: self.beside is not None)
+    @rule()
+    def go_to_the_other_server(self) -> None:
+        assert self.beside is not None
+        self.store, self.beside = self.beside, self.store
+        self.trial = Trial.open(self.store, self.trial.id)
+
     @invariant()
     def same_as_the_model(self) -> None:
         if not hasattr(self, "trial"):
@@ -236,7 +244,9 @@ class Requests(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         found = self.trial.audit() if hasattr(self, "trial") else None
-        self.store.close()
+        for store in (self.store, self.beside):
+            if store is not None:
+                store.close()
         assert found is None or found.passed, found
 
     def assigned(self, space: Space, past: list[tuple[Any, ...]]) -> Past:

@@ -1,21 +1,25 @@
 """Books and tables: as much of a trial as the next commands need is loaded, and what they changed is written down."""
 
+import hashlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, select, tuple_, update
+from sqlalchemy import BigInteger, Connection, Row, Text, any_, bindparam, func, select, update
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
-from takeup.store import bulk, epoch_rows, last_look, lease_rows, sealing, sum_rows
+from takeup.store import bulk, epoch_rows, last_look, lease_rows, lookups, sealing, sum_rows
+from takeup.store.ahead import Ahead, Question
 from takeup.store.checked import AUDIT, impossible, in_space, in_table, kept_in, within
+from takeup.store.pipeline import Executing
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
-from takeup.store.statements import CHUNK, chunks, upsert
+from takeup.store.statements import CHUNK, inserted, upsert
 from takeup.trial.book import Book, Entry, Maker, Record, StatusCounts, blank
 from takeup.trial.commands import Needs
 from takeup.trial.design import Design, canonical
@@ -40,16 +44,14 @@ from takeup.trial.steering import STATES
 
 # Built once: building a statement costs more than running it.
 _HEADS = select(trials).where(trials.c.id.in_(bindparam("some", expanding=True))).order_by(trials.c.id)
-_LOCKED = _HEADS.with_for_update()
+_LOCKED = (
+    select(trials).where(trials.c.id == any_(bindparam("some", type_=ARRAY(Text)))).order_by(trials.c.id)
+).with_for_update()
+_TURN = select(func.pg_advisory_xact_lock(func.unnest(bindparam("some", type_=ARRAY(BigInteger)))))
 _EVIDENCE = select(evidence).where(evidence.c.trial == bindparam("trial"))
 _ROLLUP = select(rollup).where(rollup.c.trial == bindparam("trial"))
 _BUCKET = _ROLLUP.where(rollup.c.first == bindparam("first"))
 _DECISIONS = select(decisions).where(decisions.c.trial == bindparam("trial"))
-_BY_NUMBER = _DECISIONS.where(decisions.c.number.in_(bindparam("some", expanding=True)))
-# SQLite thinks that a trial has about ten decisions, and would read them all.
-_BY_UNIT = _DECISIONS.where(
-    tuple_(decisions.c.unit, decisions.c.occasion).in_(bindparam("some", expanding=True))
-).with_hint(decisions, "INDEXED BY decisions_by_unit", "sqlite")
 # Who was decided first is due first: in the order of the index these are the lowest numbers, and no others are read.
 _DUE = (
     _DECISIONS.where(WAITING, decisions.c.due <= bindparam("at"))
@@ -57,31 +59,56 @@ _DUE = (
     .limit(bindparam("most"))
     .with_hint(decisions, "INDEXED BY decisions_waiting", "sqlite")
 )
-_ANSWERS = (
-    select(keys, events.c.body)
-    .outerjoin(events, (events.c.trial == keys.c.trial) & (events.c.sequence == keys.c.sequence))
-    .where(keys.c.trial == bindparam("trial"), keys.c.key.in_(bindparam("some", expanding=True)))
-)
-_BODIES = select(events.c.body).where(
-    events.c.trial == bindparam("trial"), events.c.sequence.in_(bindparam("some", expanding=True))
-)
 
 _EVENT = tuple(column.name for column in events.columns)
 _DECISION = tuple(column.name for column in decisions.columns)
 _RECORD = slice(1, 1 + len(Record._fields))  # of a row of `decisions`, whose first column is the trial
 _NUMBERS = tuple(column.name for column in trials.columns if isinstance(column.type, BigInteger))
 _LISTS = ("proposed", "probability", "variance", "best")
-
 _UPDATE_HEAD = update(trials).where(trials.c.id == bindparam("of_trial"), trials.c.hash == bindparam("before"))
 
 
-def heads(connection: Connection, wanted: Iterable[str], *, lock: bool) -> dict[str, Row[Any]]:
+def heads(connection: Executing, wanted: Iterable[str], *, lock: bool) -> dict[str, Row[Any]]:
     """The heads of these trials; locked one after the other in one order, so that no two wait for each other."""
     statement = _LOCKED if lock and connection.dialect.name == "postgresql" else _HEADS
     return {row.id: row for row in connection.execute(statement, {"some": sorted(wanted)})}
 
 
-def load(connection: Connection, head: Row[Any]) -> Book:
+def _turn(trial: str) -> int:
+    """The number of a trial's advisory lock."""
+    return int.from_bytes(hashlib.sha256(f"takeup trial {trial}".encode()).digest()[:8], "big", signed=True)
+
+
+def locking(
+    connection: Connection, wanted: Mapping[str, Sequence[Needs]], cache: Mapping[str, Book], shared: Container[str]
+) -> Executing:
+    """Lock these trials, on PostgreSQL, and ask along with it what commands with these needs will look at.
+
+    Who waits for a row is in no order there: of three servers one could wait while the two others take turns. Those who
+    wait for an advisory lock have it in the order in which they came.
+
+    Args:
+        connection: in a transaction.
+        wanted: needs by trial.
+        cache: what is known already.
+        shared: the trials that others write to, of which more has to be read again.
+    """
+    if connection.dialect.name != "postgresql":
+        return connection
+    questions: list[Question] = [(_TURN, {"some": sorted(map(_turn, wanted))}), (_LOCKED, {"some": sorted(wanted)})]
+    for trial, needs in wanted.items():
+        questions += lookups.ANSWERS.asked(trial, {need.key for need in needs if need.key is not None})
+        questions += lookups.BY_NUMBER.asked(trial, set(chain.from_iterable(need.numbers for need in needs)))
+        questions += lookups.BY_UNIT.asked(trial, set(chain.from_iterable(need.units for need in needs)))
+        book = cache.get(trial)
+        if book is None or trial in shared:
+            questions.append((_EVIDENCE, {"trial": trial}))
+        if book is not None and trial in shared:  # the bucket is another one if the others have filled it
+            questions.append((_BUCKET, {"trial": trial, "first": first_of(book.decisions + 1)}))
+    return Ahead(connection, questions)
+
+
+def load(connection: Executing, head: Row[Any]) -> Book:
     """A trial's book without its single decisions.
 
     Raises:
@@ -136,13 +163,13 @@ def _looks(head: Row[Any], design: Design) -> tuple[Looked | None, str | None, b
         raise impossible("trials", head.id) from None
 
 
-def _load_fit(connection: Connection, book: Book, sequence: int) -> None:
+def _load_fit(connection: Executing, book: Book, sequence: int) -> None:
     """The models that were fitted last, which the log has."""
     if not sequence:
         return
-    body = connection.execute(_BODIES, {"trial": book.trial, "some": [sequence]}).scalar_one_or_none()
+    row = next(lookups.BODIES.run(connection, book.trial, [sequence]), None)
     try:
-        event = None if body is None else event_of(body)
+        event = None if row is None else event_of(row.body)
         if not isinstance(event, Refitted) or not fits(book.design) or not models_of(book.design, event.models):
             raise impossible("trials", book.trial)
     except InputError:
@@ -150,7 +177,7 @@ def _load_fit(connection: Connection, book: Book, sequence: int) -> None:
     book.fit, book.fitted = event, sequence
 
 
-def load_rollup(connection: Connection, book: Book, first: int | None = None) -> None:
+def load_rollup(connection: Executing, book: Book, first: int | None = None) -> None:
     """The time series: all of it, or one bucket."""
     statement = _ROLLUP if first is None else _BUCKET
     for row in connection.execute(statement, {"trial": book.trial, "first": first}):
@@ -173,25 +200,23 @@ def _rollup_row(book: Book, row: Row[Any]) -> RollupRow:
     return RollupRow(proposed, probability, variance, best, row.until)
 
 
-def fill(connection: Connection, book: Book, needs: Sequence[Needs]) -> None:
+def fill(connection: Executing, book: Book, needs: Sequence[Needs]) -> None:
     """Put into a book what commands with these needs look at."""
     _fill_keys(connection, book, {need.key for need in needs if need.key is not None})
     numbers = set(chain.from_iterable(need.numbers for need in needs))
     numbers.update(chain.from_iterable(answered_numbers(event) for event in book.answers.values()))
-    for some in chunks(numbers):
-        _remember(book, connection.execute(_BY_NUMBER, {"trial": book.trial, "some": some}))
-    places = set(chain.from_iterable(need.units for need in needs))
-    if len(places) > CHUNK:
-        _remember(book, bulk.of_units(connection, book.trial, list(places)))
+    _remember(book, lookups.BY_NUMBER.run(connection, book.trial, numbers))
+    units = set(chain.from_iterable(need.units for need in needs))
+    if len(units) > CHUNK and connection.dialect.name == "sqlite":
+        _remember(book, bulk.of_units(connection, book.trial, list(units)))
     else:
-        for pairs in chunks(places):
-            _remember(book, connection.execute(_BY_UNIT, {"trial": book.trial, "some": pairs}))
+        _remember(book, lookups.BY_UNIT.run(connection, book.trial, units))
     _fill_makers(connection, book, chain.from_iterable(need.makers for need in needs))
     lease_rows.fill(connection, book, chain.from_iterable(need.leases for need in needs))
     epoch_rows.fill(connection, book)
 
 
-def fill_due(connection: Connection, book: Book, at: int, most: int) -> int:
+def fill_due(connection: Executing, book: Book, at: int, most: int) -> int:
     """Put into a book the decisions whose windows are to close; how many these are.
 
     Args:
@@ -224,28 +249,27 @@ def record_of(row: Row[Any], design: Design, latest: int) -> Record:
     return Record(*values)
 
 
-def save(connection: Connection, book: Book, before: str | None) -> None:
-    """Write down what was appended to a book.
+def save(connection: Executing, book: Book, before: str | None) -> Any:
+    """Write down what was appended to a book; the answer to the statement that moved its head, if one did.
+
+    Somebody else has appended to the trial, in spite of the lock, if that has no row.
 
     Args:
         connection: in a transaction that holds the trial's lock.
         book: with its changes.
         before: the hash of the head that the book was loaded from; None for a new trial.
-
-    Raises:
-        StoreError: somebody else has appended to the trial in spite of the lock.
     """
+    head = None
     if not book.changes.entries:
-        return
+        return head
     if before is None:
         secret = sealing.sealed(book.secret.text, sealing.owner(book.trial))
-        connection.execute(insert(trials), {"id": book.trial, "secret": secret, **head_values(book)})
+        connection.execute(inserted(trials), {"id": book.trial, "secret": secret, **head_values(book)})
     else:
         values = {"of_trial": book.trial, "before": before, **head_values(book)}
         if not any(entry.kind in (Looked.kind, Moved.kind) for entry in book.changes.entries):
             del values["looks"]  # nothing else changes it, and with many proposals it is long
-        if connection.execute(_UPDATE_HEAD, values).rowcount != 1:
-            raise StoreError(f"trial {book.trial} was changed by somebody who did not hold its lock")
+        head = connection.execute(_UPDATE_HEAD, values)
     bulk.insert(connection, events, [event_row(book.trial, entry) for entry in book.changes.entries])
     _save_decisions(connection, book)
     if book.changes.cells:
@@ -256,8 +280,9 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
     lease_rows.save(connection, book)
     if book.changes.keys:
         answers = book.changes.keys.items()
-        connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
+        connection.execute(inserted(keys), [key_values(book.trial, key, answer) for key, answer in answers])
     _save_rollup(connection, book)
+    return head
 
 
 def secret_of(head: Row[Any]) -> Secret:
@@ -325,25 +350,24 @@ def rollup_values(trial: str, place: tuple[int, int], row: RollupRow) -> dict[st
     }
 
 
-def _fill_keys(connection: Connection, book: Book, wanted: set[str]) -> None:
-    for some in chunks(wanted):
-        for row in connection.execute(_ANSWERS, {"trial": book.trial, "some": some}):
-            event = None if row.body is None else event_of(row.body)
-            if not isinstance(event, KeyedEvent) or (event.key, event.request or "") != (row.key, row.request):
-                raise impossible("keys", row.trial)
-            book.keys[row.key] = (row.request, row.sequence)
-            book.answers[row.key] = event
+def _fill_keys(connection: Executing, book: Book, wanted: set[str]) -> None:
+    for row in lookups.ANSWERS.run(connection, book.trial, wanted):
+        event = None if row.body is None else event_of(row.body)
+        if not isinstance(event, KeyedEvent) or (event.key, event.request or "") != (row.key, row.request):
+            raise impossible("keys", row.trial)
+        book.keys[row.key] = (row.request, row.sequence)
+        book.answers[row.key] = event
 
 
-def _fill_makers(connection: Connection, book: Book, wanted: Iterable[tuple[str, str]]) -> None:
+def _fill_makers(connection: Executing, book: Book, wanted: Iterable[tuple[str, str]]) -> None:
     """The events that made the decisions of these units: who asks for a new one pays nothing."""
     known = {number for place in wanted if (number := book.units.get(place)) is not None}
-    for some in chunks(book.records[number].sequence for number in known - book.makers.keys()):
-        for body in connection.execute(_BODIES, {"trial": book.trial, "some": some}).scalars():
-            event = event_of(body)
-            if isinstance(event, Decided | TakenOver):
-                lease = event.lease if isinstance(event, Decided) else None
-                book.makers[event.number] = Maker(event.by, event.site, lease)
+    sequences = {book.records[number].sequence for number in known - book.makers.keys()}
+    for row in lookups.BODIES.run(connection, book.trial, sequences):
+        event = event_of(row.body)
+        if isinstance(event, Decided | TakenOver):
+            lease = event.lease if isinstance(event, Decided) else None
+            book.makers[event.number] = Maker(event.by, event.site, lease)
 
 
 def _remember(book: Book, rows: Iterable[Row[Any]]) -> None:
@@ -352,15 +376,14 @@ def _remember(book: Book, rows: Iterable[Row[Any]]) -> None:
             book.remember(record_of(row, book.design, book.decisions))
 
 
-def _save_decisions(connection: Connection, book: Book) -> None:
-    created = book.changes.created
-    new = [record_row(book.trial, book.changes.records[number]) for number in sorted(created)]
-    moved = [record_row(book.trial, each) for number, each in book.changes.records.items() if number not in created]
-    bulk.insert(connection, decisions, new)
+def _save_decisions(connection: Executing, book: Book) -> None:
+    changed, created = book.changes.records, book.changes.created
+    moved = [record_row(book.trial, each) for number, each in changed.items() if number not in created]
+    bulk.insert(connection, decisions, [record_row(book.trial, changed[number]) for number in sorted(created)])
     bulk.move_decisions(connection, moved)
 
 
-def _save_rollup(connection: Connection, book: Book) -> None:
+def _save_rollup(connection: Executing, book: Book) -> None:
     if book.rollup.changed:
         rows = [rollup_values(book.trial, place, book.rollup.rows[place]) for place in sorted(book.rollup.changed)]
         connection.execute(upsert(connection.dialect.name, rollup, (*_LISTS, "until")), rows)

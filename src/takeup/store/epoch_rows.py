@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Row, bindparam, select
 
 from takeup.errors import StoreError
 from takeup.space import UNSEEN
 from takeup.store import sum_rows
 from takeup.store.checked import AUDIT, impossible, in_table
+from takeup.store.pipeline import Executing
 from takeup.store.schema import evidence_epochs, evidence_sums
 from takeup.store.statements import chunks, upsert
 from takeup.trial.book import Book
@@ -21,7 +22,7 @@ _NEWEST = _OF_TRIAL.where(evidence_epochs.c.epoch >= bindparam("oldest"))
 _SOME = _OF_TRIAL.where(evidence_epochs.c.epoch.in_(bindparam("some", expanding=True)))
 
 
-def load(connection: Connection, book: Book) -> None:
+def load(connection: Executing, book: Book) -> None:
     """Put into a book the epochs that its next decision looks at, where its policy forgets.
 
     Raises:
@@ -35,7 +36,7 @@ def load(connection: Connection, book: Book) -> None:
     _take_sums(connection, book, book.epochs, wanted)
 
 
-def fill(connection: Connection, book: Book) -> None:
+def fill(connection: Executing, book: Book) -> None:
     """Put into a book the epochs of the decisions that it holds: more may become known of them."""
     if book.epochs is None:
         return
@@ -45,7 +46,7 @@ def fill(connection: Connection, book: Book) -> None:
         _take_sums(connection, book, book.epochs, some)
 
 
-def save(connection: Connection, book: Book) -> None:
+def save(connection: Executing, book: Book) -> None:
     """Write down what changed."""
     if book.epochs is not None and book.epochs.changed:
         rows = [epoch_values(book.trial, book.epochs, place) for place in book.epochs.changed]
@@ -75,7 +76,7 @@ def _take(book: Book, epochs: EpochCounts, wanted: Iterable[int], rows: Iterable
     epochs.amounts.update(found)
 
 
-def _take_sums(connection: Connection, book: Book, epochs: EpochCounts, wanted: Iterable[int]) -> None:
+def _take_sums(connection: Executing, book: Book, epochs: EpochCounts, wanted: Iterable[int]) -> None:
     """The sums of these epochs, which a policy that learns from covariates has: of every place, or an error."""
     space = epochs.empty.space
     if space.sums is None:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from takeup.errors import BusyError, ConflictError, InputError, NotFoundError, StateError, StoreError, TakeupError
 from takeup.store import books
 from takeup.store.fit_rows import known_rows
+from takeup.store.pipeline import together
 from takeup.trial.book import Book
 from takeup.trial.commands import Command, Decide, DecideMany, Needs, perform
 from takeup.trial.computing import BY, METER, FailedPolicyError
@@ -64,19 +65,28 @@ class Group:
 
     @classmethod
     def load(
-        cls, connection: Connection, tasks: Sequence[Task], cache: dict[str, Book], now: int, *, witnessed: bool
+        cls,
+        connection: Connection,
+        tasks: Sequence[Task],
+        cache: dict[str, Book],
+        now: int,
+        *,
+        witnessed: bool,
+        shared: Container[str] = (),
     ) -> "Group":
         """The books that these tasks need; from the cache, where nobody else has written to the trial meanwhile."""
-        group, windows = cls(now, witnessed), METER.windows
-        for trial, head in books.heads(connection, {trial for trial, _ in tasks}, lock=True).items():
+        group, windows, needs = cls(now, witnessed), METER.windows, dict[str, list[Needs]]()
+        for trial, command in tasks:
+            needs.setdefault(trial, []).append(command.needs)
+        locked = books.locking(connection, needs, cache, shared)
+        for trial, head in books.heads(locked, needs, lock=True).items():
             book = cache.get(trial)
             if book is not None and book.hash == head.hash:
                 group.alone.add(trial)
             else:
-                book = books.load(connection, head)
-            needs = [command.needs for of_trial, command in tasks if of_trial == trial]
-            books.fill(connection, book, needs)
-            windows -= books.fill_due(connection, book, max(now, book.at), windows)
+                book = books.load(locked, head)
+            books.fill(locked, book, needs[trial])
+            windows -= books.fill_due(locked, book, max(now, book.at), windows)
             group.books[trial], group.before[trial] = book, book.hash
         return group
 
@@ -116,9 +126,16 @@ class Group:
                         self._pause(book.trial, error)
 
     def save(self, connection: Connection) -> None:
-        """Write down what was appended, in the order of the trials."""
-        for trial in sorted(self.books):
-            books.save(connection, self.books[trial], self.before[trial])
+        """Write down what was appended, in the order of the trials.
+
+        Raises:
+            StoreError: somebody else has appended to a trial in spite of its lock.
+        """
+        with together(connection) as writing:
+            heads = {trial: books.save(writing, self.books[trial], self.before[trial]) for trial in sorted(self.books)}
+        for trial, head in heads.items():
+            if head is not None and head.rowcount != 1:
+                raise StoreError(f"trial {trial} was changed by somebody who did not hold its lock")
 
     def expected(self) -> Iterator[tuple[Book, int]]:
         """The contexts of the next decisions, most likely: those of the last, in trials that nobody else writes to."""

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import bindparam, select
 
 from takeup.errors import InputError
 from takeup.store.checked import impossible, within
+from takeup.store.pipeline import Executing
 from takeup.store.schema import events, leases
 from takeup.store.statements import chunks, upsert
 from takeup.trial.book import Book
@@ -20,7 +21,7 @@ _SOME = (
 )
 
 
-def fill(connection: Connection, book: Book, wanted: Iterable[int]) -> None:
+def fill(connection: Executing, book: Book, wanted: Iterable[int]) -> None:
     """Put into a book the leases with these numbers, as far as there are any.
 
     Raises:
@@ -35,7 +36,7 @@ def fill(connection: Connection, book: Book, wanted: Iterable[int]) -> None:
             book.leases[row.number] = LeaseRecord.of(book, event, row.sequence, row.taken, row.revoked)
 
 
-def save(connection: Connection, book: Book) -> None:
+def save(connection: Executing, book: Book) -> None:
     """Write down what changed."""
     if book.changes.leases:
         rows = [lease_values(book.trial, book.leases[number]) for number in sorted(book.changes.leases)]

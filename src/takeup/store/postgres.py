@@ -16,9 +16,14 @@ _ALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4
 """A server whose machine is gone is noticed within half a minute."""
 
 
+_BY_INDEX = {"enable_seqscan": "off", "enable_sort": "off", "jit": "off"}
+"""A writer finds every row by the index that has it in order (`lookups`), also where a table is small or thought to be:
+the plan stays when it has grown. What cannot be had otherwise is still sorted."""
+
+
 def writer(url: str) -> Engine:
     """Connections that see what others have committed as soon as they hold the trial's lock."""
-    return _engine(url, 2, IDLE_SECONDS, isolation_level="READ COMMITTED")
+    return _engine(url, 2, _BY_INDEX | _idle(IDLE_SECONDS), isolation_level="READ COMMITTED")
 
 
 def reader(url: str, connections: int) -> Engine:
@@ -28,10 +33,14 @@ def reader(url: str, connections: int) -> Engine:
     between two rows.
     """
     options = {"postgresql_readonly": True}
-    return _engine(url, connections, 0, isolation_level="REPEATABLE READ", execution_options=options)
+    return _engine(url, connections, _idle(0), isolation_level="REPEATABLE READ", execution_options=options)
 
 
-def _engine(url: str, connections: int, idle: float, **options: Any) -> Engine:
+def _idle(seconds: float) -> dict[str, str]:
+    return {"idle_in_transaction_session_timeout": f"{round(1_000 * seconds)}ms"}
+
+
+def _engine(url: str, connections: int, settings: dict[str, str], **options: Any) -> Engine:
     """Connections that wait for the disk at every commit, whatever the server's default."""
     if importlib.util.find_spec("psycopg") is None:
         raise MissingExtraError("psycopg", "postgres")
@@ -50,17 +59,17 @@ def _engine(url: str, connections: int, idle: float, **options: Any) -> Engine:
         connect_args={"connect_timeout": 10, "application_name": "takeup", **_ALIVE},
         **options,
     )
-    event.listen(made, "connect", partial(_set, idle))
+    event.listen(made, "connect", partial(_set, settings))
     return made
 
 
-def _set(idle: float, connection: Any, _: object) -> None:
+def _set(settings: dict[str, str], connection: Any, _: object) -> None:
     """Set for the session; autocommitted, so that a rollback does not take it back."""
     connection.autocommit = True
     with connection.cursor() as cursor:
         cursor.execute("SHOW synchronous_commit")
         if cursor.fetchone()[0] in ("off", "local"):
             cursor.execute("SET synchronous_commit = on")
-        cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
-        cursor.execute(f"SET idle_in_transaction_session_timeout = {round(1_000 * idle)}")
+        for name, value in {"lock_timeout": f"{LOCK_SECONDS}s", **settings}.items():
+            cursor.execute(f"SET {name} = '{value}'")
     connection.autocommit = False

@@ -4,13 +4,19 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Table
+from sqlalchemy import Insert, Table, insert
 from sqlalchemy.dialects import postgresql, sqlite
 
 CHUNK = 400
 """How many values go into one statement."""
 
 Item = TypeVar("Item")
+
+
+@cache
+def inserted(table: Table) -> Insert:
+    """Insert."""
+    return insert(table)
 
 
 @cache

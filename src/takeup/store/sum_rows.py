@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Row, bindparam, select
 
 from takeup.checks import IntArray
 from takeup.space import UNSEEN, Space
 from takeup.store.checked import impossible, within
+from takeup.store.pipeline import Executing
 from takeup.store.schema import evidence_sums
 from takeup.store.statements import upsert
 from takeup.trial.book import Book
@@ -24,7 +25,7 @@ _SOME = select(evidence_sums).where(
 )
 
 
-def load(connection: Connection, book: Book) -> None:
+def load(connection: Executing, book: Book) -> None:
     """Put into a book the sums of the whole trial, where it has covariates.
 
     Raises:
@@ -41,7 +42,7 @@ def load(connection: Connection, book: Book) -> None:
         raise impossible(evidence_sums.name, book.trial)
 
 
-def taken(connection: Connection, book: Book, epochs: Iterable[int]) -> dict[EpochPlace, IntArray]:
+def taken(connection: Executing, book: Book, epochs: Iterable[int]) -> dict[EpochPlace, IntArray]:
     """The sums of these epochs."""
     found = {}
     for row in connection.execute(_SOME, {"trial": book.trial, "some": list(epochs)}):
@@ -52,7 +53,7 @@ def taken(connection: Connection, book: Book, epochs: Iterable[int]) -> dict[Epo
     return found
 
 
-def save(connection: Connection, book: Book) -> None:
+def save(connection: Executing, book: Book) -> None:
     """Write down what changed."""
     rows = [sum_values(book, (ALL, *place)) for place in book.changes.sums]
     if book.epochs is not None:

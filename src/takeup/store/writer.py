@@ -28,6 +28,9 @@ UNANCHORED = "it is written down but not anchored, as this trial asks; ask again
 PREPARE_SECONDS = 0.1
 """How much longer it lasts at most where what the next decisions need takes long."""
 
+SHARED = 100
+"""For so many transactions a trial that somebody else has written to is expected to be written to by others."""
+
 MOST_BOOKS = 64
 """How many trials are kept in memory between transactions."""
 
@@ -100,6 +103,7 @@ class Writer:
         self.shown = shown(url)
         self._clock, self._witness = clock, witness
         self._books: dict[str, Book] = {}
+        self._shared: dict[str, int] = {}
         self._expected: list[tuple[Book, int]] = []
         self.fits = Fits(url)
         try:
@@ -196,7 +200,8 @@ class Writer:
         with self.engine.connect() as connection:
             transaction = connection.begin()
             try:
-                group = Group.load(connection, tasks, self._books, self._clock(), witnessed=self._witness is not None)
+                now, witnessed = self._clock(), self._witness is not None
+                group = Group.load(connection, tasks, self._books, now, witnessed=witnessed, shared=self._shared)
                 replies = group.run(tasks)
                 group.refit(connection, self.fits.at_once)
                 group.save(connection)
@@ -251,6 +256,11 @@ class Writer:
         """Keep the books for the next transaction, those that were used last the longest."""
         self._expected = list(group.expected())
         for trial, book in group.books.items():
+            left = self._shared.pop(trial, 0) - 1
+            if trial not in group.alone and trial in self._books:
+                left = SHARED
+            if left > 0:
+                self._shared[trial] = left
             book.forget()
             self._books.pop(trial, None)
             self._books[trial] = book
