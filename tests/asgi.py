@@ -4,14 +4,17 @@ import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
+from takeup.live import trial_run
 from takeup.service import Settings, create_app, keys
 from takeup.store import Store
 
@@ -141,6 +144,25 @@ class Here:
 
     async def close(self) -> None:
         """Nothing to end."""
+
+
+class Beside:
+    """Checks specs in one other process, with the limits that a service has, for whatever event loop asks."""
+
+    def __init__(self) -> None:
+        self._pool = ProcessPoolExecutor(1, get_context("spawn"), trial_run.limit)
+
+    async def run(self, check: Callable[[], Result]) -> Result:
+        """What it comes to."""
+        return await asyncio.wrap_future(self._pool.submit(check))
+
+    async def close(self) -> None:
+        """End the process."""
+        self.end()
+
+    def end(self) -> None:
+        """The same, where there is no event loop."""
+        self._pool.shutdown()
 
 
 @contextmanager

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 
 from takeup import UNSEEN, Category, Event, Evidence, LinTS, Measure, MixtureTS, Number, Profile, Rows, Space, stream
+from takeup.errors import TakeupError
 from takeup.inference.linear import Regression, Sums
 from takeup.inference.mixture import NEAR, Mixture, Weighted, ascended, fitted, responsibilities, starts, updated
 from takeup.policies.linear import line
+from takeup.trial.design import Design
 
 PRIOR = Regression.prior(np.ones(2), square=0.05**2, freedom=3.0)
 WIDE = line(1.0, None, (2,))
@@ -233,3 +235,16 @@ class TestPolicy:
         np.testing.assert_allclose(beliefs.mixture.centre(beliefs.features), expected, rtol=1e-12)
         assert isinstance(of.regression, Regression)
         assert not policy.live
+
+
+def test_a_live_trial_refuses_it_with_the_reason() -> None:
+    space = {
+        "proposals": 2,
+        "outcomes": {"kind": "number", "low": 0, "high": 26, "step": 1},
+        "covariates": {"age": {"kind": "measure", "low": 0, "high": 1}},
+    }
+    with pytest.raises(TakeupError, match="runs simulations alone"):
+        Design.of({"name": "t", "space": space, "policy": {"kind": "MixtureTS"}})
+    for outer in ("Forgetting", "Protocol"):
+        with pytest.raises(TakeupError, match="base: got MixtureTS"):
+            Design.of({"name": "t", "space": space, "policy": {"kind": outer, "base": {"kind": "MixtureTS"}}})

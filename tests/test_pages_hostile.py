@@ -38,6 +38,7 @@ comes back, in the page that says what is wrong with it."""
 @pytest.fixture(scope="module")
 def api() -> Iterator[asgi.Api]:
     with asgi.api() as running:
+        running.app.state.service.keys.wrong.wait = lambda _: 0.0  # more wrong keys than one address may send
         Trial.create(running.store, asgi.SPEC, trial="draft")
         Trial.create(running.store, {**asgi.SPEC, "decisions": "many"}, trial="open").start()
         yield running

@@ -5,7 +5,7 @@ import base64
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 from argon2 import PasswordHasher
@@ -157,6 +157,35 @@ def test_few_passwords_are_hashed_at_once_and_few_wait(monkeypatch: pytest.Monke
         return sum(answer is True for answer in answers), sum(isinstance(each, ProblemError) for each in answers)
 
     assert asyncio.run(flood()) == (5, 15)
+
+
+@pytest.mark.parametrize("order", [(True, False), (False, True)])
+def test_a_password_is_hashed_as_often_whether_or_not_there_is_one(order: tuple[bool, bool]) -> None:
+    """Also by the first who tries after a start, who has the hash of nobody made."""
+
+    class Counting(PasswordHasher):
+        calls: ClassVar[list[str]] = []
+
+        def hash(self, *given: Any, **options: Any) -> str:
+            self.calls.append("hash")
+            return super().hash(*given, **options)
+
+        def verify(self, hash: Any, password: Any) -> Literal[True]:  # noqa: A002  # argon2's name
+            self.calls.append("verify")
+            return super().verify(hash, password)
+
+    async def tried() -> list[list[str]]:
+        made, done = Passwords(), []
+        made.hasher = Counting(time_cost=1, memory_cost=8, parallelism=1)
+        stored = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash("four words make one")
+        for known in order:
+            Counting.calls = []
+            assert not await made.matches(stored if known else None, "another")
+            done.append(Counting.calls)
+        made.close()
+        return done
+
+    assert asyncio.run(tried()) == [["hash", "verify"], ["verify"]]
 
 
 def test_guessing_is_slow_and_keeps_nobody_else_out() -> None:

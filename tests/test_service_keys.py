@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from sqlalchemy import literal, update
@@ -16,6 +17,8 @@ from asgi import Api
 from takeup.service import keys
 from takeup.service.callers import SCOPES
 from takeup.service.key_cache import KeyCache, Limiter
+from takeup.service.sessions import form_token
+from takeup.service.throttle import WRONG_KEYS, WrongKeys
 from takeup.store import Store
 from takeup.store.schema import api_keys
 
@@ -157,3 +160,57 @@ def test_who_makes_keys_takes_none_of_the_threads_that_let_people_in(api: Api) -
     finally:
         gate.set()
     assert held.result()
+
+
+def test_wrong_keys_are_slowed_down_and_right_ones_never(api: Api) -> None:
+    """By address, over the API and at the sign-in together; a request without a key is no try."""
+    at = 0.0
+    service = api.app.state.service
+    service.keys.wrong = WrongKeys(clock=lambda: at)
+    right, most, rate = api.key("decide"), int(WRONG_KEYS[0]), WRONG_KEYS[1]
+    guesses = [right[:-1] + "!", f"takeup_{'0' * 12}_x", "made up", "é"]
+    for _ in range(2 * most):
+        assert api.request("GET", "/trials").status == 401
+    for i in range(most):
+        assert api.request("GET", "/trials", key=guesses[i % len(guesses)]).status == 401
+    refused = [api.request("GET", "/trials", key=guess) for guess in guesses]
+    assert {(reply.status, reply.json["type"]) for reply in refused} == {(429, "urn:takeup:too-many")}
+    assert {reply.headers["retry-after"] for reply in refused} == {"1"}
+    assert not any(guess in refused[0].body.decode() for guess in guesses)
+    assert api.request("GET", "/trials", key=right).status == 200
+    form = {"cookie": "takeup=x", "content-type": "application/x-www-form-urlencoded"}
+
+    def sign_in(key: str) -> asgi.Reply:
+        sent = urlencode({"key": key, "form_token": form_token("x")}).encode()
+        return api.request("POST", "/app/sign-in", raw=sent, headers=form)
+
+    assert (sign_in("made up").status, sign_in("made up").headers["retry-after"]) == (429, "1")
+    assert sign_in(right).status == 303
+    at = 1 / rate + 1e-6
+    assert [api.request("GET", "/trials", key="made up").status for _ in range(2)] == [401, 429]
+
+
+def test_the_counts_of_wrong_keys_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("takeup.service.throttle.MOST_NAMES", 50)
+    counts = WrongKeys(clock=lambda: 0.0)
+    assert all(counts.wait(f"1.1.1.{i}") == 0 for i in range(200))
+    assert len(counts) == 50
+    assert sum(counts.wait("2.2.2.2") == 0 for _ in range(1_000)) == WRONG_KEYS[0]
+
+
+def test_refusing_a_key_is_the_same_work_whether_or_not_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text is hashed and the hashes are compared in constant time, once, whatever was sent."""
+    key, token = keys.new("x", ["decide"], at=1)
+    compared: list[tuple[int, int]] = []
+
+    def compare(one: str, other: str) -> bool:
+        compared.append((len(one), len(other)))
+        return one == other
+
+    monkeypatch.setattr("takeup.service.keys.hmac.compare_digest", compare)
+    found = {token: key}
+    for sent in (token, token[:-1], token[:20], f"takeup_{'0' * 12}_x", "made up", "", "\ud800", "x" * 10_000):
+        assert keys.matches(found.get(sent), sent) is (sent == token)
+        assert keys.matches(key, sent) is (sent == token)
+        assert keys.id_of(sent) == (key.id if sent[:19] == token[:19] else "0" * 12 if "0000" in sent else "")
+    assert compared == [(64, 64)] * 16

@@ -103,6 +103,17 @@ def roomless() -> None:
     connections.Connections._make_room = lambda *_: False  # type: ignore[method-assign]  # the defect
 
 
+def trusting() -> None:
+    """JSON is read as Python reads it: to any depth, with NaN, and with keys twice."""
+    import json
+
+    from takeup.service import body
+
+    body._JSON = json.JSONDecoder()
+    body._check_size = lambda *_: None  # the defect
+    body._check = lambda *_: None  # the defect
+
+
 def piecemeal() -> None:
     """Every statement that changes something is a transaction of its own, on SQLite."""
     from sqlalchemy import Engine, event

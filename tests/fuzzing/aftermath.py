@@ -15,8 +15,8 @@ from fuzzing.probe import children, writer
 from serving import Served
 
 MOST_FILES = 100
-MOST_MEMORY = 1_000
-"""How many more files a service may have open in the end, and how many more megabytes."""
+MOST_MEMORY, MOST_PEAK = 1_000, 1_500
+"""How many more files a service may have open in the end, and how many more megabytes; and the most it ever has."""
 AUDIT_SECONDS = 1_800
 
 
@@ -29,12 +29,14 @@ class Resources:
         writer: megabytes of the process that writes.
         files: descriptors that both have open.
         processes: how many processes it has started that are still there.
+        peak: the most megabytes that either had so far.
     """
 
     service: float
     writer: float
     files: int
     processes: int
+    peak: float = 0.0
 
     def leaks(self, after: "Resources") -> list[str]:
         """What has grown too much."""
@@ -45,18 +47,22 @@ class Resources:
             grown = getattr(after, name) - getattr(self, name)
             if grown > MOST_MEMORY:
                 found.append(f"the {name} has grown by {grown:.0f} MB")
+        if after.peak > MOST_PEAK:
+            found.append(f"there were {after.peak:.0f} MB")
         return found
 
 
 def resources(server: Served) -> Resources:
     """What a service has now."""
     service, write = server.process.pid, writer(server.process.pid)
-    return Resources(_memory(service), _memory(write), _files(service) + _files(write), len(children(service)))
+    peak = max(_memory(process, "VmHWM") for process in (service, write))
+    files = _files(service) + _files(write)
+    return Resources(_memory(service), _memory(write), files, len(children(service)), peak)
 
 
-def _memory(process: int) -> float:
+def _memory(process: int, kind: str = "VmRSS") -> float:
     with suppress(OSError):
-        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+        found = re.search(rf"{kind}:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
         return 0.0 if found is None else int(found[1]) / 1_000
     return 0.0
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,6 +104,34 @@ class Client:
             await asyncio.sleep(PAUSE)
         if answer.status >= 500:
             raise self.failed(f"status {answer.status}", request, answer.body.decode("utf-8", "replace"), identity)
+        return answer
+
+    async def drip(self, pieces: Sequence[bytes], pause: float, *, ends: bool) -> wire.Answer | None:
+        """The answer to a request that comes piece by piece; None where the service ends what has no end."""
+        identity, whole = self.id, b"".join(pieces)
+        self.sent += 1
+        self.tally.requests += 1
+        try:
+            line = await wire.Line.open(self.port)
+        except OSError as error:
+            raise self.failed(f"{type(error).__name__}: {error}", whole, "", identity) from None
+        try:
+            for piece in pieces:
+                if line.closed:
+                    break  # it was refused before all of it had come
+                line.write(piece)
+                await asyncio.sleep(pause)
+            answer = await line.answer(self.patience)
+        except wire.EndedError as error:
+            if ends:
+                raise self.failed(f"{type(error).__name__}: {error}", whole, "", identity) from None
+            return None
+        except wire.SilentError as error:
+            raise self.failed(f"{type(error).__name__}: {error}", whole, "", identity) from None
+        finally:
+            line.close()
+        if answer.status >= 500 and not (answer.status == 503 and "retry-after" in answer.headers):
+            raise self.failed(f"status {answer.status}", whole, answer.body.decode("utf-8", "replace"), identity)
         return answer
 
     async def shout(self, request: bytes, *, stay: bool = True) -> list[wire.Answer]:

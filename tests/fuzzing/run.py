@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from fuzzing import requests
 from fuzzing.aftermath import Resources, audits, causes, resources
+from fuzzing.broken import PAUSE, broken
 from fuzzing.client import Client, FailedError, Failure, Tally, kind_of
 from fuzzing.furniture import Furniture, furnish
 from fuzzing.lives import specs
@@ -24,7 +25,7 @@ from fuzzing.values import Dice
 from fuzzing.watching import Watch
 from serving import Served
 
-SHARES = {"specs": 12, "bodies": 38, "text": 18, "paths": 14, "forms": 8, "raw": 8, "large": 2}
+SHARES = {"specs": 12, "bodies": 28, "text": 16, "broken": 12, "paths": 14, "forms": 8, "raw": 8, "large": 2}
 """How many of a hundred cases are of each family."""
 PLAIN: dict[str, Callable[[Dice, Furniture, str], bytes]] = {
     "bodies": requests.bodies,
@@ -58,6 +59,7 @@ class Plan:
             audit of a long log takes its time.
         lost: a service that leaves the probe so many seconds is replaced.
         control: for how many seconds the probe asks before anything else happens.
+        environment: variables of the service; they may take a protection away, to see that this would be noticed.
     """
 
     folder: Path
@@ -72,6 +74,7 @@ class Plan:
     patience: float = 120.0
     lost: float = 30.0
     control: float = 10.0
+    environment: Mapping[str, str] | None = None
 
     @property
     def numbers(self) -> Iterator[int]:
@@ -124,6 +127,15 @@ async def play(client: Client, seed: int, number: int, tally: Tally) -> None:
         kinds = {kind_of(answer) for answer in answers if answer.status >= 400}
         tally.accepted += any(answer.status < 400 for answer in answers)
         tally.refused.update(kinds if answers else {"no answer"})
+    elif family == "broken":
+        case = broken(dice, client.furniture, client.id)
+        if len(case.pieces) > 1 or not case.ends:
+            dripped = await client.drip(case.pieces, PAUSE, ends=case.ends)
+        else:
+            dripped = await client.send(case.pieces[0])
+        tally.accepted += dripped is not None and dripped.status < 400
+        if dripped is None or dripped.status >= 400:
+            tally.refused["no end" if dripped is None else kind_of(dripped)] += 1
     else:
         answer = await client.send(PLAIN[family](dice, client.furniture, client.id))
         if answer.status < 400:
@@ -148,7 +160,7 @@ async def _era(plan: Plan, numbers: list[int], result: Result, until: float, tol
     folder = plan.folder / f"service{len(result.watches)}"
     folder.mkdir()
     database = plan.database or str(folder / "trials.db")
-    server = await asyncio.to_thread(Served, database, folder, ["--rate", "1000000"])
+    server = await asyncio.to_thread(Served, database, folder, ["--rate", "1000000"], 0, plan.environment)
     waiting = iter(numbers)
     try:
         furniture = await furnish(server)

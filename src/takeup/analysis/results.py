@@ -159,7 +159,7 @@ class Analysis:
 
         Returns their names.
         """
-        with folders.filled(directory, REPORT, CHARTS) as folder:
+        with folders.filled(directory, REPORT, CHARTS, alone=True) as folder:
             (folder / FIGURES).write_text(json.dumps({"analysis": self.plain()}, indent=1), encoding="utf-8")
             if charts.available():
                 (folder / REPORT).write_text(self.report(folder), encoding="utf-8")

@@ -35,7 +35,7 @@ def write(study: Study, folder: str | Path, *, transport: bool = False, made: da
     if transport:
         for each in datasets:
             xpt.check(each)
-    with folders.filled(Path(folder), f"{LISTED}.json") as filling:
+    with folders.filled(Path(folder), f"{LISTED}.json", alone=True) as filling:
         for each in datasets:
             name = each.name.lower()
             _write_json(filling / f"{name}.json", each, study, made or datetime.now(UTC))

@@ -12,6 +12,7 @@ from takeup import specfile
 from takeup.client.client import Client, new_key, segment
 from takeup.client.spool import Drawn, Spool
 from takeup.errors import InputError, TakeupError, UnreachableError
+from takeup.folders import private
 from takeup.outcomes import Plain
 from takeup.trial.commands import Ask, Decision, asks
 from takeup.trial.design import Design, canonical
@@ -233,7 +234,8 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
     def export(self, file: str | Path, format: Format | None = None) -> None:  # noqa: A002  # the word that people use
         """All decisions as a file: csv, parquet or jsonl, as its name ends where none is chosen."""
         answer = self._client.raw("GET", f"{self._path}/export?format={format_of(file, format)}")
-        Path(file).write_bytes(answer.body)
+        with open(file, "wb", opener=private) as opened:
+            opened.write(answer.body)
 
     def _get(self, path: str) -> dict[str, Any]:
         found: dict[str, Any] = self._client.call("GET", self._path + path)

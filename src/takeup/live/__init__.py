@@ -1,7 +1,8 @@
 """Live trials: what a store and a trial make together."""
 
 import takeup.store  # noqa: F401  # says which extra is missing, before anything else needs it
-from takeup.live.anchors import Anchor, Anchors, new_key, read_anchors, read_key
+from takeup.key_files import new_key, read_key
+from takeup.live.anchors import Anchor, Anchors, read_anchors
 from takeup.live.auditing import Audit, DatabaseAudit, audit, audit_database
 from takeup.live.estimates import Estimate
 from takeup.live.learnt import BelievedDifference, Learnt, LearntContext, LearntCovariate, LearntPoint, Stretch

@@ -12,7 +12,6 @@ import hmac
 import json
 import logging
 import os
-import secrets
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from takeup import whole_lines
 from takeup.errors import InputError
+from takeup.key_files import read_key
 from takeup.store import Writer
 from takeup.store.sqlite import exposed, place
 from takeup.trial.book import Book
@@ -210,29 +210,6 @@ def anchored_writer(database: str, anchors: Path | None, key: Path | None) -> Wr
     """What writes to a database, and to a file of anchors with the key in a file where both are given."""
     witness = None if anchors is None or key is None else Anchors(anchors, read_key(key))
     return Writer(database, witness=witness)
-
-
-def new_key(path: str | Path) -> bytes:
-    """A new key in a new file that only its owner can read."""
-    key = secrets.token_bytes(32)
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise InputError("key", str(path), f"a file that can be created ({error.strerror})") from None
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(key.hex() + "\n")
-    return key
-
-
-def read_key(path: str | Path) -> bytes:
-    """The key in a file."""
-    try:
-        key = bytes.fromhex(Path(path).read_text(encoding="ascii").strip())
-    except (OSError, ValueError):
-        raise InputError("key", str(path), "a file with 64 hexadecimal digits") from None
-    if len(key) != 32:
-        raise InputError("key", f"{len(key)} bytes", "32 bytes as 64 hexadecimal digits")
-    return key
 
 
 def read_anchors(path: str | Path, key: bytes) -> list[Anchor]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from takeup.errors import InputError, MissingExtraError
+from takeup.folders import private
 from takeup.live.export_columns import Column
 from takeup.trial.formats import Format
 from takeup.version import __version__
@@ -47,7 +48,7 @@ def write(file: str | Path | IO[bytes], rows: Rows, columns: Columns, kind: Form
         "xlsx": _xlsx,
     }[kind]
     if isinstance(file, str | Path):
-        with Path(file).open("wb") as opened:
+        with open(file, "wb", opener=private) as opened:
             writer(opened, rows, columns)
     else:
         writer(file, rows, columns)

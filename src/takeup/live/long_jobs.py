@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from takeup.errors import StoreError
-from takeup.live.anchors import Anchor, read_anchors, read_key
+from takeup.key_files import read_key
+from takeup.live.anchors import Anchor, read_anchors
 from takeup.live.auditing import audit
 from takeup.live.export import Format, export
 from takeup.pipes import attend, running

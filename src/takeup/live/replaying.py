@@ -14,10 +14,11 @@ from takeup.errors import NotFoundError, TakeupError
 from takeup.live.anchors import Anchor
 from takeup.live.rederive import UnexpectedError, expected, otherwise
 from takeup.store import reading
-from takeup.store.books import cell_values, head_values, key_values, record_values, rollup_values
+from takeup.store.books import cell_values, head_values, key_values, record_values, rollup_values, secret_of
 from takeup.store.epoch_rows import epoch_values
 from takeup.store.lease_rows import lease_values
 from takeup.store.reading import Logged
+from takeup.store.sealing import UnsealableError
 from takeup.store.sum_rows import places, sum_values
 from takeup.trial.book import Book, Changes, decision_number
 from takeup.trial.bounds import text
@@ -105,7 +106,9 @@ class Replay:
             yield Difference("the trial", f"event {max(hashes)}, which is anchored", "no such trial")
             return
         try:
-            secret = Secret.of_text(head.secret)
+            secret = secret_of(head)
+        except UnsealableError:
+            raise
         except Exception as error:  # whatever a forged one leads to is a difference too
             yield Difference("the trial's secret", "a seed and its salt", repr(error))
             return

@@ -107,8 +107,10 @@ class Registered(Policy[Any], Protocol):
 
 
 def is_live(policy: Policy[Any], space: Space) -> TypeGuard[LivePolicy]:
-    """Whether a policy may run a live trial: nobody declares it, its functions and its state say it."""
-    return isinstance(policy, LivePolicy) and isinstance(policy.start(space), Evidence | Epochs | Fitted)
+    """Whether a policy may run a live trial: its functions and its state say so, and it does not say otherwise."""
+    if not isinstance(policy, LivePolicy) or not getattr(policy, "live", True):
+        return False
+    return isinstance(policy.start(space), Evidence | Epochs | Fitted)
 
 
 class Carded:

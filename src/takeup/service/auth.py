@@ -1,5 +1,6 @@
 """Who may do what: every route says which scopes it needs, and is closed to all others."""
 
+import ipaddress
 import math
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
@@ -90,8 +91,33 @@ async def _authenticate(request: Request) -> Caller:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     key = await service_of(request).keys.find(token) if scheme.lower() == "bearer" else None
     if key is None:
+        if token:
+            count_wrong(request)
         raise _unauthenticated()
     return key
+
+
+def count_wrong(request: Request) -> None:
+    """A key was wrong.
+
+    Raises:
+        ProblemError: too many from this address were.
+    """
+    address = address_of(request)
+    wait = math.ceil(service_of(request).keys.wrong.wait(address))
+    if wait:
+        said = f"too many wrong API keys came from {address}; try again in {wait} seconds, with a valid one"
+        raise ProblemError("too-many", said, headers={"Retry-After": str(wait)})
+
+
+def address_of(request: Request) -> str:
+    """Where a request comes from, as tries are counted; of IPv6 the network that one customer has."""
+    host = request.client.host if request.client else ""
+    try:
+        version = ipaddress.ip_address(host).version
+    except ValueError:
+        return host
+    return host if version == 4 else str(ipaddress.ip_network(f"{host}/64", strict=False))
 
 
 def _unauthenticated() -> ProblemError:

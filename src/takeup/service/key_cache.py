@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from takeup.service import keys
 from takeup.service.keys import ApiKey
+from takeup.service.throttle import WrongKeys
 from takeup.store import Store
 
 Result = TypeVar("Result")
@@ -97,18 +98,22 @@ class RowCache(Generic[Row]):
 
 
 class KeyCache(RowCache[ApiKey]):
-    """All API keys of the database."""
+    """All API keys of the database.
+
+    Attributes:
+        wrong: how many wrong ones came from where.
+    """
 
     def __init__(
         self, store: Store, readers: Executor, seconds: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(store, readers, keys.load, seconds, clock)
+        self.wrong = WrongKeys()
 
     async def find(self, token: str) -> ApiKey | None:
         """The key with this text, unless it was revoked."""
-        id_ = keys.id_of(token)
-        key = None if id_ is None else await self.get(id_)
-        return key if key is not None and keys.matches(key, token) else None
+        key = await self.get(keys.id_of(token))
+        return key if keys.matches(key, token) else None
 
     async def add(self, key: ApiKey) -> None:
         """Store a new key."""

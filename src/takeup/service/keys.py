@@ -22,6 +22,8 @@ LOG = logging.getLogger("takeup.service")
 
 PREFIX = "takeup_"
 _ID = slice(len(PREFIX), len(PREFIX) + 12)
+_NOBODY = "0" * 64
+"""The hash of no key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,17 +82,17 @@ def new(
 
 def digest(token: str) -> str:
     """What is stored of a key."""
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
-def id_of(token: str) -> str | None:
-    """The identifier inside a key's text; None where it cannot be a key."""
-    return token[_ID] if token.startswith(PREFIX) else None
+def id_of(token: str) -> str:
+    """The identifier inside a key's text; of what cannot be a key, one that no key has."""
+    return token[_ID] if token.startswith(PREFIX) else ""
 
 
-def matches(key: ApiKey, token: str) -> bool:
-    """Whether this is the key's text, compared in constant time."""
-    return hmac.compare_digest(key.hash, digest(token))
+def matches(key: ApiKey | None, token: str) -> bool:
+    """Whether this is the key's text, compared in constant time. Where there is no key as much is done, in vain."""
+    return hmac.compare_digest(_NOBODY if key is None else key.hash, digest(token)) and key is not None
 
 
 def load(connection: Connection) -> dict[str, ApiKey]:

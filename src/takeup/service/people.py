@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from takeup.errors import ConflictError, InputError, NotFoundError, StoreError
 from takeup.service.callers import MOST_NAME, SCOPES, Caller, Scope, checked, stored_names
+from takeup.store import sealing
 from takeup.store.schema import invitations, people, people_log, sessions
 from takeup.trial.bounds import text
 
@@ -41,6 +42,7 @@ ROLE_WORDS: Mapping[Role, str] = {
 PREFIX = "p"
 """Identifiers of people begin with it; those of keys are hexadecimal, and never do."""
 
+_CODES = "code_secret"
 _LOGIN = re.compile(r"[^@\s<>()\"',;]+@[^@\s<>()\"',;]+")
 
 
@@ -228,7 +230,7 @@ def change(
     id_: str, values: dict[str, Any], what: str, at: int, by: str | None, ends: bool, connection: Connection
 ) -> Person:
     """Change an account, and write down who did; `ends` the sessions that it has, and open invitations if it closes."""
-    connection.execute(update(people).where(people.c.id == id_), values)
+    connection.execute(update(people).where(people.c.id == id_), _stored(id_, values))
     if ends:
         connection.execute(delete(sessions).where(sessions.c.key == id_))
     if values.get("deactivated_at") is not None:
@@ -265,7 +267,13 @@ def _row(person: Person) -> dict[str, Any]:
     kept = ("id", "login", "name", "password", "code_secret", "code_step")
     when = ("created_at", "created_by", "deactivated_at", "deactivated_by")
     values = {name: getattr(person, name) for name in (*kept, *when)}
-    return values | rights(person) | {"unblinded": json.dumps(person.unblinded_in)}
+    return _stored(person.id, values) | rights(person) | {"unblinded": json.dumps(person.unblinded_in)}
+
+
+def _stored(id_: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Columns as they are stored: what one-time codes are made from may be sealed."""
+    secret = values.get(_CODES)
+    return values if secret is None else {**values, _CODES: sealing.sealed(secret, f"person {id_}")}
 
 
 def _person(row: Row[Any]) -> Person:
@@ -273,6 +281,8 @@ def _person(row: Row[Any]) -> Person:
     for name in ("roles", "trials", "unblinded"):
         if (said := values[name]) is not None:
             values[name] = stored_names(said, f"the {name} of {row.id} in the table people")
+    if row.code_secret is not None:
+        values[_CODES] = sealing.opened(row.code_secret, f"person {row.id}")
     roles: tuple[Role, ...] = tuple(role for role in get_args(Role) if role in values["roles"])
     values |= {"roles": roles, "scopes": scopes_of(roles), "unblinded_in": values.pop("unblinded")}
     return Person(**values)

@@ -1,13 +1,17 @@
-"""How often passwords may be tried.
+"""How often passwords and keys may be tried.
 
-Every try takes a token of three buckets: of the login from this address, of the login, and of the address. A try that
-succeeds gives them back. The first is small, so that nobody guesses for long; that of the login alone is large, so that
-a stranger who fails on purpose keeps nobody out who comes from elsewhere (those who can fail from very many addresses
-still can). Logins that nobody has are counted like others: being slowed down tells nothing.
+A password that is tried takes a token of three buckets: of the login from this address, of the login, of the address. A
+try that succeeds gives them back. The first is small, so that nobody guesses for long; that of the login alone is
+large, so that a stranger who fails on purpose keeps nobody out who comes from elsewhere (those who can fail from very
+many addresses still can). Logins that nobody has are counted like others: being slowed down tells nothing.
 
 The counts are in memory: every process of the service has its own, and none after a restart. There are at most
 `MOST_NAMES` of them. Those that were not asked for the longest go first; a flood of made-up logins cannot push out
 the bucket of the address that it comes from, as each of them uses that.
+
+A key that is wrong takes a token of its address alone, and one that is right takes none and is never held up. Keys are
+256 random bits, which nobody guesses at any speed; whoever shares an address with a client that has a wrong key, or
+with somebody who sends wrong ones on purpose, goes on working.
 """
 
 import time
@@ -20,6 +24,8 @@ LIMITS: Mapping[str, tuple[float, float]] = {
     "address": (60, 1 / 2),
 }
 """How many tries each bucket has at once, and how many more it gains a second."""
+WRONG_KEYS = (200.0, 2.0)
+"""The same of wrong keys, of an address."""
 
 
 class Throttle:
@@ -55,6 +61,27 @@ class Throttle:
         while len(self._buckets) >= MOST_NAMES:
             del self._buckets[next(iter(self._buckets))]
         self._buckets[name] = tokens, self._clock()
+
+
+class WrongKeys:
+    """Counts keys that were wrong, by the address that they came from."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def wait(self, address: str) -> float:
+        """Take a token for a key that was wrong: 0, or the seconds until there will be one."""
+        (most, rate), at = WRONG_KEYS, self._clock()
+        tokens, before = self._buckets.pop(address, (most, at))
+        tokens = min(most, tokens + (at - before) * rate)
+        while len(self._buckets) >= MOST_NAMES:
+            del self._buckets[next(iter(self._buckets))]
+        self._buckets[address] = max(0.0, tokens - 1) if tokens >= 1 else tokens, at
+        return 0.0 if tokens >= 1 else (1 - tokens) / rate
 
 
 def _names(login: str, address: str) -> tuple[tuple[str, str], ...]:

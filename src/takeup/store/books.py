@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, select, t
 
 from takeup.errors import InputError, StoreError
 from takeup.evidence import Evidence
-from takeup.store import bulk, epoch_rows, last_look, lease_rows, sum_rows
+from takeup.store import bulk, epoch_rows, last_look, lease_rows, sealing, sum_rows
 from takeup.store.checked import AUDIT, impossible, in_space, in_table, kept_in, within
 from takeup.store.schema import WAITING, decisions, events, evidence, keys, rollup, trials
 from takeup.store.statements import CHUNK, chunks, upsert
@@ -100,7 +100,7 @@ def load(connection: Connection, head: Row[Any]) -> Book:
     book = Book(
         head.id,
         design,
-        Secret.of_text(head.secret),
+        secret_of(head),
         counts,
         head.state,
         head.sequence,
@@ -238,7 +238,8 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
     if not book.changes.entries:
         return
     if before is None:
-        connection.execute(insert(trials), {"id": book.trial, "secret": book.secret.text, **head_values(book)})
+        secret = sealing.sealed(book.secret.text, sealing.owner(book.trial))
+        connection.execute(insert(trials), {"id": book.trial, "secret": secret, **head_values(book)})
     else:
         values = {"of_trial": book.trial, "before": before, **head_values(book)}
         if not any(entry.kind in (Looked.kind, Moved.kind) for entry in book.changes.entries):
@@ -257,6 +258,11 @@ def save(connection: Connection, book: Book, before: str | None) -> None:
         answers = book.changes.keys.items()
         connection.execute(insert(keys), [key_values(book.trial, key, answer) for key, answer in answers])
     _save_rollup(connection, book)
+
+
+def secret_of(head: Row[Any]) -> Secret:
+    """A trial's secret, which may be stored sealed."""
+    return Secret.of_text(sealing.opened(head.secret, sealing.owner(head.id)))
 
 
 def head_values(book: Book) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
-from takeup.store import reading, sqlite
+from takeup.errors import TakeupError
+from takeup.store import reading, sealing, sqlite
 from takeup.store.indexes import amcheck, disagreements
 from takeup.store.migrate import revision
+from takeup.store.schema import trials
 from takeup.store.shape import oddities
 
 
@@ -23,6 +25,7 @@ def checkup(connection: Connection) -> Checkup:
     found = Checkup()
     names = reading.identifiers(connection)
     found.facts.append(f"schema {revision(connection)}, {len(names)} trials: {', '.join(names) or 'none'}")
+    _seeds(connection, found)
     if connection.dialect.name == "postgresql":
         _postgresql(connection, found)
     else:
@@ -32,6 +35,20 @@ def checkup(connection: Connection) -> Checkup:
         for where, expected, there in (*disagreements(connection), *oddities(connection))
     ]
     return found
+
+
+def _seeds(connection: Connection, found: Checkup) -> None:
+    """Whether a copy of the database gives away the seeds of trials that go on, and whether they can be read here."""
+    going_on = select(trials.c.id, trials.c.secret).where(trials.c.state != "stopped").order_by(trials.c.id)
+    rows = connection.execute(going_on).all()
+    hidden = [row for row in rows if sealing.is_sealed(row.secret)]
+    if rows:
+        found.facts.append(f"seeds of trials that have not stopped: {len(hidden)} of {len(rows)} sealed")
+    for row in hidden:
+        try:
+            sealing.opened(row.secret, sealing.owner(row.id))
+        except TakeupError as error:
+            found.problems.append(str(error))
 
 
 def _postgresql(connection: Connection, found: Checkup) -> None:

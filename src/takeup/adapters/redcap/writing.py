@@ -9,6 +9,7 @@ from takeup.adapters.redcap.dictionary import Dictionary
 from takeup.adapters.redcap.reading import EVENT
 from takeup.adapters.redcap.tables import Table
 from takeup.errors import ConflictError, InputError, UnreachableError
+from takeup.folders import private
 
 
 class Proposed(Protocol):
@@ -47,7 +48,7 @@ def write_csv(records: Iterable[Mapping[str, str]], path: str | Path) -> None:
     rows = list(records)
     if not rows:
         raise InputError("records", "none", "at least one record")
-    with Path(path).open("w", encoding="utf-8", newline="") as file:
+    with open(path, "w", encoding="utf-8", newline="", opener=private) as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)

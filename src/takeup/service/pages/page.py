@@ -1,6 +1,5 @@
 """Pages for browsers: visitors are admitted by a session instead of a key, and use the same service."""
 
-import ipaddress
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from fastapi.routing import APIRoute
 
 from takeup.errors import InputError
 from takeup.service import problem
-from takeup.service.auth import Handler, admit, media_type
+from takeup.service.auth import Handler, address_of, admit, media_type
 from takeup.service.body import parse_form
 from takeup.service.callers import Caller, Scope
 from takeup.service.pages.templates import render
@@ -88,13 +87,8 @@ class Visit:
 
     @property
     def address(self) -> str:
-        """Where the request comes from, as sign-ins are counted; of IPv6 the network that one customer has."""
-        host = self.request.client.host if self.request.client else ""
-        try:
-            version = ipaddress.ip_address(host).version
-        except ValueError:
-            return host
-        return host if version == 4 else str(ipaddress.ip_network(f"{host}/64", strict=False))
+        """Where the request comes from, as sign-ins are counted."""
+        return address_of(self.request)
 
     @property
     def trial(self) -> str:

@@ -4,7 +4,7 @@ from urllib.parse import quote, urlsplit
 
 from fastapi import Response
 
-from takeup.service.auth import admit
+from takeup.service.auth import admit, count_wrong
 from takeup.service.callers import SCOPES, Caller
 from takeup.service.pages.page import HOME, SIGN_IN, Pages, Visit, html, new_cookie, set_cookie
 from takeup.service.pages.templates import render, static
@@ -32,22 +32,19 @@ async def ask(visit: Visit) -> Response:
 @pages.post(SIGN_IN)
 async def sign_in(visit: Visit) -> Response:
     """Begin a session, and go where the visitor wanted to go."""
-    form, wanted = visit.form, visit.form.get("next", HOME)
-    if "key" in form and visit.service.settings.key_sign_in:
-        key = await visit.service.keys.find(form["key"])
-        if key is None:
-            return await _form(visit, wanted, NO_KEY, 401)
-        return await signed_in(visit, key, wanted)
-    login = form.get("login", "")
+    wanted = visit.form.get("next", HOME)
+    by_key = "key" in visit.form and visit.service.settings.key_sign_in
     try:
-        person = await visit.service.people.proven(login, form.get("password", ""), form.get("code", ""), visit.address)
+        caller = await (_by_key if by_key else _by_password)(visit)
     except ProblemError as error:
         if error.kind != "too-many":
             raise
         answer = await _form(visit, wanted, f"{error.detail[:1].upper()}{error.detail[1:]}.", 429)
         answer.headers.update(error.headers or {})
         return answer
-    return await _form(visit, wanted, WRONG, 401) if person is None else await signed_in(visit, person, wanted)
+    if caller is None:
+        return await _form(visit, wanted, NO_KEY if by_key else WRONG, 401)
+    return await signed_in(visit, caller, wanted)
 
 
 @pages.post("/app/sign-out", *SCOPES)
@@ -102,6 +99,19 @@ def bare_page(visit: Visit, template: str, status: int = 200, **values: object) 
     if not visit.cookie:
         set_cookie(answer, visit.service.settings, cookie, None)
     return answer
+
+
+async def _by_key(visit: Visit) -> Caller | None:
+    key = await visit.service.keys.find(visit.form["key"])
+    if key is None:
+        count_wrong(visit.request)
+    return key
+
+
+async def _by_password(visit: Visit) -> Caller | None:
+    form = visit.form
+    said = (form.get("login", ""), form.get("password", ""), form.get("code", ""))
+    return await visit.service.people.proven(*said, visit.address)
 
 
 async def _form(visit: Visit, wanted: str, wrong: str | None = None, status: int = 200, done: bool = False) -> Response:
