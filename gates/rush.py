@@ -96,6 +96,7 @@ class Rush:
             address = (PLACES[i % len(PLACES)], 0)
             _, line = await loop.create_connection(lambda: Line(self), "127.0.0.1", port, local_addr=address)
             self.free.append(line)
+        await asyncio.sleep(1.0)  # until all have been let in
         gc.disable()
         begun, i = time.perf_counter(), 0
         while (now := time.perf_counter()) < begun + seconds:
