@@ -16,10 +16,18 @@ FEW = 1_000
 
 
 def asked(run: Run) -> Found:
-    """So many cases; a new service whenever all roles have had their turn."""
+    """So many cases, with a process beside that checks specs."""
+    checking = asgi.Beside()
+    try:
+        return _asked(run, checking)
+    finally:
+        checking.end()
+
+
+def _asked(run: Run, checking: asgi.Beside) -> Found:
+    """A new service whenever all roles have had their turn."""
     done, statuses, number = 0, Counter[int](), 0
     walks, each = (1, 1) if run.times < FEW else (WALKS, EACH)
-    checking = asgi.Beside()
     while done < run.times:
         with Store("sqlite://") as store:
             roles = Roles(store, checking)
@@ -30,13 +38,11 @@ def asked(run: Run) -> Found:
                 done += roles.asked.total() - before
                 run.step(done, "cases")
                 if roles.surprises:
-                    checking.end()
                     return Found(False, f"{len(roles.surprises)} surprises, the first: {roles.surprises[0][:300]}")
                 if done >= run.times:
                     break
             statuses += roles.statuses
         number += 1
-    checking.end()
     told = ", ".join(f"{many:,} x {status}" for status, many in sorted(statuses.items()))
     return Found(True, f"{done:,} cases in {len(ROLES)} roles, walks of {STEPS}: {told}; no surprise")
 

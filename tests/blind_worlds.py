@@ -59,7 +59,7 @@ OWN = {("POST", "/trials/{trial}/decisions"), ("POST", "/trials/{trial}/decision
 _CHANGING = re.compile(
     rb"[A-Z2-7]{32}|[A-Z2-7]{8}(?: [A-Z2-7]{8}){3}"  # keys of one-time codes
     rb'|p?[0-9a-f]{12}\b|takeup_[\w-]+|"?key" value="[\w-]+|form_token" value="\w+'
-    rb"|[0-9a-f]{8}(?:@|%40)clinic|/app/static/\S+"
+    rb'|[0-9a-f]{8}(?:@|%40)clinic|/app/static/\S+|"oldest_seconds":[\d.]+'
 )
 
 
