@@ -187,7 +187,10 @@ class Client:
 
 
 async def beside(clients: Awaitable[None], faults: Awaitable[None]) -> None:
-    """Faults while clients ask; whichever breaks ends the other."""
+    """Faults while clients ask; whichever breaks ends the other.
+
+    For `asyncio.run`: uvloop's refuses to close a loop whose tasks were broken off with lines open.
+    """
     async with asyncio.TaskGroup() as group:
         group.create_task(_awaited(clients))
         group.create_task(_awaited(faults))

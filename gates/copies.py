@@ -6,8 +6,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import uvloop
-
 from gates.clients import Clients, GoneError, beside, reasons
 from gates.gate import AbsentError, Found, Gate, Run
 from gates.scene import Scene, scene
@@ -69,7 +67,7 @@ def taken(made: Scene, run: Run, take: Callable[[int], None], restored: Callable
 
     wrong: list[str] = []
     try:
-        uvloop.run(beside(clients.until(lambda: over), copies()))
+        asyncio.run(beside(clients.until(lambda: over), copies()))
     except* GoneError as group:
         wrong += reasons(group)
     made.end()

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import uvloop
 
 import faults
 from gates import clocks
@@ -59,7 +58,7 @@ def seen(run: Run, befalls: Sequence[Fault], *defects: str, postgres: bool = Fal
         gone: list[str] = []
         try:
             enough = lambda: clients.answered >= run.times  # noqa: E731  # both end with it
-            uvloop.run(beside(clients.until(enough, run.step), hurt(enough)))
+            asyncio.run(beside(clients.until(enough, run.step), hurt(enough)))
         except* GoneError as group:
             gone = reasons(group)
         made.end()
@@ -99,7 +98,7 @@ GATES = (
         shows=f"32 clients of a service on SQLite, under kills, stops and a clock that jumps: {CAN_BE}",
         unit="operations",
         times=200_000,
-        suite=800,
+        suite=300,
         run=sqlite,
         without="some commits, which are acknowledged all the same",
         control=forgetful,

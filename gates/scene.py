@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import uvloop
 
 import servers
 from gates.clients import CLIENTS, LIMIT, SPEC, Clients, GoneError, beside, reasons
@@ -116,7 +115,7 @@ def befallen(made: Scene, run: Run, fault: Fault, clients: Clients, pause: float
         await _more(clients, clients.number)  # it goes on afterwards
         over = True
 
-    uvloop.run(beside(clients.until(lambda: over), faults()))
+    asyncio.run(beside(clients.until(lambda: over), faults()))
 
 
 async def _more(clients: Clients, many: int) -> None:

@@ -108,6 +108,7 @@ class TestArithmetic:
         ]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short")
 def test_the_whole_of_it() -> None:
     """Every cell comes from a run, all decisions are reported, and it is plain data in the end."""
