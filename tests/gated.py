@@ -9,6 +9,10 @@ from gates.known import known
 from requirements import absent
 
 
+SLOW = ("soak",)
+"""Gates of which others in the suite show most, and which take long even at its scale."""
+
+
 def gate(name: str) -> Gate:
     """The gate of this name."""
     return known()[name]
@@ -18,7 +22,8 @@ def each(*modules: str) -> pytest.MarkDecorator:
     """A parameter `gate` for all gates of these modules of `gates` of which the suite runs some."""
     names = {f"gates.{module}" for module in modules}
     found = [one for one in known().values() if one.suite and one.run.__module__ in names]
-    return pytest.mark.parametrize("gate", found, ids=[one.name for one in found])
+    slow = {one.name: pytest.mark.long if one.name in SLOW else () for one in found}
+    return pytest.mark.parametrize("gate", [pytest.param(one, marks=slow[one.name], id=one.name) for one in found])
 
 
 def hold(gate: Gate, folder: Path, *, control: bool = True) -> None:

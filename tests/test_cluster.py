@@ -60,6 +60,7 @@ def test_a_port_that_somebody_has_taken_is_no_obstacle() -> None:
         simulate(sweep(2), TS(), 20, 40, engine="dask")
 
 
+@pytest.mark.long
 def test_an_existing_client_is_used_and_left_open(client: Any) -> None:
     arguments: dict[str, Any] = {"horizon": 100, "replications": 40, "seed": 2, "record": "curve"}
     spread = simulate(sweep(4), [TS(), TSObs()], engine="dask", scheduler=client, **arguments)

@@ -169,7 +169,7 @@ def test_what_is_learnt_is_what_the_reference_learns(policy: Any) -> None:
 
 @pytest.mark.parametrize(
     "policy",
-    [LinTS(), pytest.param(LinTS(noise=0.3), marks=pytest.mark.long), LinUCB()],
+    [LinTS(), *(pytest.param(each, marks=pytest.mark.long) for each in (LinTS(noise=0.3), LinUCB()))],
     ids=["LinTS", "known noise", "LinUCB"],
 )
 def test_lanes_and_scalars_give_the_same_numbers(policy: Any) -> None:
