@@ -8,7 +8,6 @@ from gates.gate import AbsentError, Gate, Run
 from gates.known import known
 from requirements import absent
 
-
 SLOW = ("soak",)
 """Gates of which others in the suite show most, and which take long even at its scale."""
 
