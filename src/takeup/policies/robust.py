@@ -31,6 +31,10 @@ MOST_POOLED = 10_000
 
 MOST_CHAINS = 1_000
 """How many chains the probabilities of a decision rest on at the most: a chain costs a hundred draws in closed form."""
+FEWEST_CHAINS = 200
+"""At the least; between these fewer, the larger the table is."""
+USUAL_CELLS = 12
+"""Up to how many cells (z, a, stick) there are as many as at the most: what a chain costs is in proportion to them."""
 CHAINS = 500
 """How many chains run side by side where many draws are asked for."""
 
@@ -59,9 +63,11 @@ class Filled(Beliefs):
 
     Attributes:
         chains: the models at the end of a chain, for so many side by side.
+        most: how many a live decision has time for.
     """
 
     chains: Callable[[Random, int | None], Pooled]
+    most: int
 
     def values(self, rng: Random, draws: int | None = None) -> FloatArray:
         """E[r given x, z] at the end of a chain for each draw."""
@@ -72,7 +78,7 @@ class Filled(Beliefs):
 
     def allocation(self, rng: np.random.Generator, draws: int) -> Allocation:
         """From no more chains than a live decision has time for."""
-        return Beliefs.allocation(self, rng, min(draws, MOST_CHAINS))
+        return Beliefs.allocation(self, rng, min(draws, self.most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -239,7 +245,9 @@ class TSRobust(FromEvidence):
             return found
 
         if isinstance(prior.block, Dirichlet) and self._fills(there):
-            return Filled(chains)
+            cells = prior.outcome[..., 1:].size * len(evidence.space.proposals)
+            most = min(MOST_CHAINS, max(FEWEST_CHAINS, MOST_CHAINS * USUAL_CELLS // cells))
+            return Filled(chains, most)
         return Sharing(self._update(prior, there, here, rng))
 
     def read(self, evidence: Evidence) -> tuple[IntArray, IntArray]:
