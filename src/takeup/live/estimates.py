@@ -15,15 +15,13 @@ from takeup.policies.base import LivePolicy
 from takeup.policies.beliefs import Blocks, Exact
 from takeup.policies.fitted import Fitted
 from takeup.policies.latent import Chains
-from takeup.policies.robust import Filled
+from takeup.policies.robust import FEWEST_CHAINS, MOST_CHAINS, Filled
 from takeup.randomness import Random
 from takeup.trial.design import Design
 
 LEVEL = 0.95
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 _MOST_DRAWS, _LEAST_DRAWS, _MOST_NUMBERS = 4_000, 200, 2_000_000
-_MOST_CHAINS = 1_000
-_FEWEST_CHAINS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +65,9 @@ def values_by_model(
     beliefs = [policy.beliefs(state, x, rng) for x in range(len(state.space.contexts))]
     if any(isinstance(each, Exact) for each in beliefs):
         return None
-    many = min(draws, _MOST_CHAINS) if any(isinstance(each, Chains | Filled) for each in beliefs) else draws
+    many = min(draws, MOST_CHAINS) if any(isinstance(each, Chains | Filled) for each in beliefs) else draws
     if any(isinstance(each, Filled) for each in beliefs):  # a chain costs more the more groups and levels there are
-        many = min(many, max(_FEWEST_CHAINS, _MOST_CHAINS // len(beliefs)))
+        many = min(many, max(FEWEST_CHAINS, MOST_CHAINS // len(beliefs)))
     return np.stack([each.values(rng, many) for each in beliefs], axis=1)
 
 
