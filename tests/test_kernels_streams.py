@@ -15,7 +15,7 @@ from scipy.special import betainc, expit
 from takeup.simulation.kernels import lane_streams, rows, small, streams
 from takeup.simulation.kernels.compile import Compiled
 from takeup.simulation.kernels.compile_cpu import build
-from takeup.simulation.kernels.gammas import normal_pair
+from takeup.simulation.kernels.gammas import exponential, normal_pair
 from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.kernels.rows import DirichletRows
 from takeup.simulation.kernels.streams import PATIENT, philox, uniform, words
@@ -109,6 +109,18 @@ def test_normals() -> None:
     assert stats.kstest(np.arctan2(one, two), stats.uniform(-np.pi, 2 * np.pi).cdf).pvalue > LEVEL
 
 
+@pytest.mark.parametrize("binade", [31, 30, 24, 8])
+def test_exponentials_are_never_negative(binade: int) -> None:
+    """Of every number of a binade that float32 can tell from the next; the highest ends at u = 1."""
+    drawn_from = np.arange(2**binade, 2 ** (binade + 1), max(1, 2 ** (binade - 24)), dtype=np.uint32)
+    drawn_from = np.append(drawn_from, np.uint32(2 ** (binade + 1) - 1))
+    drawn = exponential(drawn_from)
+    assert drawn.dtype == np.float32
+    assert drawn.min() >= 0
+    expected = -np.log(np.float32(drawn_from >> np.uint32(1) | np.uint32(1)).astype(np.float64) / 2**31)
+    np.testing.assert_allclose(drawn, expected, rtol=1e-6, atol=1e-6)
+
+
 def _odds(out: NDArray[np.float64], shapes: NDArray[np.float64]) -> None:
     """Draws of the log odds of Σ g_j w_j : Σ g_j (1 - w_j) with w = (0, 1, 0, ..), from one row of shapes."""
     width = shapes.size
@@ -120,7 +132,7 @@ def _odds(out: NDArray[np.float64], shapes: NDArray[np.float64]) -> None:
     real[weights + width : weights + 2 * width, 0] = 1
     real[weights + 1, 0] = 1
     real[weights + width + 1, 0] = 0
-    row, means = DirichletRows(0, width, 0, 1, width, weights), weights + 2 * width
+    row, means = DirichletRows(0, width, 0, 1, width, weights, False), weights + 2 * width
     for i in range(out.size):
         moment = (np.uint32(5), np.uint32(6), np.uint32(i), np.uint32(0))
         weigh_rows(state, row, means, moment)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from takeup import checks
 from takeup.checks import IntArray
@@ -71,8 +72,13 @@ class Plan:
         setup = self.setup
         runs = zip(self.engines, setup.policies.values(), strict=True)
         parts = [engine(setup, policy, replications, progress) for engine, policy in runs]
-        regret, pulls, decisions = (np.stack(arrays, axis=1) for arrays in zip(*parts, strict=True))
+        regret, pulls, decisions = (_beside(arrays) for arrays in zip(*parts, strict=True))
         return Trace(setup, np.arange(replications.start, replications.stop), regret, pulls, decisions)
+
+
+def _beside(arrays: tuple[NDArray[Any], ...]) -> NDArray[Any]:
+    """Arrays of policies along a new axis 1; of one policy its own, not a copy, which may be as large as memory."""
+    return arrays[0][:, np.newaxis] if len(arrays) == 1 else np.stack(arrays, axis=1)
 
 
 def simulate(

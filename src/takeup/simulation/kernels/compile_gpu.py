@@ -164,6 +164,9 @@ def _instructions() -> dict[Plain, Compiled]:
         found = libdevice.fmul_rn(a, guess)
         return libdevice.fmaf_rn(libdevice.fmaf_rn(-b, found, a), guess, found)
 
+    def larger(a: Any, b: Any) -> Any:
+        return libdevice.fmaxf(a, b)
+
     def bits(number: Any) -> Any:
         return np.uint32(libdevice.float_as_int(number))
 
@@ -175,6 +178,7 @@ def _instructions() -> dict[Plain, Compiled]:
         machine.times: times,
         machine.times_double: times_double,
         machine.wide: wide,
+        machine.larger: larger,
         machine.root: root,
         machine.quotient: quotient,
         machine.bits: bits,

@@ -78,6 +78,7 @@ def replicate(
     first = counts.shape[0] - cells
     for cell in range(cells):
         counts[first + cell, column] = 0
+        output.pulls[scenario, row, cell] = 0
     begin(state, shape, parameters)
     recorded, changes, truth, past = 0, 0, np.int64(scenario), 0.0
     due = output.steps[0] if output.steps.size else 0

@@ -10,6 +10,7 @@ from takeup.simulation.engine import Part, Progress, silent
 from takeup.simulation.kernels import compile_gpu
 from takeup.simulation.kernels.compile import Compiled, Plain, numba_module
 from takeup.simulation.kernels.layout import Layout
+from takeup.simulation.kernels.tables import KernelOutput
 
 THREADS = 128
 """Threads of a CUDA block."""
@@ -36,10 +37,12 @@ def run(layout: Layout, replications: range, *, block: int | None = None, progre
         count = min(size, len(replications) - row)
         total = count * layout.environments
         memory = sent(cuda, layout.memory(1 if compile_gpu.is_local(layout) else total))
-        output = sent(cuda, layout.output(count))
+        steps, *room = layout.output(count)
+        output = KernelOutput(sent(cuda, steps), *map(cuda.device_array_like, room))  # kernels write all of it
         kernel[-(-total // THREADS), THREADS]((total, count, replications.start + row), given, memory, output)
         for name in ("regret", "pulls", "decisions") if layout.switches["KEEPING"] else ("regret", "pulls"):
-            getattr(whole, name)[:, row : row + count] = getattr(output, name).copy_to_host()
+            for scenario in range(layout.environments):
+                getattr(output, name)[scenario].copy_to_host(getattr(whole, name)[scenario, row : row + count])
         progress(total * layout.given.horizon)
     return layout.part(whole)
 

@@ -32,6 +32,11 @@ def weights(space: Space) -> NDArray[np.float32]:
     return np.concatenate([padded_rows(gain), padded_rows(1 - gain)]).astype(np.float32)
 
 
+def is_success(space: Space) -> bool:
+    """Whether there are two outcomes, of which the second is worth more: a success."""
+    return len(space.reward) == 2 and bool(space.reward[0] < space.reward[1])
+
+
 def intended(policy: TS, space: Space) -> NDArray[np.int32]:
     """The action that complying with each proposal means to TS-Check; UNSEEN, for any, to TS."""
     if isinstance(policy, TSCheck):

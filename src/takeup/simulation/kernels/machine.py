@@ -68,6 +68,12 @@ def either(which: Number, one: Number, other: Number) -> Number:
     return one if which else other
 
 
+@inlined
+def larger(a: Number, b: Number) -> Number:
+    """The larger of two float32 numbers."""
+    return a if a > b else b
+
+
 def fused(a: Number, b: Number, c: Number) -> Number:
     """A b + c of float32 numbers, rounded once."""
     return np.float32(np.float64(a) * np.float64(b) + np.float64(c))

@@ -27,9 +27,23 @@ from takeup.simulation.kernels.rows import NOWHERE, DirichletRows, end, padded, 
 from takeup.simulation.kernels.tables import KernelInput, KernelMemory, Observation, State
 from takeup.space import Space
 
-__all__ = ["begin", "in_lanes", "learn", "learn_lanes", "parameters", "propose", "propose_lanes", "reveal", "size"]
+__all__ = [
+    "begin",
+    "in_lanes",
+    "learn",
+    "learn_lanes",
+    "parameters",
+    "propose",
+    "propose_lanes",
+    "reveal",
+    "size",
+    "switches",
+]
 
 REAL = np.float32
+
+SUCCESS = False
+"""Whether there are two outcomes, of which the second is worth more."""
 
 ROW_GAIN, ROW_LOSS = np.uintp(WORK * LANES), np.uintp((WORK + 1) * LANES)
 """Where in the work of the lanes gain and loss of the row at hand are."""
@@ -56,6 +70,11 @@ def parameters(policy: TSObs, space: Space) -> Parameters:
     contexts = space.shape[0]
     rows = [host.padded_rows(block).reshape(contexts, -1) for block in (prior.outcome, prior.compliance)]
     return Parameters(np.concatenate(rows, axis=1).ravel(), host.weights(space))
+
+
+def switches(policy: TSObs, space: Space) -> dict[str, bool]:
+    """The switch of this file."""
+    return {"SUCCESS": host.is_success(space)}
 
 
 def size(policy: TSObs, space: Space) -> tuple[int, int]:
@@ -90,7 +109,8 @@ def propose(state: State, x: Number, shape: Number, parameters: Number, moment: 
     slots = shape[0] * per_context(shape)
     weights = end(slots)
     means = weights + 2 * width
-    weigh_rows(state, DirichletRows(x * per_context(shape), slots, 0, shape[2], width, weights), means, moment)
+    rows = DirichletRows(x * per_context(shape), slots, 0, shape[2], width, weights, SUCCESS)
+    weigh_rows(state, rows, means, moment)
     return weigh_proposals(state, x, shape, means, moment)
 
 
@@ -98,7 +118,7 @@ def propose(state: State, x: Number, shape: Number, parameters: Number, moment: 
 def weigh_proposals(state: State, x: Number, shape: Number, means: Number, moment: Number) -> Number:
     """argmax_z of Σ_a π[z, a] m_a in a draw of π, with m_a in row `means` + a and 1 - m_a as many rows further on."""
     slots, first = shape[0] * per_context(shape), shape[2] * (padded(shape[3]) >> 1)
-    rows = DirichletRows(x * per_context(shape), slots, first, shape[1], padded(shape[2]), means)
+    rows = DirichletRows(x * per_context(shape), slots, first, shape[1], padded(shape[2]), means, False)
     return weigh_rows(state, rows, NOWHERE, moment)
 
 

@@ -24,6 +24,9 @@ REAL = np.float32
 CHECKING = False
 """Whether the outcomes of those who did something else than was proposed are left out."""
 
+SUCCESS = False
+"""Whether there are two outcomes, of which the second is worth more."""
+
 
 class Parameters(NamedTuple):
     """What a policy is told.
@@ -47,7 +50,7 @@ def parameters(policy: TS, space: Space) -> Parameters:
 
 def switches(policy: TS, space: Space) -> dict[str, bool]:
     """The switches of this file."""
-    return {"CHECKING": isinstance(policy, TSCheck)}
+    return {"CHECKING": isinstance(policy, TSCheck), "SUCCESS": host.is_success(space)}
 
 
 def size(policy: TS, space: Space) -> tuple[int, int]:
@@ -72,7 +75,8 @@ def propose(state: State, x: Number, shape: Number, parameters: Number, moment: 
     width = padded(shape[3])
     slots = shape[0] * shape[1] * width
     base = x * shape[1] * width
-    return weigh_rows(state, DirichletRows(base, slots, 0, shape[1], width, end(slots)), NOWHERE, moment)
+    rows = DirichletRows(base, slots, 0, shape[1], width, end(slots), SUCCESS)
+    return weigh_rows(state, rows, NOWHERE, moment)
 
 
 @inlined

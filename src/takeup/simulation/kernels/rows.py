@@ -77,6 +77,7 @@ class DirichletRows(NamedTuple):
         many: how many rows.
         width: their padded width.
         weights: where w_j lies in `real`; 1 - w_j lies `width` further on.
+        success: whether they have two entries of which the second is worth all and the first nothing.
     """
 
     base: Number
@@ -85,6 +86,7 @@ class DirichletRows(NamedTuple):
     many: Number
     width: Number
     weights: Number
+    success: Number
 
 
 NOWHERE = -1
@@ -106,11 +108,16 @@ def shapes(state: State, rows: DirichletRows, pair: Number) -> Number:
 
 
 @inlined
-def drawn_block(state: State, rows: DirichletRows, pair: Number, last: Number, moment: Number) -> Number:
+def block_words(pair: Number, moment: Number) -> Number:
+    """The four words of the Philox block of an even pair and the next."""
+    return words(moment, POLICY + np.uint32(pair >> 1), 0)
+
+
+@inlined
+def drawn_block(state: State, rows: DirichletRows, pair: Number, last: Number, block: Number, moment: Number) -> Number:
     """The four gammas of a Philox block, of an even pair and the next; where there is none, of the last one twice."""
     d_1, d_2, c_1, c_2 = shapes(state, rows, pair)
     d_3, d_4, c_3, c_4 = shapes(state, rows, pair + 1 if last & 1 == 0 else min(pair + 1, last - 1))
-    block = words(moment, POLICY + np.uint32(pair >> 1), 0)
     return gamma_pairs((d_1, d_2, d_3, d_4), (c_1, c_2, c_3, c_4), block, moment, pair)
 
 
@@ -135,8 +142,11 @@ def weigh_pair(
     row = np.uint32(place // half)
     entry = np.uintp(np.uint32(2) * np.uint32(place - row * half))
     own, more = np.uintp(rows.weights) + entry, np.uintp(rows.weights + rows.width) + entry
-    gain = fused(g_2, np.float32(real[own + one, column]), fused(g_1, np.float32(real[own, column]), gain))
-    loss = fused(g_2, np.float32(real[more + one, column]), fused(g_1, np.float32(real[more, column]), loss))
+    if rows.success:  # what the weights would make of it, without a look at them
+        gain, loss = g_2, g_1
+    else:
+        gain = fused(g_2, np.float32(real[own + one, column]), fused(g_1, np.float32(real[own, column]), gain))
+        loss = fused(g_2, np.float32(real[more + one, column]), fused(g_1, np.float32(real[more, column]), loss))
     if entry + np.uintp(2) < np.uintp(rows.width):
         return Weighing(gain, loss, best, best_gain, best_loss)
     if means != NOWHERE:
@@ -155,7 +165,8 @@ def weigh_rows(state: State, rows: DirichletRows, means: Number, moment: Number)
 
     With gammas g_j of a row's shapes, g / Σ g is the Dirichlet draw, so gain = Σ g_j w_j and loss = Σ g_j (1 - w_j)
     for weights w_j in [0, 1]; rows are compared by cross-multiplication, and neither end of the scale loses digits.
-    Four gammas are drawn at a time, as a Philox block has words for so many: while one pair waits, the other goes on.
+    Four gammas are drawn at a time, as a Philox block has words for so many: while one pair waits, the other goes on,
+    and so does the next block, whose words are asked for before.
 
     Args:
         state: the policy's.
@@ -166,11 +177,14 @@ def weigh_rows(state: State, rows: DirichletRows, means: Number, moment: Number)
     last = rows.first + rows.many * (rows.width >> 1)
     weighing = Weighing(ZERO, ZERO, np.uint32(0), np.float32(-1), np.float32(1))
     pair = np.uint32(rows.first - (rows.first & 1))
+    block = block_words(pair, moment)
     while pair < np.uint32(last):
-        g_1, g_2, g_3, g_4 = drawn_block(state, rows, pair, last, moment)
+        later = pair + np.uint32(2)
+        further = block_words(later, moment) if later < np.uint32(last) else block
+        g_1, g_2, g_3, g_4 = drawn_block(state, rows, pair, last, block, moment)
         if rows.first & 1 == 0 or pair >= rows.first:
             weighing = weigh_pair(state, rows, means, weighing, pair, g_1, g_2)
         if last & 1 == 0 or pair + 1 < last:
             weighing = weigh_pair(state, rows, means, weighing, pair + 1, g_3, g_4)
-        pair = np.uint32(pair + np.uint32(2))
+        pair, block = np.uint32(later), further
     return np.int64(weighing.best)
