@@ -50,7 +50,7 @@ few = ((truth, TSObs()), (numbers, TSObs()))
 more = ((truth, TSRobust()), (truth, TSLat(inference="gibbs")), (truth, Forgetting(base=TSObs())))
 for each, policy in CASES:
     layout = laid_out([each], policy, 100)
-    given = ((64, 64, 0), layout.given, layout.memory(1), layout.output(64))
+    given = ((64, 64, 0), layout.given, compile_gpu.memory(layout, 64, np.zeros), layout.output(64))
     ptx, _ = cuda.compile_ptx(compile_gpu.entry(layout), tuple(numba.typeof(each) for each in given), cc=(9, 0))
     assert ".visible .entry" in ptx and "fma.rn.f32" in ptx
 """

@@ -31,7 +31,7 @@ from takeup.policies.registry import policy_of
 from takeup.simulation.kernels import robust
 from takeup.simulation.kernels.choice import choose
 from takeup.simulation.kernels.robust_filling import lay_out
-from takeup.simulation.kernels.robust_tables import SUMS, room, stick_size
+from takeup.simulation.kernels.robust_tables import SUMS, block_of, room, stick_size
 from takeup.simulation.kernels.robust_weighing import contradiction, judge
 from takeup.simulation.kernels.robust_weighing import weigh as weigh_block
 from takeup.simulation.kernels.tables import Observation, State
@@ -303,8 +303,8 @@ class TestKernel:
             lay_out(alone, x, space.shape, told)
             less = told.caution * contradiction(alone, x, space.shape, told)
             for a in range(2):
-                judge(alone.real, (x * 2 + a) * told.width, less, told)
-        state = real[: told.start.size].reshape(2, 2, told.width)
+                judge(alone.real, block_of(x, a, space.shape, told), less, told)
+        state = real[block_of(0, 0, space.shape, told) :].reshape(2, 2, told.width)
         models = len(policy.models)
         np.testing.assert_allclose(state[..., :models], believed.log_evidence, rtol=1e-11)
         np.testing.assert_allclose(state[..., models : 2 * models], believed.probability, rtol=1e-9)
@@ -328,7 +328,7 @@ class TestKernel:
         column = State(np.zeros((rows[0], 1), dtype=np.int32), np.zeros((rows[1], 1)), 0)
         robust.begin(column, space.shape, told)
         alone = State(column.counts, column.real[:, 0], 0)
-        block = room(space.shape, told).block
+        block = room(space.shape).block
         for most in (3, 300, 4_000):
             counts = np.zeros((1, 3, 3, 4), dtype=np.int64)
             counts[0, :, :2, :3] = stream(15, most).integers(most, size=(3, 2, 3))

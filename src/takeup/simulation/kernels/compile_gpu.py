@@ -1,5 +1,6 @@
 """Machine code for CUDA: the same functions, by numba-cuda; a thread runs a replication, or trials one by one."""
 
+from collections.abc import Callable
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -10,11 +11,12 @@ from takeup.simulation.kernels import driver, look_driver, machine
 from takeup.simulation.kernels.compile import Builder, Compiled, Plain, Switch, numba_module
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.look_layout import LookLayout
+from takeup.simulation.kernels.machine import WARP
+from takeup.simulation.kernels.tables import KernelMemory
 
-WARP = 32
 LEAST, HALF, ONE = np.float32(1e-30), np.float32(0.5), np.float32(1)
 LOCAL_BYTES = 2048
-"""Up to this size a replication's state lies in the thread's own memory; beyond it, in a workspace of columns."""
+"""Up to this size a replication's state lies in the thread's own memory; beyond it, in a column of a workspace."""
 
 
 def entry(layout: Layout) -> Plain:
@@ -34,6 +36,19 @@ def state_bytes(layout: Layout) -> int:
 def is_local(layout: Layout) -> bool:
     """Whether the state is small enough for the thread's own memory."""
     return state_bytes(layout) <= LOCAL_BYTES
+
+
+def memory(layout: Layout, total: int, empty: Callable[..., Any]) -> KernelMemory:
+    """Room for so many replications at work where states are not local, that of a warp together and so on few pages.
+
+    Args:
+        layout: the simulation.
+        total: how many replications.
+        empty: makes an array of a shape and a type; kernels write to it before they read.
+    """
+    if is_local(layout):
+        return layout.memory(1)
+    return KernelMemory(*(empty((-(-total // WARP), *each.shape), each.dtype) for each in layout.memory(WARP)))
 
 
 @cache
@@ -164,8 +179,8 @@ def _instructions() -> dict[Plain, Compiled]:
         found = libdevice.fmul_rn(a, guess)
         return libdevice.fmaf_rn(libdevice.fmaf_rn(-b, found, a), guess, found)
 
-    def larger(a: Any, b: Any) -> Any:
-        return libdevice.fmaxf(a, b)
+    def smaller(a: Any, b: Any) -> Any:
+        return libdevice.fminf(a, b)
 
     def bits(number: Any) -> Any:
         return np.uint32(libdevice.float_as_int(number))
@@ -178,7 +193,7 @@ def _instructions() -> dict[Plain, Compiled]:
         machine.times: times,
         machine.times_double: times_double,
         machine.wide: wide,
-        machine.larger: larger,
+        machine.smaller: smaller,
         machine.root: root,
         machine.quotient: quotient,
         machine.bits: bits,

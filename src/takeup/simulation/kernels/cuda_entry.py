@@ -10,7 +10,7 @@ from typing import Any
 from takeup.simulation.kernels.driver import replicate_thread
 from takeup.simulation.kernels.look_driver import replicate
 from takeup.simulation.kernels.look_tables import LookInput, LookMemory, LookOutput
-from takeup.simulation.kernels.machine import Number
+from takeup.simulation.kernels.machine import WARP, Number
 from takeup.simulation.kernels.tables import KernelInput, KernelMemory, KernelOutput, Replication
 
 cuda: Any = import_module("numba.cuda")
@@ -33,11 +33,13 @@ def local(launch: Number, given: KernelInput, memory: KernelMemory, output: Kern
 
 
 def column(launch: Number, given: KernelInput, memory: KernelMemory, output: KernelOutput) -> None:
-    """With the state in a column of the device's memory, next to those of its neighbours."""
+    """With the state in a column of its warp's part of the device's memory, next to those of its neighbours."""
     i = cuda.grid(1)
     if i < launch[0]:
         fixed = KernelInput(given.horizon, SHAPE, given.scenarios, given.visibility, given.parameters)
-        replicate_thread(i, i, launch, fixed, memory, output)
+        tile = i // WARP
+        own = KernelMemory(memory.counts[tile], memory.real[tile], memory.ring[tile])
+        replicate_thread(i, i - tile * WARP, launch, fixed, own, output)
 
 
 def trials(launch: Number, given: LookInput, own: LookMemory, output: LookOutput) -> None:

@@ -1,9 +1,10 @@
 """Gamma draws in pairs: Box-Muller normals and the method of Marsaglia & Tsang (2000), in float32.
 
 A Gamma(s) draw with s >= 1 is d (1 + t)^3 with d = s - 1/3, t = c x, c = 1 / sqrt(9 d) and x normal, accepted with
-probability exp(3 d (log(1 + t) - t + t^2/2 - t^3/3)). The exponent is at least -0.75 d t^4 / (1 - |t|), so a draw with
+probability exp(3 d (log(1 + t) - t + t^2/2 - t^3/3)). The exponent is -3 d times the integral of s^3 / (1 + s) from 0
+to t, so at least -0.75 d t^4 / (1 + min(t, 0)), and a draw with
 
-    u (1 - |t|) > 0.75 d t^4,    u uniform,
+    u (1 + min(t, 0)) > 0.75 d t^4,    u uniform,
 
 is accepted without a logarithm: all but about 0.03 / d of them are. One Box-Muller pair makes two gammas, which are
 accepted together against the sum of both terms. Two words make a pair: 32 bits for the radius, 20 for the angle and
@@ -14,7 +15,7 @@ import math
 
 import numpy as np
 
-from takeup.simulation.kernels.machine import Number, bits, fused, inlined, larger, number_of, quotient, root, times
+from takeup.simulation.kernels.machine import Number, bits, fused, inlined, number_of, quotient, root, smaller, times
 from takeup.simulation.kernels.streams import POLICY, uniform, words
 
 ZERO, HALF, ONE = np.float32(0), np.float32(0.5), np.float32(1)
@@ -114,8 +115,8 @@ def accepted(d_1: Number, d_2: Number, t_1: Number, t_2: Number, angle: Number) 
     """Whether the squeeze accepts the pair, whatever the finer bits of u: u >= its 12 coarse bits."""
     square_1, square_2 = t_1 * t_1, t_2 * t_2
     bound = fused(d_1 * square_1, square_1, (d_2 * square_2) * square_2)
-    size = larger(np.float32(abs(t_1)), np.float32(abs(t_2)))
-    return coarse(angle) * (ONE - size) > _BOUND * bound
+    least = smaller(smaller(t_1, t_2), ZERO)
+    return coarse(angle) * (ONE + least) > _BOUND * bound
 
 
 @inlined

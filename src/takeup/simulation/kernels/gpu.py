@@ -36,7 +36,7 @@ def run(layout: Layout, replications: range, *, block: int | None = None, progre
     for row in range(0, len(replications), size):
         count = min(size, len(replications) - row)
         total = count * layout.environments
-        memory = sent(cuda, layout.memory(1 if compile_gpu.is_local(layout) else total))
+        memory = sent(cuda, compile_gpu.memory(layout, total, cuda.device_array))
         steps, *room = layout.output(count)
         output = KernelOutput(sent(cuda, steps), *map(cuda.device_array_like, room))  # kernels write all of it
         kernel[-(-total // THREADS), THREADS]((total, count, replications.start + row), given, memory, output)

@@ -10,10 +10,10 @@ import numpy as np
 
 from takeup.simulation.engine import Progress, silent
 from takeup.simulation.kernels import compile_gpu
-from takeup.simulation.kernels.compile_gpu import WARP
 from takeup.simulation.kernels.gpu import compiled, device, sent
 from takeup.simulation.kernels.look_layout import LookLayout
 from takeup.simulation.kernels.look_tables import LookOutput
+from takeup.simulation.kernels.machine import WARP
 
 THREADS = 64
 """Threads of a CUDA block."""

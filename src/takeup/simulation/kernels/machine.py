@@ -26,6 +26,9 @@ LANES = 32
 WIDTH = 8
 """Rounds of a loop that one vector takes at a time."""
 
+WARP = 32
+"""Threads of a GPU that run together, and whose states lie together."""
+
 UNSEEN = -1
 """The index of what has not been seen, as in `takeup.space`."""
 
@@ -69,9 +72,9 @@ def either(which: Number, one: Number, other: Number) -> Number:
 
 
 @inlined
-def larger(a: Number, b: Number) -> Number:
-    """The larger of two float32 numbers."""
-    return a if a > b else b
+def smaller(a: Number, b: Number) -> Number:
+    """The smaller of two float32 numbers."""
+    return a if a < b else b
 
 
 def fused(a: Number, b: Number, c: Number) -> Number:

@@ -26,12 +26,12 @@ from takeup.simulation.kernels.machine import UNSEEN, Number, inlined, one_round
 from takeup.simulation.kernels.robust_drawing import best, hypothesis
 from takeup.simulation.kernels.robust_filling import fill, guess, lay_out
 from takeup.simulation.kernels.robust_tables import (
-    SPARE,
     SUMS,
     Parameters,
+    block_of,
     cell,
     complied,
-    pairs_of,
+    room,
     stick_size,
     table_size,
     unseen,
@@ -72,6 +72,7 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
         first.ravel(),
         others.ravel(),
         np.ascontiguousarray(prior.outcome).ravel(),
+        prior.outcome.mean(axis=1).ravel(),
         np.ascontiguousarray(prior.compliance).ravel(),
         (utility - utility.min()) / (utility.max() - utility.min()),
         np.array(policy.models, dtype=np.int32),
@@ -123,11 +124,9 @@ def applies(policy: TSRobust, space: Space) -> bool:
 
 def size(policy: TSRobust, space: Space) -> tuple[int, int]:
     """Rows of counts and of reals."""
-    contexts, proposals, actions, levels = space.shape
-    width = sum(_widths(policy, levels))
-    pairs = proposals * actions
-    behind = 3 * pairs + 2 * pairs * levels + 3 * actions + width + 2 * (pairs_of(space.shape) + SPARE)
-    return contexts * int(table_size(space.shape)), contexts * actions * width + behind
+    contexts, _, actions, levels = space.shape
+    blocks = 1 + contexts * actions
+    return contexts * int(table_size(space.shape)), room(space.shape).block + blocks * sum(_widths(policy, levels))
 
 
 def begin(state: State, shape: Number, parameters: Number) -> None:
@@ -135,8 +134,9 @@ def begin(state: State, shape: Number, parameters: Number) -> None:
     counts, real, column = state
     for row in range(shape[0] * table_size(shape)):
         counts[row, column] = 0
+    first = block_of(0, 0, shape, parameters)
     for row in range(parameters.start.size):
-        real[row, column] = parameters.start[row]
+        real[first + row, column] = parameters.start[row]
 
 
 @inlined
@@ -221,7 +221,7 @@ def tell(state: State, event: Observation, shape: Number, parameters: Number) ->
     if a == UNSEEN:
         counts[unseen(x, z, y, shape), column] += 1
         return
-    block = (x * shape[2] + a) * parameters.width
+    block = block_of(x, a, shape, parameters)
     for m in range(parameters.strength.size):
         strength = parameters.strength[m]
         if strength < 0:

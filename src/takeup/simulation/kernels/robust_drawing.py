@@ -10,7 +10,7 @@ import numpy as np
 
 from takeup.simulation.kernels.gammas import ONE, ZERO, accepted, cubed, gamma_pair, normal_pair, scale, settled
 from takeup.simulation.kernels.machine import Array, Number, either, inlined, one_round, times, times_double
-from takeup.simulation.kernels.robust_tables import MODELS, SUMS, Room, above, pairs_of, room, stick_size
+from takeup.simulation.kernels.robust_tables import MODELS, SUMS, Room, above, block_of, pairs_of, room, stick_size
 from takeup.simulation.kernels.robust_weighing import contradiction, judge, weigh
 from takeup.simulation.kernels.streams import ATTEMPT, POLICY, uniform, words
 from takeup.simulation.kernels.tables import State
@@ -23,24 +23,35 @@ def hypothesis(
     state: State, x: Number, filled: Number, shape: Number, parameters: Number, moment: Number, turn: Number
 ) -> None:
     """A draw of models, μ and π given the completed counts; `filled` says that actions were filled in."""
-    at, actions = room(shape, parameters), shape[2]
+    at, actions = room(shape), shape[2]
     less = 0.0
     if parameters.caution > 0.0:
         less = times_double(parameters.caution, contradiction(state, x, shape, parameters))
     kept, count = math.exp(-less), 0
+    draw_chances(state, at, actions * (shape[3] - 1), moment, turn)
     for a in range(actions):
-        block = (x * actions + a) * parameters.width
+        block = block_of(x, a, shape, parameters)
         if filled:
             block = at.block
             weigh(state, x, a, shape, parameters)
             judge(state.real, block, 0.0, parameters)
-        count = lay_outcomes(state, x, a, block, (less, kept), count, shape, parameters, moment, turn)
+        count = lay_outcomes(state, x, a, block, (less, kept), count, shape, parameters)
     count = lay_responses(state, x, count, shape, parameters)
     draw_pairs(state, at, count, moment, turn * pairs_of(shape))
     count = 0
     for a in range(actions):
-        count = read_outcomes(state, a, count, shape, parameters)
+        count = read_outcomes(state, a, count, filled, shape, parameters)
     read_responses(state, count, shape, parameters)
+
+
+@inlined
+def draw_chances(state: State, at: Room, many: Number, moment: Number, turn: Number) -> None:
+    """Uniform numbers for the models and for S, of every stick of every action; a vector of them at a time."""
+    values, row = state.real, np.uintp(at.chances)
+    for i in range(many):
+        one, other, _, _ = words(moment, POLICY + MODELS + np.uint32(turn * many + i), ATTEMPT)
+        values[row + np.uintp(i)] = uniform(one)
+        values[row + np.uintp(many + i)] = uniform(other)
 
 
 @inlined
@@ -53,8 +64,6 @@ def lay_outcomes(
     count: Number,
     shape: Number,
     parameters: Number,
-    moment: Number,
-    turn: Number,
 ) -> Number:
     """Draw a model for action a, and lay out the pairs that break its sticks; how many pairs there are by now.
 
@@ -62,20 +71,17 @@ def lay_outcomes(
     """
     real = state.real
     proposals, actions, levels = shape[1], shape[2], shape[3]
-    at = room(shape, parameters)
-    slot = POLICY + MODELS + np.uint32((turn * actions + a) * levels)
-    block_words = words(moment, slot, ATTEMPT)
-    model = pick_model(state, block, doubt, uniform(block_words[0]), parameters)
+    at = room(shape)
+    chances = at.chances + a * (levels - 1)
+    model = pick_model(state, block, doubt, real[chances], parameters)
     strength = parameters.strength[model]
     real[at.shared + a] = 1.0 if strength < 0 else 0.0
     for j in range(levels - 1):
         place = (x * actions + a) * (levels - 1) + j
         first, others = parameters.first[place] - _THIRD, parameters.others[place] - _THIRD
         if strength > 0:
-            if j > 0:
-                block_words = words(moment, slot + np.uint32(j), ATTEMPT)
             start = block + parameters.offset[model] + j * stick_size(strength)
-            chance = times_double(uniform(block_words[1]), real[start])
+            chance = times_double(real[chances + actions * (levels - 1) + j], real[start])
             stopped = pick(state.real, start + SUMS, strength, chance)
             first += np.float64(stopped)
             others += np.float64(strength - stopped)
@@ -98,7 +104,7 @@ def lay_responses(state: State, x: Number, count: Number, shape: Number, paramet
     """Lay out the gammas of each proposal's responses, two and two; an odd last one has none beside it."""
     real = state.real
     proposals, actions = shape[1], shape[2]
-    at = room(shape, parameters)
+    at = room(shape)
     for z in range(proposals):
         for a in range(0, actions, 2):
             shapes, made = (x * proposals + z) * actions + a, at.made + z * actions + a
@@ -136,22 +142,29 @@ def draw_pairs(state: State, at: Room, count: Number, moment: Number, slot: Numb
     groups = ((count + 1) // 2 + rounds - 1) // rounds
     for i in range(count, 2 * groups * rounds):
         lay(state, at, i, 1.0, 1.0)
-    row = np.uintp(rounds)
+    row, refused = np.uintp(rounds), np.int32(0)
     for group in range(groups):
         first, first_slot = np.uintp(at.pairs + 4 * rounds * group), POLICY + np.uint32(slot + rounds * group)
         for i in range(rounds):
             place = first + np.uintp(i)
             w_0, w_1, w_2, w_3 = words(moment, first_slot + np.uint32(i), ATTEMPT)
             one, other = drawn(values[place], values[place + row + row], w_0, w_1)
+            refused += np.int32(one < 0.0)
             values[place] = one
             values[place + row + row] = other
             place += row
             one, other = drawn(values[place], values[place + row + row], w_2, w_3)
+            refused += np.int32(one < 0.0)
             values[place] = one
             values[place + row + row] = other
-    for i in range(count):
-        if values[place_of(at, i)] < 0.0:
+    i = 0
+    while refused > 0 and i < count:
+        # each goes on to its own next one first, so that the threads of a GPU settle theirs together
+        while i < count and values[place_of(at, i)] >= 0.0:
+            i += 1
+        if i < count:
             settle(values, place_of(at, i), i, moment, slot)
+            i, refused = i + 1, refused - 1
 
 
 def settle(values: Array, place: Number, pair: Number, moment: Number, slot: Number) -> None:
@@ -185,42 +198,46 @@ def drawn(one: Number, other: Number, radius: Number, angle: Number) -> Number:
 
 
 @inlined
-def read_outcomes(state: State, a: Number, count: Number, shape: Number, parameters: Number) -> Number:
-    """μ and its mean utility for action a under every proposal; how many pairs were read by now."""
+def read_outcomes(state: State, a: Number, count: Number, filled: Number, shape: Number, parameters: Number) -> Number:
+    """The mean utility of action a under every proposal, and μ where it is to fill in by; how many pairs were read."""
     real = state.real
     proposals, actions, levels = shape[1], shape[2], shape[3]
-    at = room(shape, parameters)
-    shared = real[at.shared + a] > 0.0
-    for z in range(proposals):
-        mean, left, pair = 0.0, 1.0, count if shared else count + z
+    at = room(shape)
+    own = 1 if real[at.shared + a] > 0.0 else proposals
+    for z in range(own):
+        mean, left, pair = 0.0, 1.0, count + z
         law = at.law + (z * actions + a) * levels
         for j in range(levels - 1):
             place = place_of(at, pair)
             stop, rest = real[place], real[place + 2 * one_round()]
-            chance = times_double(left, stop / (stop + rest))
-            real[law + j] = chance
+            left /= stop + rest
+            chance = times_double(left, stop)
+            if filled:
+                real[law + j] = chance
             mean += times_double(chance, parameters.weight[j])
-            left = times_double(left, rest / (stop + rest))
-            pair += 1 if shared else proposals
-        real[law + levels - 1] = left
+            left = times_double(left, rest)
+            pair += own
+        if filled:
+            real[law + levels - 1] = left
         real[at.means + z * actions + a] = mean + times_double(left, parameters.weight[levels - 1])
-    return count + (levels - 1) * (1 if shared else proposals)
+    for z in range(own, proposals):
+        if filled:
+            for y in range(levels):
+                real[at.law + (z * actions + a) * levels + y] = real[at.law + a * levels + y]
+        real[at.means + z * actions + a] = real[at.means + a]
+    return count + (levels - 1) * own
 
 
 @inlined
 def read_responses(state: State, count: Number, shape: Number, parameters: Number) -> None:
-    """π of every proposal."""
+    """π of every proposal, but for a factor."""
     real = state.real
     actions = shape[2]
-    at = room(shape, parameters)
+    at = room(shape)
     for z in range(shape[1]):
-        pair, whole, law = count + z * ((actions + 1) // 2), 0.0, at.follow + z * actions
+        pair = count + z * ((actions + 1) // 2)
         for a in range(actions):
-            place = place_of(at, pair + a // 2) + (a % 2) * 2 * one_round()
-            real[law + a] = real[place]
-            whole += real[place]
-        for a in range(actions):
-            real[law + a] /= whole
+            real[at.follow + z * actions + a] = real[place_of(at, pair + a // 2) + (a % 2) * 2 * one_round()]
 
 
 @inlined
@@ -289,12 +306,14 @@ def stick(first: Number, others: Number, moment: Number, pair: Number) -> Number
 def best(state: State, shape: Number, parameters: Number) -> Number:
     """The proposal that is worth the most in the hypothesis."""
     real = state.real
-    at = room(shape, parameters)
+    at = room(shape)
     found, highest = 0, -1.0
     for z in range(shape[1]):
-        value = 0.0
+        value, whole = 0.0, 0.0
         for a in range(z * shape[2], (z + 1) * shape[2]):
             value += times_double(real[at.follow + a], real[at.means + a])
+            whole += real[at.follow + a]
+        value /= whole
         if value > highest:
             found, highest = z, value
     return found

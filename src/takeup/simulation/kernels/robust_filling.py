@@ -16,7 +16,7 @@ LEAST = 1e-300
 def lay_out(state: State, x: Number, shape: Number, parameters: Number) -> Number:
     """The completed counts are those that were seen; whether there are others."""
     counts, real, column = state
-    at = room(shape, parameters)
+    at = room(shape)
     for i in range(shape[1] * shape[2] * shape[3]):
         real[at.table + i] = np.float64(counts[cell(x, 0, 0, shape) + i, column])
     for i in range(shape[1] * shape[2]):
@@ -32,7 +32,7 @@ def guess(state: State, columns: State, x: Number, shape: Number, parameters: Nu
     """What to fill in by at first: shares of the actions among those with (z, y), from Dir(β α / Σ α + n[z, a, y])."""
     counts, real, column = state
     proposals, actions, levels = shape[1], shape[2], shape[3]
-    at = room(shape, parameters)
+    at = room(shape)
     slot = SHARES
     for z in range(proposals):
         for y in range(levels):
@@ -55,7 +55,7 @@ def fill(state: State, x: Number, shape: Number, parameters: Number, moment: Num
     """The completed counts: each of the n with (z, y) an action, in proportion to π[z, a] μ[z, a, y]."""
     counts, real, column = state
     proposals, actions, levels = shape[1], shape[2], shape[3]
-    at = room(shape, parameters)
+    at = room(shape)
     lay_out(state, x, shape, parameters)
     slot = SHARES + (turn + 1) * proposals * levels * actions
     for z in range(proposals):

@@ -1,9 +1,10 @@
 """TS-Robust: what its kernel is told, and where things lie in a replication's memory.
 
-Whole numbers of a context: n[z, a, y], then n[z, a], then n[z, y] of those whose action is unseen. Reals of a context
-and action, its *block*: the log evidence of each model, its probability before caution, and then, model by model, its
-sticks: Σ w, Σ S w and the weights w of S. Behind the blocks of all is the room where a proposal is worked out. Real
-numbers are of float64.
+Whole numbers of a context: n[z, a, y], then n[z, a], then n[z, y] of those whose action is unseen. Reals begin with the
+room where a proposal is worked out, whose places depend on the shape alone: machine code that is made for a shape
+knows them. Behind it are those of each context and action, its *block*: the log evidence of each model, its
+probability before caution, and then, model by model, its sticks: Σ w, Σ S w and the weights w of S. Real numbers are of
+float64.
 """
 
 from typing import NamedTuple
@@ -35,6 +36,7 @@ class Parameters(NamedTuple):
         first: α_j of each stick, (X Ka (Y - 1)).
         others: α_>j of each stick, likewise.
         alpha: α[x, a, y], flat.
+        mean_alpha: its mean over actions, (X Y): the prior of a proposal's own outcomes.
         beta: β[x, z, a], flat.
         weight: the utilities rescaled to [0, 1].
         strength: κ of each model, below zero for the one in which all is shared.
@@ -53,6 +55,7 @@ class Parameters(NamedTuple):
     first: Array
     others: Array
     alpha: Array
+    mean_alpha: Array
     beta: Array
     weight: Array
     strength: Array
@@ -102,13 +105,14 @@ class Room(NamedTuple):
     Attributes:
         means: the mean utility of each (z, a).
         shared: whether the model of each action is the one in which all is shared.
-        follow: π[z, a].
+        follow: π[z, a], but for a factor of each z.
         made: n[z, a], completed.
         table: n[z, a, y], completed.
-        law: μ[z, a, y].
+        law: μ[z, a, y], where actions are filled in.
         shares: parameters of a row of Ka, and the row.
-        block: that of an action, of completed counts.
+        chances: for the model of each action, then for S of each stick, uniform numbers, (Ka, Y - 1) both.
         pairs: pairs of gammas, and before them their shapes, as `robust_drawing` lays them out.
+        block: that of an action, of completed counts; those of all contexts and actions follow.
     """
 
     means: Number
@@ -118,22 +122,29 @@ class Room(NamedTuple):
     table: Number
     law: Number
     shares: Number
-    block: Number
+    chances: Number
     pairs: Number
+    block: Number
 
 
 @inlined
-def room(shape: Number, parameters: Number) -> Room:
+def room(shape: Number) -> Room:
     """The places."""
-    pairs = shape[1] * shape[2]
-    means = parameters.start.size
-    shared = means + pairs
-    follow = shared + shape[2]
-    table = follow + 2 * pairs
-    law = table + pairs * shape[3]
-    shares = law + pairs * shape[3]
-    block = shares + 2 * shape[2]
-    return Room(means, shared, follow, follow + pairs, table, law, shares, block, block + parameters.width)
+    cells = shape[1] * shape[2]
+    follow = cells + shape[2]
+    table = follow + 2 * cells
+    law = table + cells * shape[3]
+    shares = law + cells * shape[3]
+    chances = shares + 2 * shape[2]
+    pairs = chances + 2 * shape[2] * (shape[3] - 1)
+    block = pairs + 2 * (pairs_of(shape) + SPARE)
+    return Room(0, cells, follow, follow + cells, table, law, shares, chances, pairs, block)
+
+
+@inlined
+def block_of(x: Number, a: Number, shape: Number, parameters: Number) -> Number:
+    """Where the block of a context and action begins among the reals."""
+    return room(shape).block + (1 + x * shape[2] + a) * parameters.width
 
 
 @inlined

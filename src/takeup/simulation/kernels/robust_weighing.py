@@ -24,9 +24,9 @@ GREAT = 1e200
 @inlined
 def contradiction(state: State, x: Number, shape: Number, parameters: Number) -> Number:
     """By how much sharing contradicts the values: see `takeup.inference.pooling.contradiction`."""
-    real = state.real
+    real, weight = state.real, parameters.weight
     proposals, actions, levels = shape[1], shape[2], shape[3]
-    at = room(shape, parameters)
+    at = room(shape)
     for a in range(actions):  # what each is worth where all is shared, under the first proposal
         total, worth = 0.0, 0.0
         for y in range(levels):
@@ -34,9 +34,11 @@ def contradiction(state: State, x: Number, shape: Number, parameters: Number) ->
             for z in range(proposals):
                 n += real[at.table + (z * actions + a) * levels + y]
             total += n
-            worth += times_double(n, parameters.weight[y])
+            worth += times_double(n, weight[y])
         real[at.means + a] = worth / total
-    top, best, own_top, own_best, error_top, error_best = -1.0, -1.0, 0.0, 0.0, 0.0, 0.0
+    top, best = -1.0, -1.0
+    own_top, square_top, total_top = 0.0, 0.0, 1.0
+    square_best, total_best = 0.0, 1.0
     for z in range(proposals):
         whole, shared, total, worth, square = 0.0, 0.0, 0.0, 0.0, 0.0
         for a in range(actions):
@@ -44,21 +46,26 @@ def contradiction(state: State, x: Number, shape: Number, parameters: Number) ->
             whole += taken
             shared += times_double(taken, real[at.means + a])
         for y in range(levels):
-            n = 0.0
+            n = parameters.mean_alpha[x * levels + y]
             for a in range(actions):
-                n += parameters.alpha[(x * actions + a) * levels + y] / actions
                 n += real[at.table + (z * actions + a) * levels + y]
             total += n
-            worth += times_double(n, parameters.weight[y])
-            square += times_double(times_double(n, parameters.weight[y]), parameters.weight[y])
+            worth += times_double(n, weight[y])
+            square += times_double(times_double(n, weight[y]), weight[y])
         shared, own = shared / whole, worth / total
-        error = (square / total - times_double(own, own)) / (total + 1.0)
         if shared > top:
-            top, own_top, error_top = shared, own, error
+            top, own_top, square_top, total_top = shared, own, square, total
         if own > best:
-            best, own_best, error_best = own, own, error
-    gap = own_best - own_top
-    return times_double(gap, gap) / (2.0 * max(error_top + error_best, 1e-300))
+            best, square_best, total_best = own, square, total
+    error = squared_error(own_top, square_top, total_top) + squared_error(best, square_best, total_best)
+    gap = best - own_top
+    return times_double(gap, gap) / (2.0 * max(error, 1e-300))
+
+
+@inlined
+def squared_error(mean: Number, square: Number, total: Number) -> Number:
+    """That of a mean utility, by a total of outcomes whose squared utilities have this sum."""
+    return (square / total - times_double(mean, mean)) / (total + 1.0)
 
 
 @inlined
@@ -88,7 +95,7 @@ def judge(real: Array, block: Number, less: Number, parameters: Number) -> None:
 def weigh(state: State, x: Number, a: Number, shape: Number, parameters: Number) -> None:
     """Every model's log evidence and weights of S, into the room's block."""
     real = state.real
-    block = room(shape, parameters).block
+    block = room(shape).block
     for m in range(parameters.strength.size):
         strength = parameters.strength[m]
         log = parameters.before[(x * shape[2] + a) * parameters.strength.size + m]
@@ -105,7 +112,7 @@ def weigh(state: State, x: Number, a: Number, shape: Number, parameters: Number)
 def together(state: State, x: Number, a: Number, j: Number, shape: Number, parameters: Number) -> Number:
     """The log evidence of a stick where all is shared, but for what does not depend on data."""
     real = state.real
-    table = room(shape, parameters).table
+    table = room(shape).table
     place = (x * shape[2] + a) * (shape[3] - 1) + j
     first, others = parameters.first[place], parameters.others[place]
     for z in range(shape[1]):
@@ -180,7 +187,7 @@ def pair_of(
     real, actions, levels = state.real, shape[2], shape[3]
     place = (x * actions + a) * (levels - 1) + j
     first, others = parameters.first[place], parameters.others[place] + strength
-    cell = room(shape, parameters).table + (z * actions + a) * levels
+    cell = room(shape).table + (z * actions + a) * levels
     stop, rest = first + real[cell + j], others + above(state, cell, j, levels)
     there, other_stop, other_rest = 0.0, 1.0, 1.0
     if z + 1 < shape[1]:
