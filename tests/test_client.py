@@ -279,6 +279,16 @@ def test_numbers_may_be_numpys_and_decimal(client: Client) -> None:
             trial.report(decision, outcome={"events": 3, "exposure": bad})
 
 
+@pytest.mark.requirement("R-4.9")
+@pytest.mark.parametrize("key", ["takeup_secret\n", " takeup_secret", "takeup\u00a0secret", "", None, b"takeup_secret"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_told(key: Any) -> None:
+    """As text that was read from a file and has its end of line."""
+    with pytest.raises(InputError, match=r"key.*expected an API key") as caught:
+        Client("http://127.0.0.1:9", key)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
 def test_what_may_have_happened_is_not_repeated_without_a_key(client: Client, line: Proxy) -> None:
     line.hang_up()
     line.mode = "swallow"
