@@ -42,10 +42,15 @@ class Qualification:
 
     @property
     def verdict(self) -> str:
-        """In one sentence."""
-        count = {name: sum(each.verdict == name for each in self.outcomes) for name in ("passed", "failed", "not run")}
-        said = f"{count['passed']} of {len(self.outcomes)} checks passed, {count['failed']} failed"
-        return f"{said}, {count['not run']} not run" if count["not run"] else said
+        """In one sentence, with the numbers of the checks that did not pass."""
+        left = {name: [each.number for each in self.outcomes if each.verdict == name] for name in ("failed", "not run")}
+        passed = len(self.outcomes) - sum(map(len, left.values()))
+        told = [
+            f"{len(numbers)} {name}" + (f" ({', '.join(numbers)})" if numbers else "")
+            for name, numbers in left.items()
+            if numbers or name == "failed"
+        ]
+        return f"{passed} of {len(self.outcomes)} checks passed, {', '.join(told)}"
 
     def content(self) -> dict[str, Any]:
         """All of it as plain data."""
