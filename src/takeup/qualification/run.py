@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from takeup.qualification import installation, live, numbers, served, simulated
+from takeup.qualification import installation, leased, live, numbers, served, simulated
 from takeup.qualification.check import Group, Outcome, done
 from takeup.qualification.requirements import requirements
 from takeup.version import __version__
@@ -79,7 +79,8 @@ def digest(content: dict[str, Any]) -> str:
 def groups_in(folder: Path) -> tuple[tuple[Group, ...], Callable[[], None]]:
     """All checks, which use a folder once they are done, and what ends the service that some of them start."""
     service, stop = served.group(folder)
-    return (installation.group(folder), numbers.group(), simulated.group(), live.group(folder), service), stop
+    alone = (installation.group(folder), numbers.group(), simulated.group(), live.group(folder))
+    return (*alone, service, leased.group(folder)), stop
 
 
 def qualify(
