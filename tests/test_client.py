@@ -180,6 +180,12 @@ def test_refusals_are_the_errors_that_they_are_without_http(client: Client, name
         (InputError, "format", lambda: trial.export("/dev/null", "xls")),  # type: ignore[arg-type]  # as a user may
         (InputError, r"ends in \.csv, \.parquet, \.jsonl", lambda: trial.export("/dev/t.xls")),
         (InputError, "http://127", lambda: Client("ftp://x", "k")),
+        (InputError, "timeout: got -1, expected a number of seconds", lambda: Client(line.url, "k", timeout=-1)),
+        (InputError, "deadline: got -1", lambda: RemoteTrial(client, name, deadline=-1)),
+        (InputError, "deadline: got -1", lambda: trial.decide("x", "old", deadline=-1)),
+        (InputError, "trial: got '', expected the identifier", lambda: RemoteTrial(client, "")),
+        (NotFoundError, "nothing at this path; GET /openapi.json", lambda: client.call("GET", "/trial/stroke")),
+        (InputError, "this path is there, and takes other methods", lambda: client.call("PATCH", "/trials")),
     ]
     for error, words, call in refusals:
         with pytest.raises(error, match=words):

@@ -188,7 +188,9 @@ def new_key() -> str:
 
 
 def segment(name: str) -> str:
-    """A name as a part of a path."""
+    """A trial's identifier as a part of a path."""
+    if not isinstance(name, str) or not name:
+        raise errors.InputError("trial", repr(name), "the identifier of a trial, such as stroke")
     return quote(name, safe="")
 
 
