@@ -152,6 +152,9 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     assert made.exit_code == 0
     assert "there is no trial stroke yet; there is none at all" in made.stderr
     assert made.stdout.startswith("takeup_")
+    arguments = ["keys", "create", "app", "--scope", "lease", "--database", str(file)]
+    assert "get none without --scope read-unblinded too" in CliRunner().invoke(app, arguments).stderr
+    assert "lease" not in CliRunner().invoke(app, [*arguments, "--scope", "read-unblinded"]).stderr
     assert "there is nothing to audit" in CliRunner().invoke(app, ["audit", str(file)]).stdout
 
 

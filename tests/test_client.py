@@ -180,6 +180,12 @@ def test_refusals_are_the_errors_that_they_are_without_http(client: Client, name
         (InputError, "format", lambda: trial.export("/dev/null", "xls")),  # type: ignore[arg-type]  # as a user may
         (InputError, r"ends in \.csv, \.parquet, \.jsonl", lambda: trial.export("/dev/t.xls")),
         (InputError, "http://127", lambda: Client("ftp://x", "k")),
+        (InputError, "timeout: got -1, expected a number of seconds", lambda: Client(line.url, "k", timeout=-1)),
+        (InputError, "deadline: got -1", lambda: RemoteTrial(client, name, deadline=-1)),
+        (InputError, "deadline: got -1", lambda: trial.decide("x", "old", deadline=-1)),
+        (InputError, "trial: got '', expected the identifier", lambda: RemoteTrial(client, "")),
+        (NotFoundError, "nothing at this path; GET /openapi.json", lambda: client.call("GET", "/trial/stroke")),
+        (InputError, "this path is there, and takes other methods", lambda: client.call("PATCH", "/trials")),
     ]
     for error, words, call in refusals:
         with pytest.raises(error, match=words):
@@ -277,6 +283,16 @@ def test_numbers_may_be_numpys_and_decimal(client: Client) -> None:
     for bad, words in wrong:
         with pytest.raises(InputError, match=words):
             trial.report(decision, outcome={"events": 3, "exposure": bad})
+
+
+@pytest.mark.requirement("R-4.9")
+@pytest.mark.parametrize("key", ["takeup_secret\n", " takeup_secret", "takeup\u00a0secret", "", None, b"takeup_secret"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_told(key: Any) -> None:
+    """As text that was read from a file and has its end of line."""
+    with pytest.raises(InputError, match=r"key.*expected an API key") as caught:
+        Client("http://127.0.0.1:9", key)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
 
 
 def test_what_may_have_happened_is_not_repeated_without_a_key(client: Client, line: Proxy) -> None:

@@ -124,6 +124,9 @@ def test_what_is_wrong_is_said_at_once(server: Served, key: str, trial: str, tmp
         for kind, words, call in wrong:
             with pytest.raises(kind, match=words):
                 call()
+        for end in (here.flush, here.close):
+            with pytest.raises(InputError, match="timeout: got -1, expected a number of seconds"):
+                end(-1)
         assert here.decide("Zoë\u00a0Ångström", 0).unit == "Zoë\u00a0Ångström"
     assert len(edges.logged(server.database, trial)["decided"]) == 2
 
@@ -340,8 +343,10 @@ def test_who_gets_no_lease(server: Served, key: str, trial: str, tmp_path: Path)
         pass
     with pytest.raises(UnreachableError), edge("http://127.0.0.1:9", key, trial, tmp_path, timeout=0.2):
         pass
-    with pytest.raises(InputError, match="batch"), edge(server.url, key, trial, tmp_path, batch=0):
-        pass
+    wrong: list[tuple[str, Any]] = [("batch", 0), ("share", 1), ("seconds", -1), ("seconds", float("nan"))]
+    for name, value in [*wrong, ("seconds", "5")]:
+        with pytest.raises(InputError, match=f"{name}: got"), edge(server.url, key, trial, tmp_path, **{name: value}):
+            pass
 
 
 def test_a_trial_that_was_paused_or_stopped_still_takes_what_was_drawn(
@@ -465,8 +470,19 @@ def test_two_edges_need_two_folders(server: Served, key: str, trial: str, tmp_pa
     ):
         pass
     other = edges.running(server, key, "other folder")
-    with pytest.raises(InputError, match="that of trial"), edge(server.url, key, other, tmp_path):
+    with edge(server.url, key, trial, tmp_path, seconds=1e9) as here:
+        here.decide("ann", 0)
+        here._sender.end(0)
+        here._writer.roll()
+        here.close(0)
+    with pytest.raises(InputError, match=f"rows of trial {trial}"), edge(server.url, key, other, tmp_path):
         pass
+    with edge(server.url, key, trial, tmp_path):
+        pass
+    with pytest.raises(NotFoundError), edge(server.url, key, "mistypd", tmp_path):
+        pass
+    with edge(server.url, key, other, tmp_path) as here:
+        assert here.flush()
 
 
 def _until(true: Callable[[], bool]) -> None:

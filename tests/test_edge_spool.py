@@ -2,12 +2,15 @@
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from takeup.client import Client
 from takeup.client.edge_rows import EdgeDecision, EdgeReport, Lines
+from takeup.client.edge_sender import Sender
 from takeup.client.remembered import Remembered
 from takeup.client.segments import Segments
 from takeup.errors import InputError
@@ -92,8 +95,9 @@ def test_a_folder_is_one_trials_and_one_processes(tmp_path: Path) -> None:
     spool = Segments(tmp_path, "t", sync=False)
     with pytest.raises(InputError, match="no other process is using"):
         Segments(tmp_path, "t", sync=False)
+    spool.append(blocks("a")[0], 1)
     spool.close()
-    with pytest.raises(InputError, match="it is that of trial t"):
+    with pytest.raises(InputError, match=r"for trial u; it has rows of trial t, .* give this one another folder"):
         Segments(tmp_path, "u", sync=False)
     (tmp_path / "spool.json").write_text('{"tri')  # cut off before anything was recorded
     Segments(tmp_path, "t", sync=False).close()
@@ -101,6 +105,36 @@ def test_a_folder_is_one_trials_and_one_processes(tmp_path: Path) -> None:
     file.touch()
     with pytest.raises(InputError, match="a folder that can be written to"):
         Segments(file, "t", sync=False)
+    for nothing in (None, ""):
+        with pytest.raises(InputError, match="a folder for what the service has not got yet"):
+            Segments(nothing, "t", sync=False)  # type: ignore[arg-type]
+
+
+def test_a_folder_that_has_nothing_of_a_trial_is_another_trials(tmp_path: Path) -> None:
+    """A name that was mistyped once, or a trial whose rows have all been sent, does not keep the folder."""
+    Segments(tmp_path, "mistypd", sync=False).close()
+    spool = Segments(tmp_path, "t", sync=False)
+    spool.append(blocks("a")[0], 1)
+    spool.close()
+    with pytest.raises(InputError, match="rows of trial t"):
+        Segments(tmp_path, "mistypd", sync=False)
+    spool.sent(spool.closed()[0])
+    Segments(tmp_path, "u", sync=False).close()
+    assert json.loads((tmp_path / "spool.json").read_text()) == {"trial": "u"}
+
+
+def test_what_is_broken_off_to_end_is_no_problem(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever closes an edge sends what is left: the thread that it broke off has nothing to tell."""
+    spool = Segments(tmp_path, "t", sync=False)
+    spool.append(blocks("a")[0], 1)
+    spool.roll()
+    with Client("http://127.0.0.1:9", "key") as client:
+        sender = Sender(client, "/trials/t", spool, threading.Event(), lambda _: None)
+        assert sender.send_all(60, stop=lambda: True)
+    assert sender.problem is None
+    assert not caplog.records
+    assert len(spool.closed()) == 1
+    spool.close()
 
 
 def lines(*rows: Any) -> list[dict[str, Any]]:

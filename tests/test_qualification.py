@@ -90,6 +90,7 @@ def test_a_report_is_filed_with_its_hash_and_never_overwritten(found: Qualificat
         "Site",
         "Role",
         "size: A4",
+        f"SHA-256 {sealed[:16]}..",
         *(each.number for each in found.outcomes),
     ):
         assert words in html
@@ -98,6 +99,25 @@ def test_a_report_is_filed_with_its_hash_and_never_overwritten(found: Qualificat
     page.unlink()
     with pytest.raises(InputError, match=r"report.json"):
         check(tmp_path / "filed")
+    for place in (page.parent / "report.json", page.parent / "report.json" / "below"):
+        with pytest.raises(InputError, match=r"--report: got .*report.json.*, expected a folder"):
+            check(place)
+
+
+@pytest.mark.requirement("R-11.2")
+def test_the_verdict_names_what_did_not_pass() -> None:
+    def without() -> Finding:
+        raise NotHereError("there is no such extra")
+
+    good, left = checked(), Check(title="Two", requirements=("R-1.1",), look=without)
+
+    def verdict(*checks: Check) -> str:
+        outcomes = tuple(done(each, f"1.{i}", "Some") for i, each in enumerate(checks, start=1))
+        return Qualification(begun="", facts={}, packages={}, files={}, outcomes=outcomes).verdict
+
+    assert verdict(good) == "1 of 1 checks passed, 0 failed"
+    assert verdict(good, left) == "1 of 2 checks passed, 0 failed, 1 not run (1.2)"
+    assert verdict(checked(False), good, left, left) == "1 of 4 checks passed, 1 failed (1.1), 2 not run (1.3, 1.4)"
 
 
 @pytest.mark.requirement("R-11.2")

@@ -147,6 +147,14 @@ def share(argument: str, value: float) -> float:
     return float(given)
 
 
+def seconds(argument: str, value: float) -> float:
+    """How long something may take or wait: a finite number, not below 0."""
+    given = real(argument, value)
+    if given.ndim or given < 0:
+        raise InputError(argument, repr(value), "a number of seconds, 0 or more")
+    return float(given)
+
+
 def shaped(argument: str, array: NDArray[Any], shape: Sequence[int], axes: str) -> None:
     """The trailing axes of the array have these lengths; `axes` names them for the message."""
     if array.shape[array.ndim - len(shape) :] != tuple(shape) or array.ndim < len(shape):

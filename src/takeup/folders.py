@@ -11,16 +11,16 @@ from shutil import rmtree
 from takeup.errors import InputError
 
 
-def check(directory: Path) -> None:
-    """Raise an error if nothing could be written there: before hours of work, not after."""
+def check(directory: Path, option: str = "--out") -> None:
+    """Raise an error if nothing could be written there: before hours of work, not after. `option` is who said it."""
     if directory.exists() and not directory.is_dir():
-        raise InputError("--out", directory, "a folder, or a name that is free", "choose another")
+        raise InputError(option, directory, "a folder, or a name that is free", "choose another")
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory if directory.exists() else directory.parent):
             pass
     except OSError as error:
-        raise InputError("--out", directory, "a folder that can be written to", str(error)) from None
+        raise InputError(option, directory, "a folder that can be written to", str(error)) from None
 
 
 def private(path: str, flags: int) -> int:

@@ -30,7 +30,7 @@ def write(study: Study, folder: str | Path, *, transport: bool = False, made: da
     Raises:
         InputError: what a transport file cannot hold, such as letters beyond ASCII.
     """
-    folders.check(Path(folder))
+    folders.check(Path(folder), "folder")
     datasets = datasets_of(study)
     if transport:
         for each in datasets:

@@ -53,7 +53,7 @@ def export(
     else:
         _refuse("with a file: datasets of CDISC tell arms and outcomes", blinded=blinded)
         _refuse("with a file", format=kind)
-        folders.check(cdisc)
+        folders.check(cdisc, "--cdisc")
     from takeup.live.export import export as write_rows
     from takeup.store import looking, now, reading
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from takeup import errors, specfile
+from takeup import checks, errors, specfile
 from takeup.client.transport import HttpAnswer, NotSentError, Transport
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
@@ -40,7 +40,8 @@ class Client(AbstractContextManager["Client"]):
         context: ssl.SSLContext | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.timeout = timeout
+        self.timeout = checks.seconds("timeout", timeout)
+        _check_key(key)
         self._transport = Transport(url, context)
         self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json"}
         self._sleep = sleep
@@ -140,6 +141,16 @@ class Client(AbstractContextManager["Client"]):
         )
 
 
+def _check_key(key: object) -> None:
+    """A key can be sent as it is. No error says what it is, as errors are logged."""
+    if not isinstance(key, str) or not key:
+        given = errors.NOTHING if key in (None, "") else f"a value of type {type(key).__name__}"
+        raise errors.InputError("key", given, "an API key, as `takeup keys create` prints it")
+    if any(not "!" <= each <= "~" for each in key):
+        allowed = "an API key as it was printed, without blanks and ends of lines"
+        raise errors.InputError("key", "a text with a character that no key has", allowed, "strip() what a file has")
+
+
 def _encoded(body: object) -> bytes:
     """A body as JSON; numbers may be numpy's, or decimal fractions."""
     try:
@@ -177,7 +188,9 @@ def new_key() -> str:
 
 
 def segment(name: str) -> str:
-    """A name as a part of a path."""
+    """A trial's identifier as a part of a path."""
+    if not isinstance(name, str) or not name:
+        raise errors.InputError("trial", repr(name), "the identifier of a trial, such as stroke")
     return quote(name, safe="")
 
 

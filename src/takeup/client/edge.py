@@ -83,6 +83,7 @@ class Edge(AbstractContextManager["Edge"]):
         checks.whole("batch", batch, least=1, most=MOST_ROWS)
         checks.whole("remember", remember, least=2)
         checks.share("share", share)
+        checks.seconds("seconds", seconds)
         self.id, self._client, self._path = trial, client, f"/trials/{segment(trial)}"
         self._now, self._sync, self._telling = clock, sync, told
         self._known, self._tally = Remembered(remember), Ingested(batch="", rows=0)
@@ -178,8 +179,9 @@ class Edge(AbstractContextManager["Edge"]):
         Args:
             timeout: how many seconds it may take; the client's where left out.
         """
+        seconds = self._client.timeout if timeout is None else checks.seconds("timeout", timeout)
         self._writer.roll()
-        self._sender.send_all(self._client.timeout if timeout is None else timeout)
+        self._sender.send_all(seconds)
         return not self.waiting and not self._writer.rows
 
     def close(self, timeout: float = CLOSE_SECONDS) -> None:
@@ -188,6 +190,7 @@ class Edge(AbstractContextManager["Edge"]):
         Args:
             timeout: how many seconds sending may take.
         """
+        checks.seconds("timeout", timeout)
         if self._ended:
             return
         self._stop("this edge is closed")

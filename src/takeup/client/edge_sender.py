@@ -94,6 +94,8 @@ class Sender(threading.Thread):
             refused = tuple((int(each["row"]), str(each["why"])) for each in said["refused"])
             found = Ingested(**{**said, "refused": refused})
         except (UnreachableError, AccessError, StateError, OSError) as error:
+            if stop():  # it was broken off; whoever ends it sends the rest, and tells
+                return AGAIN_SECONDS
             return self._put_off(path, error, LATER_SECONDS if isinstance(error, AccessError | StateError) else 0.0)
         except TakeupError as error:
             kept = self._segments.refuse(path)

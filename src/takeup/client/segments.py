@@ -37,6 +37,8 @@ class Segments:
     """
 
     def __init__(self, folder: str | Path, trial: str, *, sync: bool) -> None:
+        if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
+            raise InputError("spool", repr(folder), "a folder for what the service has not got yet")
         self.folder, self._sync = Path(folder), sync
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,13 +120,14 @@ class Segments:
             known = json.loads(said)["trial"] if said else None
         except (ValueError, KeyError, TypeError):
             known = None  # a crash cut it off: nothing was recorded under it
-        if known is None:
+        if known is None or (known != trial and not self._all()):  # nothing of that trial is left, or ever was
             os.ftruncate(self._claim, 0)
             os.pwrite(self._claim, json.dumps({"trial": trial}).encode() + b"\n", 0)
             os.fsync(self._claim)
             whole_lines.sync_folder(self.folder)
         elif known != trial:
-            raise InputError("spool", str(self.folder), f"a folder for trial {trial}", f"it is that of trial {known}")
+            hint = f"it has rows of trial {known}, which an edge of that trial sends; give this one another folder"
+            raise InputError("spool", str(self.folder), f"a folder for trial {trial}", hint)
 
     def _all(self) -> list[Path]:
         return [path for path in self.folder.iterdir() if path.name[:_DIGITS].isdecimal()]

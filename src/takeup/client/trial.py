@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from takeup import specfile
+from takeup import checks, specfile
 from takeup.client.client import Client, new_key, segment
 from takeup.client.spool import Drawn, Spool
 from takeup.errors import InputError, TakeupError, UnreachableError
@@ -51,7 +51,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
         self.id = trial
         self._client = client
         self._path = f"/trials/{segment(trial)}"
-        self._deadline = deadline
+        self._deadline = checks.seconds("deadline", deadline)
         self._draw = draw
         self._spool = None if spool is None else Spool(spool, trial)
         if self._spool is not None and self._spool.agreed is None:
@@ -79,7 +79,7 @@ class RemoteTrial(AbstractContextManager["RemoteTrial"]):
 
         Takes what `takeup.live.Trial.decide` takes, and the deadline in seconds. Without a key it makes a new one.
         """
-        seconds = self._deadline if deadline is None else deadline
+        seconds = self._deadline if deadline is None else checks.seconds("deadline", deadline)
         ask = Ask(unit=unit, context=context, occasion=occasion, covariates=covariates)
         drawn = None if self._spool is None else self._spool.drawn_for(ask.place)
         try:

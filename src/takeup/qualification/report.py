@@ -25,7 +25,7 @@ def check(directory: Path) -> None:
             raise InputError(
                 "--report", directory / name, "a folder without a report", "a record is kept as it is; choose another"
             )
-    folders.check(directory)
+    folders.check(directory, "--report")
 
 
 def write(found: Qualification, directory: Path) -> tuple[Path, str]:

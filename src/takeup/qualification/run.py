@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from takeup.qualification import installation, live, numbers, served, simulated
+from takeup.qualification import installation, leased, live, numbers, served, simulated
 from takeup.qualification.check import Group, Outcome, done
 from takeup.qualification.requirements import requirements
 from takeup.version import __version__
@@ -42,10 +42,15 @@ class Qualification:
 
     @property
     def verdict(self) -> str:
-        """In one sentence."""
-        count = {name: sum(each.verdict == name for each in self.outcomes) for name in ("passed", "failed", "not run")}
-        said = f"{count['passed']} of {len(self.outcomes)} checks passed, {count['failed']} failed"
-        return f"{said}, {count['not run']} not run" if count["not run"] else said
+        """In one sentence, with the numbers of the checks that did not pass."""
+        left = {name: [each.number for each in self.outcomes if each.verdict == name] for name in ("failed", "not run")}
+        passed = len(self.outcomes) - sum(map(len, left.values()))
+        told = [
+            f"{len(numbers)} {name}" + (f" ({', '.join(numbers)})" if numbers else "")
+            for name, numbers in left.items()
+            if numbers or name == "failed"
+        ]
+        return f"{passed} of {len(self.outcomes)} checks passed, {', '.join(told)}"
 
     def content(self) -> dict[str, Any]:
         """All of it as plain data."""
@@ -74,7 +79,8 @@ def digest(content: dict[str, Any]) -> str:
 def groups_in(folder: Path) -> tuple[tuple[Group, ...], Callable[[], None]]:
     """All checks, which use a folder once they are done, and what ends the service that some of them start."""
     service, stop = served.group(folder)
-    return (installation.group(folder), numbers.group(), simulated.group(), live.group(folder), service), stop
+    alone = (installation.group(folder), numbers.group(), simulated.group(), live.group(folder))
+    return (*alone, service, leased.group(folder)), stop
 
 
 def qualify(

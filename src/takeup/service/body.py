@@ -61,7 +61,8 @@ def parse_json(body: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise _malformed(f"it is not UTF-8: {error.reason} at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise _malformed(f"it is not JSON: {error.msg} at character {error.pos}") from None
+        said = error.msg.removesuffix(" at")  # some of Python's end so
+        raise _malformed(f"it is not JSON: {said} at character {error.pos}") from None
     if b"\\u" in body:  # without an escape no text can hold either
         _check(found)
     return found

@@ -12,7 +12,7 @@ from takeup.errors import InputError
 from takeup.service.arrow_bodies import arrow_slices
 from takeup.service.body import parse_json
 from takeup.service.problem import ProblemError
-from takeup.trial.edge_rows import MOST_ROWS, EdgeColumns, EdgeRows
+from takeup.trial.edge_rows import MOST_ROWS, EdgeColumns, EdgeRows, wrong_count
 
 LINES, ARROW = "application/x-ndjson", "application/vnd.apache.arrow.stream"
 SLICE = 1_000
@@ -37,7 +37,7 @@ def read_batch(media: str, body: bytes) -> EdgeRows:
         columns.append(found.columns)
         taken += len(found)
     if not taken:
-        raise _count(0)
+        raise wrong_count(0)
     whole = EdgeColumns(*(list(chain.from_iterable(parts)) for parts in zip(*columns, strict=True)))
     return EdgeRows(whole, problems, hashlib.sha256(media.encode() + b"\n" + body).hexdigest())
 
@@ -46,7 +46,7 @@ def _lines(body: bytes) -> Iterator[Rows]:
     """Lines of JSON; blank ones count for nothing."""
     many = body.count(b"\n")
     if many > 2 * MOST_ROWS:
-        raise _count(many)
+        raise wrong_count(many)
     lines, row = body.split(b"\n"), 0
     for start in range(0, len(lines), SLICE):
         rows: Rows = []
@@ -55,7 +55,7 @@ def _lines(body: bytes) -> Iterator[Rows]:
                 rows.append(_parsed(line, number))
         row += len(rows)
         if row > MOST_ROWS:
-            raise _count(row)
+            raise wrong_count(row)
         if rows:
             yield rows
 
@@ -73,10 +73,6 @@ def _parsed(line: bytes, number: int) -> Mapping[str, Any]:
 
 def _arrow(body: bytes) -> Iterator[Rows]:
     return arrow_slices(body, MOST_ROWS, SLICE)
-
-
-def _count(rows: int) -> InputError:
-    return InputError("rows", f"{rows} of them", f"from 1 to {MOST_ROWS}", "send them in several batches")
 
 
 READERS: Mapping[str, Callable[[bytes], Iterable[Rows]]] = {LINES: _lines, ARROW: _arrow}

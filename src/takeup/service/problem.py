@@ -78,6 +78,13 @@ class Problem(BaseModel):
     allowed: str | None = None
 
 
+_NOWHERE = {
+    "Not Found": "there is nothing at this path; GET /openapi.json tells of all that there is",
+    "Method Not Allowed": "this path is there, and takes other methods; GET /openapi.json tells which",
+}
+"""What Starlette says of paths that no route has, in words."""
+
+
 class ProblemError(HTTPException):
     """A request that is turned away."""
 
@@ -116,7 +123,8 @@ def refused(error: Exception) -> ProblemError:
             return _invalid(error)
         case HTTPException():
             kind = {404: "not-found", 405: "method"}.get(error.status_code, "malformed")
-            return ProblemError(kind, str(error.detail), headers=error.headers)
+            said = str(error.detail)
+            return ProblemError(kind, _NOWHERE.get(said, said), headers=error.headers)
         case InputError():
             value = None if error.value is None else str(error.value)
             return ProblemError("input", str(error), argument=error.argument, value=value, allowed=error.allowed)

@@ -44,6 +44,13 @@ class EdgeColumns(NamedTuple):
 
 
 _KNOWN = frozenset(EdgeColumns._fields)
+_HAS = f"rows may have {', '.join(EdgeColumns._fields)}"
+
+
+def wrong_count(rows: int) -> InputError:
+    """What is wrong with a batch of so many rows."""
+    hint = "send them in several batches" if rows else "an empty batch says nothing, and need not be sent"
+    return InputError("rows", f"{rows} of them", f"from 1 to {MOST_ROWS}", hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +79,12 @@ class EdgeRows:
         """
         given = list(rows)
         if not 1 <= len(given) <= MOST_ROWS:
-            raise InputError("rows", f"{len(given)} of them", f"from 1 to {MOST_ROWS}", "send them in several batches")
+            raise wrong_count(len(given))
         if not all(isinstance(row, Mapping) for row in given):
             place, row = next((i, row) for i, row in enumerate(given) if not isinstance(row, Mapping))
             raise InputError(f"rows[{place}]", repr(row)[:100], "a table with unit, proposal, lease, drawn")
         problems = {
-            place: f"{', '.join(map(repr, sorted(map(str, set(row) - _KNOWN))))}: no row has that"
+            place: f"{', '.join(map(repr, sorted(map(str, set(row) - _KNOWN))))}: no row has that; {_HAS}"
             for place, row in enumerate(given)
             if not row.keys() <= _KNOWN
         }
