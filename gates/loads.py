@@ -94,7 +94,7 @@ def overloaded(run: Run, *defects: str) -> Found:
     figures = (
         f"{RUSH:,} a second on {CONNECTIONS:,} lines: {accepted:,} accepted ({accepted / run.times:,.0f} a second),"
         f" p50 {waits[0]:.0f} ms, p99 {waits[1]:.0f} ms; {shed:,} turned away with `Retry-After`,"
-        f" {told['unsent']:,} found no free connection; {away} broken, {len(lost)} lost; /ready {ready} afterwards"
+        f" {told['unsent']:,} found no free line to the end; {away} broken, {len(lost)} lost; /ready {ready} afterwards"
     )
     odd = f"; answers that must not be: {statuses}" if statuses else ""
     fine = not (statuses or away or lost) and ready == 200 and (shed > 0 or told["unsent"] == 0)
@@ -184,7 +184,7 @@ GATES = (
         name="overload",
         part="load",
         shows="eight times that: what is too much is turned away with 429 or 503 and `Retry-After`; those accepted "
-        "have a p99 below 500 ms, and none of them is lost",
+        "have a p99 below 500 ms from when each is due, and none of them is lost",
         unit="seconds",
         times=120,
         suite=0,

@@ -1,9 +1,10 @@
-"""More requests than a service takes: sent when they are due, whoever has been answered, each on a free connection.
+"""More requests than a service takes: due whoever has been answered, and sent then, or once a connection is free.
 
 python rush.py FILE PORT TRIAL RATE SECONDS CONNECTIONS KEY [KEY ..]
 
 It runs in a process of its own, and writes to the file as JSON what came of the requests: how long those that were
-accepted waited from when they were sent to their answers, how many were turned away and how, and what was acknowledged.
+accepted waited from when they were due to their answers, how many were turned away and how, and what was acknowledged.
+A service that lets all connections wait does not stop the clock of the requests that follow.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ class Line(asyncio.Protocol):
     """One connection, one request at a time."""
 
     def __init__(self, rush: "Rush") -> None:
-        self._rush, self._buffer, self._asked, self._unit = rush, b"", 0.0, ""
+        self._rush, self._buffer, self._due, self._unit = rush, b"", 0.0, ""
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -39,10 +40,10 @@ class Line(asyncio.Protocol):
         if self._unit:
             self._rush.broken += 1
 
-    def ask(self, request: bytes, unit: str) -> None:
+    def ask(self, request: bytes, unit: str, due: float) -> None:
         """Send a request."""
         assert self.transport is not None
-        self._asked, self._unit = time.perf_counter(), unit
+        self._due, self._unit = due, unit
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
@@ -55,8 +56,8 @@ class Line(asyncio.Protocol):
         place = lower.index(b"content-length:")
         if len(body) < int(lower[place + 15 : (lower + b"\r\n").index(b"\r\n", place)]):
             return
-        self._rush.came(self, int(head[9:12]), lower, body, self._unit, time.perf_counter() - self._asked)
-        self._buffer, self._unit = b"", ""
+        unit, self._buffer, self._unit = self._unit, b"", ""
+        self._rush.came(self, int(head[9:12]), lower, body, unit, time.perf_counter() - self._due)
 
 
 @dataclass
@@ -101,16 +102,16 @@ class Rush:
         begun, i = time.perf_counter(), 0
         while (now := time.perf_counter()) < begun + seconds:
             while i < (now - begun) * rate:
-                unit = f"rush-{i}"
-                i += 1
                 while self.free and self.free[0].transport is None:
                     self.free.popleft()
                 if not self.free:
-                    self.unsent += 1
-                    continue
+                    break  # those that are due wait for a connection
+                unit = f"rush-{i}"
                 body = b'{"unit": "%s", "context": %d}' % (unit.encode(), i % 2)
                 head = heads[i % len(heads)] + b"Idempotency-Key: %s\r\nContent-Length: %d\r\n\r\n"
-                self.free.popleft().ask(head % (unit.encode(), len(body)) + body, unit)
+                self.free.popleft().ask(head % (unit.encode(), len(body)) + body, unit, begun + i / rate)
+                i += 1
+            self.unsent = max(0, int((now - begun) * rate) - i)
             await asyncio.sleep(0.002)
         until = time.perf_counter() + 30
         while len(self.free) + self.broken < connections and time.perf_counter() < until:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from uvicorn.server import ServerState
 
 from takeup.service import Settings
@@ -26,6 +27,18 @@ LARGE = 30_000_000
 CERTIFICATE, KEY = (Path(__file__).parent / "tls" / name for name in ("certificate.pem", "key.pem"))
 """Of 127.0.0.1, and signed by itself: no secret, and good for tests alone."""
 TLS = {"tls_cert": CERTIFICATE, "tls_key": KEY}
+
+
+Loop = Callable[[], asyncio.AbstractEventLoop]
+
+
+def uv_loop() -> asyncio.AbstractEventLoop:
+    """What `takeup serve` runs on where it is installed."""
+    found: asyncio.AbstractEventLoop = pytest.importorskip("uvloop").new_event_loop()
+    return found
+
+
+loops = pytest.mark.parametrize("loop", [asyncio.new_event_loop, uv_loop])
 
 
 @dataclass
@@ -47,6 +60,7 @@ class Client:
             return 0
         fields = dict(line.split(b": ") for line in head.split(b"\r\n")[1:-2])
         self.body = await asyncio.wait_for(self.reader.readexactly(int(fields[b"content-length"])), WAIT)
+        self.again = fields.get(b"retry-after", b"").decode()
         self.media = fields.get(b"content-type", b"").decode()
         return int(head.split()[1])
 
@@ -56,6 +70,9 @@ class Running:
     """A server with a small application: it reads the body, except at /unread, and answers with it.
 
     At /last it answers when the client has gone.
+
+    Attributes:
+        crowded: whether the next requests are turned away, one after the other; those after them are not.
     """
 
     connections: Connections
@@ -63,6 +80,7 @@ class Running:
     metrics: Metrics
     port: int
     asked: list[str]
+    crowded: list[bool]
     clients: list[Client] = field(default_factory=list)
 
     async def client(self, *sent: bytes, host: str = "127.0.0.1", tls: bool = False) -> Client:
@@ -106,6 +124,7 @@ class Running:
 @asynccontextmanager
 async def server(**settings: Any) -> AsyncIterator[Running]:
     asked: list[str] = []
+    crowded: list[bool] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -125,9 +144,10 @@ async def server(**settings: Any) -> AsyncIterator[Running]:
     chosen, metrics, state = Settings(port=0, **settings), Metrics(lambda: 0, lambda: 0.0, lambda: True), ServerState()
     config = uvicorn_config(chosen, app)
     config.load()
-    connections = Connections(chosen, chosen.connections, metrics, config, state)
+    no_room = lambda _: bool(crowded) and crowded.pop(0)  # noqa: E731  # short
+    connections = Connections(chosen, chosen.connections, metrics, config, state, no_room)
     with listen(chosen) as listening:
-        running = Running(connections, state, metrics, listening.getsockname()[1], asked)
+        running = Running(connections, state, metrics, listening.getsockname()[1], asked, crowded)
         accepting = asyncio.create_task(connections.accept(listening, {}))
         try:
             yield running
@@ -140,7 +160,7 @@ async def server(**settings: Any) -> AsyncIterator[Running]:
 
 def run(
     test: Callable[[Running], Awaitable[None]],
-    loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+    loop: Loop = asyncio.new_event_loop,
     **settings: Any,
 ) -> None:
     async def main() -> None:

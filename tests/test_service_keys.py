@@ -76,6 +76,42 @@ def test_keys_are_kept_as_hashes_and_read_once(tmp_path: Path, monkeypatch: pyte
             asyncio.run(use())
 
 
+def test_keys_are_read_again_before_anybody_has_to_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halfway to their end those that are known still count, while a thread reads; then what it found does."""
+    at, begun, go_on = 0.0, threading.Event(), threading.Event()
+    with Store(tmp_path / "t.db") as store, ThreadPoolExecutor(1) as pool:
+        key, token = keys.new("app", ["decide"], at=1)
+        keys.add(store, key).result()
+        look = store.read
+
+        def slow(*given: Any) -> Any:
+            begun.set()
+            assert go_on.wait(asgi.WAIT)
+            return look(*given)
+
+        async def use() -> None:
+            nonlocal at
+            cache = KeyCache(store, pool, 2.0, clock=lambda: at)
+            assert await cache.find(token) == key
+            keys.revoke(store, key.id, at=5).result()
+            monkeypatch.setattr(store, "read", slow)
+            at = 0.9
+            assert await cache.find(token) == key
+            assert not begun.is_set()
+            at = 1.1
+            for _ in range(3):
+                assert await cache.find(token) == key
+            assert await asyncio.to_thread(begun.wait, asgi.WAIT)
+            at = 1.9
+            assert await cache.find(token) == key
+            go_on.set()
+            async with asyncio.timeout(asgi.WAIT):
+                while await cache.find(token) is not None:
+                    await asyncio.sleep(0.001)
+
+        asyncio.run(use())
+
+
 @pytest.mark.parametrize("said", ["", "{", '"decide"', "[1]", b"\x00", 7, pytest.param("[" * 100_000, id="deep")])
 def test_a_key_that_was_made_illegible_lets_nobody_in_and_keeps_nobody_out(tmp_path: Path, said: object) -> None:
     with Store(tmp_path / "t.db") as store:

@@ -1,23 +1,10 @@
 """TLS: what a client can do before it is agreed on and after, and what the service is given to begin with."""
 
-import asyncio
-from collections.abc import Callable
-
 import pytest
 
-from connecting import CERTIFICATE, GET, TLS, Running, run
+from connecting import CERTIFICATE, GET, TLS, Loop, Running, loops, run
 from takeup.errors import InputError
 from takeup.service import Settings
-
-
-def uv_loop() -> asyncio.AbstractEventLoop:
-    """What `takeup serve` runs on where it is installed."""
-    found: asyncio.AbstractEventLoop = pytest.importorskip("uvloop").new_event_loop()
-    return found
-
-
-loops = pytest.mark.parametrize("loop", [asyncio.new_event_loop, uv_loop])
-Loop = Callable[[], asyncio.AbstractEventLoop]
 
 
 @pytest.mark.requirement("R-9.4")

@@ -44,7 +44,7 @@ CLOSE_SECONDS = 5.0
 
 def create_app(
     settings: Settings = Settings(), store: Store | None = None, log: RequestLog = RequestLog(None)
-) -> FastAPI:
+) -> Application:
     """The service as an ASGI application.
 
     Args:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httptools
+from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from takeup.service.refusals import Refusals, answer
@@ -21,6 +22,9 @@ MOST_AHEAD = 1_000
 OVERHEAD = 8
 """Bytes that may come along with each byte of a body: a chunk of one byte is six bytes long."""
 
+CROWDED, CROWDED_LAST = answer("crowded", last=False), answer("crowded")
+"""Made once: they are sent where there is no time."""
+
 IDLE, HEAD, BODY, ENDING = range(4)
 
 
@@ -34,10 +38,17 @@ class Connection(HttpToolsProtocol):
     """
 
     def __init__(
-        self, host: str, settings: Settings, refusals: Refusals, left: Callable[[str], None], **uvicorns: Any
+        self,
+        host: str,
+        settings: Settings,
+        refusals: Refusals,
+        left: Callable[[str], None],
+        no_room: Callable[[Scope], bool],
+        **uvicorns: Any,
     ) -> None:
         super().__init__(**uvicorns)
         self.host, self._settings, self._refusals, self._left = host, settings, refusals, left
+        self._no_room = no_room
         self._most = settings.head_limit
         self.stage, self.since = HEAD, self.loop.time()
         self._chunk = 0
@@ -114,6 +125,24 @@ class Connection(HttpToolsProtocol):
         if not self.pipeline:
             self._running = self.cycle
         self.headers = []  # what follows a body in chunks is no header of the request
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Have a request served, or turn it away where too many come: that costs next to nothing."""
+        if self._no_room(cycle.scope):  # type: ignore[arg-type]  # uvicorn's own name for a scope
+            # a moment later: who is told at once asks again, and the event loop would read on and do nothing else
+            self.loop.call_soon(self._turn_away, cycle)
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _turn_away(self, cycle: RequestResponseCycle) -> None:
+        if cycle.disconnected:
+            return
+        self._refusals.note("crowded", self.host)
+        cycle.response_started = cycle.response_complete = True
+        self.transport.write(CROWDED if cycle.keep_alive else CROWDED_LAST)
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
 
     def on_body(self, body: bytes) -> None:
         """A part of the body."""

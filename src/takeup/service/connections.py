@@ -3,11 +3,12 @@
 import asyncio
 import socket
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 import uvicorn
+from starlette.types import Scope
 from uvicorn.server import ServerState
 
 from takeup.service.connection import ENDING, HEAD, IDLE, LINGER, Connection
@@ -31,13 +32,20 @@ class Connections:
         metrics: where what is refused is counted.
         config: uvicorn's.
         state: uvicorn's; has the connections.
+        no_room: whether a request whose head was read is to be turned away.
     """
 
     def __init__(
-        self, settings: Settings, most: int, metrics: Metrics, config: uvicorn.Config, state: ServerState
+        self,
+        settings: Settings,
+        most: int,
+        metrics: Metrics,
+        config: uvicorn.Config,
+        state: ServerState,
+        no_room: Callable[[Scope], bool] = lambda _: False,
     ) -> None:
         self._settings, self._most, self._config, self._state = settings, most, config, state
-        self._refusals = Refusals(metrics)
+        self._refusals, self._no_room = Refusals(metrics), no_room
         self._count = 0
         self._from: Counter[str] = Counter()
         self._meeting: dict[Connection, asyncio.Task[None]] = {}
@@ -74,6 +82,7 @@ class Connections:
             self._settings,
             self._refusals,
             self._left,
+            self._no_room,
             config=self._config,
             server_state=self._state,
             app_state=app_state,

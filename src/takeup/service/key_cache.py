@@ -75,16 +75,24 @@ class RowCache(Generic[Row]):
         self._rows = {**self._rows, row.id: row}
 
     async def _recent(self) -> Mapping[str, Row]:
-        if self._clock() - self._read_at > self._seconds:
+        """Not older than `seconds`; they are read again before that, so that nobody has to wait for it."""
+        age = self._clock() - self._read_at
+        if age > self._seconds:
             await self._fresh()
+        elif age > self._seconds / 2:
+            self._begin()
         return self._rows
 
     async def _fresh(self) -> None:
         """Read them; whoever asks meanwhile waits for the same reading."""
+        await asyncio.shield(self._begin())
+
+    def _begin(self) -> "asyncio.Task[None]":
+        """The reading that is going on, or one that begins now."""
         if self._reading is None:
             self._reading = asyncio.create_task(self._read())
             self._reading.add_done_callback(self._done)
-        await asyncio.shield(self._reading)
+        return self._reading
 
     def _done(self, reading: "asyncio.Task[None]") -> None:
         self._reading = None

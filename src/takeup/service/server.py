@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from takeup.errors import InputError
 from takeup.service.app import create_app
 from takeup.service.connections import Connections
+from takeup.service.fast_routes import Application
 from takeup.service.middleware import RequestLog
 from takeup.service.service import Service
 from takeup.service.settings import Settings
@@ -55,7 +56,7 @@ def serve(settings: Settings, store: Store, listening: socket.socket, log: Reque
     app.openapi()  # takes long, and nobody shall wait for somebody who asks for it
     _settle()
     with suppress(KeyboardInterrupt):
-        _Server(uvicorn_config(settings, app), settings, app.state.service).run(sockets=[listening])
+        _Server(uvicorn_config(settings, app), settings, app).run(sockets=[listening])
 
 
 def uvicorn_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
@@ -79,10 +80,11 @@ def uvicorn_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """A server that limits its connections, and tells answers that would never end that it is about to stop."""
 
-    def __init__(self, config: uvicorn.Config, settings: Settings, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, settings: Settings, app: Application) -> None:
         super().__init__(config)
         most = _room(settings.connections)
-        self._connections = Connections(settings, most, service.metrics, config, self.server_state)
+        service: Service = app.state.service
+        self._connections = Connections(settings, most, service.metrics, config, self.server_state, app.no_room)
         self._closing = service.closing
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -50,8 +50,8 @@ class Settings:
         invitation_seconds: how long an invitation lasts.
         key_sign_in: whether one may sign in to the pages with an API key, as in version 0.1.
         queue_limit: how many requests may wait for the database; more are turned away at once.
-        waiting_limit: how many single decisions and reports may; further ones of a trial that has its share of them
-            are turned away before they are read.
+        waiting_limit: how many single decisions and reports may, fewer where they would wait long; further ones of a
+            trial that has its share of them are turned away before they are read.
         tick_seconds: how often outcome windows are looked after when nobody asks for anything.
         grace_seconds: how long requests that were accepted may take to finish when the service is stopped.
         decision_seconds: how much computing a decision may take; the trial is paused where it takes more. A spec is
