@@ -15,9 +15,10 @@ from takeup import TS, Environment, Reporting, TSObs, World, simulate
 from takeup.cli import app, engine_line
 from takeup.simulation import compiled, picking
 from takeup.simulation.engine import Choice, Form
-from takeup.simulation.kernels import cpu
+from takeup.simulation.kernels import cpu, gpu
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.run import EngineName, plan
+from takeup.simulation.trace import Trace
 
 TRUTH = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.4, 0.6]))
 SECOND = 2**-10
@@ -166,16 +167,56 @@ def test_the_command_says_in_one_line_what_it_picked(
     assert asked.stderr == "Engine: the reference (numpy) on one core.\n"
 
 
-def test_a_gpu_is_mentioned_where_there_is_much_to_do(
-    costs: Callable[..., list[Form]], monkeypatch: pytest.MonkeyPatch
+def test_a_gpu_is_taken_where_it_saves_a_tenth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not tried for less than a minute of work, nor where the CPU's time is not known."""
+    layout = laid_out(1_024)
+    monkeypatch.setattr(picking, "expected_of_gpu", lambda layout, replications: 89.0)
+    assert picking.pick_gpu(layout, 9, Choice("cpu", "lanes", 100.0)) == Choice("gpu", seconds=89.0)
+    assert picking.pick_gpu(layout, 9, Choice("cpu", "lanes", 98.0)) == Choice("cpu", "lanes", 98.0)
+    monkeypatch.setattr(picking, "expected_of_gpu", lambda layout, replications: 1.0)
+    for seconds in (None, 59.0):
+        assert picking.pick_gpu(layout, 9, Choice("cpu", "plain", seconds)) == Choice("cpu", "plain", seconds)
+
+
+def test_the_time_of_a_gpu_is_that_of_two_short_horizons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 100,000 of 300,000 replications: 2 s at the beginning and 1/8 s a step make 3 (2 + 1000/8) s in all."""
+    now, tried = [0.0], []
+
+    def run(layout: Layout, replications: range) -> None:
+        tried.append((layout.given.horizon, len(replications)))
+        now[0] += 50.0 if layout.given.horizon == 1 else 2 + layout.given.horizon / 8  # compiling, or not
+
+    monkeypatch.setattr(gpu, "run", run)
+    assert picking.expected_of_gpu(laid_out(1_000), 300_000, lambda: now[0]) == 3 * (2 + 1_000 / 8)
+    assert tried == [(1, 100_000), (16, 100_000), (64, 100_000)]
+    assert picking.expected_of_gpu(laid_out(10), 7, lambda: now[0]) == 2 + 10 / 8
+    assert tried[3:] == [(1, 7), (10, 7), (10, 7)]
+
+
+def test_the_command_takes_a_gpu_where_it_is_faster_and_stays_on_it(
+    file: Path, costs: Callable[..., list[Form]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The CPU stands in for the GPU. A file that was begun on one goes on there, also where the CPU would be picked."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(compiled, "has_device", lambda: True)
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    for seconds, mentioned in ((9, False), (11, True)):
-        costs(lanes=seconds * SECOND, plain=SECOND)
-        line = engine_line.engine_line(plan(TRUTH, TS(), 1_024).picked(32), 32)
-        assert ("--engine gpu may be faster" in line) == mentioned, line
-        assert "on one core" in line
+    monkeypatch.setattr(picking, "expected_of_gpu", lambda layout, replications: 3.0)
+    monkeypatch.setattr(gpu, "run", cpu.run)
+    costs(lanes=800 * SECOND, plain=100 * SECOND)
+    out = file.with_suffix(".parquet")
+    command = ["simulate", str(file), "--out", str(out)]
+    begun = CliRunner().invoke(app, [*command, "--replications", "100"])
+    assert begun.stderr.startswith(
+        "Engine: GPU, about 10 thousand decisions a second; about 3 s on an idle machine. A GPU"
+    )
+    assert Trace.read(str(out)).setup.engines == ("gpu",)
+    costs(lanes=SECOND / 800, plain=SECOND)
+    assert CliRunner().invoke(app, command).stderr == "Engine: GPU.\n"
+    on_gpu, on_cpu = Trace.read(str(out)), simulate(TRUTH, TS(), 300, 130, 5)
+    assert on_gpu.replications.size == 130
+    np.testing.assert_array_equal(on_gpu.regret, on_cpu.regret)
+    assert on_cpu.setup.engines == ("cpu",)  # in Python a GPU has to be asked for
+    other = CliRunner().invoke(app, [*command, "--engine", "cpu", "--replications", "140"])
+    assert "they differ in engines" in str(other.exception)
 
 
 def test_several_engines_are_named_with_their_policies() -> None:

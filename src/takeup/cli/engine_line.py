@@ -7,9 +7,6 @@ from takeup.simulation import compiled
 from takeup.simulation.engine import Choice
 from takeup.simulation.run import Plan
 
-LONG = 10.0
-"""Seconds of work from which on a GPU is mentioned."""
-
 CPU = {"lanes": f"{compiled.GRAIN} replications side by side", "plain": "one replication after the other"}
 NAMES = {"reference": "the reference (numpy) on one core", "gpu": "GPU", "dask": "a Dask cluster"}
 
@@ -29,8 +26,8 @@ def engine_line(planned: Plan, replications: int) -> str:
     told = (
         f"{told}, about {_rounded(decisions / seconds)} decisions a second; about {_time(seconds)} on an idle machine."
     )
-    if seconds >= LONG and setup.space.covariates is None and compiled.has_device():
-        told += " A GPU is here: --engine gpu may be faster; its numbers may differ in a last bit, so auto leaves it."
+    if any(choice.engine == "gpu" for choice in planned.choices):
+        told += " A GPU's numbers may differ from a CPU's in a last bit: --engine cpu is the same on any machine."
     return told
 
 

@@ -24,7 +24,7 @@ def simulate(
     spec: Annotated[Path, typer.Argument(help="A TOML file with environments, policies and a horizon.")],
     replications: Annotated[int | None, typer.Option(min=1, help="Runs of each policy, instead of the file's.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The seed, instead of the file's.")] = None,
-    engine: Annotated[EngineName, typer.Option(help="What runs it.")] = "auto",
+    engine: Annotated[EngineName, typer.Option(help="What runs it; auto takes what is fastest here.")] = "auto",
     scheduler: Annotated[str | None, typer.Option(help="The address of a Dask scheduler.")] = None,
     out: Annotated[Path | None, typer.Option(help="A Parquet file; if it is there already, goes on with it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures for machines.")] = False,
@@ -44,6 +44,7 @@ def simulate(
         raise InputError("--out", out, "a name that ends in .parquet", "polars.read_parquet(..).write_csv(..) converts")
     finished = Trace.read(str(out)) if out is not None and out.exists() else None
     if finished is not None:
+        planned = planned.like(finished.setup.engines)
         _check(finished, planned, out)
     trace, stopped = _run(planned, runs, finished, quiet=as_json)
     if trace is None:
@@ -79,7 +80,7 @@ def _run(planned: Plan, runs: int, finished: Trace | None, *, quiet: bool) -> tu
     try:
         if done < runs:
             with watched("measuring", 1):
-                planned = planned.picked(runs - done)
+                planned = planned.picked(runs - done, device=finished is None)
             if not quiet:
                 typer.echo(engine_line(planned, runs - done), err=True)
         with watched("simulating", each * runs, each * done, decisions=True) as (report, _):

@@ -49,9 +49,12 @@ def run_cpu(
     return cpu.run(_layout(setup, policy), replications, form=form, progress=progress)
 
 
-def picked(setup: Setup, policy: Policy[Any], replications: int, *, free: bool) -> Choice:
-    """The form of the CPU's kernel for so many replications, by measured cost where it is free."""
-    return picking.pick(_layout(setup, policy), replications, free=free)
+def picked(setup: Setup, policy: Policy[Any], replications: int, *, free: bool, device: bool = False) -> Choice:
+    """What runs so many replications: the CPU's kernel, in the faster form where that is free; or a GPU, if it may."""
+    layout = _layout(setup, policy)
+    choice = picking.pick(layout, replications, free=free)
+    able = device and setup.space.covariates is None and has_device()
+    return picking.pick_gpu(layout, replications, choice) if able else choice
 
 
 def has_device() -> bool:

@@ -1,16 +1,18 @@
-"""Which form of a kernel runs a policy on the CPU, by what a step of each costs on this machine.
+"""What runs a policy, by what a step costs on this machine: one of the forms of the CPU's kernel, or a GPU.
 
-Forms give the same numbers to the bit, so that a choice by the clock changes none. A step is measured in replications
+Forms give the same numbers to the bit, so that a choice by the clock changes none; a GPU's may differ in a last bit, so
+that it is taken only where somebody lets it. A step is measured in replications
 of a few steps, whose results are thrown away: in those of the whole horizon a choice would often come too late.
 """
 
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from takeup.simulation.engine import Choice, Form
-from takeup.simulation.kernels import compile_cpu, cpu
+from takeup.simulation.kernels import compile_cpu, cpu, gpu
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.kernels.tables import Replication
@@ -31,7 +33,13 @@ COMPILING = 60.0
 """Seconds of work below which a form is not tried that has yet to be compiled, which takes up to 20."""
 
 MARGIN = 0.9
-"""The other form is taken where it needs less than this part of the usual one's time."""
+"""Another one is taken where it needs less than this part of the usual one's time."""
+
+SAMPLE = 100_000
+"""Replications that a GPU is tried with, at most: enough to keep it busy."""
+
+TRIED = (16, 64)
+"""Horizons that a GPU is tried with."""
 
 
 def pick(layout: Layout, replications: int, *, free: bool = True, cores: int | None = None) -> Choice:
@@ -46,6 +54,30 @@ def pick(layout: Layout, replications: int, *, free: bool = True, cores: int | N
         return chosen
     instead = expected(layout, replications, other, cores)
     return chosen if instead is None or instead >= MARGIN * took else Choice("cpu", other, instead)
+
+
+def pick_gpu(layout: Layout, replications: int, other: Choice) -> Choice:
+    """A GPU, where it needs less time than the other choice; not tried for work that is done before it is compiled."""
+    if other.seconds is None or other.seconds < COMPILING:
+        return other
+    took = expected_of_gpu(layout, replications)
+    return Choice("gpu", seconds=took) if took < MARGIN * other.seconds else other
+
+
+def expected_of_gpu(layout: Layout, replications: int, clock: Callable[[], float] = time.perf_counter) -> float:
+    """About how many seconds so many replications take on a GPU, by two short horizons; compiling is not counted."""
+    sample = min(replications, SAMPLE)
+
+    def run(horizon: int) -> float:
+        began = clock()
+        gpu.run(replace(layout, given=layout.given._replace(horizon=horizon)), range(sample))
+        return clock() - began
+
+    few, many = (min(each, int(layout.given.horizon)) for each in TRIED)
+    run(1)
+    first, second = run(few), run(many)
+    step = max(0.0, second - first) / max(1, many - few)
+    return (second + step * (layout.given.horizon - many)) * replications / sample
 
 
 def expected(layout: Layout, replications: int, form: Form, cores: int | None = None) -> float | None:

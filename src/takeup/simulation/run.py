@@ -50,22 +50,42 @@ class Plan:
     asked: EngineName = "auto"
     choices: tuple[Choice, ...] = ()
 
-    def picked(self, replications: int) -> "Plan":
+    def picked(self, replications: int, *, device: bool = False) -> "Plan":
         """The same with the faster forms of the CPU's kernels for so many replications, to the bit the same numbers.
 
         The engine `auto` measures what a step costs and picks by that; of `cpu` the time is measured alone.
+
+        Args:
+            replications: how many.
+            device: whether `auto` may take a GPU where it is faster, whose numbers may differ in a last bit.
         """
         from takeup.simulation import compiled
 
-        engines, choices = [], []
+        free = self.asked == "auto"
+        choices = []
         for engine, policy, name in zip(self.engines, self.setup.policies.values(), self.setup.engines, strict=True):
-            ours = engine is compiled.run_cpu
-            choice = Choice("dask" if self.asked == "dask" else name)
-            if ours:
-                choice = compiled.picked(self.setup, policy, replications, free=self.asked == "auto")
-            engines.append(partial(compiled.run_cpu, form=choice.form) if ours else engine)
-            choices.append(choice)
-        return replace(self, engines=tuple(engines), choices=tuple(choices))
+            if engine is compiled.run_cpu:
+                choices.append(compiled.picked(self.setup, policy, replications, free=free, device=device and free))
+            else:
+                choices.append(Choice("dask" if self.asked == "dask" else name))
+        planned = self.like([choice.engine for choice in choices])
+        engines = (
+            partial(engine, form=choice.form) if engine is compiled.run_cpu else engine
+            for engine, choice in zip(planned.engines, choices, strict=True)
+        )
+        return replace(planned, engines=tuple(engines), choices=tuple(choices))
+
+    def like(self, engines: Sequence[str]) -> "Plan":
+        """The same, but that `auto` takes a GPU in place of the CPU for those policies whose engine is one here."""
+        from takeup.simulation import compiled
+
+        if self.asked != "auto" or "gpu" not in engines or len(engines) != len(self.engines):
+            return self
+        names, runs = list(self.setup.engines), list(self.engines)
+        for i, name in enumerate(engines):
+            if name == "gpu" and runs[i] is compiled.run_cpu:
+                names[i], runs[i] = "gpu", compiled.run_gpu
+        return replace(self, setup=replace(self.setup, engines=tuple(names)), engines=tuple(runs))
 
     def run(self, replications: range, progress: Progress = silent) -> Trace:
         """These replications."""
@@ -110,7 +130,8 @@ def simulate(
         seed: any whole number of at least 0.
         engine: "reference" is numpy and takes any policy; "cpu" and "gpu" are compiled kernels; "dask" spreads the
             CPU's over a cluster; "auto" takes the CPU's where numba is installed and knows the policy, in the form
-            that is faster here, else the reference. It takes no GPU, whose numbers may differ in a last bit.
+            that is faster here, else the reference. It takes no GPU, whose numbers may differ in a last bit; the
+            command `takeup simulate` does, where it is faster.
         record: "summary" keeps the final regret and the pulls of each replication, "curve" the regret at some steps as
             well, "full" every decision too.
         steps: when to record the regret of a curve, as numbers of units met so far; 100 even ones where left out.
