@@ -178,19 +178,21 @@ def test_a_gpu_is_taken_where_it_saves_a_tenth(monkeypatch: pytest.MonkeyPatch) 
         assert picking.pick_gpu(layout, 9, Choice("cpu", "plain", seconds)) == Choice("cpu", "plain", seconds)
 
 
-def test_the_time_of_a_gpu_is_that_of_two_short_horizons(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 100,000 of 300,000 replications: 2 s at the beginning and 1/8 s a step make 3 (2 + 1000/8) s in all."""
+def test_the_time_of_a_gpu_is_that_of_two_horizons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 100,000 of 300,000 replications: 2 s at the beginning and 1/1024 s a step make 3 (2 + 1000/1024) s in all."""
     now, tried = [0.0], []
 
     def run(layout: Layout, replications: range) -> None:
         tried.append((layout.given.horizon, len(replications)))
-        now[0] += 50.0 if layout.given.horizon == 1 else 2 + layout.given.horizon / 8  # compiling, or not
+        now[0] += 50.0 if layout.given.horizon == 1 else 2 + layout.given.horizon * SECOND  # compiling, or not
 
     monkeypatch.setattr(gpu, "run", run)
-    assert picking.expected_of_gpu(laid_out(1_000), 300_000, lambda: now[0]) == 3 * (2 + 1_000 / 8)
-    assert tried == [(1, 100_000), (16, 100_000), (64, 100_000)]
-    assert picking.expected_of_gpu(laid_out(10), 7, lambda: now[0]) == 2 + 10 / 8
-    assert tried[3:] == [(1, 7), (10, 7), (10, 7)]
+    assert picking.expected_of_gpu(laid_out(1_000), 300_000, lambda: now[0]) == 3 * (2 + 1_000 * SECOND)
+    assert tried == [(1, 100_000), (16, 100_000), (64, 100_000), (256, 100_000)]
+    assert picking.expected_of_gpu(laid_out(40), 7, lambda: now[0]) == 2 + 40 * SECOND
+    assert tried[4:] == [(1, 7), (16, 7), (40, 7)]
+    assert picking.expected_of_gpu(laid_out(10), 7, lambda: now[0]) == 2 + 10 * SECOND
+    assert tried[7:] == [(1, 7), (10, 7)]
 
 
 def test_the_command_takes_a_gpu_where_it_is_faster_and_stays_on_it(

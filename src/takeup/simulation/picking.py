@@ -38,8 +38,11 @@ MARGIN = 0.9
 SAMPLE = 100_000
 """Replications that a GPU is tried with, at most: enough to keep it busy."""
 
-TRIED = (16, 64)
-"""Horizons that a GPU is tried with."""
+FIRST_HORIZON = 16
+"""Steps that a GPU is tried with at first."""
+
+ENOUGH_OF_GPU = 0.1
+"""Seconds more than at first after which its steps are known well enough."""
 
 
 def pick(layout: Layout, replications: int, *, free: bool = True, cores: int | None = None) -> Choice:
@@ -65,7 +68,7 @@ def pick_gpu(layout: Layout, replications: int, other: Choice) -> Choice:
 
 
 def expected_of_gpu(layout: Layout, replications: int, clock: Callable[[], float] = time.perf_counter) -> float:
-    """About how many seconds so many replications take on a GPU, by two short horizons; compiling is not counted."""
+    """About how many seconds so many replications take on a GPU, by two horizons; compiling is not counted."""
     sample = min(replications, SAMPLE)
 
     def run(horizon: int) -> float:
@@ -73,11 +76,15 @@ def expected_of_gpu(layout: Layout, replications: int, clock: Callable[[], float
         gpu.run(replace(layout, given=layout.given._replace(horizon=horizon)), range(sample))
         return clock() - began
 
-    few, many = (min(each, int(layout.given.horizon)) for each in TRIED)
+    whole = int(layout.given.horizon)
+    few = many = min(FIRST_HORIZON, whole)
     run(1)
-    first, second = run(few), run(many)
-    step = max(0.0, second - first) / max(1, many - few)
-    return (second + step * (layout.given.horizon - many)) * replications / sample
+    first = took = run(few)
+    while took - first < ENOUGH_OF_GPU and many < whole:
+        many = min(4 * many, whole)
+        took = run(many)
+    step = max(0.0, took - first) / max(1, many - few)
+    return (took + step * (whole - many)) * replications / sample
 
 
 def expected(layout: Layout, replications: int, form: Form, cores: int | None = None) -> float | None:
