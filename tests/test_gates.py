@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gates.gate import AbsentError, Found, Gate, Run
-from gates.kept import keep, kept
+from gates.kept import FOLDER, keep, kept
 from gates.known import PARTS, known
 from gates.page import page
 
@@ -101,3 +101,8 @@ def test_what_cannot_be_run_here_is_left_out_and_said(monkeypatch: pytest.Monkey
 
 def test_what_was_not_run_is_not_claimed() -> None:
     assert "not run yet" in page({"fine": FINE}, {})
+
+
+def test_the_page_says_what_the_results_say() -> None:
+    root = Path(__file__).parents[1]
+    assert (root / "docs" / "gates.md").read_text() == page(known(), kept(root / FOLDER))
