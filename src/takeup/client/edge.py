@@ -204,7 +204,7 @@ class Edge(AbstractContextManager["Edge"]):
         self._segments.close()
         _EDGES.discard(self)
         if self.waiting:
-            LOG.warning("%d batches are left in %s, for the next edge to send", self.waiting, self._segments.folder)
+            LOG.warning("batches left in %s, for the next edge to send: %d", self._segments.folder, self.waiting)
 
     def __exit__(self, *_: object) -> None:
         self.close()
