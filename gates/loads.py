@@ -24,7 +24,7 @@ PACE, P99 = 500.0, 100.0
 """Decisions a second, and as many reports; milliseconds."""
 
 RUSH, RUSH_P99, CONNECTIONS, KEYS = 8_000, 500.0, 1_900, 8
-ALL, FEW, MEASURED = 100_000, 64, 5
+ALL, FEW, MEASURED = 100_000, 512, 5
 """More a second than anybody asks for, on so many lines and for so many seconds: how many a service takes."""
 
 TRIALS, EVENTS_A_SECOND = 50, 1_000_000 / 3_600
