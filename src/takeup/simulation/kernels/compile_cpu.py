@@ -67,7 +67,50 @@ def _instructions() -> dict[Plain, Compiled]:
         machine.fused: instruction("fused", single, (single, single, single), lambda b, x, y, z: b.fma(x, y, z)),
         machine.bits: instruction("bits", word, (single,), lambda b, x: b.bitcast(x, ir.IntType(32))),
         machine.number_of: instruction("number_of", single, (word,), lambda b, x: b.bitcast(x, ir.FloatType())),
+        machine.times_line_in_vectors: _times_line_in_vectors(),
     }
+
+
+def _times_line_in_vectors() -> Compiled:
+    """`times_line_in_vectors` as a loop over vectors of four."""
+    types, intrinsic = numba_module("numba.types"), numba_module("numba.extending").intrinsic
+    ir, cgutils = numba_module("llvmlite.ir"), numba_module("numba.core.cgutils")
+    double, number = ir.DoubleType(), types.float64
+    four = ir.VectorType(double, 4)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def spread(one: Any) -> Any:
+            vector = builder.insert_element(ir.Constant(four, ir.Undefined), one, ir.Constant(ir.IntType(32), 0))
+            return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4))
+
+        def variable(values: list[float]) -> Any:
+            return cgutils.alloca_once_value(builder, ir.Constant(four, values))
+
+        def total(vector: Any) -> Any:
+            parts = [builder.extract_element(vector, ir.Constant(ir.IntType(32), i)) for i in range(4)]
+            return builder.fadd(builder.fadd(*parts[:2]), builder.fadd(*parts[2:]))
+
+        array, (first, end, before, way) = arguments[0], arguments[1:]
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        before, way = spread(before), spread(way)
+        place, sums, moments = variable([0.0, 1.0, 2.0, 3.0]), variable([0.0] * 4), variable([0.0] * 4)
+        step = ir.Constant(end.type, 4)
+        with cgutils.for_range_slice(builder, ir.Constant(end.type, 0), end, step, inc=True) as (index, _):
+            pointer = builder.bitcast(builder.gep(data, [builder.add(first, index)]), four.as_pointer())
+            s = builder.load(place)
+            weight = builder.fmul(builder.load(pointer, align=8), builder.fadd(before, builder.fmul(way, s)))
+            builder.store(weight, pointer, align=8)
+            builder.store(builder.fadd(builder.load(sums), weight), sums)
+            builder.store(builder.fadd(builder.load(moments), builder.fmul(weight, s)), moments)
+            builder.store(builder.fadd(s, ir.Constant(four, [4.0] * 4)), place)
+        both = total(builder.load(sums)), total(builder.load(moments))
+        return context.make_tuple(builder, signature.return_type, both)
+
+    def typed(context: Any, values: Any, first: Any, end: Any, before: Any, way: Any) -> Any:
+        index = types.int64
+        return types.UniTuple(number, 2)(values, index, index, number, number), emit
+
+    return intrinsic(typed)
 
 
 def keep(compiled: Compiled, name: str) -> None:

@@ -32,6 +32,8 @@ WARP = 32
 UNSEEN = -1
 """The index of what has not been seen, as in `takeup.space`."""
 
+_1, _2, _3 = np.uintp(1), np.uintp(2), np.uintp(3)
+
 INLINED: set[Callable[..., Any]] = set()
 """Functions that are always built into their callers: a call within a loop would keep it from being vectorised."""
 
@@ -118,3 +120,40 @@ def bits(number: Number) -> Number:
 def number_of(word: Number) -> Number:
     """The float32 of 32 bits."""
     return np.uint32(word).view(np.float32)
+
+
+@inlined
+def times_line(values: Array, first: Number, end: Number, before: Number, way: Number) -> tuple[Number, Number]:
+    """Multiply values[first + s] by before + way s, for s up to `end`, a multiple of four: their Σ, and Σ s times them.
+
+    Four sums of each do not wait for one another.
+    """
+    sum_0, sum_1, sum_2, sum_3 = 0.0, 0.0, 0.0, 0.0
+    of_0, of_1, of_2, of_3 = 0.0, 0.0, 0.0, 0.0
+    for s in range(0, end, 4):
+        at, s_0 = np.uintp(first + s), np.float64(s)
+        s_1, s_2, s_3 = s_0 + 1.0, s_0 + 2.0, s_0 + 3.0
+        w_0 = times_double(values[at], before + times_double(way, s_0))
+        w_1 = times_double(values[at + _1], before + times_double(way, s_1))
+        w_2 = times_double(values[at + _2], before + times_double(way, s_2))
+        w_3 = times_double(values[at + _3], before + times_double(way, s_3))
+        values[at] = w_0
+        values[at + _1] = w_1
+        values[at + _2] = w_2
+        values[at + _3] = w_3
+        sum_0 += w_0
+        sum_1 += w_1
+        sum_2 += w_2
+        sum_3 += w_3
+        of_0 += times_double(w_0, s_0)
+        of_1 += times_double(w_1, s_1)
+        of_2 += times_double(w_2, s_2)
+        of_3 += times_double(w_3, s_3)
+    return (sum_0 + sum_1) + (sum_2 + sum_3), (of_0 + of_1) + (of_2 + of_3)
+
+
+def times_line_in_vectors(
+    values: Array, first: Number, end: Number, before: Number, way: Number
+) -> tuple[Number, Number]:
+    """The same to the bit, of numbers that lie side by side."""
+    return times_line(values, first, end, before, way)

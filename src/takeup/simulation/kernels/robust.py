@@ -22,7 +22,16 @@ from takeup.checks import FloatArray
 from takeup.inference import pooling
 from takeup.outcomes import Levels
 from takeup.policies import TSRobust
-from takeup.simulation.kernels.machine import UNSEEN, Number, inlined, one_round, times_double, vector_of_rounds
+from takeup.simulation.kernels.machine import (
+    UNSEEN,
+    Number,
+    inlined,
+    one_round,
+    times_double,
+    times_line,
+    times_line_in_vectors,
+    vector_of_rounds,
+)
 from takeup.simulation.kernels.robust_drawing import best, hypothesis
 from takeup.simulation.kernels.robust_filling import fill, guess, lay_out
 from takeup.simulation.kernels.robust_tables import (
@@ -41,7 +50,6 @@ from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
 REAL = np.float64
-_1, _2, _3 = np.uintp(1), np.uintp(2), np.uintp(3)
 
 SHAPE = (1, 2, 2, 2)
 """The shape that machine code is made for, where a replication has the memory for itself."""
@@ -180,6 +188,7 @@ ALONE = {
     learn: learn_alone,
     reveal: reveal_alone,
     one_round: vector_of_rounds,
+    times_line: times_line_in_vectors,
     sample_sizes: sample_sizes_in_vectors,
 }
 """What stands in for what where a replication has the memory for itself."""
@@ -267,44 +276,14 @@ def passed(
     sum_before = real[start - 2]
     total = times_double(before, sum_before) + times_double(way, real[start - 1])
     before, way = before / total, way / total
-    real[start - 2], real[start - 1] = 0.0, 0.0
     end = strength + 1 - (strength + 1) % 4
-    raise_four(state, start, end, before, way)
+    real[start - 2], real[start - 1] = times_line(real, start, end, before, way)
     for s in range(end, strength + 1):
         weight = times_double(real[start + s], before + times_double(way, np.float64(s)))
         real[start + s] = weight
         real[start - 2] += weight
         real[start - 1] += times_double(weight, np.float64(s))
     return total / (sum_before * (stop + rest + np.float64(strength)))
-
-
-@inlined
-def raise_four(state: State, start: Number, end: Number, before: Number, way: Number) -> None:
-    """Multiply the weights of S by before + way S, up to `end`, and sum them and S up; four sums do not wait."""
-    values = state.real
-    sum_0, sum_1, sum_2, sum_3 = 0.0, 0.0, 0.0, 0.0
-    of_0, of_1, of_2, of_3 = 0.0, 0.0, 0.0, 0.0
-    for s in range(0, end, 4):
-        at, s_0 = np.uintp(start + s), np.float64(s)
-        s_1, s_2, s_3 = s_0 + 1.0, s_0 + 2.0, s_0 + 3.0
-        w_0 = times_double(values[at], before + times_double(way, s_0))
-        w_1 = times_double(values[at + _1], before + times_double(way, s_1))
-        w_2 = times_double(values[at + _2], before + times_double(way, s_2))
-        w_3 = times_double(values[at + _3], before + times_double(way, s_3))
-        values[at] = w_0
-        values[at + _1] = w_1
-        values[at + _2] = w_2
-        values[at + _3] = w_3
-        sum_0 += w_0
-        sum_1 += w_1
-        sum_2 += w_2
-        sum_3 += w_3
-        of_0 += times_double(w_0, s_0)
-        of_1 += times_double(w_1, s_1)
-        of_2 += times_double(w_2, s_2)
-        of_3 += times_double(w_3, s_3)
-    values[start - 2] = (sum_0 + sum_1) + (sum_2 + sum_3)
-    values[start - 1] = (of_0 + of_1) + (of_2 + of_3)
 
 
 @inlined

@@ -1,0 +1,44 @@
+"""The instructions that kernels need of a machine, beside what they say they are."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from takeup.simulation.kernels import compile_cpu
+from takeup.simulation.kernels.machine import Array, Number, times_line, times_line_in_vectors
+
+PLACES = 110
+
+
+def plain(values: Array, first: Number, end: Number, before: Number, way: Number) -> tuple[Number, Number]:
+    return times_line(values, first, end, before, way)
+
+
+def in_vectors(values: Array, first: Number, end: Number, before: Number, way: Number) -> tuple[Number, Number]:
+    return times_line_in_vectors(values, first, end, before, way)
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0, 0.3])
+def test_values_times_a_line_are_the_same_in_vectors_to_the_bit_and_the_sums_are_right(way: float) -> None:
+    """From any place on, of any number of fours; what lies beside is left alone."""
+    one, other = (compile_cpu.build(each, {}, {}) for each in (plain, in_vectors))
+    rng = np.random.default_rng(1)
+    for first in range(9):
+        for end in range(0, PLACES - first, 4):
+            values = rng.exponential(size=PLACES) * 10.0 ** rng.integers(-30, 30, size=PLACES)
+            before = rng.uniform(100, 200)
+            mine, theirs = values.copy(), values.copy()
+            sums = one(mine, first, end, before, way)
+            assert other(theirs, first, end, before, way) == sums
+            np.testing.assert_array_equal(theirs, mine)
+            np.testing.assert_array_equal(
+                np.delete(mine, slice(first, first + end)), np.delete(values, slice(first, first + end))
+            )
+            np.testing.assert_array_equal(
+                mine[first : first + end], values[first : first + end] * (before + way * np.arange(end))
+            )
+            exact = [Fraction(weight) for weight in mine[first : first + end]]
+            assert sums == pytest.approx(
+                (float(sum(exact)), float(sum(s * each for s, each in enumerate(exact)))), rel=1e-14
+            )
