@@ -14,6 +14,7 @@ from takeup import Event, Evidence, Profile, specfile, stream
 from takeup.cli import app
 from takeup.design.analysed import analysed
 from takeup.design.cost import expected_seconds, grain
+from takeup.design.lines import intercept, settled
 from takeup.design.operate import calibrate, operate
 from takeup.design.plan import Plan
 from takeup.design.reference import Trial as Simulated
@@ -399,6 +400,22 @@ class TestForgetting:
         found = operate(plan, None, 20, 1)["any"]
         assert (found.engine, grain(plan), expected_seconds(plan, 20)) == ("reference", 1, None)
         assert found.metrics()["power"]["mean"] > 0.5
+
+
+def test_truths_are_the_same_however_a_machine_adds_up() -> None:
+    """Random numbers follow from all bits of a truth: sums in another order must not change it."""
+    rng = stream(5)
+    for _ in range(50):
+        weight, scores = rng.dirichlet(np.ones(999)), rng.normal(scale=2, size=999)
+        rate = float(rng.uniform(0.05, 0.95))
+        found = intercept(rate, scores, weight)
+        for _ in range(5):
+            order = rng.permutation(999)
+            assert intercept(rate, scores[order], weight[order]) == found
+        assert abs(float(weight @ expit(found + scores)) - rate) < 1e-10
+    np.testing.assert_array_equal(
+        settled(np.array([0.1 + 0.2, 1e-17, 3e-5]), np.array([1.0, 1.0, 1e-5])), [0.3, 0, 3e-5]
+    )
 
 
 def test_a_threshold_is_found_as_for_others() -> None:

@@ -32,7 +32,7 @@ from takeup.simulation.kernels import robust
 from takeup.simulation.kernels.choice import choose
 from takeup.simulation.kernels.robust_filling import lay_out
 from takeup.simulation.kernels.robust_tables import SUMS, block_of, room, stick_size
-from takeup.simulation.kernels.robust_weighing import contradiction, judge
+from takeup.simulation.kernels.robust_weighing import LITTLE, contradiction, judge, keep_logs
 from takeup.simulation.kernels.robust_weighing import weigh as weigh_block
 from takeup.simulation.kernels.tables import Observation, State
 
@@ -284,17 +284,18 @@ class TestPolicy:
 
 
 class TestKernel:
-    def test_its_state_follows_the_closed_forms(self) -> None:
-        """The plain functions, uncompiled, on 300 events in two contexts: evidence, weights of S and probabilities."""
+    @pytest.mark.parametrize("sharpness", [3.0, 1.7])
+    def test_its_state_follows_the_closed_forms(self, sharpness: float) -> None:
+        """The plain functions, uncompiled, on 1,500 events in two contexts: evidence, weights, probabilities."""
         space = Space(3, 2, contexts=2, outcomes=3, utility=[0, 0.4, 1], intended=[0, 1, 1])
-        policy = TSRobust(alpha=[1.0, 2.5, 1.5], pooled=[9, 0, 2], sweeps=None)
+        policy = TSRobust(alpha=[1.0, 2.5, 1.5], pooled=[9, 0, 2], sweeps=None, sharpness=sharpness)
         told = robust.parameters(policy, space)
         rows = robust.size(policy, space)
         counts, real = np.zeros((rows[0], 1), dtype=np.int32), np.zeros((rows[1], 1))
         column = State(counts, real, 0)
         robust.begin(column, space.shape, told)
         evidence, rng = Evidence.empty(space), stream(10)
-        for _ in range(300):
+        for _ in range(1_500):
             x, z, a, y = (int(rng.integers(low, high)) for low, high in ((0, 2), (0, 3), (UNSEEN, 2), (UNSEEN, 3)))
             robust.learn(column, Observation(x, z, a, y), space.shape, told, ())
             evidence = evidence.record(Event(x, z, a, y))
@@ -303,7 +304,17 @@ class TestKernel:
             lay_out(alone, x, space.shape, told)
             less = told.caution * contradiction(alone, x, space.shape, told)
             for a in range(2):
-                judge(alone.real, block_of(x, a, space.shape, told), less, told)
+                block = block_of(x, a, space.shape, told)
+                models = len(policy.models)
+                kept = alone.real[block + models : block + 2 * models].copy()
+                product = alone.real[block + 2 * models : block + 3 * models]
+                assert (product >= LITTLE).all()
+                assert (product < 1).all()
+                assert (alone.real[block : block + models] < 0).all()  # logarithms were taken on the way
+                keep_logs(alone.real, block, told)
+                judge(alone.real, block, 0.0, told)
+                np.testing.assert_allclose(kept, alone.real[block + models : block + 2 * models], rtol=1e-11)
+                judge(alone.real, block, less, told)
         state = real[block_of(0, 0, space.shape, told) :].reshape(2, 2, told.width)
         models = len(policy.models)
         np.testing.assert_allclose(state[..., :models], believed.log_evidence, rtol=1e-11)
@@ -343,7 +354,8 @@ class TestKernel:
                 own = alone.real[block : block + told.width]
                 np.testing.assert_allclose(own[:4], believed.log_evidence[0, a], rtol=1e-10)
                 np.testing.assert_allclose(own[4:8], believed.probability[0, a], atol=1e-8)
-                sticks = own[8:206].reshape(2, 99)
+                np.testing.assert_array_equal(own[8:12], 1)
+                sticks = own[12:210].reshape(2, 99)
                 np.testing.assert_allclose(sticks[:, SUMS:] / sticks[:, :1], believed.samples[1][0, a], atol=1e-9)
 
     @pytest.mark.parametrize("share", [0.3, 0.0])

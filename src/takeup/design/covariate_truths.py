@@ -8,7 +8,7 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.covariates import ONE, Profile
-from takeup.design.lines import intercept, line_of, number
+from takeup.design.lines import intercept, line_of, number, settled
 from takeup.design.truths import OFF
 from takeup.environment import Environment
 from takeup.errors import NOTHING, InputError
@@ -121,7 +121,8 @@ def _outcome(given: Mapping[str, Any], space: Space, atoms: tuple[FloatArray, Pr
     probability, unit = atoms
     scores = np.asarray(unit.features) / ONE @ lines.T
     if isinstance(space.outcome, Number):
-        lines[:, 0] = checks.real("mean", given["mean"]) - probability @ scores
+        mean, shift = checks.real("mean", given["mean"]), probability @ scores
+        lines[:, 0] = settled(mean - shift, np.maximum(np.abs(mean), np.abs(shift)))
         return Linear(lines, number("sd", given["sd"]))
     rates = checks.real("success", given["success"])
     if rates.min() <= 0 or rates.max() >= 1:

@@ -74,4 +74,14 @@ def intercept(rate: float, scores: FloatArray, weight: FloatArray) -> float:
         middle = (low + high) / 2
         below = float(weight @ expit(middle + scores)) < rate
         low, high = (middle, high) if below else (low, middle)
-    return (low + high) / 2
+    return float(settled((low + high) / 2, max(1.0, float(np.abs(scores).max()))))
+
+
+def settled(number: float | FloatArray, scale: float | FloatArray) -> FloatArray:
+    """Numbers to eleven digits of their scale, the same on all machines.
+
+    Sums may differ in a last bit where a machine adds in another order, and a simulation's random numbers follow from
+    all bits of its truth.
+    """
+    step = 10.0 ** (np.floor(np.log10(np.maximum(scale, np.finfo(float).tiny))) - 11)
+    return np.asarray(np.round(number / step) * step)

@@ -3,7 +3,7 @@
 The state follows `takeup.inference.pooling`, kept up to date instead of computed anew: an outcome y of (z, a) passes
 the sticks 0 .. y, and at each one every model's weights of S are multiplied by the chance of what happened,
 
-    w_S *= (α_j + S + n[z, j]) or (α_>j + κ - S + n[z, >j]),      log evidence += log(Σ_S w_S / (all four + κ)).
+    w_S *= (α_j + S + n[z, j]) or (α_>j + κ - S + n[z, >j]),      evidence *= Σ_S w_S / (all four + κ).
 
 As the factor is a line in S, the sum is known from Σ w and Σ S w before, which are kept beside the weights: they are
 multiplied and summed up in one pass, scaled so that their sum stays near one.
@@ -12,8 +12,6 @@ Where actions are unseen, a chain fills them in (`robust_filling`), and the mode
 
 `robust_tables` says where everything lies. Real numbers are of float64.
 """
-
-import math
 
 import numpy as np
 from scipy.special import betaln
@@ -45,7 +43,7 @@ from takeup.simulation.kernels.robust_tables import (
     table_size,
     unseen,
 )
-from takeup.simulation.kernels.robust_weighing import judge, sample_sizes, sample_sizes_in_vectors
+from takeup.simulation.kernels.robust_weighing import follow, followed, sample_sizes, sample_sizes_in_vectors
 from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
@@ -56,9 +54,9 @@ SHAPE = (1, 2, 2, 2)
 
 
 def _widths(policy: TSRobust, levels: int) -> list[int]:
-    """The reals of an action: two a model, then each model's sticks, of which the shared one has none."""
+    """The reals of an action: three a model, then each model's sticks, of which the shared one has none."""
     sticks = [0 if strength == pooling.SHARED else (levels - 1) * stick_size(strength) for strength in policy.models]
-    return [2 * len(policy.models), *sticks]
+    return [3 * len(policy.models), *sticks]
 
 
 def parameters(policy: TSRobust, space: Space) -> Parameters:
@@ -71,7 +69,7 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
     samples = [pooling.weigh(prior.outcome, none, model)[1] for model in policy.models if model != pooling.SHARED]
     evidence = np.zeros((contexts, actions, len(policy.models)))
     sticks = [_with_sums(each).reshape(contexts, actions, -1) for each in samples]
-    rows = [evidence, evidence + np.exp(policy.log_prior), *sticks]
+    rows = [evidence, evidence + np.exp(policy.log_prior), evidence + 1.0, *sticks]
     first, others = pooling.sticks(prior.outcome)
     odds, before = _unweighed(policy, first, others, proposals)
     utility = space.reward
@@ -99,7 +97,7 @@ def _unweighed(
     policy: TSRobust, first: FloatArray, others: FloatArray, proposals: int
 ) -> tuple[FloatArray, FloatArray]:
     """What `robust_weighing` starts from, of α and β of each stick, (X, Ka, Y - 1); see `Parameters`."""
-    rows = [np.zeros((*first.shape[:2], 2 * len(policy.models)))]
+    rows = [np.zeros((*first.shape[:2], 3 * len(policy.models)))]
     before = np.empty((*first.shape[:2], len(policy.models)))
     for m, strength in enumerate(policy.models):
         if strength == pooling.SHARED:
@@ -234,14 +232,14 @@ def tell(state: State, event: Observation, shape: Number, parameters: Number) ->
     for m in range(parameters.strength.size):
         strength = parameters.strength[m]
         if strength < 0:
-            real[block + m] += math.log(foreseen(state, x, a, y, shape, parameters))
+            chance = foreseen(state, x, a, y, shape, parameters)
         else:
             chance, start = 1.0, block + parameters.offset[m] + SUMS
             for j in range(min(y + 1, shape[3] - 1)):
                 chance *= passed(state, event, j, start, strength, shape, parameters)
                 start += stick_size(strength)
-            real[block + m] += math.log(chance)
-    judge(state.real, block, 0.0, parameters)
+        follow(real, block, m, chance, parameters)
+    followed(real, block, parameters)
     counts[cell(x, z, a, shape) + y, column] += 1
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from takeup.simulation.kernels.gammas import ONE, ZERO, accepted, cubed, gamma_pair, normal_pair, scale, settled
 from takeup.simulation.kernels.machine import Array, Number, either, inlined, one_round, times, times_double
 from takeup.simulation.kernels.robust_tables import MODELS, SUMS, Room, above, block_of, pairs_of, room, stick_size
-from takeup.simulation.kernels.robust_weighing import contradiction, judge, weigh
+from takeup.simulation.kernels.robust_weighing import contradiction, judge, keep_logs, weigh
 from takeup.simulation.kernels.streams import ATTEMPT, POLICY, uniform, words
 from takeup.simulation.kernels.tables import State
 
@@ -27,7 +27,7 @@ def hypothesis(
     less = 0.0
     if parameters.caution > 0.0:
         less = times_double(parameters.caution, contradiction(state, x, shape, parameters))
-    kept, count = math.exp(-less), 0
+    kept, count = math.exp(-less) if less > 0.0 else 1.0, 0
     draw_chances(state, at, actions * (shape[3] - 1), moment, turn)
     for a in range(actions):
         block = block_of(x, a, shape, parameters)
@@ -254,6 +254,7 @@ def pick_model(state: State, block: Number, doubt: Number, chance: Number, param
     for m in range(models):
         total += times_double(real[block + models + m], either(parameters.strength[m] != 0, kept, 1.0))
     if total < 1e-100:
+        keep_logs(state.real, block, parameters)
         judge(state.real, block, less, parameters)
         found = pick(state.real, block + models, models - 1, chance)
         judge(state.real, block, 0.0, parameters)

@@ -3,8 +3,8 @@
 Whole numbers of a context: n[z, a, y], then n[z, a], then n[z, y] of those whose action is unseen. Reals begin with the
 room where a proposal is worked out, whose places depend on the shape alone: machine code that is made for a shape
 knows them. Behind it are those of each context and action, its *block*: the log evidence of each model, its
-probability before caution, and then, model by model, its sticks: Σ w, Σ S w and the weights w of S. Real numbers are of
-float64.
+probability before caution, what its evidence was multiplied by since, and then, model by model, its sticks: Σ w, Σ S w
+and the weights w of S. Real numbers are of float64.
 """
 
 from typing import NamedTuple

@@ -20,6 +20,10 @@ from takeup.simulation.kernels.tables import State
 GREAT = 1e200
 """Weights above it are made smaller, all of them."""
 
+LITTLE = 1e-50
+"""Products of chances below it become logarithms. A probability of 0 is then one that chances since could not have
+raised to anything."""
+
 
 @inlined
 def contradiction(state: State, x: Number, shape: Number, parameters: Number) -> Number:
@@ -57,8 +61,10 @@ def contradiction(state: State, x: Number, shape: Number, parameters: Number) ->
             top, own_top, square_top, total_top = shared, own, square, total
         if own > best:
             best, square_best, total_best = own, square, total
-    error = squared_error(own_top, square_top, total_top) + squared_error(best, square_best, total_best)
     gap = best - own_top
+    if gap == 0.0:  # both are the same proposal, as mostly
+        return 0.0
+    error = squared_error(own_top, square_top, total_top) + squared_error(best, square_best, total_best)
     return times_double(gap, gap) / (2.0 * max(error, 1e-300))
 
 
@@ -92,6 +98,44 @@ def judge(real: Array, block: Number, less: Number, parameters: Number) -> None:
 
 
 @inlined
+def follow(real: Array, block: Number, m: Number, chance: Number, parameters: Number) -> None:
+    """Model m foresaw with this chance what has been seen: its evidence, and its probability but for a factor."""
+    models = parameters.strength.size
+    real[block + 2 * models + m] = times_double(real[block + 2 * models + m], chance)
+    if parameters.sharpness == 3.0:
+        power = times_double(times_double(chance, chance), chance)
+    else:
+        power = math.exp(times_double(parameters.sharpness, math.log(chance)))
+    real[block + models + m] = times_double(real[block + models + m], power)
+
+
+@inlined
+def followed(real: Array, block: Number, parameters: Number) -> None:
+    """When all models were told: their probabilities, normalised. Now and then by logarithms, so that none is lost."""
+    models = parameters.strength.size
+    least, total = 1.0, 0.0
+    for m in range(models):
+        least = min(least, real[block + 2 * models + m])
+        total += real[block + models + m]
+    if least < LITTLE:
+        keep_logs(real, block, parameters)
+        judge(real, block, 0.0, parameters)
+    else:
+        scale = 1.0 / total
+        for m in range(models):
+            real[block + models + m] = times_double(real[block + models + m], scale)
+
+
+@inlined
+def keep_logs(real: Array, block: Number, parameters: Number) -> None:
+    """The evidence of all models is in its logarithms."""
+    models = parameters.strength.size
+    for m in range(models):
+        real[block + m] += math.log(real[block + 2 * models + m])
+        real[block + 2 * models + m] = 1.0
+
+
+@inlined
 def weigh(state: State, x: Number, a: Number, shape: Number, parameters: Number) -> None:
     """Every model's log evidence and weights of S, into the room's block."""
     real = state.real
@@ -106,6 +150,7 @@ def weigh(state: State, x: Number, a: Number, shape: Number, parameters: Number)
                 start = block + parameters.offset[m] + j * stick_size(strength) + SUMS
                 log += sample_sizes(state, x, a, j, m, start, shape, parameters)
         real[block + m] = log
+        real[block + 2 * parameters.strength.size + m] = 1.0
 
 
 @inlined
