@@ -151,9 +151,12 @@ lock: $(TOOLS)/.made
 			--output-file locks/$$name.lock || exit 1; \
 	done
 
+# From the commit alone, whatever else lies in the folder.
 build: $(VENV)/.core
-	@rm -rf build/dist
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build --directory build/dist
+	@rm -rf build/dist build/tree && mkdir -p build/tree
+	git archive HEAD | tar -x -C build/tree
+	cd build/tree && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct HEAD) $(abspath $(BIN))/python -m hatchling build --directory ../dist
+	@rm -rf build/tree
 	@cd build/dist && sha256sum *
 
 sbom: $(VENV)/.core $(TOOLS)/.made

@@ -1,11 +1,13 @@
 """What is shipped and what is installed: builds that are the same twice, and pins with hashes."""
 
 import hashlib
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import PathDistribution
@@ -25,30 +27,50 @@ NOT_SHIPPED = shutil.ignore_patterns(
 )
 
 
+COMMIT = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "--quiet", "--message", "All")
+
+
 def built(folder: Path, mode: int) -> dict[str, bytes]:
-    """Wheel and source distribution from a copy of the tree, whose files are new and have another mode."""
+    """What `make build` makes of a commit of a copy of the tree, whose files are new and have another mode."""
     tree = folder / "tree"
     shutil.copytree(ROOT, tree, ignore=NOT_SHIPPED, copy_function=shutil.copyfile)
     for file in tree.rglob("*"):
         if file.is_file():
             file.chmod(mode)
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1794990000"}
-    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder / "out")]
-    subprocess.run(command, cwd=tree, env=environment, check=True, capture_output=True)
-    return {file.name: file.read_bytes() for file in (folder / "out").iterdir()}
+    day = "2026-11-18T12:00:00+00:00"
+    environment = {**os.environ, "GIT_AUTHOR_DATE": day, "GIT_COMMITTER_DATE": day}
+    for git in (("init", "--quiet"), ("add", "--all"), COMMIT):
+        subprocess.run(["git", *git], cwd=tree, env=environment, check=True, capture_output=True)
+    (tree / "scratch").mkdir()
+    (tree / "scratch" / "untracked.pem").write_text(f"a key of {folder}")
+    (tree / "src" / "takeup" / "untracked.py").write_text(f"FOLDER = {str(folder)!r}")
+    (tree / "README.md").write_text(f"{folder}")
+    make = ["make", "build", "--old-file=.venv/.core", f"BIN={Path(sys.executable).parent}"]
+    subprocess.run(make, cwd=tree, check=True, capture_output=True)
+    return {file.name: file.read_bytes() for file in (tree / "build" / "dist").iterdir()}
 
 
 @pytest.mark.requirement("R-11.1", "R-11.4")
 def test_two_builds_are_the_same_and_their_record_is_true(tmp_path: Path) -> None:
+    """Of one commit in two places, whatever else lies there that is in no commit."""
     if find_spec("hatchling") is None:
         absent("no hatchling: pip install hatchling")
+    for needed in ("git", "make"):
+        if shutil.which(needed) is None:
+            absent(f"no {needed}")
     one, other = built(tmp_path / "here", 0o600), built(tmp_path / "or" / "there", 0o664)
     assert sorted(name.rpartition(".")[2] for name in one) == ["gz", "whl"]
     assert {name: hashlib.sha256(content).hexdigest() for name, content in one.items()} == {
         name: hashlib.sha256(content).hexdigest() for name, content in other.items()
     }
-    (wheel,) = (tmp_path / "here" / "out").glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    (source,) = (content for name, content in one.items() if name.endswith(".gz"))
+    with tarfile.open(fileobj=io.BytesIO(source)) as packed:
+        inside = [name.partition("/")[2] for name in packed.getnames()]
+    assert {"Makefile", "src/takeup/version.py", "tests/test_build.py"} <= {*inside}
+    assert [name for name in inside if "untracked" in name] == []
+    (wheel,) = (content for name, content in one.items() if name.endswith(".whl"))
+    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+        assert [name for name in archive.namelist() if "untracked" in name] == []
         archive.extractall(tmp_path / "installed")
     (about,) = (tmp_path / "installed").glob("*.dist-info")
     found = package(PathDistribution(about))

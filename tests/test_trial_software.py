@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,9 @@ def test_every_decision_names_what_made_it(tmp_path: Path) -> None:
         trial.decide("a")
         trial.decide_many([{"unit": "b"}, {"unit": "c"}])
         lease = trial.lease()
-        drawn = [{"unit": each, "lease": lease.number, "drawn": lease.issued} for each in ("d", "e")]
+        drawn: list[dict[str, Any]] = [
+            {"unit": each, "lease": lease.number, "drawn": lease.issued} for each in ("d", "e")
+        ]
         rows = [row | {"proposal": lease.proposals[lease.draw(row["unit"], None, 0)]} for row in drawn]
         assert trial.ingest("batch", rows).recorded == 2
         logged = [json.loads(each.body) for each in trial.events(kind="decided", limit=1_000)]
