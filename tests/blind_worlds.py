@@ -18,13 +18,14 @@ from fuzzing.furniture import COVARIATES, SPEC
 from fuzzing.requests import BODIES, MARK
 from fuzzing.values import Dice
 from page_visitor import Visitor, person
+from shown_fields import plain
 from takeup.live.export_files import check
 from takeup.service import pages
 from takeup.service.pages import live_updates
 from takeup.service.pages import trial as trial_page
 from takeup.service.people import ROLES
 from takeup.service.routes import routes
-from takeup.trial.formats import Format
+from takeup.trial.formats import FORMATS
 
 ARMS, LEVELS, CONTEXTS = SPEC["space"]["proposals"], SPEC["space"]["outcomes"], SPEC["space"]["contexts"]
 DAY = 86_400_000_000
@@ -37,7 +38,6 @@ SOFTWARE: dict[str, tuple[str, ...]] = {
     **{role: ROLES[role] for role in ("clinician", "coordinator")},
 }
 """Keys without the right to see arms."""
-FORMATS: tuple[Format, ...] = ("csv", "json", "jsonl")
 VARIANTS: dict[str, list[dict[str, str]]] = {
     "/trials/{trial}/events": [{}, {"kind": "reported"}, {"kind": "decided"}, {"decision": "2"}, {"backwards": "1"}],
     "/trials/{trial}/export": [{"format": each} for each in FORMATS],
@@ -82,7 +82,7 @@ class Seen:
     @property
     def told(self) -> bytes:
         """Status and body, without what is another in every service."""
-        return b"%d " % self.reply.status + _CHANGING.sub(b"", self.reply.body)
+        return b"%d " % self.reply.status + _CHANGING.sub(b"", plain(self.reply))
 
 
 @dataclass(slots=True)

@@ -4,12 +4,17 @@ import csv
 import io
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
+from xml.etree import ElementTree
+
+import polars as pl
 
 from asgi import Reply
 from takeup.live.progress import WITHHELD
+from takeup.service.routes.log import MEDIA
 
 NAMING = {"h1", "h2", "h3", "h4", "th", "dt", "legend", "label", "summary", "caption", "title"}
 """Elements that name what stands beside them."""
@@ -32,7 +37,35 @@ def fields(reply: Reply) -> set[str]:
             return {name for row in rows for name, value in row.items() if value}
         case "text/html":
             return _html(reply.body.decode())
+        case _ if kind == MEDIA["parquet"]:
+            table = pl.read_parquet(io.BytesIO(reply.body))
+            return {name for name in table.columns if table[name].null_count() < table.height}
+        case _ if kind == MEDIA["xlsx"]:
+            return _sheet(reply.body)
     return {f"data {name}" for name in re.findall(r'"(\w+)":', reply.body.decode())}
+
+
+def plain(reply: Reply) -> bytes:
+    """What a reply says, without how a file of it was packed and when."""
+    kind = reply.headers.get("content-type", "")
+    if kind == MEDIA["parquet"]:
+        return repr(pl.read_parquet(io.BytesIO(reply.body)).to_dict(as_series=False)).encode()
+    if kind == MEDIA["xlsx"]:
+        with zipfile.ZipFile(io.BytesIO(reply.body)) as packed:
+            return b"\n".join(packed.read(name) for name in sorted(packed.namelist()) if name != "docProps/core.xml")
+    return reply.body
+
+
+def _sheet(content: bytes) -> set[str]:
+    """The columns of a workbook's first sheet in which a row has something."""
+    space = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        tree = ElementTree.fromstring(packed.read("xl/worksheets/sheet1.xml"))
+    first, *rows = [
+        {re.sub("[0-9]", "", cell.attrib["r"]): "".join(cell.itertext()) for cell in row.iter(f"{space}c")}
+        for row in tree.iter(f"{space}row")
+    ]
+    return {first[place] for row in rows for place, text in row.items() if text}
 
 
 def _json(value: Any, path: str = "") -> Iterator[str]:

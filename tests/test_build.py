@@ -1,11 +1,13 @@
 """What is shipped and what is installed: builds that are the same twice, and pins with hashes."""
 
 import hashlib
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import PathDistribution
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import audited
 from requirements import absent
 from takeup.qualification.installation import package
 
@@ -25,30 +28,50 @@ NOT_SHIPPED = shutil.ignore_patterns(
 )
 
 
+COMMIT = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "--quiet", "--message", "All")
+
+
 def built(folder: Path, mode: int) -> dict[str, bytes]:
-    """Wheel and source distribution from a copy of the tree, whose files are new and have another mode."""
+    """What `make build` makes of a commit of a copy of the tree, whose files are new and have another mode."""
     tree = folder / "tree"
     shutil.copytree(ROOT, tree, ignore=NOT_SHIPPED, copy_function=shutil.copyfile)
     for file in tree.rglob("*"):
         if file.is_file():
             file.chmod(mode)
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1794990000"}
-    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder / "out")]
-    subprocess.run(command, cwd=tree, env=environment, check=True, capture_output=True)
-    return {file.name: file.read_bytes() for file in (folder / "out").iterdir()}
+    day = "2026-11-18T12:00:00+00:00"
+    environment = {**os.environ, "GIT_AUTHOR_DATE": day, "GIT_COMMITTER_DATE": day}
+    for git in (("init", "--quiet"), ("add", "--all"), COMMIT):
+        subprocess.run(["git", *git], cwd=tree, env=environment, check=True, capture_output=True)
+    (tree / "scratch").mkdir()
+    (tree / "scratch" / "untracked.pem").write_text(f"a key of {folder}")
+    (tree / "src" / "takeup" / "untracked.py").write_text(f"FOLDER = {str(folder)!r}")
+    (tree / "README.md").write_text(f"{folder}")
+    make = ["make", "build", "--old-file=.venv/.core", f"BIN={Path(sys.executable).parent}"]
+    subprocess.run(make, cwd=tree, check=True, capture_output=True)
+    return {file.name: file.read_bytes() for file in (tree / "build" / "dist").iterdir()}
 
 
 @pytest.mark.requirement("R-11.1", "R-11.4")
 def test_two_builds_are_the_same_and_their_record_is_true(tmp_path: Path) -> None:
+    """Of one commit in two places, whatever else lies there that is in no commit."""
     if find_spec("hatchling") is None:
         absent("no hatchling: pip install hatchling")
+    for needed in ("git", "make"):
+        if shutil.which(needed) is None:
+            absent(f"no {needed}")
     one, other = built(tmp_path / "here", 0o600), built(tmp_path / "or" / "there", 0o664)
     assert sorted(name.rpartition(".")[2] for name in one) == ["gz", "whl"]
     assert {name: hashlib.sha256(content).hexdigest() for name, content in one.items()} == {
         name: hashlib.sha256(content).hexdigest() for name, content in other.items()
     }
-    (wheel,) = (tmp_path / "here" / "out").glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    (source,) = (content for name, content in one.items() if name.endswith(".gz"))
+    with tarfile.open(fileobj=io.BytesIO(source)) as packed:
+        inside = [name.partition("/")[2] for name in packed.getnames()]
+    assert {"Makefile", "src/takeup/version.py", "tests/test_build.py"} <= {*inside}
+    assert [name for name in inside if "untracked" in name] == []
+    (wheel,) = (content for name, content in one.items() if name.endswith(".whl"))
+    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+        assert [name for name in archive.namelist() if "untracked" in name] == []
         archive.extractall(tmp_path / "installed")
     (about,) = (tmp_path / "installed").glob("*.dist-info")
     found = package(PathDistribution(about))
@@ -56,6 +79,29 @@ def test_two_builds_are_the_same_and_their_record_is_true(tmp_path: Path) -> Non
     assert found.files > 700
     (tmp_path / "installed" / "takeup" / "qualification" / "requirements.toml").write_text("")
     assert package(PathDistribution(about)).different == ("takeup/qualification/requirements.toml",)
+
+
+@pytest.mark.parametrize(
+    ("written", "code", "found", "words"),
+    [
+        ('{"dependencies": [{"name": "a", "version": "1", "vulns": []}]}', 0, 0, "1 packages, 0 known"),
+        ('{"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "X-1 Connection"}]}]}', 1, 1, "a 1: X-1"),
+        ('{"dependencies": [{"name": "a", "skip_reason": "not on the index"}]}', 0, 3, "not audited: a: not on"),
+        ('{"dependencies": [{"name": "a", "version": "1", "vulns": []}]}', 1, 3, "exit code 1"),
+        ('{"dependencies": []}', 0, 3, "0 packages"),
+        ("Connection refused", 1, 3, "nothing was found out"),
+        (None, 1, 3, "ended with 1 and wrote no findings"),
+    ],
+)
+def test_an_audit_that_could_not_tell_is_no_pass(
+    written: str | None, code: int, found: int, words: str, tmp_path: Path
+) -> None:
+    """Words in what was found, such as Connection, do not make it a failure of the network."""
+    if written is not None:
+        (tmp_path / "audit.json").write_text(written)
+    said = audited.told(tmp_path / "audit.json", code)
+    assert said[0] == found
+    assert words in said[1]
 
 
 def pins(file: Path) -> dict[tuple[str, str | None], str]:
@@ -107,7 +153,7 @@ def test_locks_have_all_that_is_named() -> None:
 
     always = named(project["project"]["dependencies"]) | named(groups["build"])
     for lock, wanted in {
-        "core": ["takeup[sim,server]"],
+        "core": ["takeup[sim,server,postgres]"],
         "dev": ["takeup[dev]"],
         "docs": ["takeup[dev,docs]"],
         "bench": ["takeup[dev,bench]"],

@@ -14,12 +14,15 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
+from asgi import Reply
+from shown_fields import fields, plain
 from takeup.errors import InputError, MissingExtraError
 from takeup.live import Trial, export_files
 from takeup.live.export_columns import columns_of
 from takeup.live.export_files import write
 from takeup.log import read_log
 from takeup.log.exported import probability_columns
+from takeup.service.routes.log import MEDIA
 from takeup.store import Store
 from takeup.trial.formats import FORMATS
 
@@ -223,6 +226,23 @@ def test_a_parquet_file_is_made_of_parts(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_names_of_probabilities_are_safe_stable_and_distinct(labels: list[str], names: list[str]) -> None:
     assert probability_columns(labels) == names
+
+
+@pytest.mark.requirement("R-8.3")
+def test_blinded_exports_have_the_same_fields_in_every_format(trial: Trial) -> None:
+    """The gate of blinding looks at all of them, by the same reading."""
+    found, open_ = dict[str, set[str]](), dict[str, set[str]]()
+    for kind in FORMATS:
+        for shown, blinded in ((found, True), (open_, False)):
+            out = io.BytesIO()
+            trial.export(out, kind, blinded=blinded)
+            reply = Reply(200, {"content-type": MEDIA[kind]}, out.getvalue())
+            shown[kind] = {name.removeprefix("[].") for name in fields(reply)}
+            assert (b"plain" in plain(reply), b"=1+1" in plain(reply)) == (True, not blinded), kind
+    assert {frozenset(each) for each in found.values()} == {frozenset(found["csv"])}
+    assert {frozenset(each - {"space"}) for each in open_.values()} == {frozenset(open_["csv"] - {"space"})}
+    assert {"unit", "outcome_status"} <= found["csv"]
+    assert not {"outcome", "implemented", "ARM", "probability", "outcome_at"} & found["csv"]
 
 
 @pytest.mark.requirement("R-8.3")

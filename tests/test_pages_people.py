@@ -193,6 +193,10 @@ def test_an_admin_changes_roles_and_closes_accounts(api: asgi.Api) -> None:
     assert admin.post(page, {"do": "close"}).status == 303
     assert visitor.get("/app").status == 303
     assert signed_in(api, max_.login, PASSWORD) is None
+    for login in (max_.login, f" {max_.login.upper()}"):
+        taken = admin.post("/app/people", {**INVITED, "login": login, "trials": ""})
+        assert taken.status == 422
+        assert "Somebody has the login" in harmless(taken).text
     assert admin.post(page, {"do": "open"}).status == 303
     assert signed_in(api, max_.login, PASSWORD) is None  # the old password is gone
     assert link_of(admin.post(page, {"do": "invite"}))
@@ -246,6 +250,7 @@ STOP = {"state": "stopped", "reason": "harm", "sure": "yes", "meaning": "I stop 
 
 @pytest.mark.requirement("R-5.1")
 def test_people_sign_what_they_start_and_stop(api: asgi.Api) -> None:
+    begun = api.store.clock()
     key = api.key("design", "read-unblinded")
     api.request("POST", "/trials?trial=t", asgi.SPEC, key)
     ada = person(api, "coordinator", password=PASSWORD)
@@ -262,6 +267,8 @@ def test_people_sign_what_they_start_and_stop(api: asgi.Api) -> None:
     assert visitor.post(place, {**START, "meaning": "I let this trial go on", "password": PASSWORD}).status == 303
     assert visitor.post(place, {**STOP, "password": PASSWORD}).status == 303
     events = api.request("GET", "/trials/t/events?kind=moved", key=key).json["events"]
+    times = [each["event"]["at"] for each in events]
+    assert begun < times[0] < times[1] < times[2] < times[3] < api.store.clock()
     assert [(each["event"]["by"], each["event"].get("signature")) for each in events] == [
         (ada.shown, {"name": "Ada Byron", "meaning": "I start this trial"}),
         (ada.shown, None),

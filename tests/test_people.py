@@ -347,6 +347,18 @@ def test_a_session_ends_that_nobody_uses() -> None:
         assert visitor.get("/app").status == 303
 
 
+@pytest.mark.requirement("R-5.7")
+def test_a_session_ends_that_is_used_all_the_time() -> None:
+    """Every 50 minutes: 14 times within 12 hours, and not a 15th time."""
+    time, minute = [1_000_000], 60_000_000
+    with asgi.api(clock=lambda: time[0]) as api:
+        visitor, found = Visitor(api, caller=person(api, "observer")), []
+        for _ in range(15):
+            time[0] += 50 * minute
+            found.append(visitor.get("/app").status)
+        assert found == [200] * 14 + [303]
+
+
 def test_people_from_the_command_line(tmp_path: object) -> None:
     database = f"{tmp_path}/t.db"
     Trial.create(database, {**asgi.SPEC, "name": "t"}).close()

@@ -3,9 +3,15 @@
 import base64
 import hashlib
 import json
+import os
+import py_compile
+import signal
+import subprocess
+import sys
 from fractions import Fraction
 from html.parser import HTMLParser
-from importlib.metadata import PathDistribution
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError, PathDistribution
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +20,24 @@ import pytest
 from typer.testing import CliRunner
 
 from takeup.cli import app
+from takeup.cli.selftest import CODES
 from takeup.errors import InputError, MissingExtraError
-from takeup.qualification import Check, Finding, Group, Qualification, oracles, qualify, requirements
+from takeup.qualification import (
+    Check,
+    Finding,
+    Group,
+    Qualification,
+    installation,
+    needs,
+    oracles,
+    qualify,
+    requirements,
+)
 from takeup.qualification import run as running
-from takeup.qualification.check import NotHereError, done
+from takeup.qualification.bytecode import differing
+from takeup.qualification.check import NotHereError, Verdict, done
 from takeup.qualification.installation import dependencies, different, facts, hashes, package, together, unrecorded
+from takeup.qualification.needs import Need, needed, present, unmet
 from takeup.qualification.report import check, write
 from takeup.qualification.run import digest, groups_in
 
@@ -27,22 +46,29 @@ runner = CliRunner()
 
 @pytest.fixture(scope="module")
 def found() -> Qualification:
-    """All checks on this machine."""
-    return qualify()
+    """All checks on this machine, but that compiled copies are those of takeup and of one dependency."""
+    with pytest.MonkeyPatch.context() as patch:
+        few = [each for each in installation.sources() if "typer" in each.parts or "site-packages" not in each.parts]
+        patch.setattr(installation, "sources", lambda: few)
+        return qualify()
 
 
 def checked(passed: bool = True) -> Check:
     return Check(title="One", requirements=("R-1.1",), look=lambda: Finding("a", "b", passed))
 
 
+@pytest.mark.requirement("R-11.2")
 def test_all_checks_pass_here(found: Qualification) -> None:
     """Only what needs a wheel's record may be left out: tests run from a source tree."""
     left = [(each.number, each.title, each.expected, each.found) for each in found.outcomes if each.verdict != "passed"]
     assert [each[0] for each in left if "source tree" not in each[3]] == [], left
-    assert found.passed
+    assert found.verdict == ("not run" if left else "passed")
     assert len(found.outcomes) > 35
+    assert all(each.verdict == "passed" for each in found.outcomes if each.control)
     assert set(found.facts) >= {"takeup", "Python", "operating system", "processor", "numpy", "scipy", "SQLite"}
-    assert {"numpy", "scipy", "pydantic"} <= found.packages.keys()
+    packages = {each.name: each for each in found.packages}
+    assert {"numpy", "scipy", "pydantic", "SQLAlchemy", "psycopg", "psycopg-binary"} <= packages.keys()
+    assert all(each.files and len(each.sha256) == 64 for each in packages.values())
     assert found.files["qualification/requirements.toml"]
 
 
@@ -79,12 +105,19 @@ def test_a_report_is_filed_with_its_hash_and_never_overwritten(found: Qualificat
     assert data["sha256"] == sealed == hashlib.sha256(text.encode()).hexdigest() == digest(data["content"])
     assert data["content"]["files"] == hashes()
     assert data["content"]["code"] == together(hashes())
+    numpy = package(metadata.distribution("numpy"))
+    assert data["content"]["packages"]["numpy"] == {
+        "version": numpy.version,
+        "files": numpy.files,
+        "sha256": numpy.sha256,
+    }
     html = page.read_text()
     shown = Loading()
     shown.feed(html)
     assert shown.loaded == []
     for words in (
         sealed,
+        numpy.sha256,
         "Signature",
         "Protocol",
         "Site",
@@ -111,33 +144,80 @@ def test_the_verdict_names_what_did_not_pass() -> None:
 
     good, left = checked(), Check(title="Two", requirements=("R-1.1",), look=without)
 
-    def verdict(*checks: Check) -> str:
+    def told(*checks: Check) -> tuple[Verdict, str]:
         outcomes = tuple(done(each, f"1.{i}", "Some") for i, each in enumerate(checks, start=1))
-        return Qualification(begun="", facts={}, packages={}, files={}, outcomes=outcomes).verdict
+        made = Qualification(begun="", facts={}, packages=(), files={}, outcomes=outcomes)
+        return made.verdict, made.said
 
-    assert verdict(good) == "1 of 1 checks passed, 0 failed"
-    assert verdict(good, left) == "1 of 2 checks passed, 0 failed, 1 not run (1.2)"
-    assert verdict(checked(False), good, left, left) == "1 of 4 checks passed, 1 failed (1.1), 2 not run (1.3, 1.4)"
+    assert told(good) == ("passed", "1 of 1 checks passed, 0 failed")
+    assert told(good, left) == ("not run", "1 of 2 checks passed, 0 failed, 1 not run (1.2)")
+    words = "1 of 4 checks passed, 1 failed (1.1), 2 not run (1.3, 1.4)"
+    assert told(checked(False), good, left, left) == ("failed", words)
 
 
 @pytest.mark.requirement("R-11.2")
-@pytest.mark.parametrize(("passed", "code"), [(True, 0), (False, 1)])
+@pytest.mark.parametrize(("verdict", "code"), [("passed", 0), ("failed", 1), ("not run", 3)])
 def test_the_command_says_what_it_found(
-    passed: bool, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    verdict: Verdict, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "groups_in", lambda _: ((Group("Some", (checked(passed),)),), lambda: None))
+    def look() -> Finding:
+        if verdict == "not run":
+            raise NotHereError("there is no such extra")
+        return Finding("a", "b", verdict == "passed")
+
+    group = Group("Some", (checked(), Check(title="Two", requirements=("R-1.1",), look=look)))
+    monkeypatch.setattr(running, "groups_in", lambda _: ((group,), lambda: None))
+    monkeypatch.setattr(installation, "dependencies", lambda: iter([metadata.distribution("typer")]))
     shown = runner.invoke(app, ["selftest", "--report", str(tmp_path / "filed")])
-    assert shown.exit_code == code
-    assert f"{int(passed)} of 1 checks passed, {int(not passed)} failed" in shown.output
-    assert (tmp_path / "filed" / "report.html").exists()
+    assert shown.exit_code == CODES[verdict] == code
+    assert f"{1 + (code == 0)} of 2 checks passed, {int(code == 1)} failed" in shown.output
+    html = (tmp_path / "filed" / "report.html").read_text()
+    (said,) = [line for line in html.splitlines() if 'class="verdict"' in line]
+    assert ("✓" in said, "✗" in said) == (verdict == "passed", verdict == "failed")
+    assert ("this is no pass" in html) is (verdict == "not run")
     machine = runner.invoke(app, ["selftest", "--json"])
     assert machine.exit_code == code
-    said = json.loads(machine.stdout)
-    assert said["content"]["passed"] is passed
-    assert said["sha256"] == digest(said["content"])
+    data = json.loads(machine.stdout)
+    assert data["content"]["verdict"] == verdict
+    assert data["sha256"] == digest(data["content"])
     again = runner.invoke(app, ["selftest", "--report", str(tmp_path / "filed")])
     assert isinstance(again.exception, InputError)  # `main` makes exit code 2 of it
     assert "a record is kept as it is; choose another" in str(again.exception)
+
+
+SLEEPING = """
+import subprocess, sys, time
+from takeup.cli import app
+from takeup.qualification import Check, Group, run
+
+def look():
+    print("begun", flush=True)
+    time.sleep(600)
+
+check = Check(title="One", requirements=("R-1.1",), look=look)
+started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+
+def stop():
+    started.kill()
+    print("stopped", started.wait(), flush=True)
+
+run.groups_in = lambda folder: (print(folder, flush=True), (((Group("Some", (check,)),), stop)))[1]
+app(["selftest"])
+"""
+
+
+def test_what_was_started_is_ended_when_it_is_told_to_end() -> None:
+    """By SIGTERM, as by Ctrl-C: what the checks started is ended, and their folder is removed."""
+    command = [sys.executable, "-c", SLEEPING]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        assert folder.exists()
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout.read() == f"stopped {-signal.SIGKILL}\n"
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not folder.exists()
 
 
 def test_whatever_a_check_meets_is_told() -> None:
@@ -154,27 +234,172 @@ def test_whatever_a_check_meets_is_told() -> None:
     assert done(checked(), "1.1", "Some").verdict == "passed"
 
 
-@pytest.mark.requirement("R-11.1")
-def test_a_file_that_is_not_what_its_record_says_is_found(tmp_path: Path) -> None:
-    (tmp_path / "thing").mkdir()
-    (tmp_path / "thing-1.0.dist-info").mkdir()
+def thing(folder: Path, **about: str) -> PathDistribution:
+    """A package of three files with a RECORD; `about` is what else stands beside that."""
+    (folder / "thing").mkdir()
+    (folder / "thing-1.0.dist-info").mkdir()
     record = []
     for name, content in (("thing/a.py", b"a = 1\n"), ("thing/b.py", b"b = 1\n"), ("thing/c.py", b"")):
-        (tmp_path / name).write_bytes(content)
+        (folder / name).write_bytes(content)
         hashed = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
         record.append(f"{name},sha256={hashed},{len(content)}")
     record += ["thing/__pycache__/a.cpython-311.pyc,,", "thing-1.0.dist-info/RECORD,,"]
-    (tmp_path / "thing-1.0.dist-info" / "RECORD").write_text("\n".join(record) + "\n")
-    (tmp_path / "thing-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n")
-    there = PathDistribution(tmp_path / "thing-1.0.dist-info")
-    assert (package(there).files, package(there).different) == (3, ())
+    (folder / "thing-1.0.dist-info" / "RECORD").write_text("\n".join(record) + "\n")
+    (folder / "thing-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n")
+    for name, text in about.items():
+        (folder / "thing-1.0.dist-info" / name.replace("_json", ".json")).write_text(text)
+    return PathDistribution(folder / "thing-1.0.dist-info")
+
+
+@pytest.mark.requirement("R-11.1")
+def test_a_file_that_is_not_what_its_record_says_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = thing(tmp_path)
+    monkeypatch.setattr(installation, "dependencies", lambda: iter([there]))
+    assert installation._dependencies().passed
+    before = package(there)
+    assert (before.files, before.different) == (3, ())
     (tmp_path / "thing" / "b.py").write_bytes(b"b = 2\n")
     (tmp_path / "thing" / "c.py").unlink()
     found = package(there)
     assert (found.name, found.version, found.files) == ("thing", "1.0", 3)
     assert found.different == ("thing/b.py", "thing/c.py (No such file or directory)")
-    assert different(tmp_path, []) == (0, ())
+    assert found.sha256 != before.sha256
+    assert different(tmp_path, []) == ({}, ())
     assert unrecorded(there, ["thing/a.py", "thing/more.py"]) == ("thing/more.py (not in the record)",)
+    planted = installation._dependencies()
+    assert not planted.passed
+    assert planted.found.endswith("with differences: 1; thing: thing/b.py, thing/c.py (No such file or directory)")
+
+
+@pytest.mark.requirement("R-11.1")
+def test_a_package_without_a_record_does_not_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = thing(tmp_path, INSTALLER="pip\n")
+    monkeypatch.setattr(installation, "dependencies", lambda: iter([there, metadata.distribution("typer")]))
+    record = tmp_path / "thing-1.0.dist-info" / "RECORD"
+    lines = record.read_text().splitlines()
+    record.write_text("\n".join([*lines[1:], "thing/a.py,,"]))
+    assert package(there).different == ("thing/a.py (no hash)",)
+    record.unlink()
+    assert not installation._dependencies().passed
+    assert installation._dependencies().found.endswith("with differences: 0; without a record: thing")
+
+
+@pytest.mark.parametrize(
+    ("about", "why"),
+    [
+        ({"INSTALLER": "debian"}, "installed by debian"),
+        ({"direct_url_json": '{"dir_info": {"editable": true}, "url": "file:///t"}'}, "runs from a folder"),
+        ({"PKG-INFO": "Name: thing"}, "an egg"),
+    ],
+)
+def test_a_package_that_needs_no_record_is_counted_as_not_checked(
+    about: dict[str, str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = thing(tmp_path, **about)
+    (tmp_path / "thing-1.0.dist-info" / "RECORD").unlink()
+    monkeypatch.setattr(installation, "dependencies", lambda: iter([there, metadata.distribution("typer")]))
+    with pytest.raises(NotHereError, match=rf"packages: 2, with differences: 0; not checked: 1: thing \({why}\)"):
+        installation._dependencies()
+
+
+@pytest.mark.requirement("R-11.1")
+def test_files_of_takeup_are_held_to_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package of another name in its place: unchanged, with one file more, without its RECORD."""
+    there, root = thing(tmp_path), tmp_path / "thing"
+    monkeypatch.setattr(installation, "installed", lambda _: there)
+    with pytest.raises(NotHereError, match="runs from a source tree"):
+        installation._files()
+    root.rename(tmp_path / "takeup")
+    record = tmp_path / "thing-1.0.dist-info" / "RECORD"
+    record.write_text(record.read_text().replace("thing/", "takeup/"))
+    monkeypatch.setattr("takeup.__file__", str(tmp_path / "takeup" / "__init__.py"))
+    assert installation._files().passed
+    (tmp_path / "takeup" / "more.pyc").write_bytes(b"")  # which Python runs where there is no source
+    assert installation._files().found.endswith("thing: takeup/more.pyc (not in the record)")
+    assert not installation._files().passed
+    record.unlink()
+    assert not installation._files().passed
+
+
+@pytest.mark.requirement("R-11.6")
+@pytest.mark.parametrize("mode", py_compile.PycInvalidationMode)
+def test_a_compiled_copy_of_something_else_is_found(tmp_path: Path, mode: py_compile.PycInvalidationMode) -> None:
+    source, other = tmp_path / "side.py", tmp_path / "other.py"
+    source.write_text("def side(x):\n    return {x, 'a', 'b', 1.5}\n")
+    other.write_text("def side(x):\n    return {x, 'a', 'b', 2.5}\n")
+    os.utime(other, (source.stat().st_atime, source.stat().st_mtime))
+    copy = Path(py_compile.compile(str(source), invalidation_mode=mode) or "")
+    assert differing([source]) == (1, ())
+    head = copy.read_bytes()[:16]
+    py_compile.compile(str(other), str(copy), dfile=str(source), invalidation_mode=mode)
+    copy.write_bytes(head + copy.read_bytes()[16:])
+    assert differing([source]) == (1, (copy,))
+    copy.write_bytes(head + b"nonsense")
+    assert differing([source]) == (1, (copy,))
+    copy.write_bytes(b"\0" * 4 + head[4:] + b"nonsense")  # of another Python: it is made anew
+    assert differing([source]) == (0, ())
+    source.write_text("def side(x):\n    return None\n")
+    copy.write_bytes(head + b"nonsense")  # older than its source: so is this one, but where nobody looks
+    assert differing([source])[0] == (mode is py_compile.PycInvalidationMode.UNCHECKED_HASH)
+
+
+@pytest.mark.long
+@pytest.mark.requirement("R-11.6")
+def test_compiled_copies_here_are_what_their_sources_give() -> None:
+    found = installation._copies()
+    assert found.passed, found.found
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """As if packages were not installed."""
+    there = metadata.distribution
+
+    def distribution(name: str) -> metadata.Distribution:
+        if name in names:
+            raise PackageNotFoundError(name)
+        return there(name)
+
+    monkeypatch.setattr(metadata, "distribution", distribution)
+
+
+@pytest.mark.requirement("R-11.7")
+def test_what_is_needed_and_not_there_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert present() == {*needs.EXTRAS}
+    assert installation._needs().passed
+    without(monkeypatch, "sqlalchemy", "uvicorn", "psycopg-binary")
+    assert present() == {*needs.EXTRAS}
+    found = installation._needs()
+    assert not found.passed
+    for words in (
+        "takeup[server] needs sqlalchemy>=2.1, which is not installed",
+        "takeup[server] needs uvicorn>=0.34, which is not installed",
+        "alembic needs SQLAlchemy>=",
+        "psycopg[binary] needs psycopg-binary==",
+    ):
+        assert words in found.found
+
+
+@pytest.mark.requirement("R-11.7")
+def test_an_extra_that_is_not_there_needs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without dask and distributed nobody asked for that extra; numba and polars are of another one."""
+    without(monkeypatch, "dask", "distributed")
+    assert present() == {*needs.EXTRAS} - {"dask"}
+    assert installation._needs().passed
+
+
+@pytest.mark.requirement("R-11.7")
+def test_a_version_that_is_not_allowed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(text: str) -> tuple[int, tuple[str, ...]]:
+        return unmet([Need("thing", "", text)])
+
+    version = metadata.version("numpy")
+    assert of("numpy") == of(f"NumPy[any]<={version}") == (1, ())
+    assert of("nothing-at-all; sys_platform == 'another'") == (0, ())
+    assert of("nothing-at-all") == (1, ("thing needs nothing-at-all, which is not installed",))
+    assert of("numpy<2") == (1, (f"thing needs numpy<2, and {version} is installed",))
+    monkeypatch.setitem(sys.modules, "packaging", None)
+    with pytest.raises(MissingExtraError, match=r"takeup\[report\]"):
+        unmet(needed())
 
 
 def test_dependencies_are_those_that_trials_run_with() -> None:

@@ -134,6 +134,8 @@ def test_a_writer_that_hangs_is_killed_and_replaced(
                 ask()
             assert trial.decide("u", 1, key="k").number == 2
             assert writer.pid != pid
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
         assert trial.progress().state == "running"
         assert trial.audit().passed
 

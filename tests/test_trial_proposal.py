@@ -1,11 +1,14 @@
 """Decisions are a pure function of design, secret, evidence, context and number, drawn from the vector they log."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
 from takeup.checks import IntArray
 from takeup.evidence import Evidence
+from takeup.live import Trial
 from takeup.randomness import bits, stream
 from takeup.trial.book import blank
 from takeup.trial.design import Design
@@ -80,6 +83,24 @@ def test_proposals_come_as_their_probabilities_say() -> None:
     expected = 20_000 * np.array(proposals[0].probability)
     observed = np.bincount([proposal.index for proposal in proposals], minlength=3)
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-4, df=2)
+
+
+@pytest.mark.requirement("R-1.2")
+def test_proposals_are_drawn_from_the_vector_that_the_log_has() -> None:
+    """From the log alone: 32 bits of the seed and the number fall into the part of the vector that was proposed."""
+    design = design_of(limits={"floor": 0.05})
+    spec = {**design.spec.model_dump(exclude_unset=True), "rehearsal": True, "seed": int(SECRET.seed, 16)}
+    with Trial.create("sqlite://", spec) as trial:
+        trial.start()
+        for i in range(60):
+            decision = trial.decide(f"u{i}", i % 2)
+            trial.report(decision, implemented=i % 3, outcome=i % 2)
+        logged = [json.loads(each.body) for each in trial.events(kind="decided", limit=1_000)]
+    assert len({tuple(each["probability"]) for each in logged}) > 20
+    for each in logged:
+        ends = np.cumsum(each["probability"]) * GRAIN
+        drawn = int(np.searchsorted(ends, bits(32, SECRET.number, "decision", each["number"]), side="right"))
+        assert each["proposal"] == design.space.proposals[drawn]
 
 
 @pytest.mark.requirement("R-1.3")

@@ -1,15 +1,18 @@
 """What a decision says of the code that made it."""
 
 import ast
+import json
 import re
 import shutil
 import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from takeup.live import Trial
 from takeup.policies import register, registry
 from takeup.trial import software as versions
 from takeup.trial.design import Design
@@ -64,6 +67,26 @@ def test_the_code_is_named_by_a_hash_whatever_its_line_ends_and_wherever_it_lies
     assert other != versions.CODE
     (copy / "takeup" / "cli" / "demo.py").write_text("")  # the command line decides nothing
     assert hashed(copy) == other
+
+
+@pytest.mark.requirement("R-2.7")
+def test_every_decision_names_what_made_it(tmp_path: Path) -> None:
+    """Alone, in a batch and under a lease; what a client drew by itself names nothing of takeup's."""
+    spec = {"name": "t", "space": {"proposals": 2}, "policy": {"kind": "TS"}, "edge": {"allowed": True}}
+    with Trial.create(tmp_path / "t.db", spec) as trial:
+        trial.start()
+        trial.decide("a")
+        trial.decide_many([{"unit": "b"}, {"unit": "c"}])
+        lease = trial.lease()
+        drawn: list[dict[str, Any]] = [
+            {"unit": each, "lease": lease.number, "drawn": lease.issued} for each in ("d", "e")
+        ]
+        rows = [row | {"proposal": lease.proposals[lease.draw(row["unit"], None, 0)]} for row in drawn]
+        assert trial.ingest("batch", rows).recorded == 2
+        logged = [json.loads(each.body) for each in trial.events(kind="decided", limit=1_000)]
+    assert len(logged) == 5
+    for each in logged:
+        assert re.fullmatch(rf"takeup \S+ \({versions.CODE}\), numpy \S+, scipy \S+, \w+", each["software"])
 
 
 @pytest.mark.requirement("R-2.7")

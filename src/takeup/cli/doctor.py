@@ -7,7 +7,7 @@ import typer
 
 from takeup.cli.serve import DATABASE_VARIABLE
 from takeup.errors import TakeupError
-from takeup.qualification.installation import EXTRAS, missing
+from takeup.qualification.needs import EXTRAS, missing
 from takeup.version import __version__
 
 

@@ -63,7 +63,14 @@ def _page(found: Qualification, sealed: str) -> str:
             1,
         ),
         packages=ReportTable(
-            "Packages that takeup needs", ("package", "version"), tuple(sorted(found.packages.items())), 1, 1
+            "Packages that takeup needs",
+            ("package", "files", "version", "SHA-256 over its files"),
+            tuple(
+                (each.name, f"{each.files:,}", each.version, each.sha256)
+                for each in sorted(found.packages, key=lambda each: each.name)
+            ),
+            1,
+            2,
         ),
     )
 

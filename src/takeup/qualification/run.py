@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from takeup.qualification import installation, leased, live, numbers, served, simulated
-from takeup.qualification.check import Group, Outcome, done
+from takeup.qualification.check import Group, Outcome, Verdict, done
+from takeup.qualification.installation import Package
 from takeup.qualification.requirements import requirements
 from takeup.version import __version__
 
-FORMAT = "takeup qualification 1"
+FORMAT = "takeup qualification 2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,24 +25,25 @@ class Qualification:
     Attributes:
         begun: when, in UTC.
         facts: what takeup runs on here.
-        packages: the versions of all that it needs.
+        packages: all that it needs, each with one hash over its files.
         files: SHA-256 of every file of takeup.
         outcomes: of every check.
     """
 
     begun: str
     facts: dict[str, str]
-    packages: dict[str, str]
+    packages: tuple[Package, ...]
     files: dict[str, str]
     outcomes: tuple[Outcome, ...]
 
     @property
-    def passed(self) -> bool:
-        """Whether no check failed."""
-        return not any(each.verdict == "failed" for each in self.outcomes)
+    def verdict(self) -> Verdict:
+        """That of all checks together: passed where each was done and passed."""
+        found = {each.verdict for each in self.outcomes}
+        return "failed" if "failed" in found else "passed" if found == {"passed"} else "not run"
 
     @property
-    def verdict(self) -> str:
+    def said(self) -> str:
         """In one sentence, with the numbers of the checks that did not pass."""
         left = {name: [each.number for each in self.outcomes if each.verdict == name] for name in ("failed", "not run")}
         passed = len(self.outcomes) - sum(map(len, left.values()))
@@ -59,10 +61,13 @@ class Qualification:
             "format": FORMAT,
             "takeup": __version__,
             "begun": self.begun,
-            "passed": self.passed,
             "verdict": self.verdict,
+            "said": self.said,
             "facts": self.facts,
-            "packages": self.packages,
+            "packages": {
+                each.name: {"version": each.version, "files": each.files, "sha256": each.sha256}
+                for each in self.packages
+            },
             "code": installation.together(self.files),
             "files": self.files,
             "requirements": {number: requirements()[number].text for number in served_},
@@ -108,7 +113,7 @@ def qualify(
     return Qualification(
         begun=begun.isoformat(timespec="seconds"),
         facts=installation.facts(),
-        packages={each.metadata["Name"]: each.version for each in installation.dependencies()},
+        packages=tuple(map(installation.package, installation.dependencies())),
         files=installation.hashes(),
         outcomes=tuple(outcomes),
     )

@@ -18,7 +18,7 @@ from typing import Any
 from takeup import pipes
 from takeup.errors import UnreachableError
 from takeup.qualification.check import Check, Finding, Group, NotHereError
-from takeup.qualification.installation import missing
+from takeup.qualification.needs import missing
 
 SPEC: dict[str, Any] = {
     "name": "Served",
@@ -57,12 +57,15 @@ class Service:
             environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
             process = subprocess.Popen(command, stdout=written, stderr=errors, env=environment)
         until = time.monotonic() + WAIT_SECONDS
-        while (at := re.search(r"at http://127\.0\.0\.1:(\d+)", said := out.read_text(encoding="utf-8"))) is None:
-            if process.poll() is not None or time.monotonic() > until:
-                process.kill()
-                process.wait()
-                raise UnreachableError(f"the service did not start; see {self.folder / 'service.log'}")
-            time.sleep(0.02)
+        try:
+            while (at := re.search(r"at http://127\.0\.0\.1:(\d+)", said := out.read_text(encoding="utf-8"))) is None:
+                if process.poll() is not None or time.monotonic() > until:
+                    raise UnreachableError(f"the service did not start; see {self.folder / 'service.log'}")
+                time.sleep(0.02)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
         key = re.search(r"takeup_\S+", said)
         return process, int(at[1]), key[0] if key else ""
 

@@ -10,7 +10,7 @@ from takeup.log import Log
 from takeup.policies import TS
 from takeup.qualification import oracles
 from takeup.qualification.check import Check, Finding, Group, NotHereError
-from takeup.qualification.installation import missing
+from takeup.qualification.needs import missing
 from takeup.space import Space
 from takeup.world import World
 
