@@ -1,5 +1,6 @@
 """What several test files share."""
 
+import gc
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 settings.register_profile("the same for all", derandomize=True, deadline=None)
 settings.load_profile("the same for all")
+
+gc.set_threshold(50_000, 20, 50)  # compiling kernels makes millions of objects that stay
 
 
 @pytest.fixture(scope="session")

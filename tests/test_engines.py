@@ -31,14 +31,13 @@ CASES = {
 }
 
 
-SLOW_TO_BUILD = ("TS-Lat", "TS-Bounded", "TS-Robust", "Hierarchical", "EXP3", "2SLS")
+ELSEWHERE = ("TS-Bounded", "TS borrowing", "TS-Obs borrowing", "TS-Lat-0 Gibbs")
+"""Policies whose kernels are held to their twins in test_composites.py, test_borrowing.py and test_kernels_gibbs.py."""
 
 
 def _takes_long(policy: Policy[Any], case: str) -> bool:
-    """Whether building its kernel takes a quarter of a minute or so, and another case has the same policy."""
-    if policy.name.startswith("TS-Bounded"):
-        return True  # tests/test_composites.py holds it to its authors' algorithm
-    return "nothing" in case or ("levels" in case and policy.name.startswith(SLOW_TO_BUILD))
+    """Whether another case, or another test, has the same policy: building a kernel takes up to half a minute."""
+    return "half" not in case or policy.name.startswith(ELSEWHERE)
 
 
 @pytest.mark.requirement("R-1.6")

@@ -44,6 +44,7 @@ SPACE = Space(2, contexts=2)
 SUCCESS = [0.25, 0.75]
 BEFORE = Environment.from_world(World.bernoulli([[0.9, 0.1], [0.1, 0.9]], SUCCESS))
 AFTER = Environment.from_world(World.bernoulli([[0.2, 0.8], [0.7, 0.3]], SUCCESS))
+LATE = Reporting(compliance=0.8, delay=30, batch=7)
 
 
 def by_hand(decisions: list[Event], epochs: int, length: int) -> np.ndarray:
@@ -260,9 +261,14 @@ class TestKernel:
             np.testing.assert_allclose(d - boosted, shapes, rtol=1e-6, atol=1e-6)
 
     @pytest.mark.parametrize(
-        "reporting", [Reporting(), Reporting(compliance=0.8, delay=30, batch=7)], ids=["at once", "late"]
+        ("base", "reporting"),
+        [
+            (TS(), Reporting()),
+            (TSObs(), LATE),
+            *(pytest.param(base, Reporting(), marks=pytest.mark.long) for base in (TSCheck(), TSObs())),
+            *(pytest.param(base, LATE, marks=pytest.mark.long) for base in (TS(), TSCheck())),
+        ],
     )
-    @pytest.mark.parametrize("base", [TS(), TSCheck(), TSObs()], ids=lambda p: p.name)
     def test_kernel_and_reference_agree_in_a_world_that_changes(self, base: TS, reporting: Reporting) -> None:
         """Mean regret of 400 runs before and after the change; 12 comparisons at 4 errors: one false alarm in 1,300."""
         policy = Forgetting(base=base, half_life=60, epoch=20)

@@ -120,25 +120,14 @@ ALPHA, BETA = np.array([[2.0, 1.0], [1.5, 3.0], [1.0, 1.0], [4.0, 2.0]]), np.arr
 CASES: list[tuple[str, Policy[Any], Reporting]] = [
     ("contexts", Uniform(), ALL),
     ("four", TS(), ALL),
-    ("contexts", TS(), ALL),
-    ("levels", TS(), ALL),
     ("contexts", TS(alpha=0.3), EVERYTHING),
-    ("contexts", TSCheck(), SOME),
     ("levels", TSCheck(), EVERYTHING),
-    ("four", TSObs(alpha=ALPHA, beta=BETA), ALL),
     ("contexts", TSObs(), SOME),
-    ("levels", TSObs(alpha=0.4, beta=0.2), SOME),
-    ("contexts", TSObs(), EVERYTHING),
     ("two", TS(), ALL),
-    ("two reversed", TS(), ALL),
     ("two reversed", TSCheck(), SOME),
-    ("two in contexts", TS(), EVERYTHING),
-    ("two", TSObs(), ALL),
     ("two reversed", TSObs(alpha=[0.7, 2.0], beta=[1.5, 0.5]), SOME),
     ("two in contexts", TSObs(), EVERYTHING),
     ("numbers", TS(), ALL),
-    ("numbers far", TS(likelihood=Normal(mean=100_020.0, sd=4.0)), ALL),
-    ("numbers in contexts", TS(), EVERYTHING),
     ("numbers in contexts", TSObs(), EVERYTHING),
 ]
 
@@ -165,6 +154,17 @@ MORE: list[tuple[str, Policy[Any], Reporting]] = [
     ("numbers far", EpsilonGreedy(epsilon=2.0, decay="harmonic", optimism=0.1), ALL),
     ("numbers", TwoStage(schedule="decay", rate=1.0, confidence=None), SOME),
     ("numbers far", TwoStage(schedule="adaptive", gamma=100.0, psi=4.0, confidence=0.5), EVERYTHING),
+    ("contexts", TS(), ALL),
+    ("levels", TS(), ALL),
+    ("contexts", TSCheck(), SOME),
+    ("four", TSObs(alpha=ALPHA, beta=BETA), ALL),
+    ("levels", TSObs(alpha=0.4, beta=0.2), SOME),
+    ("contexts", TSObs(), EVERYTHING),
+    ("two reversed", TS(), ALL),
+    ("two in contexts", TS(), EVERYTHING),
+    ("two", TSObs(), ALL),
+    ("numbers far", TS(likelihood=Normal(mean=100_020.0, sd=4.0)), ALL),
+    ("numbers in contexts", TS(), EVERYTHING),
 ]
 """More of the same, which take longer than they are worth every time."""
 
@@ -186,8 +186,19 @@ def test_the_kernel_agrees_with_the_policy(name: str, policy: Policy[Any], repor
             assert spread(result.pulls[0, :, x, z], pulls[:, x, z]) > LEVEL, (x, z)
 
 
-@pytest.mark.parametrize("name", ["two", "two reversed", "four", "contexts", "numbers", "numbers in contexts"])
-@pytest.mark.parametrize("policy", [TS(), TSCheck(), TSObs()], ids=lambda policy: policy.name)
+QUICK = {("two reversed", "TS-Obs"), ("four", "TS-Check"), ("contexts", "TS-Obs"), ("two", "TS"), ("numbers", "TS")}
+"""Of lanes beside scalars, what is compared every time: a form takes up to ten seconds to compile."""
+
+FORMS = [
+    pytest.param(
+        name, policy, marks=() if (name, policy.name) in QUICK else pytest.mark.long, id=f"{policy.name}-{name}"
+    )
+    for name in ("two", "two reversed", "four", "contexts", "numbers", "numbers in contexts")
+    for policy in (TS(), TSCheck(), TSObs())
+]
+
+
+@pytest.mark.parametrize(("name", "policy"), FORMS)
 def test_lanes_and_scalars_give_the_same_numbers(name: str, policy: Policy[Any]) -> None:
     truth = environment(name)
     for recurrence in (True, False) if name.startswith("two") else (True,):
@@ -210,6 +221,7 @@ def test_lanes_that_draw_more_than_a_stock_give_the_numbers_of_scalars(policy: P
     np.testing.assert_array_equal(lanes.pulls, plain.pulls)
 
 
+@pytest.mark.long
 def test_with_perfect_compliance_ts_and_ts_check_decide_alike() -> None:
     truth = Environment.from_world(World.bernoulli(np.eye(4), [0.2, 0.4, 0.5, 0.6]))
     one, two = (run_cpu([truth], policy, 200, range(40), full=True) for policy in (TS(), TSCheck()))

@@ -198,10 +198,10 @@ CASES: list[tuple[str, Policy[Any], Reporting]] = [
     ("resampled", LinTS(), Reporting()),
     ("confounded", LinTS(), LATE),
     ("by context and proposal", LinUCB(), Reporting()),
-    ("wide", LinUCB(), Reporting()),
     ("linear", TS(), LATE),
 ]
 MORE: list[tuple[str, Policy[Any], Reporting]] = [
+    ("wide", LinUCB(), Reporting()),
     ("logit", LinTS(noise=0.4, ridge=0.1), Reporting()),
     ("linear", LinTS(noise=0.4), LATE),
     ("numbers", LinUCB(), LATE),

@@ -131,13 +131,19 @@ def test_by_share_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robust_seen, "HORIZON", TINY)
     monkeypatch.setattr(robust, "BOOTSTRAPS", 20)
     few, none = robust_seen.by_share_seen(
-        Runner(20), seen=(0.25, 0.0), actions=(2, 3), worlds=4, world_replications=20, policy=TSRobust(sweeps=2)
+        Runner(20, 0, "reference"),
+        seen=(0.25, 0.0),
+        actions=(2, 3),
+        worlds=4,
+        world_replications=20,
+        policy=TSRobust(sweeps=2),
     )
     assert [few.bars[0].limit, none.bars[0].limit] == [0.78, 1.0]
     means = []
     for many in (2, 3):
         for world in confounded_worlds(4, actions=many).values():
-            trace = simulate(world, [TS(), TSRobust(sweeps=2)], TINY, 20, reporting=Reporting(compliance=0.25))
+            policies, seen = [TS(), TSRobust(sweeps=2)], Reporting(compliance=0.25)
+            trace = simulate(world, policies, TINY, 20, engine="reference", reporting=seen)
             means.append(trace.final("TS-Robust (sweeps 2)").mean() / trace.final("TS").mean())
     assert few.bars[2].measured == pytest.approx(np.median(means))
     assert few.by_actions[3][2].measured == pytest.approx(np.quantile(means[4:], 0.99))
