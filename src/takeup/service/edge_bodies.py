@@ -72,7 +72,7 @@ def _parsed(line: bytes, number: int) -> Mapping[str, Any]:
 
 
 def _arrow(body: bytes) -> Iterator[Rows]:
-    return arrow_slices(body, MOST_ROWS, SLICE)
+    return arrow_slices(body, EdgeColumns._fields, MOST_ROWS, SLICE)
 
 
 READERS: Mapping[str, Callable[[bytes], Iterable[Rows]]] = {LINES: _lines, ARROW: _arrow}

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ from takeup.trial.commands import MOST_NAME, MOST_REASON
 MOST_ROWS = 100_000
 """How many rows a batch may have."""
 MOST_TIME = 2**62
+MOST_SHOWN = 100
+"""How many letters are told of a name that no row has."""
+MOST_KEYS_SHOWN = 3
 _PLAIN = frozenset((str, int, float, NoneType))
 _MISSING = ("implemented", "outcome")
 _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, default=repr)
@@ -77,17 +81,13 @@ class EdgeRows:
         Raises:
             InputError: there are too many, or one is no mapping.
         """
-        given = list(rows)
+        given = list(islice(rows, MOST_ROWS + 1))
         if not 1 <= len(given) <= MOST_ROWS:
             raise wrong_count(len(given))
         if not all(isinstance(row, Mapping) for row in given):
             place, row = next((i, row) for i, row in enumerate(given) if not isinstance(row, Mapping))
             raise InputError(f"rows[{place}]", repr(row)[:100], "a table with unit, proposal, lease, drawn")
-        problems = {
-            place: f"{', '.join(map(repr, sorted(map(str, set(row) - _KNOWN))))}: no row has that; {_HAS}"
-            for place, row in enumerate(given)
-            if not row.keys() <= _KNOWN
-        }
+        problems = {place: _unknown(row) for place, row in enumerate(given) if not row.keys() <= _KNOWN}
         said: list[Any] = [[row.get(name) for row in given] for name in EdgeColumns._fields]
         columns = EdgeColumns(*said)
         try:
@@ -119,6 +119,12 @@ class EdgeRows:
                 columns.missing[place] = ()
                 problems.setdefault(place, str(error))
         return EdgeRows(columns, problems, self.digest)
+
+
+def _unknown(row: Mapping[Any, Any]) -> str:
+    """Which keys a row may not have, as far as they are worth the room."""
+    said = ", ".join(repr(name[:MOST_SHOWN]) for name in sorted(map(str, set(row) - _KNOWN))[:MOST_KEYS_SHOWN])
+    return f"{said}: no row has that; {_HAS}"
 
 
 def _check_plain(values: list[Any]) -> None:
