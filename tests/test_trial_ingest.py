@@ -377,6 +377,18 @@ def test_a_row_has_its_reason_and_stops_no_other(tmp_path: Path) -> None:
         assert trial.audit().passed
 
 
+def test_the_log_has_no_more_of_a_wrong_row_than_it_takes_to_mend_it(tmp_path: Path) -> None:
+    """A megabyte in every column that is told of: the event that closes the batch stays small."""
+    with running(tmp_path / "t.db", Clock()) as trial:
+        lease, long = trial.lease(), "x" * 1_000_000
+        names = ("unit", "occasion", "context", "proposal", "implemented", "outcome", "spec", "reason", "missing", long)
+        found = trial.ingest("b", [{**row_of(lease, "a"), name: long} for name in names])
+        assert found.unrecorded == len(names) == len(found.refused)
+        assert max(len(why) for _, why in found.refused) <= ingesting.MOST_WHY
+        assert found.refused[3][1].endswith("expected one of rest, drug, both, or an index from 0 to 2")
+        assert len(next(each for each in trial.events(limit=99) if each.kind == "taken in").body) < 10_000
+
+
 def test_a_lease_takes_no_more_than_it_allows(tmp_path: Path) -> None:
     with running(tmp_path / "t.db", Clock(), edge={"allowed": True, "most": 2}) as trial:
         lease = trial.lease()

@@ -25,6 +25,8 @@ CHUNK = 5_000
 MOST_BATCH_NAME = 150
 MOST_TOLD = 100
 """How many rows that were not recorded a reply tells of."""
+MOST_WHY = 600
+"""How many letters the log has of why a row was not recorded: rows may say anything."""
 REQUEST = 32
 """How many hexadecimal digits of a batch's digest the log has."""
 
@@ -346,7 +348,7 @@ class _Taking:
     def refuse(self, place: int, why: str) -> None:
         """Tell of a row that was not recorded."""
         if len(self.refused) < MOST_TOLD:
-            self.refused.append((self.ingest.start + place, why))
+            self.refused.append((self.ingest.start + place, _shortened(why)))
 
 
 def check_occasion(book: Book, occasion: str) -> None:
@@ -355,6 +357,12 @@ def check_occasion(book: Book, occasion: str) -> None:
     if many != bool(occasion):
         allowed = "which of the unit's decisions" if many else "nothing: this trial makes one decision for a unit"
         raise InputError("occasion", repr(occasion), allowed)
+
+
+def _shortened(why: str) -> str:
+    """What a row says is told first, and what is allowed last."""
+    half = MOST_WHY // 2 - 2
+    return why if len(why) <= MOST_WHY else f"{why[:half]} .. {why[-half:]}"
 
 
 def _key(batch: str, start: int) -> str:
