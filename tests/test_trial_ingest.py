@@ -1,5 +1,7 @@
 """What clients decided from leases comes back in batches: exactly once, whatever is sent twice, late or wrong."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +116,8 @@ class World:
             row["proposal"] = (row["proposal"] + 1) % 3
         if kind == 5:
             row["lease"] = 99
+        if kind in (7, 8):
+            row["lease_hash"] = self.model.leases[1 if kind == 8 else held.lease.number].lease.fingerprint
         if kind == 6:
             row["drawn"] += int(self.rng.integers(-900, 900)) * SECOND
         return row
@@ -290,7 +294,9 @@ def test_no_value_of_a_row_stops_a_batch(tmp_path: Path, kind: str) -> None:
         for i in range(1_500):
             row = row_of(lease, f"unit {i}") if i % 3 else {"unit": f"unit {max(0, i - 2)}", "missing": ["outcome"]}
             names = ("unit", "occasion", "context", "proposal", "lease", "drawn", "implemented", "outcome", "missing")
-            for name in rng.choice([*names, "reason", "spec", "other"], int(rng.integers(0, 3)), replace=False):
+            for name in rng.choice(
+                [*names, "reason", "spec", "lease_hash", "other"], int(rng.integers(0, 3)), replace=False
+            ):
                 row[str(name)] = ODD[rng.integers(len(ODD))]
             rows.append(row)
         found = trial.ingest("b", rows)
@@ -374,6 +380,32 @@ def test_a_row_has_its_reason_and_stops_no_other(tmp_path: Path) -> None:
         assert trial.progress().decisions == 2
         kinds = [each.kind for each in trial.events(limit=100)]
         assert kinds.count("set aside") == 6
+        assert trial.audit().passed
+
+
+def test_a_lease_of_the_same_number_is_not_the_same(tmp_path: Path) -> None:
+    """Another trial's by its key, and this one's, given anew after a backup was restored, by its time."""
+    clock = Clock()
+    with running(tmp_path / "other.db", clock, seed=4) as other, running(tmp_path / "t.db", clock) as trial:
+        clock.now += SECOND
+        foreign, lease = other.lease(), trial.lease()
+        again = replace(lease, issued=lease.issued - SECOND // 2)
+        assert foreign.number == again.number == lease.number
+        rows = [
+            {**row_of(each, f"unit {i}"), "lease_hash": each.fingerprint}
+            for each in (foreign, again, lease)
+            for i in range(7)
+        ]
+        first = trial.ingest("first", rows)
+        assert (first.recorded, first.set_aside) == (7, 14)
+        assert all("another lease of this number" in why for _, why in first.refused)
+        second = trial.ingest("second", rows)
+        assert (second.standing, second.set_aside) == (7, 14)
+        assert trial.ingest("without", [row_of(lease, f"unit {i}") for i in range(7)]).standing == 7
+        wrong = trial.ingest("no hash", [{**rows[-1], "lease_hash": "F" * 16}, {**rows[-1], "lease_hash": 7}])
+        assert all("16 hexadecimal digits" in why for _, why in wrong.refused)
+        kept = [json.loads(each.body) for each in trial.events(limit=99) if each.kind == "set aside"]
+        assert {each["lease_hash"] for each in kept} == {foreign.fingerprint, again.fingerprint}
         assert trial.audit().passed
 
 

@@ -196,6 +196,7 @@ def _draw(book: Book, event: events.Decided | events.SetAside, unit: str, contex
         None if implemented is None else str(implemented),
         labels.get("outcome"),
         tuple(sorted(set(missing))),
+        event.lease_hash if isinstance(event, events.SetAside) else None,
     )
 
 

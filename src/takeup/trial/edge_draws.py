@@ -7,9 +7,14 @@ from takeup.trial.book import Book
 from takeup.trial.events import Decided, SetAside, Stamp
 from takeup.trial.fallbacks import SKEW
 from takeup.trial.lease_records import LeaseRecord
+from takeup.trial.leases import Lease
 
 HAS_DECISION = "the unit has another decision, which stands"
 NO_LEASE = "the trial has given no lease with this number"
+OTHER_LEASE = (
+    "it was drawn under another lease of this number, of another trial or of this one before a backup was restored;"
+    " take another lease"
+)
 FULL = "as many decisions as the lease allows have been recorded"
 EARLY = "it was drawn before the lease was given"
 TO_COME = "it was drawn at a time to come"
@@ -31,6 +36,7 @@ class EdgeDraw(NamedTuple):
         implemented: a, as a label, where that came with it.
         outcome: y, as a report has it; likewise.
         missing: what will never be known; likewise.
+        lease_hash: the fingerprint of the lease, where the client says it.
     """
 
     unit: str
@@ -42,6 +48,11 @@ class EdgeDraw(NamedTuple):
     implemented: str | None = None
     outcome: Plain | None = None
     missing: tuple[str, ...] = ()
+    lease_hash: str | None = None
+
+    def names(self, lease: Lease) -> bool:
+        """Whether it can be this lease that it was drawn under."""
+        return self.lease_hash in (None, lease.fingerprint)
 
 
 def drawn_event(book: Book, draw: EdgeDraw, **stamp: Unpack[Stamp]) -> Decided | SetAside:
@@ -56,6 +67,7 @@ def drawn_event(book: Book, draw: EdgeDraw, **stamp: Unpack[Stamp]) -> Decided |
             decision=standing,
             proposal=proposal,
             lease=draw.lease,
+            lease_hash=draw.lease_hash,
             reason=why,
             unit=draw.unit,
             occasion=draw.occasion,
@@ -93,6 +105,8 @@ def why_not(held: LeaseRecord | None, draw: EdgeDraw, at: int) -> str | None:
     if held is None:
         return NO_LEASE
     lease = held.lease
+    if not draw.names(lease):
+        return OTHER_LEASE
     if draw.drawn < lease.issued - SKEW:
         return EARLY
     if draw.drawn > at + SKEW:

@@ -42,6 +42,7 @@ class _Held:
     heads: list[str]
     tails: list[list[str]]
     end: str
+    hash: str
 
     def word(self, x: int, fold: "EdgeFold") -> None:
         """The texts of a context: of many, few may be met under a lease."""
@@ -119,6 +120,8 @@ class EdgeFold:
         drawn: int,
         implemented: Any,
         outcome: Any,
+        *,
+        lease_hash: str | None = None,
     ) -> Derived | None:
         """The decision that follows, where it is plain and stands."""
         book = self.book
@@ -136,6 +139,8 @@ class EdgeFold:
         except TypeError:
             return None
         lent = held.record.lease
+        if lease_hash is not None and lease_hash != held.hash:
+            return None
         if came is None or not held.first <= drawn <= held.last or held.taken >= lent.most:
             return None
         if bisect_right(lent.ends[x], drawn_bits(held.key, unit, occasion)) != z:
@@ -211,7 +216,7 @@ class EdgeFold:
         maker = Maker(self.by, self.site, number)
         end = f',"version":{lease.version}}}'
         key = bytes.fromhex(lease.key)
-        found = _Held(record, key, lease.issued - SKEW, last, record.taken, maker, heads, tails, end)
+        found = _Held(record, key, lease.issued - SKEW, last, record.taken, maker, heads, tails, end, lease.fingerprint)
         self.held[number] = found
         return found
 

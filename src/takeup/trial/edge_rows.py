@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -21,6 +22,7 @@ MOST_SHOWN = 100
 """How many letters are told of a name that no row has."""
 MOST_KEYS_SHOWN = 3
 _PLAIN = frozenset((str, int, float, NoneType))
+_PLAIN_NAMES = ("context", "proposal", "implemented", "outcome", "spec", "lease_hash")
 _MISSING = ("implemented", "outcome")
 _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, default=repr)
 """Of anything that a row may hold, also where no log could: one row must not spoil the others."""
@@ -40,6 +42,7 @@ class EdgeColumns(NamedTuple):
     missing: list[tuple[str, ...]]
     reason: list[str | None]
     spec: list[str | None]
+    lease_hash: list[str | None]
 
     def part(self, first: int, after: int) -> "EdgeColumns":
         """Some of the rows."""
@@ -100,9 +103,10 @@ class EdgeRows:
     def _checked(self) -> "EdgeRows":
         """With all that is wrong with them."""
         columns, problems = self.columns, dict(self.problems)
-        said = (columns.context, columns.proposal, columns.implemented, columns.outcome, columns.spec)
+        said = tuple(getattr(columns, name) for name in _PLAIN_NAMES)
         named = any(type(each) is not str or each for each in columns.occasion)
         odd = named or any(not set(map(type, column)) <= _PLAIN for column in said)
+        odd = odd or not all(each is None or _hashed(each) for each in set(columns.lease_hash))
         odd = odd or untellable("".join(each for each in columns.unit if isinstance(each, str)))
         for place, (unit, lease, drawn, missing, reason) in enumerate(
             zip(columns.unit, columns.lease, columns.drawn, columns.missing, columns.reason, strict=True)
@@ -113,7 +117,7 @@ class EdgeRows:
                 columns.missing[place] = ()
                 continue
             try:
-                _check_plain([column[place] for column in said])
+                _check_plain([column[place] for column in said], columns.lease_hash[place])
                 columns.missing[place] = _settled(unit, columns.occasion[place], lease, drawn, missing, reason)
             except InputError as error:
                 columns.missing[place] = ()
@@ -127,11 +131,17 @@ def _unknown(row: Mapping[Any, Any]) -> str:
     return f"{said}: no row has that; {_HAS}"
 
 
-def _check_plain(values: list[Any]) -> None:
+def _hashed(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value) is not None
+
+
+def _check_plain(values: list[Any], lease_hash: Any) -> None:
     """What JSON could say: arrays and the like compare as nothing else does."""
-    for name, value in zip(("context", "proposal", "implemented", "outcome", "spec"), values, strict=True):
+    for name, value in zip(_PLAIN_NAMES, values, strict=True):
         if not isinstance(value, str | int | float | Mapping | np.generic | NoneType):
             raise InputError(name, repr(value)[:100], "a text, a number or a table")
+    if lease_hash is not None and not _hashed(lease_hash):
+        raise InputError("lease_hash", repr(lease_hash)[:100], "the lease's fingerprint, 16 hexadecimal digits")
 
 
 def _settled(unit: Any, occasion: Any, lease: Any, drawn: Any, missing: Any, reason: Any) -> tuple[str, ...]:

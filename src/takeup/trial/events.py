@@ -261,6 +261,7 @@ class SetAside(KeyedEvent):
         decision: the decision that the unit had already; None where it had none.
         proposal: what the client drew.
         lease: the lease that it names; None of a fallback. What follows is of leases alone.
+        lease_hash: the fingerprint of that lease, where the client says it.
         reason: why it does not stand.
         unit: who it was for.
         occasion: which of the unit's decisions.
@@ -276,6 +277,7 @@ class SetAside(KeyedEvent):
     decision: int | None = None
     proposal: str
     lease: int | None = None
+    lease_hash: str | None = None
     reason: str | None = None
     unit: str | None = None
     occasion: str = ""

@@ -220,9 +220,9 @@ class _Taking:
         ingest, fold = self.ingest, EdgeFold(self.book)
         fold.stamp(self.stamp)
         for place, row in enumerate(zip(*ingest.columns, strict=True)):
-            *drawn, missing, _, spec = row
+            *drawn, missing, _, spec, lease_hash = row
             if place not in ingest.problems and row[4] is not None and not missing and spec in (None, self.spec):
-                derived = fold.derive(*drawn)
+                derived = fold.derive(*drawn, lease_hash=lease_hash)
                 if derived is not None:
                     fold.add(derived, link(self.book.hash, self.book.sequence + 1, derived.body))
                     self.recorded += 1
@@ -277,6 +277,7 @@ class _Taking:
             None if implemented is None else str(implemented),
             labels.get("outcome"),
             c.missing[place],
+            c.lease_hash[place],
         )
 
     def decide(self, place: int, draw: EdgeDraw) -> None:
@@ -298,9 +299,10 @@ class _Taking:
 
     def same(self, number: int, draw: EdgeDraw) -> bool:
         """Whether a unit's decision is what was drawn: the row was sent again."""
-        maker, record = self.book.makers.get(number), self.book.records[number]
+        maker, record, held = self.book.makers.get(number), self.book.records[number], self.book.leases.get(draw.lease)
         lease = None if maker is None else maker.lease
-        return (lease, record.context, record.proposal) == (draw.lease, draw.context, draw.proposal)
+        drawn = (lease, record.context, record.proposal) == (draw.lease, draw.context, draw.proposal)
+        return drawn and held is not None and draw.names(held.lease)
 
     def report(self, place: int, number: int, reason: str | None) -> None:
         """A report of a decision that is there; what it says already needs no event."""

@@ -33,6 +33,7 @@ class LeaseGiven(BaseModel):
         proposals: what may be proposed.
         ends: for each context where the share of each proposal ends, in 2^-32; the last is 2^32.
         many: whether a unit has many decisions, which are told apart by their occasion.
+        fingerprint: which lease it is, whatever its number; rows that say it as `lease_hash` are taken for no other.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -49,6 +50,7 @@ class LeaseGiven(BaseModel):
     proposals: tuple[str, ...]
     ends: tuple[tuple[int, ...], ...]
     many: bool
+    fingerprint: str
 
 
 class LeaseRevoked(BaseModel):
