@@ -19,10 +19,12 @@ from takeup.log import SOURCES
 from takeup.space import Axis
 from takeup.specfile import SpecError
 from takeup.store import Store
-from takeup.trial import ingesting
+from takeup.trial import design, ingesting
+from takeup.trial.design import Design
 from takeup.trial.leases import Lease
 
 SECOND = 1_000_000
+DAY = 86_400 * SECOND
 SPEC: dict[str, Any] = {
     "name": "Edge",
     "space": {"proposals": ["rest", "drug", "both"], "contexts": ["young", "old"], "outcomes": ["ill", "well"]},
@@ -439,8 +441,41 @@ def test_what_was_drawn_while_a_trial_ran_is_taken_when_it_does_not(tmp_path: Pa
         with pytest.raises(StateError, match="paused; leases are given while it is running"):
             trial.lease()
         trial.stop()
-        clock.now += 30 * 86_400 * SECOND
+        clock.now += 6 * DAY
         assert trial.ingest("b", [row_of(lease, "b"), {"unit": "a", "outcome": "well"}]).recorded == 1
+        assert trial.audit().passed
+
+
+@pytest.mark.parametrize("within", [None, "2 days"])
+def test_what_comes_too_late_is_set_aside(tmp_path: Path, within: str | None) -> None:
+    """A week after the lease has expired where the spec does not say; what is known of decisions may come later."""
+    clock, told = Clock(), {} if within is None else {"within": within}
+    with running(tmp_path / "t.db", clock, edge={"allowed": True, **told}) as trial:
+        lease = trial.lease()
+        trial.stop()
+        clock.now = lease.expires + (7 if within is None else 2) * DAY
+        assert trial.ingest("in time", [row_of(lease, "a")]).recorded == 1
+        clock.now += 1
+        late = trial.ingest("late", [row_of(lease, "b"), row_of(lease, "a"), {"unit": "a", "outcome": "well"}])
+        assert (late.recorded, late.set_aside, late.standing, late.reported) == (0, 1, 1, 1)
+        assert late.refused == ((0, f"set aside: it came more than {within or '1 week'} after the lease had expired"),)
+        assert trial.audit().passed
+
+
+def test_a_trial_from_before_there_was_a_limit_goes_on_as_it_was_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text and its hash stay; what it recorded late derives again."""
+    clock = Clock()
+    with monkeypatch.context() as before:
+        before.setattr(design, "_edge", lambda table: table)
+        trial = running(tmp_path / "t.db", clock)
+    with trial:
+        assert "within" not in json.loads(trial.design.text)["edge"]
+        assert Design.of(json.loads(trial.design.text)).spec.edge.within == 7 * 86_400
+        lease = trial.lease()
+        clock.now += 100 * DAY
+        assert trial.ingest("late", [row_of(lease, "a")]).recorded == 1
         assert trial.audit().passed
 
 

@@ -17,9 +17,9 @@ from takeup.errors import TakeupError
 from takeup.space import UNSEEN
 from takeup.trial.book import Book, Entry, Maker, Record
 from takeup.trial.design import canonical
+from takeup.trial.edge_draws import ends_of, first_drawn
 from takeup.trial.epoch_counts import Cell
 from takeup.trial.events import Decided, Stamp
-from takeup.trial.fallbacks import SKEW
 from takeup.trial.lease_records import LeaseRecord
 from takeup.trial.leases import drawn_bits
 from takeup.trial.rollup import Row, first_of
@@ -210,13 +210,13 @@ class EdgeFold:
         if record is None:
             self.held[number] = None
             return None
-        lease, at = record.lease, self.at
-        last = min(lease.expires, at + SKEW, lease.expires if record.revoked is None else record.revoked - 1)
+        lease = record.lease
+        last = min(ends_of(record, self.at, self.book.design.spec.edge.within)).last
         heads, tails = [""] * len(lease.contexts), [list[str]()] * len(lease.contexts)
         maker = Maker(self.by, self.site, number)
         end = f',"version":{lease.version}}}'
         key = bytes.fromhex(lease.key)
-        found = _Held(record, key, lease.issued - SKEW, last, record.taken, maker, heads, tails, end, lease.fingerprint)
+        found = _Held(record, key, first_drawn(lease), last, record.taken, maker, heads, tails, end, lease.fingerprint)
         self.held[number] = found
         return found
 
