@@ -135,7 +135,7 @@ def test_a_row_that_is_wrong_stops_no_other_and_is_told_of(api: Api, trial: str,
 
 def test_bodies_that_are_no_batch(api: Api, trial: str, key: str) -> None:
     wrong = [
-        (b"", LINES, 422, "got 0 of them, expected from 1 to 100000; an empty batch says nothing"),
+        (b"", LINES, 422, "got none, expected from 1 to 100000; an empty batch says nothing"),
         (b"\n\n", LINES, 422, "from 1 to 100000"),
         (b'{"unit": "a"}\n{"unit": ', LINES, 400, "line 2: it is not JSON"),
         (b'{"unit": "a', LINES, 400, "line 1: it is not JSON: Unterminated string starting at character 9"),

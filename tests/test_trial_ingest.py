@@ -561,23 +561,6 @@ def test_batches_have_bounds(tmp_path: Path) -> None:
             trial.ingest("b" * 151, [{"unit": "a"}])
 
 
-def test_the_blinded_find_nothing_out_by_reporting(tmp_path: Path) -> None:
-    with running(tmp_path / "t.db", Clock()) as trial:
-        lease = trial.lease()
-        trial.ingest("a", [row_of(lease, "a", outcome="well")])
-        told = []
-        for guess in ("well", "ill"):
-            batch = ingesting.Batch.of(guess, [{"unit": "a", "outcome": guess}], "somebody", blinded=True)
-            told.append(trial.submit(batch.chunk(0)).result())
-        assert [(each.reported, each.standing, each.refused) for each in told] == [(1, 0, ())] * 2
-        assert trial.progress().disputes == 1
-        rows = [{"unit": "a", "outcome": "ill"}]
-        assert "was reported as" in trial.ingest("open", rows, by="somebody who sees").refused[0][1]
-        again = ingesting.Batch.of("open", rows, "somebody", blinded=True)
-        assert trial.submit(again.chunk(0)).result().refused == ()
-        assert trial.audit().passed
-
-
 def test_a_database_of_schema_13_goes_on(database: str) -> None:
     with Store(database) as store:
         before = Trial.create(store, {**SPEC, "edge": {}})

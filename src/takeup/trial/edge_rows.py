@@ -55,9 +55,9 @@ _HAS = f"rows may have {', '.join(EdgeColumns._fields)}"
 
 
 def wrong_count(rows: int) -> InputError:
-    """What is wrong with a batch of so many rows."""
+    """What is wrong with a batch of so many rows, or of more: nobody reads on to count them."""
     hint = "send them in several batches" if rows else "an empty batch says nothing, and need not be sent"
-    return InputError("rows", f"{rows} of them", f"from 1 to {MOST_ROWS}", hint)
+    return InputError("rows", f"{rows} or more" if rows else "none", f"from 1 to {MOST_ROWS}", hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,12 @@ class EdgeRows:
         return len(self.columns.unit)
 
     @classmethod
-    def of(cls, rows: Iterable[Mapping[str, Any]]) -> "EdgeRows":
+    def of(cls, rows: Iterable[Mapping[str, Any]], digest: str | None = None) -> "EdgeRows":
         """The rows as somebody sent them.
+
+        Args:
+            rows: each a table.
+            digest: of what they were read from; of what they say where there is none.
 
         Raises:
             InputError: there are too many, or one is no mapping.
@@ -93,10 +97,7 @@ class EdgeRows:
         problems = {place: _unknown(row) for place, row in enumerate(given) if not row.keys() <= _KNOWN}
         said: list[Any] = [[row.get(name) for row in given] for name in EdgeColumns._fields]
         columns = EdgeColumns(*said)
-        try:
-            digest = hashlib.sha256(_ENCODER.encode(columns).encode()).hexdigest()
-        except (TypeError, ValueError) as error:
-            raise InputError("rows", repr(error)[:100], "texts, whole numbers and what outcomes are") from None
+        digest = _digest(columns) if digest is None else digest
         occasions = ["" if each is None else each for each in columns.occasion]
         return cls(columns._replace(occasion=occasions), problems, digest)._checked()
 
@@ -123,6 +124,13 @@ class EdgeRows:
                 columns.missing[place] = ()
                 problems.setdefault(place, str(error))
         return EdgeRows(columns, problems, self.digest)
+
+
+def _digest(columns: EdgeColumns) -> str:
+    try:
+        return hashlib.sha256(_ENCODER.encode(columns).encode()).hexdigest()
+    except (TypeError, ValueError) as error:
+        raise InputError("rows", repr(error)[:100], "texts, whole numbers and what outcomes are") from None
 
 
 def _unknown(row: Mapping[Any, Any]) -> str:

@@ -12,7 +12,7 @@ from takeup.errors import ConflictError, InputError, NotFoundError, StateError, 
 from takeup.outcomes import Plain
 from takeup.trial.book import Book
 from takeup.trial.bounds import text
-from takeup.trial.commands import KeyedCommand, Needs
+from takeup.trial.commands import MOST_NAME, Needs
 from takeup.trial.edge_draws import EdgeDraw, drawn_event
 from takeup.trial.edge_fold import EdgeFold
 from takeup.trial.edge_rows import EdgeColumns, EdgeRows
@@ -89,34 +89,30 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch as it was sent.
+    """A batch as it was sent, by somebody who is not blinded: what they are told says what others reported.
 
     Attributes:
         name: what its sender calls it.
         rows: what is in it.
         by: who sends it.
         site: where they work.
-        blinded: whether they are not told whether a report agrees with an earlier one.
     """
 
     name: str
     rows: EdgeRows
     by: str | None = None
     site: str | None = None
-    blinded: bool = False
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        rows: Iterable[Mapping[str, Any]],
-        by: str | None = None,
-        site: str | None = None,
-        *,
-        blinded: bool = False,
-    ) -> "Batch":
+    def of(cls, name: str, rows: Iterable[Mapping[str, Any]], by: str | None = None) -> "Batch":
         """A batch with these rows; errors name what is wrong with the whole of it."""
-        return cls(text("batch", name, MOST_BATCH_NAME), EdgeRows.of(rows), by, site, blinded)
+        return cls(name, EdgeRows.of(rows), by)
+
+    def __post_init__(self) -> None:
+        text("batch", self.name, MOST_BATCH_NAME)
+        for argument, value in (("by", self.by), ("site", self.site)):
+            if value is not None:
+                text(argument, value, MOST_NAME)
 
     @property
     def keys(self) -> list[str]:
@@ -131,7 +127,7 @@ class Batch:
         """
         found = Ingested(batch=self.name, rows=len(self.rows))
         for event in events:
-            chunk = _told(_same(self.name, event, self.rows.digest), self.by, blinded=self.blinded)
+            chunk = Ingested.of(_same(self.name, event, self.rows.digest))
             if chunk.taken <= found.taken:
                 break
             found = found.plus(chunk)
@@ -144,7 +140,6 @@ class Batch:
             key=_key(self.name, start),
             by=self.by,
             site=self.site,
-            blinded=self.blinded,
             batch=self.name,
             rows=len(self.rows),
             start=start,
@@ -155,10 +150,13 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ingest(KeyedCommand[Ingested]):
+class Ingest:
     """Rows of a batch that are taken together; each is recorded as far as it can be, and stops no other.
 
     Attributes:
+        key: which part of which batch it is.
+        by: who sends it.
+        site: where they work.
         batch: what its sender calls it.
         rows: how many rows it has.
         start: the place of the first of these.
@@ -167,6 +165,9 @@ class Ingest(KeyedCommand[Ingested]):
         problems: what is wrong with some of them, by their place among these.
     """
 
+    key: str
+    by: str | None = None
+    site: str | None = None
     batch: str
     rows: int
     start: int
@@ -186,7 +187,7 @@ class Ingest(KeyedCommand[Ingested]):
         return Needs(self.key, units, leases=leases, makers=decided)
 
     @property
-    def request(self) -> str | None:
+    def request(self) -> str:
         """Which batch it is."""
         return self.digest[:REQUEST]
 
@@ -198,7 +199,7 @@ class Ingest(KeyedCommand[Ingested]):
             StateError: the trial is a draft.
         """
         if self.key in book.keys:
-            return _told(_same(self.batch, book.answers[self.key or ""], self.digest), self.by, blinded=self.blinded)
+            return Ingested.of(_same(self.batch, book.answers[self.key], self.digest))
         if book.state == "draft":
             raise StateError(f"trial {book.trial} is a draft; nothing can have been decided")
         taken = _Taking(book, self, {"at": at, "by": self.by, "site": self.site}).all()
@@ -312,7 +313,7 @@ class _Taking:
         labels = labels_of(book.design, *said, said=False)
         known = known_of(book, book.records[number], labels)
         if len(known) == len(labels) and all(old == new for old, new in known.values()):
-            self.agreed()
+            self.standing += 1
             return
         implemented, outcome, missing = said
         book.append(
@@ -324,18 +325,11 @@ class _Taking:
                 missing=missing,
                 covariates=None,
                 reason=reason,
-                disputing=self.ingest.blinded,
+                disputing=False,
                 **self.stamp,
             )
         )
         self.reported += 1
-
-    def agreed(self) -> None:
-        """A report of what is known; the blinded are not told so, as they could find out by guessing what it is."""
-        if self.ingest.blinded:
-            self.reported += 1
-        else:
-            self.standing += 1
 
     def number(self, place: int) -> int:
         """The decision that a row without a lease is about."""
@@ -369,12 +363,6 @@ def _shortened(why: str) -> str:
 
 def _key(batch: str, start: int) -> str:
     return f"batch {batch} {start}"
-
-
-def _told(event: TakenIn, by: str | None, *, blinded: bool) -> Ingested:
-    """What became of rows that were taken before; why some were not, the blinded are told of their own alone."""
-    found = Ingested.of(event)
-    return replace(found, refused=()) if blinded and event.by != by else found
 
 
 def _same(batch: str, event: object, digest: str) -> TakenIn:
