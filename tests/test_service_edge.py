@@ -301,10 +301,24 @@ def test_a_key_has_so_many_leases_a_minute(strict: Api) -> None:
     lent(strict, trial, other)
 
 
+def test_who_may_revoke_a_lease(api: Api, trial: str, key: str) -> None:
+    lease = lent(api, trial, key)
+    path = f"/trials/{trial}/leases/{lease.number}"
+    for scopes in (SCOPES, ("lease",)):
+        reply = api.request("DELETE", path, key=api.key(*scopes))
+        assert (reply.status, reply.json["type"]) == (403, "urn:takeup:forbidden")
+        assert "a key with the scope lease revokes its own" in reply.json["detail"]
+    assert sent(api, trial, key, lines(drawn(lease, range(1)))).json["recorded"] == 1
+    assert api.request("DELETE", path, key=key).status == 200
+    other = lent(api, trial, key)
+    assert api.request("DELETE", f"/trials/{trial}/leases/{other.number}", key=api.key("design")).status == 200
+    assert api.request("DELETE", f"/trials/{trial}/leases/99", key=key).status == 404
+
+
 def test_a_batch_on_its_way_and_too_many_rows_at_once(api: Api, trial: str, key: str) -> None:
     service = api.app.state.service
     body = b'{"unit": "a", "outcome": "good"}\n'
-    service.flights.add((trial, "batch b"))
+    service.flights.add((trial, "batch b 0"))
     reply = sent(api, trial, key, body)
     assert (reply.status, reply.json["type"]) == (409, "urn:takeup:in-flight")
     service.flights.clear()

@@ -351,13 +351,18 @@ def test_a_row_has_its_reason_and_stops_no_other(tmp_path: Path) -> None:
             {"unit": "nobody", "outcome": "well"},
             {"unit": "good", "outcome": "ill"},
             {"unit": "good"},
+            {"unit": "good", "outcome": "well", "lease": None, "proposal": "rest"},
+            {"unit": "good", "outcome": "well", "drawn": 5},
+            {"unit": "good", "outcome": "well", "context": "young"},
+            {"unit": "good", "outcome": "well", "spec": ""},
+            {"unit": "good", "outcome": "well", "lease_hash": lease.fingerprint},
             row_of(lease, "last", spec=lease.spec),
         ]
         found = trial.ingest("b", rows)
         assert (found.recorded, found.standing, found.set_aside, found.reported) == (2, 0, 6, 0)
         why = dict(found.refused)
-        assert found.unrecorded == 15
-        assert set(why) == set(range(1, 22))
+        assert found.unrecorded == 20
+        assert set(why) == set(range(1, 27))
         for place, words in {
             1: "gives another proposal",
             2: "no lease with this number",
@@ -377,6 +382,7 @@ def test_a_row_has_its_reason_and_stops_no_other(tmp_path: Path) -> None:
             17: "take another lease",
             19: "no decision for unit 'nobody'",
             20: "a correction needs a reason",
+            **dict.fromkeys(range(22, 27), "the row has no lease and so is a report"),
         }.items():
             assert words in why[place], place
         assert trial.progress().decisions == 2
@@ -409,6 +415,23 @@ def test_a_lease_of_the_same_number_is_not_the_same(tmp_path: Path) -> None:
         kept = [json.loads(each.body) for each in trial.events(limit=99) if each.kind == "set aside"]
         assert {each["lease_hash"] for each in kept} == {foreign.fingerprint, again.fingerprint}
         assert trial.audit().passed
+
+
+def test_what_is_set_aside_keeps_all_that_its_row_says(tmp_path: Path) -> None:
+    with running(tmp_path / "t.db", Clock()) as trial:
+        trial.ingest("b", [{**row_of(trial.lease(), "a", missing=["outcome"], implemented="rest"), "lease": 9}])
+        (kept,) = [json.loads(each.body) for each in trial.events(limit=9) if each.kind == "set aside"]
+        assert (kept["missing"], kept["implemented"]) == (["outcome"], "rest")
+        assert trial.audit().passed
+
+
+def test_no_key_stands_in_the_way_of_a_batch(tmp_path: Path) -> None:
+    with running(tmp_path / "t.db", Clock()) as trial:
+        for key in ("batch b 0", "batch a b 5000"):
+            with pytest.raises(InputError, match="the log calls parts of batches from leases so"):
+                trial.decide("a", 0, key=key)
+        trial.decide("a", 0, key="batch 0")
+        assert trial.ingest("b", [row_of(trial.lease(), "b")]).recorded == 1
 
 
 def test_the_log_has_no_more_of_a_wrong_row_than_it_takes_to_mend_it(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def drawn_event(book: Book, draw: EdgeDraw, **stamp: Unpack[Stamp]) -> Decided |
             drawn=draw.drawn,
             implemented=draw.implemented,
             outcome=draw.outcome,
+            missing=draw.missing,
         )
     probability, best, window = lease.probability[draw.context], lease.best[draw.context], book.design.window
     return Decided(

@@ -23,6 +23,7 @@ MOST_SHOWN = 100
 MOST_KEYS_SHOWN = 3
 _PLAIN = frozenset((str, int, float, NoneType))
 _PLAIN_NAMES = ("context", "proposal", "implemented", "outcome", "spec", "lease_hash")
+_OF_DECISIONS = ("context", "proposal", "drawn", "spec", "lease_hash")
 _MISSING = ("implemented", "outcome")
 _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, default=repr)
 """Of anything that a row may hold, also where no log could: one row must not spoil the others."""
@@ -119,6 +120,8 @@ class EdgeRows:
                 continue
             try:
                 _check_plain([column[place] for column in said], columns.lease_hash[place])
+                if lease is None:
+                    _check_report({name: getattr(columns, name)[place] for name in _OF_DECISIONS})
                 columns.missing[place] = _settled(unit, columns.occasion[place], lease, drawn, missing, reason)
             except InputError as error:
                 columns.missing[place] = ()
@@ -150,6 +153,14 @@ def _check_plain(values: list[Any], lease_hash: Any) -> None:
             raise InputError(name, repr(value)[:100], "a text, a number or a table")
     if lease_hash is not None and not _hashed(lease_hash):
         raise InputError("lease_hash", repr(lease_hash)[:100], "the lease's fingerprint, 16 hexadecimal digits")
+
+
+def _check_report(decided: Mapping[str, Any]) -> None:
+    """A row without a lease says nothing of what was drawn: nobody would look at it."""
+    for name, value in decided.items():
+        if value is not None:
+            hint = "a row that decides says its lease"
+            raise InputError(name, repr(value)[:100], "nothing, as the row has no lease and so is a report", hint)
 
 
 def _settled(unit: Any, occasion: Any, lease: Any, drawn: Any, missing: Any, reason: Any) -> tuple[str, ...]:

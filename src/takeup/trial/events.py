@@ -269,6 +269,7 @@ class SetAside(KeyedEvent):
         drawn: when the client says that it drew it.
         implemented: what it says was done, and came of it: nothing counts that did not follow a decision that stands.
         outcome: likewise.
+        missing: what it says will never be known; likewise.
     """
 
     kind: ClassVar[Kind] = "set aside"
@@ -285,6 +286,7 @@ class SetAside(KeyedEvent):
     drawn: int | None = None
     implemented: str | None = None
     outcome: Plain | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

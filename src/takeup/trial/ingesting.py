@@ -117,7 +117,7 @@ class Batch:
     @property
     def keys(self) -> list[str]:
         """The idempotency keys of its chunks, in their order."""
-        return [_key(self.name, start) for start in range(0, len(self.rows), CHUNK)]
+        return [key_of(self.name, start) for start in range(0, len(self.rows), CHUNK)]
 
     def begun(self, events: Iterable[object]) -> Ingested:
         """How far it has got, where these events have been logged under its keys, in their order.
@@ -137,7 +137,7 @@ class Batch:
         """The rows from `start` on that are taken together."""
         after = min(start + CHUNK, len(self.rows))
         return Ingest(
-            key=_key(self.name, start),
+            key=key_of(self.name, start),
             by=self.by,
             site=self.site,
             batch=self.name,
@@ -361,7 +361,8 @@ def _shortened(why: str) -> str:
     return why if len(why) <= MOST_WHY else f"{why[:half]} .. {why[-half:]}"
 
 
-def _key(batch: str, start: int) -> str:
+def key_of(batch: str, start: int) -> str:
+    """What the log calls a part of a batch among idempotency keys, none of which a client may choose."""
     return f"batch {batch} {start}"
 
 

@@ -96,6 +96,11 @@ async def revoke(
         str | None, Query(description="Why; the log keeps it.", min_length=1, max_length=MOST_REASON)
     ] = None,
 ) -> LeaseRevoked:
-    """Let nothing stand that is drawn under a lease from now on; what was drawn before stands, whenever it comes."""
-    done = await service_of(request).submit(trial, Revoke(lease=number, reason=reason, by=caller_of(request).shown))
+    """Let nothing stand that is drawn under a lease from now on; what was drawn before stands.
+
+    With `design` any lease, with `lease` those that the key was given itself.
+    """
+    caller = caller_of(request)
+    own = "design" not in caller.scopes
+    done = await service_of(request).submit(trial, Revoke(lease=number, reason=reason, by=caller.shown, own=own))
     return LeaseRevoked(trial=trial, number=done)
