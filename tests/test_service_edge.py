@@ -46,7 +46,9 @@ def started(api: Api, name: str) -> str:
 def lent(api: Api, trial: str, key: str, **headers: str) -> Lease:
     reply = api.request("POST", f"/trials/{trial}/leases", key=key, headers=headers)
     assert reply.status == 201, reply.body
-    return Lease.of_plain(reply.json)
+    lease = Lease.of_plain(reply.json)
+    assert reply.json["fingerprint"] == lease.fingerprint
+    return lease
 
 
 def drawn(lease: Lease, units: range, **rest: Any) -> list[dict[str, Any]]:
