@@ -43,7 +43,7 @@ class IngestModel:
             self._report(place, unit, told, row.get("reason"))
         elif unit in self.paper.units:
             drawn = row["lease"], row["context"], row["proposal"]
-            if self.by_lease.get(unit) != drawn:
+            if self.by_lease.get(unit) != drawn or not self._named(row):
                 self._count("set_aside", place)
             elif told:
                 self._report(place, unit, told, None)
@@ -60,13 +60,17 @@ class IngestModel:
 
     def _stands(self, row: dict[str, Any], at: int) -> bool:
         held = self.leases.get(row["lease"])
-        if held is None or held.used >= held.lease.most:
+        if held is None or not self._named(row) or held.used >= held.lease.most:
             return False
         drawn, lease = row["drawn"], held.lease
         inside = lease.issued - SKEW <= drawn <= min(lease.expires, at + SKEW)
         before = held.revoked is None or drawn < held.revoked
         given = lease.draw(row["unit"], row.get("occasion"), row["context"])
         return bool(inside and before and given == row["proposal"])
+
+    def _named(self, row: dict[str, Any]) -> bool:
+        held = self.leases.get(row["lease"])
+        return "lease_hash" not in row or (held is not None and row["lease_hash"] == held.lease.fingerprint)
 
     def _report(self, place: int, unit: tuple[str, str | None], told: dict[str, int | str], reason: str | None) -> None:
         number = self.paper.units.get(unit)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -88,6 +89,17 @@ def test_probabilities_are_what_ends_say() -> None:
     for context in (0, 1):
         ends = (0, *LEASE.ends[context])
         assert LEASE.probability(context) == tuple((b - a) / GRAIN for a, b in pairwise(ends))
+
+
+def test_a_fingerprint_is_of_the_key_and_when_it_was_given() -> None:
+    found = {
+        LEASE.fingerprint,
+        replace(LEASE, issued=2).fingerprint,
+        replace(LEASE, key=key_of(6, 3).hex()).fingerprint,
+    }
+    assert len(found) == 3
+    assert all(len(each) == 16 and int(each, 16) >= 0 for each in found)
+    assert replace(LEASE, most=5).fingerprint == LEASE.fingerprint
 
 
 def test_json_and_back() -> None:

@@ -16,10 +16,10 @@ from asgi import Api, Reply
 from takeup.errors import StateError
 from takeup.service import Settings
 from takeup.service.arrow_bodies import arrow_slices
-from takeup.service.edge_bodies import ARROW, LINES, SLICE
+from takeup.service.edge_bodies import ARROW, LINES, SLICE, read_batch
 from takeup.service.problem import ProblemError
 from takeup.trial import ingesting
-from takeup.trial.edge_rows import MOST_ROWS
+from takeup.trial.edge_rows import MOST_ROWS, EdgeColumns
 from takeup.trial.leases import Lease
 
 SPEC = {**asgi.SPEC, "edge": {"allowed": True, "seconds": 600, "most": 1_000_000}}
@@ -46,7 +46,9 @@ def started(api: Api, name: str) -> str:
 def lent(api: Api, trial: str, key: str, **headers: str) -> Lease:
     reply = api.request("POST", f"/trials/{trial}/leases", key=key, headers=headers)
     assert reply.status == 201, reply.body
-    return Lease.of_plain(reply.json)
+    lease = Lease.of_plain(reply.json)
+    assert reply.json["fingerprint"] == lease.fingerprint
+    return lease
 
 
 def drawn(lease: Lease, units: range, **rest: Any) -> list[dict[str, Any]]:
@@ -135,7 +137,7 @@ def test_a_row_that_is_wrong_stops_no_other_and_is_told_of(api: Api, trial: str,
 
 def test_bodies_that_are_no_batch(api: Api, trial: str, key: str) -> None:
     wrong = [
-        (b"", LINES, 422, "got 0 of them, expected from 1 to 100000; an empty batch says nothing"),
+        (b"", LINES, 422, "got none, expected from 1 to 100000; an empty batch says nothing"),
         (b"\n\n", LINES, 422, "from 1 to 100000"),
         (b'{"unit": "a"}\n{"unit": ', LINES, 400, "line 2: it is not JSON"),
         (b'{"unit": "a', LINES, 400, "line 1: it is not JSON: Unterminated string starting at character 9"),
@@ -211,6 +213,9 @@ def test_arrow_that_would_unfold_is_refused(api: Api, trial: str, key: str) -> N
     long = pl.DataFrame({"unit": ["a" * 9_000]})
     many = pl.DataFrame({"unit": ["a"], "missing": [["outcome"] * 3]})
     wide = pl.DataFrame({f"c{i}": ["a"] for i in range(17)})
+    strange = pl.DataFrame({"unit": ["a"], "y" * 1_000_000: ["good"]})
+    whole = arrow(one)[:-8]  # without the end
+    parts = whole + whole[whole.rindex(b"\xff" * 4) :] * 10_000
     for body, status, words in (
         (arrow(one, compression="zstd"), 422, "write it without compression"),
         (arrow(one, compression="lz4"), 422, "write it without compression"),
@@ -218,6 +223,8 @@ def test_arrow_that_would_unfold_is_refused(api: Api, trial: str, key: str) -> N
         (arrow(long), 422, "too long"),
         (arrow(many), 422, "more than two"),
         (arrow(wide), 422, "from 1 to 16"),
+        (arrow(strange), 422, "some of unit, occasion, context, proposal"),
+        (parts, 422, "more than 10000, expected 10000 at the most; put more rows into each batch"),
         (arrow(pl.DataFrame({"unit": ["a"] * (MOST_ROWS + 1)})), 422, "several batches"),
         (arrow(one)[:-60], 400, "no stream of Arrow"),
         (arrow(one)[:60], 400, "no stream of Arrow"),
@@ -226,6 +233,16 @@ def test_arrow_that_would_unfold_is_refused(api: Api, trial: str, key: str) -> N
         reply = sent(api, trial, key, body, media=ARROW)
         assert reply.status == status, (words, reply.body)
         assert words in reply.json["detail"], reply.body
+        assert len(reply.body) < 1_000
+
+
+def test_names_that_no_row_has_are_told_in_part() -> None:
+    """A megabyte of keys in each of some rows: what is wrong with each is short."""
+    body = lines([{"unit": "a", "k" * 100_000: 1, **{f"{i}": i for i in range(1_000)}}] * 10)
+    rows = read_batch(LINES, body)
+    assert len(rows.problems) == 10
+    assert all(len(why) < 500 for why in rows.problems.values())
+    assert "no row has that; rows may have unit, occasion" in rows.problems[9]
 
 
 def test_arrow_with_any_byte_wrong_is_read_or_refused() -> None:
@@ -236,7 +253,7 @@ def test_arrow_with_any_byte_wrong_is_read_or_refused() -> None:
         for byte in (0, 255):
             body = whole[:place] + bytes([byte]) + whole[place + 1 :]
             with suppress(ProblemError, ValueError):
-                read += len(list(arrow_slices(body, 10, 5)))
+                read += len(list(arrow_slices(body, EdgeColumns._fields, 10, 5)))
     assert read
 
 
@@ -256,7 +273,9 @@ def test_arrow_is_read_as_polars_reads_it() -> None:
     )
     for level in (pl.CompatLevel.newest(), pl.CompatLevel.oldest()):
         for some in (frame, frame.head(0), pl.concat([frame, frame.reverse()], rechunk=False), frame.slice(1, 3)):
-            found = [row for rows in arrow_slices(arrow(some, compat_level=level), 100, 2) for row in rows]
+            found = [
+                row for rows in arrow_slices(arrow(some, compat_level=level), frame.columns, 100, 2) for row in rows
+            ]
             assert found == [{name: v for name, v in row.items() if v is not None} for row in some.to_dicts()]
 
 
@@ -264,7 +283,7 @@ def test_arrow_that_points_at_itself_again_and_again_is_bounded() -> None:
     """Views of one long text, of which the stream has one copy: refused before they are unfolded."""
     one = pl.DataFrame({"unit": ["x" * 7_000]}).select(pl.col("unit").repeat_by(10_000).explode())
     with pytest.raises(ValueError, match="64000000 in all"):
-        list(arrow_slices(arrow(one), 100_000, 1_000))
+        list(arrow_slices(arrow(one), ["unit"], 100_000, 1_000))
 
 
 @pytest.fixture(scope="module")
@@ -284,10 +303,24 @@ def test_a_key_has_so_many_leases_a_minute(strict: Api) -> None:
     lent(strict, trial, other)
 
 
+def test_who_may_revoke_a_lease(api: Api, trial: str, key: str) -> None:
+    lease = lent(api, trial, key)
+    path = f"/trials/{trial}/leases/{lease.number}"
+    for scopes in (SCOPES, ("lease",)):
+        reply = api.request("DELETE", path, key=api.key(*scopes))
+        assert (reply.status, reply.json["type"]) == (403, "urn:takeup:forbidden")
+        assert "a key with the scope lease revokes its own" in reply.json["detail"]
+    assert sent(api, trial, key, lines(drawn(lease, range(1)))).json["recorded"] == 1
+    assert api.request("DELETE", path, key=key).status == 200
+    other = lent(api, trial, key)
+    assert api.request("DELETE", f"/trials/{trial}/leases/{other.number}", key=api.key("design")).status == 200
+    assert api.request("DELETE", f"/trials/{trial}/leases/99", key=key).status == 404
+
+
 def test_a_batch_on_its_way_and_too_many_rows_at_once(api: Api, trial: str, key: str) -> None:
     service = api.app.state.service
     body = b'{"unit": "a", "outcome": "good"}\n'
-    service.flights.add((trial, "batch b"))
+    service.flights.add((trial, "batch b 0"))
     reply = sent(api, trial, key, body)
     assert (reply.status, reply.json["type"]) == (409, "urn:takeup:in-flight")
     service.flights.clear()

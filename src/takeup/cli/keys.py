@@ -34,7 +34,7 @@ def create(
     for each in sorted(set(trial or ()) - set(there)):
         typer.echo(f"note: there is no trial {each} yet; there is {', '.join(there) or 'none at all'}", err=True)
     if "lease" in scope and "read-unblinded" not in scope:
-        said = "a lease has the probabilities, so that this key can revoke leases, and get none without --scope"
+        said = "a lease has the probabilities, so that this key can send no rows, and get none without --scope"
         typer.echo(f"note: {said} read-unblinded too", err=True)
     with Store(database) as store:
         key, token = new(name, scope, trial or None, site=site, at=store.clock(), by="command line")

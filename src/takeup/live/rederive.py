@@ -180,8 +180,7 @@ def _draw(book: Book, event: events.Decided | events.SetAside, unit: str, contex
     """What a client drew under a lease, as the log has it."""
     text("unit", unit, MOST_NAME)
     check_occasion(book, event.occasion)
-    missing = event.missing if isinstance(event, events.Decided) else ()
-    labels = labels_of(book.design, event.implemented, event.outcome, missing, said=True)
+    labels = labels_of(book.design, event.implemented, event.outcome, event.missing, said=True)
     implemented, drawn = labels.get("implemented"), event.drawn
     if type(drawn) is not int or type(event.lease) is not int:
         raise UnexpectedError("a lease, and when it was drawn")
@@ -195,7 +194,8 @@ def _draw(book: Book, event: events.Decided | events.SetAside, unit: str, contex
         drawn,
         None if implemented is None else str(implemented),
         labels.get("outcome"),
-        tuple(sorted(set(missing))),
+        tuple(sorted(set(event.missing))),
+        event.lease_hash if isinstance(event, events.SetAside) else None,
     )
 
 

@@ -4,7 +4,7 @@ Columns are texts, numbers, truth values, and lists of texts; no dictionaries, n
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from takeup.errors import InputError
 from takeup.service.flatbuffer import Flatbuffer
 from takeup.service.problem import ProblemError
 from takeup.trial.commands import MOST_REASON
+from takeup.trial.edge_rows import MOST_SHOWN
 
 MOST_COLUMNS = 16
 MOST_TEXT = 4 * MOST_REASON
@@ -54,11 +55,12 @@ class Column(NamedTuple):
     of: "Column | None" = None
 
 
-def arrow_slices(body: bytes, most: int, size: int) -> Iterator[list[Mapping[str, Any]]]:
+def arrow_slices(body: bytes, known: Collection[str], most: int, size: int) -> Iterator[list[Mapping[str, Any]]]:
     """The rows of a stream, some at a time; None counts for nothing.
 
     Args:
         body: the stream.
+        known: the names that columns may have.
         most: how many rows it may have.
         size: how many rows are read at once.
 
@@ -71,7 +73,7 @@ def arrow_slices(body: bytes, most: int, size: int) -> Iterator[list[Mapping[str
     try:
         for kind, head, content in _messages(body):
             if kind == SCHEMA and columns is None:
-                columns = _columns(head)
+                columns = _columns(head, known)
             elif kind == BATCH and columns is not None:
                 batch = _Batch(head, content, most, room)
                 most -= batch.length
@@ -98,6 +100,9 @@ def _messages(body: bytes) -> Iterator[tuple[int, Flatbuffer, memoryview]]:
     at, whole, left = 0, memoryview(body), MOST_MESSAGES
     while at + 4 <= len(body):
         left -= 1
+        if left < 0:
+            hint = "put more rows into each batch of the stream"
+            raise InputError("messages", f"more than {MOST_MESSAGES}", f"{MOST_MESSAGES} at the most", hint)
         (size,) = struct.unpack_from("<i", body, at)
         at += 4
         if size == -1:
@@ -105,7 +110,7 @@ def _messages(body: bytes) -> Iterator[tuple[int, Flatbuffer, memoryview]]:
             at += 4
         if size == 0:
             return
-        if not 0 < size <= len(body) - at or left < 0:
+        if not 0 < size <= len(body) - at:
             raise ValueError("a message is not whole")
         head = Flatbuffer(whole[at : at + size])
         at += size
@@ -116,21 +121,30 @@ def _messages(body: bytes) -> Iterator[tuple[int, Flatbuffer, memoryview]]:
         at += length
 
 
-def _columns(head: Flatbuffer) -> list[Column]:
+def _columns(head: Flatbuffer, known: Collection[str]) -> list[Column]:
     schema = head.table(head.root, 2)
     if head.scalar(schema, 0, "<h"):
         raise ValueError("its numbers are not little-endian")
     start, count = head.vector(schema, 1)
     if not 1 <= count <= MOST_COLUMNS:
         raise InputError("columns", f"{count} of them", f"from 1 to {MOST_COLUMNS}")
-    found = [_column(head, start + 4 * i + head.number("<I", start + 4 * i)) for i in range(count)]
+    fields = [start + 4 * i + head.number("<I", start + 4 * i) for i in range(count)]
+    found = [_column(head, field, _name(head, field, known)) for field in fields]
     if len({column.name for column in found}) < count:
         raise InputError("columns", "two of one name", "a name each")
     return found
 
 
-def _column(head: Flatbuffer, field: int, *, within: bool = False) -> Column:
-    name, kind, of = head.text(field, 0), head.scalar(field, 2, "<B"), head.table(field, 3)
+def _name(head: Flatbuffer, field: int, known: Collection[str]) -> str:
+    """A column's name: refused once for all rows, and told in part, as it may have millions of letters."""
+    name = head.text(field, 0)
+    if name not in known:
+        raise InputError("columns", repr(name[:MOST_SHOWN]), f"some of {', '.join(known)}")
+    return name
+
+
+def _column(head: Flatbuffer, field: int, name: str, *, within: bool = False) -> Column:
+    kind, of = head.scalar(field, 2, "<B"), head.table(field, 3)
     if head.field(field, 4):
         raise InputError(name, "a column with a dictionary", "plain texts", "cast it to a column of texts")
     if kind in (_TEXT, _LARGE_TEXT, _VIEW) or (kind in (_BOOL, _NULL) and not within):
@@ -144,7 +158,7 @@ def _column(head: Flatbuffer, field: int, *, within: bool = False) -> Column:
     if kind in (_LIST, _LARGE_LIST) and not within:
         start, count = head.vector(field, 5)
         if count == 1:
-            inner = _column(head, start + head.number("<I", start), within=True)
+            inner = _column(head, start + head.number("<I", start), name, within=True)
             return Column(name, kind, of=inner)
     raise InputError(
         name, f"a column of kind {kind}", "texts, numbers, lists of texts", "send tables of outcomes as JSON lines"

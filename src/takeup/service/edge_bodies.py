@@ -30,16 +30,16 @@ def read_batch(media: str, body: bytes) -> EdgeRows:
     """
     columns: list[EdgeColumns] = []
     problems: dict[int, str] = {}
-    taken = 0
+    digest, taken = hashlib.sha256(media.encode() + b"\n" + body).hexdigest(), 0
     for rows in READERS[media](body):
-        found = EdgeRows.of(rows)
+        found = EdgeRows.of(rows, digest)
         problems |= {taken + place: why for place, why in found.problems.items()}
         columns.append(found.columns)
         taken += len(found)
     if not taken:
         raise wrong_count(0)
     whole = EdgeColumns(*(list(chain.from_iterable(parts)) for parts in zip(*columns, strict=True)))
-    return EdgeRows(whole, problems, hashlib.sha256(media.encode() + b"\n" + body).hexdigest())
+    return EdgeRows(whole, problems, digest)
 
 
 def _lines(body: bytes) -> Iterator[Rows]:
@@ -72,7 +72,7 @@ def _parsed(line: bytes, number: int) -> Mapping[str, Any]:
 
 
 def _arrow(body: bytes) -> Iterator[Rows]:
-    return arrow_slices(body, MOST_ROWS, SLICE)
+    return arrow_slices(body, EdgeColumns._fields, MOST_ROWS, SLICE)
 
 
 READERS: Mapping[str, Callable[[bytes], Iterable[Rows]]] = {LINES: _lines, ARROW: _arrow}

@@ -1,4 +1,4 @@
-"""What one key may ask for at the edge: how many leases a minute, and how many rows at once."""
+"""What one key may ask for at the edge: how many leases at once and a minute, and how many rows at once."""
 
 import math
 from collections import Counter
@@ -16,7 +16,7 @@ class EdgeLimits:
     """Counts leases and rows by key, in this process.
 
     Args:
-        leases: how many leases a minute a key may have, and at once.
+        leases: how many leases a key may have at once; it gains as many a minute.
     """
 
     def __init__(self, leases: float) -> None:
@@ -32,7 +32,8 @@ class EdgeLimits:
         wait = self._leases.wait(key)
         if wait:
             said = (
-                f"the key has had {self._most:g} leases within a minute; let leases last longer ([edge] seconds, most)"
+                f"the key has had more leases than {self._most:g} at once and as many a minute after that; let leases"
+                " last longer ([edge] seconds, most)"
             )
             raise ProblemError("too-many", said, headers={"Retry-After": str(math.ceil(wait))})
 

@@ -43,7 +43,7 @@ class Settings:
         keep_alive_seconds: how long a connection stays open between requests.
         rate: how many requests a second a key may make in the long run.
         burst: how many it may make at once.
-        leases: how many leases a minute a key may have.
+        leases: how many leases a key may have at once; it gains as many a minute.
         key_seconds: how long a key that another process revoked may still work.
         session_seconds: how long a person who signed in to the pages stays so.
         idle_seconds: how long one stays so who does nothing.

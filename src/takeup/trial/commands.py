@@ -6,6 +6,7 @@ events (`decided_event`, ..) are also what an audit derives a log again with.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from takeup.trial.software import software
 MOST_NAME = 200
 MOST_REASON = 2_000
 MOST_BATCH = 10_000
+BATCH_KEY = re.compile(r"batch .+ \d+")
+"""What the log calls the parts of batches from the edge, among idempotency keys."""
 
 Reply = TypeVar("Reply")
 ReplyOut = TypeVar("ReplyOut", covariant=True)
@@ -97,6 +100,9 @@ class KeyedCommand(Generic[Reply]):
     def __post_init__(self) -> None:
         if self.key is not None:
             text("key", self.key, MOST_NAME)
+            if BATCH_KEY.fullmatch(self.key):
+                hint = "the log calls parts of batches from leases so"
+                raise InputError("key", repr(self.key), 'a text that is not "batch", a name and a number', hint)
         if self.by is not None:
             text("by", self.by, MOST_NAME)
         if self.site is not None:

@@ -33,7 +33,7 @@ from takeup.trial.looks import Looks, LooksTable
 from takeup.trial.planned_analysis import check_analysis
 from takeup.trial.refused_policy import RefusedPolicy
 from takeup.trial.rules import BoundedTable, check_control_share, check_counted, check_dropping
-from takeup.trial.spec import TrialSpec, parse
+from takeup.trial.spec import WITHIN, EdgeTable, TrialSpec, parse
 from takeup.trial.told_error import check_told_error, rule_digest
 
 MICROSECONDS = 1_000_000
@@ -132,6 +132,7 @@ class Design:
                 "space": spec.space.model_copy(update=describe(space)),
                 "policy": policy.description if isinstance(policy, RefusedPolicy) else describe(policy),
                 "seed": None,
+                "edge": _edge(spec.edge) if new else spec.edge,
             }
         )
         text = canonical(full.model_dump(mode="json", exclude={"seed"}))
@@ -313,6 +314,12 @@ def _check_edge(space: Space, policy: LivePolicy, looks: Looks | None) -> None:
         why = "under a lease from before a look, what that look drops would go on being proposed"
     if why is not None:
         raise InputError("allowed", "true", "false, or no [edge]", why)
+
+
+def _edge(table: EdgeTable) -> EdgeTable:
+    """With what new trials have where nobody says otherwise."""
+    late = table.allowed and table.within is None
+    return table.model_copy(update={"within": WITHIN}) if late else table
 
 
 def _counted(spec: TrialSpec, space: Space, policy: LivePolicy, rules: Rules) -> bool:

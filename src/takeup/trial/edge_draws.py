@@ -4,12 +4,19 @@ from typing import NamedTuple, Unpack
 
 from takeup.outcomes import Plain
 from takeup.trial.book import Book
+from takeup.trial.design import MICROSECONDS
 from takeup.trial.events import Decided, SetAside, Stamp
 from takeup.trial.fallbacks import SKEW
 from takeup.trial.lease_records import LeaseRecord
+from takeup.trial.leases import Lease
+from takeup.trial.spec import duration
 
 HAS_DECISION = "the unit has another decision, which stands"
 NO_LEASE = "the trial has given no lease with this number"
+OTHER_LEASE = (
+    "it was drawn under another lease of this number, of another trial or of this one before a backup was restored;"
+    " take another lease"
+)
 FULL = "as many decisions as the lease allows have been recorded"
 EARLY = "it was drawn before the lease was given"
 TO_COME = "it was drawn at a time to come"
@@ -31,6 +38,7 @@ class EdgeDraw(NamedTuple):
         implemented: a, as a label, where that came with it.
         outcome: y, as a report has it; likewise.
         missing: what will never be known; likewise.
+        lease_hash: the fingerprint of the lease, where the client says it.
     """
 
     unit: str
@@ -42,6 +50,11 @@ class EdgeDraw(NamedTuple):
     implemented: str | None = None
     outcome: Plain | None = None
     missing: tuple[str, ...] = ()
+    lease_hash: str | None = None
+
+    def names(self, lease: Lease) -> bool:
+        """Whether it can be this lease that it was drawn under."""
+        return self.lease_hash in (None, lease.fingerprint)
 
 
 def drawn_event(book: Book, draw: EdgeDraw, **stamp: Unpack[Stamp]) -> Decided | SetAside:
@@ -49,13 +62,14 @@ def drawn_event(book: Book, draw: EdgeDraw, **stamp: Unpack[Stamp]) -> Decided |
     space, lease = book.design.space, book.leases.get(draw.lease)
     context, proposal = space.contexts[draw.context], space.proposals[draw.proposal]
     standing = book.units.get((draw.unit, draw.occasion))
-    why = HAS_DECISION if standing is not None else why_not(lease, draw, stamp["at"])
+    why = HAS_DECISION if standing is not None else why_not(book, draw, stamp["at"])
     if why is not None or lease is None:
         return SetAside(
             **stamp,
             decision=standing,
             proposal=proposal,
             lease=draw.lease,
+            lease_hash=draw.lease_hash,
             reason=why,
             unit=draw.unit,
             occasion=draw.occasion,
@@ -63,6 +77,7 @@ def drawn_event(book: Book, draw: EdgeDraw, **stamp: Unpack[Stamp]) -> Decided |
             drawn=draw.drawn,
             implemented=draw.implemented,
             outcome=draw.outcome,
+            missing=draw.missing,
         )
     probability, best, window = lease.probability[draw.context], lease.best[draw.context], book.design.window
     return Decided(
@@ -85,22 +100,45 @@ def drawn_event(book: Book, draw: EdgeDraw, **stamp: Unpack[Stamp]) -> Decided |
     )
 
 
-def why_not(held: LeaseRecord | None, draw: EdgeDraw, at: int) -> str | None:
-    """Why a draw does not stand that comes at this time; None where it does.
+class Until(NamedTuple):
+    """Until when a draw under a lease stands, and why a later one does not."""
 
-    It may come at any time after it was drawn: a client that cannot reach anybody keeps it.
+    last: int
+    why: str
+
+
+def first_drawn(lease: Lease) -> int:
+    """From when on a draw under a lease stands: a clock may have been behind when it was given."""
+    return lease.issued - SKEW
+
+
+def ends_of(held: LeaseRecord, at: int, within: int | None) -> list[Until]:
+    """Until when draws under a lease stand that come at this time, in the order in which reasons are told.
+
+    They may come late, as a client that cannot reach anybody keeps them; and not forever, as the seed of a trial that
+    is stopped is no secret any more.
     """
+    found = [Until(at + SKEW, TO_COME), Until(held.lease.expires, EXPIRED)]
+    if held.revoked is not None:
+        found.append(Until(held.revoked - 1, REVOKED))
+    if within is not None and at > held.lease.expires + within * MICROSECONDS:
+        found.append(Until(-1, f"it came more than {duration(within)} after the lease had expired"))
+    return found
+
+
+def why_not(book: Book, draw: EdgeDraw, at: int) -> str | None:
+    """Why a draw does not stand that comes at this time; None where it does."""
+    held = book.leases.get(draw.lease)
     if held is None:
         return NO_LEASE
     lease = held.lease
-    if draw.drawn < lease.issued - SKEW:
+    if not draw.names(lease):
+        return OTHER_LEASE
+    if draw.drawn < first_drawn(lease):
         return EARLY
-    if draw.drawn > at + SKEW:
-        return TO_COME
-    if draw.drawn > lease.expires:
-        return EXPIRED
-    if held.revoked is not None and draw.drawn >= held.revoked:
-        return REVOKED
+    for last, why in ends_of(held, at, book.design.spec.edge.within):
+        if draw.drawn > last:
+            return why
     if held.taken >= lease.most:
         return FULL
     if lease.draw(draw.unit, draw.occasion, draw.context) != draw.proposal:

@@ -17,9 +17,9 @@ from takeup.errors import TakeupError
 from takeup.space import UNSEEN
 from takeup.trial.book import Book, Entry, Maker, Record
 from takeup.trial.design import canonical
+from takeup.trial.edge_draws import ends_of, first_drawn
 from takeup.trial.epoch_counts import Cell
 from takeup.trial.events import Decided, Stamp
-from takeup.trial.fallbacks import SKEW
 from takeup.trial.lease_records import LeaseRecord
 from takeup.trial.leases import drawn_bits
 from takeup.trial.rollup import Row, first_of
@@ -42,6 +42,7 @@ class _Held:
     heads: list[str]
     tails: list[list[str]]
     end: str
+    hash: str
 
     def word(self, x: int, fold: "EdgeFold") -> None:
         """The texts of a context: of many, few may be met under a lease."""
@@ -119,6 +120,8 @@ class EdgeFold:
         drawn: int,
         implemented: Any,
         outcome: Any,
+        *,
+        lease_hash: str | None = None,
     ) -> Derived | None:
         """The decision that follows, where it is plain and stands."""
         book = self.book
@@ -136,6 +139,8 @@ class EdgeFold:
         except TypeError:
             return None
         lent = held.record.lease
+        if lease_hash is not None and lease_hash != held.hash:
+            return None
         if came is None or not held.first <= drawn <= held.last or held.taken >= lent.most:
             return None
         if bisect_right(lent.ends[x], drawn_bits(held.key, unit, occasion)) != z:
@@ -205,13 +210,13 @@ class EdgeFold:
         if record is None:
             self.held[number] = None
             return None
-        lease, at = record.lease, self.at
-        last = min(lease.expires, at + SKEW, lease.expires if record.revoked is None else record.revoked - 1)
+        lease = record.lease
+        last = min(ends_of(record, self.at, self.book.design.spec.edge.within)).last
         heads, tails = [""] * len(lease.contexts), [list[str]()] * len(lease.contexts)
         maker = Maker(self.by, self.site, number)
         end = f',"version":{lease.version}}}'
         key = bytes.fromhex(lease.key)
-        found = _Held(record, key, lease.issued - SKEW, last, record.taken, maker, heads, tails, end)
+        found = _Held(record, key, first_drawn(lease), last, record.taken, maker, heads, tails, end, lease.fingerprint)
         self.held[number] = found
         return found
 

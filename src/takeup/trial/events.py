@@ -261,6 +261,7 @@ class SetAside(KeyedEvent):
         decision: the decision that the unit had already; None where it had none.
         proposal: what the client drew.
         lease: the lease that it names; None of a fallback. What follows is of leases alone.
+        lease_hash: the fingerprint of that lease, where the client says it.
         reason: why it does not stand.
         unit: who it was for.
         occasion: which of the unit's decisions.
@@ -268,6 +269,7 @@ class SetAside(KeyedEvent):
         drawn: when the client says that it drew it.
         implemented: what it says was done, and came of it: nothing counts that did not follow a decision that stands.
         outcome: likewise.
+        missing: what it says will never be known; likewise.
     """
 
     kind: ClassVar[Kind] = "set aside"
@@ -276,6 +278,7 @@ class SetAside(KeyedEvent):
     decision: int | None = None
     proposal: str
     lease: int | None = None
+    lease_hash: str | None = None
     reason: str | None = None
     unit: str | None = None
     occasion: str = ""
@@ -283,6 +286,7 @@ class SetAside(KeyedEvent):
     drawn: int | None = None
     implemented: str | None = None
     outcome: Plain | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

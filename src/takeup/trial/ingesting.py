@@ -12,7 +12,7 @@ from takeup.errors import ConflictError, InputError, NotFoundError, StateError, 
 from takeup.outcomes import Plain
 from takeup.trial.book import Book
 from takeup.trial.bounds import text
-from takeup.trial.commands import KeyedCommand, Needs
+from takeup.trial.commands import MOST_NAME, Needs
 from takeup.trial.edge_draws import EdgeDraw, drawn_event
 from takeup.trial.edge_fold import EdgeFold
 from takeup.trial.edge_rows import EdgeColumns, EdgeRows
@@ -25,6 +25,8 @@ CHUNK = 5_000
 MOST_BATCH_NAME = 150
 MOST_TOLD = 100
 """How many rows that were not recorded a reply tells of."""
+MOST_WHY = 600
+"""How many letters the log has of why a row was not recorded: rows may say anything."""
 REQUEST = 32
 """How many hexadecimal digits of a batch's digest the log has."""
 
@@ -87,39 +89,35 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch as it was sent.
+    """A batch as it was sent, by somebody who is not blinded: what they are told says what others reported.
 
     Attributes:
         name: what its sender calls it.
         rows: what is in it.
         by: who sends it.
         site: where they work.
-        blinded: whether they are not told whether a report agrees with an earlier one.
     """
 
     name: str
     rows: EdgeRows
     by: str | None = None
     site: str | None = None
-    blinded: bool = False
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        rows: Iterable[Mapping[str, Any]],
-        by: str | None = None,
-        site: str | None = None,
-        *,
-        blinded: bool = False,
-    ) -> "Batch":
+    def of(cls, name: str, rows: Iterable[Mapping[str, Any]], by: str | None = None) -> "Batch":
         """A batch with these rows; errors name what is wrong with the whole of it."""
-        return cls(text("batch", name, MOST_BATCH_NAME), EdgeRows.of(rows), by, site, blinded)
+        return cls(name, EdgeRows.of(rows), by)
+
+    def __post_init__(self) -> None:
+        text("batch", self.name, MOST_BATCH_NAME)
+        for argument, value in (("by", self.by), ("site", self.site)):
+            if value is not None:
+                text(argument, value, MOST_NAME)
 
     @property
     def keys(self) -> list[str]:
         """The idempotency keys of its chunks, in their order."""
-        return [_key(self.name, start) for start in range(0, len(self.rows), CHUNK)]
+        return [key_of(self.name, start) for start in range(0, len(self.rows), CHUNK)]
 
     def begun(self, events: Iterable[object]) -> Ingested:
         """How far it has got, where these events have been logged under its keys, in their order.
@@ -129,7 +127,7 @@ class Batch:
         """
         found = Ingested(batch=self.name, rows=len(self.rows))
         for event in events:
-            chunk = _told(_same(self.name, event, self.rows.digest), self.by, blinded=self.blinded)
+            chunk = Ingested.of(_same(self.name, event, self.rows.digest))
             if chunk.taken <= found.taken:
                 break
             found = found.plus(chunk)
@@ -139,10 +137,9 @@ class Batch:
         """The rows from `start` on that are taken together."""
         after = min(start + CHUNK, len(self.rows))
         return Ingest(
-            key=_key(self.name, start),
+            key=key_of(self.name, start),
             by=self.by,
             site=self.site,
-            blinded=self.blinded,
             batch=self.name,
             rows=len(self.rows),
             start=start,
@@ -153,10 +150,13 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ingest(KeyedCommand[Ingested]):
+class Ingest:
     """Rows of a batch that are taken together; each is recorded as far as it can be, and stops no other.
 
     Attributes:
+        key: which part of which batch it is.
+        by: who sends it.
+        site: where they work.
         batch: what its sender calls it.
         rows: how many rows it has.
         start: the place of the first of these.
@@ -165,6 +165,9 @@ class Ingest(KeyedCommand[Ingested]):
         problems: what is wrong with some of them, by their place among these.
     """
 
+    key: str
+    by: str | None = None
+    site: str | None = None
     batch: str
     rows: int
     start: int
@@ -184,7 +187,7 @@ class Ingest(KeyedCommand[Ingested]):
         return Needs(self.key, units, leases=leases, makers=decided)
 
     @property
-    def request(self) -> str | None:
+    def request(self) -> str:
         """Which batch it is."""
         return self.digest[:REQUEST]
 
@@ -196,7 +199,7 @@ class Ingest(KeyedCommand[Ingested]):
             StateError: the trial is a draft.
         """
         if self.key in book.keys:
-            return _told(_same(self.batch, book.answers[self.key or ""], self.digest), self.by, blinded=self.blinded)
+            return Ingested.of(_same(self.batch, book.answers[self.key], self.digest))
         if book.state == "draft":
             raise StateError(f"trial {book.trial} is a draft; nothing can have been decided")
         taken = _Taking(book, self, {"at": at, "by": self.by, "site": self.site}).all()
@@ -218,9 +221,9 @@ class _Taking:
         ingest, fold = self.ingest, EdgeFold(self.book)
         fold.stamp(self.stamp)
         for place, row in enumerate(zip(*ingest.columns, strict=True)):
-            *drawn, missing, _, spec = row
+            *drawn, missing, _, spec, lease_hash = row
             if place not in ingest.problems and row[4] is not None and not missing and spec in (None, self.spec):
-                derived = fold.derive(*drawn)
+                derived = fold.derive(*drawn, lease_hash=lease_hash)
                 if derived is not None:
                     fold.add(derived, link(self.book.hash, self.book.sequence + 1, derived.body))
                     self.recorded += 1
@@ -275,6 +278,7 @@ class _Taking:
             None if implemented is None else str(implemented),
             labels.get("outcome"),
             c.missing[place],
+            c.lease_hash[place],
         )
 
     def decide(self, place: int, draw: EdgeDraw) -> None:
@@ -296,9 +300,10 @@ class _Taking:
 
     def same(self, number: int, draw: EdgeDraw) -> bool:
         """Whether a unit's decision is what was drawn: the row was sent again."""
-        maker, record = self.book.makers.get(number), self.book.records[number]
+        maker, record, held = self.book.makers.get(number), self.book.records[number], self.book.leases.get(draw.lease)
         lease = None if maker is None else maker.lease
-        return (lease, record.context, record.proposal) == (draw.lease, draw.context, draw.proposal)
+        drawn = (lease, record.context, record.proposal) == (draw.lease, draw.context, draw.proposal)
+        return drawn and held is not None and draw.names(held.lease)
 
     def report(self, place: int, number: int, reason: str | None) -> None:
         """A report of a decision that is there; what it says already needs no event."""
@@ -308,7 +313,7 @@ class _Taking:
         labels = labels_of(book.design, *said, said=False)
         known = known_of(book, book.records[number], labels)
         if len(known) == len(labels) and all(old == new for old, new in known.values()):
-            self.agreed()
+            self.standing += 1
             return
         implemented, outcome, missing = said
         book.append(
@@ -320,18 +325,11 @@ class _Taking:
                 missing=missing,
                 covariates=None,
                 reason=reason,
-                disputing=self.ingest.blinded,
+                disputing=False,
                 **self.stamp,
             )
         )
         self.reported += 1
-
-    def agreed(self) -> None:
-        """A report of what is known; the blinded are not told so, as they could find out by guessing what it is."""
-        if self.ingest.blinded:
-            self.reported += 1
-        else:
-            self.standing += 1
 
     def number(self, place: int) -> int:
         """The decision that a row without a lease is about."""
@@ -346,7 +344,7 @@ class _Taking:
     def refuse(self, place: int, why: str) -> None:
         """Tell of a row that was not recorded."""
         if len(self.refused) < MOST_TOLD:
-            self.refused.append((self.ingest.start + place, why))
+            self.refused.append((self.ingest.start + place, _shortened(why)))
 
 
 def check_occasion(book: Book, occasion: str) -> None:
@@ -357,14 +355,15 @@ def check_occasion(book: Book, occasion: str) -> None:
         raise InputError("occasion", repr(occasion), allowed)
 
 
-def _key(batch: str, start: int) -> str:
+def _shortened(why: str) -> str:
+    """What a row says is told first, and what is allowed last."""
+    half = MOST_WHY // 2 - 2
+    return why if len(why) <= MOST_WHY else f"{why[:half]} .. {why[-half:]}"
+
+
+def key_of(batch: str, start: int) -> str:
+    """What the log calls a part of a batch among idempotency keys, none of which a client may choose."""
     return f"batch {batch} {start}"
-
-
-def _told(event: TakenIn, by: str | None, *, blinded: bool) -> Ingested:
-    """What became of rows that were taken before; why some were not, the blinded are told of their own alone."""
-    found = Ingested.of(event)
-    return replace(found, refused=()) if blinded and event.by != by else found
 
 
 def _same(batch: str, event: object, digest: str) -> TakenIn:

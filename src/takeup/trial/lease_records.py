@@ -23,6 +23,7 @@ class LeaseRecord:
         probability: what is drawn from, by context.
         best: the probability that each proposal is best, by context.
         software: what computed it.
+        by: who asked for it.
         taken: how many decisions under it have been recorded.
         revoked: since when nothing may be drawn under it; None where it was not revoked.
     """
@@ -32,6 +33,7 @@ class LeaseRecord:
     probability: Vectors
     best: Vectors
     software: str
+    by: str | None = None
     taken: int = 0
     revoked: int | None = None
 
@@ -57,7 +59,7 @@ class LeaseRecord:
             ends=tuple(tuple(accumulate(int(p * GRAIN) for p in each)) for each in probability),
             many=book.design.spec.decisions == "many",
         )
-        return cls(lease, sequence, probability, best, event.software, taken, revoked)
+        return cls(lease, sequence, probability, best, event.software, event.by, taken, revoked)
 
 
 def _vectors(given: object) -> Vectors:

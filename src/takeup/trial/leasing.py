@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Unpack
 
-from takeup.errors import InputError, NotFoundError, ReusedKeyError, StateError
+from takeup.errors import AccessError, InputError, NotFoundError, ReusedKeyError, StateError
 from takeup.trial.book import Book, Maker
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_REASON, KeyedCommand, Needs
@@ -51,11 +51,13 @@ class Revoke:
         lease: its number.
         reason: why.
         by: who asks.
+        own: whether they may revoke what they asked for themselves alone.
     """
 
     lease: int
     reason: str | None = None
     by: str | None = None
+    own: bool = False
     needs: Needs = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -66,8 +68,16 @@ class Revoke:
         object.__setattr__(self, "needs", Needs(leases=(self.lease,)))
 
     def run(self, book: Book, at: int) -> int:
-        """The lease's number."""
+        """The lease's number.
+
+        Raises:
+            AccessError: it is somebody else's.
+            NotFoundError: there is no such lease.
+        """
         known = book.leases.get(self.lease)
+        if known is not None and self.own and known.by != self.by:
+            words = "a key with the scope lease revokes its own; one with the scope design revokes any"
+            raise AccessError(f"lease {self.lease} of trial {book.trial} was given to somebody else; {words}")
         if known is None or known.revoked is None:
             book.append(revoked_event(book, self.lease, self.reason, at, self.by))
         return self.lease

@@ -126,18 +126,27 @@ class AnalysisTable(GrownTable):
         return value
 
 
-class EdgeTable(Table):
+WITHIN = 7 * SECONDS["day"]
+"""How long what clients drew by themselves is taken, where a new spec does not say."""
+
+
+class EdgeTable(GrownTable):
     """`[edge]`: whether clients may decide by themselves from leases, for how long and how often.
 
     Attributes:
         allowed: whether there are leases; whoever holds one can foresee its proposals.
         seconds: how long a lease lasts, in seconds or as a text such as "10 minutes".
         most: how many decisions may be drawn under one.
+        within: how long after one has expired what was drawn under it is still taken, in seconds, also from a trial
+            that is paused or stopped. None in trials from before there was such a key: at any time.
     """
+
+    newer = ("within",)
 
     allowed: Annotated[bool, Field(strict=True)] = False
     seconds: LeaseLength = 30
     most: Annotated[int, Field(ge=1, le=MOST_LEASED)] = 100_000
+    within: Duration | None = None
 
 
 class FallbackLimitsTable(Table):
@@ -150,7 +159,7 @@ class FallbackLimitsTable(Table):
     """
 
     a_day: Annotated[int, Field(ge=0)] = 100
-    within: Duration = 7 * SECONDS["day"]
+    within: Duration = WITHIN
 
 
 Word = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S(.*\S)?$")]

@@ -16,7 +16,7 @@ from takeup.service.routes.leases import check_unblinded
 from takeup.service.service import caller_of, service_of
 from takeup.store import reading
 from takeup.trial.bounds import text
-from takeup.trial.ingesting import MOST_BATCH_NAME, Batch, Ingested
+from takeup.trial.ingesting import MOST_BATCH_NAME, Batch, Ingested, key_of
 
 router = APIRouter(route_class=KeyRoute, tags=["edge"])
 _CONTENT: dict[str, Any] = {
@@ -92,7 +92,7 @@ async def ingest(
         )
     text("batch", batch, MOST_BATCH_NAME)
     service, caller = service_of(request), caller_of(request)
-    place = trial, f"batch {batch}"
+    place = trial, key_of(batch, 0)
     if place in service.flights:
         said = f"batch {batch!r} is on its way; ask again for what became of it"
         raise ProblemError("in-flight", said, headers={"Retry-After": "1"})

@@ -33,6 +33,7 @@ class LeaseGiven(BaseModel):
         proposals: what may be proposed.
         ends: for each context where the share of each proposal ends, in 2^-32; the last is 2^32.
         many: whether a unit has many decisions, which are told apart by their occasion.
+        fingerprint: which lease it is, whatever its number; rows that say it as `lease_hash` are taken for no other.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -49,6 +50,7 @@ class LeaseGiven(BaseModel):
     proposals: tuple[str, ...]
     ends: tuple[tuple[int, ...], ...]
     many: bool
+    fingerprint: str
 
 
 class LeaseRevoked(BaseModel):
@@ -94,6 +96,11 @@ async def revoke(
         str | None, Query(description="Why; the log keeps it.", min_length=1, max_length=MOST_REASON)
     ] = None,
 ) -> LeaseRevoked:
-    """Let nothing stand that is drawn under a lease from now on; what was drawn before stands, whenever it comes."""
-    done = await service_of(request).submit(trial, Revoke(lease=number, reason=reason, by=caller_of(request).shown))
+    """Let nothing stand that is drawn under a lease from now on; what was drawn before stands.
+
+    With `design` any lease, with `lease` those that the key was given itself.
+    """
+    caller = caller_of(request)
+    own = "design" not in caller.scopes
+    done = await service_of(request).submit(trial, Revoke(lease=number, reason=reason, by=caller.shown, own=own))
     return LeaseRevoked(trial=trial, number=done)
