@@ -88,7 +88,7 @@ class Sender(threading.Thread):
         """
         until = None if seconds is None else time.monotonic() + seconds
         try:
-            for path in self._segments.closed():
+            for path in (*self._segments.closed(), None):  # at the end, until what another thread has sent is told
                 pause = self._in_turn(path, until, stop)
                 if pause:
                     return pause
@@ -97,12 +97,14 @@ class Sender(threading.Thread):
             return self._put_off("a batch", f"sending has failed: {error!r}", LATER_SECONDS)
         return 0.0
 
-    def _in_turn(self, path: Path, until: float | None, stop: Callable[[], bool]) -> float:
+    def _in_turn(self, path: Path | None, until: float | None, stop: Callable[[], bool]) -> float:
         """Send one batch while no other thread does; how long to wait where it is not taken now."""
         until = time.monotonic() + self._client.timeout if until is None else until
         if not self._turn.acquire(timeout=max(0.0, until - time.monotonic())):
             return AGAIN_SECONDS
         try:
+            if path is None:
+                return 0.0
             left = until - time.monotonic()
             return self._send(path, left, stop) if left > 0 else AGAIN_SECONDS
         finally:
