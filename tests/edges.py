@@ -1,16 +1,24 @@
 """What the tests of edges share: a trial that gives leases, a service to ask, and what its log has in the end."""
 
 import json
+import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+from http.client import HTTPMessage
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from serving import Served
 from takeup.client import Client, Edge
-from takeup.live import audit
+from takeup.client.transport import HttpAnswer
+from takeup.errors import UnreachableError
+from takeup.live import Trial, audit
+from takeup.service.edge_bodies import read_batch
 from takeup.store import looking, reading
+from takeup.trial.ingesting import Batch
 
 SPEC: dict[str, Any] = {
     "name": "At the edge",
@@ -34,6 +42,62 @@ class Clock:
 
     def pass_(self, seconds: float) -> None:
         self.now += int(seconds * 1e9)
+
+
+class Nearby:
+    """A client of a service that is a trial in this process, which can be away."""
+
+    timeout = 5.0
+
+    def __init__(self, **edge_table: Any) -> None:
+        self.spec = {**SPEC, "edge": {**SPEC["edge"], **edge_table}}
+        self.trial = Trial.create("sqlite://", self.spec)
+        self.trial.start()
+        self.away = False
+        self.leases = 0
+
+    def call(self, method: str, *_: object, key: str | None = None, **__: object) -> Any:
+        if self.away:
+            raise UnreachableError("away")
+        if method == "GET":
+            return {"spec": {name: value for name, value in self.spec.items() if name != "seed"}}
+        self.leases += 1
+        return json.loads(json.dumps(self.trial.lease(key=key).plain()))
+
+    def raw(self, _: str, path: str, body: bytes, *, media: str, **__: object) -> HttpAnswer:
+        if self.away:
+            raise UnreachableError("away")
+        trial, sent = self.trial, Batch(parse_qs(urlsplit(path).query)["batch"][0], read_batch(media, body))
+        found = trial.store.read(lambda connection: sent.begun(reading.answers(connection, trial.id, sent.keys)))
+        while found.taken < found.rows:
+            found = found.plus(trial.submit(sent.chunk(found.taken)).result())
+        refused = [{"row": row, "why": why} for row, why in found.refused]
+        return HttpAnswer(200, HTTPMessage(), json.dumps({**asdict(found), "refused": refused, "later": 1}).encode())
+
+    def edge(self, spool: Path, **options: Any) -> Edge:
+        """An edge that sends when it is told to, where nothing else is said."""
+        client: Any = self
+        return Edge(client, self.trial.id, spool=spool, **{"seconds": 1e9, **options})
+
+    def outcomes(self) -> dict[str, Any]:
+        """The outcomes that the log has of each unit's decision, by what was decided and reported."""
+        units: dict[int, str] = {}
+        found: dict[str, Any] = {}
+        for event in self.trial.events(limit=10_000):
+            said = json.loads(event.body)
+            if event.kind == "decided":
+                units[said["number"]] = said["unit"]
+            unit = units.get(said.get("number", said.get("decision")))
+            if event.kind in ("decided", "reported") and unit is not None and "outcome" in said:
+                found[unit] = said["outcome"]
+        return found
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for another thread, for as long as it takes."""
+    pause = threading.Event()
+    while not true():
+        pause.wait(0.01)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import edges
-from edges import Clock, edge
+from edges import Clock, edge, until
 from proxy import Proxy
 from serving import Served, served
 from takeup.client import Client, Edge
@@ -183,6 +183,10 @@ def test_two_edges_that_disagree_first_recorded_stands(
         assert "the unit has another decision, which stands" in found.refused[0][1]
         assert two.ingested.refused == found.refused
         assert "50 of the 50 rows" in caplog.text
+        assert "the unit has another decision, which stands" in caplog.text
+        assert not any(repr(unit) in caplog.text for unit in units)
+        again = {unit: two.decide(unit, 0) for unit in units}
+        assert {unit: made.proposal for unit, made in again.items()} == second
     events = edges.logged(server.database, trial)
     assert {each["unit"]: each["proposal"] for each in events["decided"]} == first
     assert {each["unit"]: each["proposal"] for each in events["set aside"]} == second
@@ -215,7 +219,7 @@ def test_the_lease_is_renewed_before_it_ends(server: Served, key: str, tmp_path:
     few = edges.running(server, key, "few", most=4)
     with edge(server.url, key, name, tmp_path / "short") as here:
         first = here.lease.number
-        _until(lambda: here.lease.number > first)
+        until(lambda: here.lease.number > first)
     with edge(server.url, key, few, tmp_path / "few") as here:
         with here._renewer.asking:
             for i in range(4):
@@ -223,7 +227,7 @@ def test_the_lease_is_renewed_before_it_ends(server: Served, key: str, tmp_path:
             with pytest.raises(LeaseError, match="is used up: it allows 4 decisions, and another is on its way"):
                 here.decide("u4", 0)
         for i in range(40):
-            _until(lambda unit=f"u{i}": _decided(here, unit))  # type: ignore[misc]  # mypy gives lambdas no defaults
+            until(lambda unit=f"u{i}": _decided(here, unit))  # type: ignore[misc]  # mypy gives lambdas no defaults
         assert here.lease.number >= 10
         assert here.flush()
         assert here.ingested.recorded == 40
@@ -247,12 +251,12 @@ def test_without_the_service_decisions_go_on_until_the_lease_ends(
         here.report("ann", outcome=1)
         assert not here.flush(0.2)
         assert here.waiting >= 1
-        _until(lambda: "did not answer" in (here.problem or ""))
+        until(lambda: "did not answer" in (here.problem or ""))
         line.mode = "pass"
-        _until(lambda: here.lease.expires > 0 and _decided(here, "eve"))
+        until(lambda: here.lease.expires > 0 and _decided(here, "eve"))
         made["eve"] = here.decide("eve", 0).proposal
         assert here.flush()
-        _until(lambda: here.problem is None)
+        until(lambda: here.problem is None)
     assert edges.lost(server.database, trial, made) == []
 
 
@@ -282,7 +286,7 @@ def test_a_revoked_lease_is_replaced(server: Served, key: str, trial: str, tmp_p
         assert here.flush()
         assert (here.ingested.recorded, here.ingested.set_aside) == (1, 1)
         assert "revoked" in here.ingested.refused[0][1]
-        _until(lambda: here.lease.number > number)
+        until(lambda: here.lease.number > number)
         with pytest.raises(NotFoundError, match="has no lease 99"):
             client.call("DELETE", f"/trials/{trial}/leases/99")
     events = edges.logged(server.database, trial)
@@ -320,9 +324,9 @@ def test_an_answer_that_was_lost_is_asked_for_again(
         line.mode = "swallow"
         line.hang_up()
         here._writer.roll()
-        _until(lambda: line.swallowed > 0)
+        until(lambda: line.swallowed > 0)
         line.mode = "pass"
-        _until(here.flush)
+        until(here.flush)
         assert here.ingested.recorded == 10
     assert edges.lost(server.database, trial, made) == []
     assert len(edges.logged(server.database, trial)["taken in"]) == 1
@@ -374,7 +378,17 @@ def test_a_batch_that_the_service_never_takes_is_kept(server: Served, key: str, 
             client.raw("POST", where, b'{"unit": "eve", "outcome": 1}\n', media="application/x-ndjson")
         here._sender.send_all(10)
         assert "was sent before with other rows" in (here.problem or "")
-        assert [each.suffix for each in tmp_path.iterdir() if each.suffix == ".refused"] == [".refused"]
+        (kept,) = tmp_path.glob("*.refused")
+        here.decide("bob", 0)
+        assert not here.flush()
+        assert (here.ingested.recorded, here.waiting) == (1, 0)
+        assert "was sent before with other rows" in (here.problem or "")
+    with edge(server.url, key, trial, tmp_path, seconds=1e9) as here:
+        assert "1, the first" in (here.problem or "")
+        kept.rename(kept.with_name(f"{kept.name[:10]}-again.rows"))
+        assert here.flush()
+        assert here.problem is None
+    assert {each["unit"] for each in edges.logged(server.database, trial)["decided"]} == {"ann", "bob"}
 
 
 def test_with_sync_a_decision_is_on_the_disk_before_it_is_told(
@@ -422,18 +436,18 @@ def test_a_disk_that_takes_nothing(
         with pytest.raises(StoreError, match=r"cannot be written \(No space left on device\)"):
             here.decide("bob", 0)
         broken.clear()
-        _until(lambda: here.problem is None)
+        until(lambda: here.problem is None)
         made["bob"] = here.decide("bob", 0).proposal
         made["eve"] = here.decide("eve", 0).proposal
     with edge(server.url, key, trial, tmp_path / "two") as here:
         broken.set()
         for i in range(10):
             made[f"u{i}"] = here.decide(f"u{i}", 0).proposal
-        _until(lambda: "too many rows wait" in (here.problem or ""))
+        until(lambda: "too many rows wait" in (here.problem or ""))
         with pytest.raises(LeaseError, match="too many rows wait"):
             here.decide("late", 0)
         broken.clear()
-        _until(lambda: here.problem is None)
+        until(lambda: here.problem is None)
         made["late"] = here.decide("late", 0).proposal
     assert edges.lost(server.database, trial, made) == []
 
@@ -446,7 +460,7 @@ def test_an_answer_that_is_none_of_the_services(
         with monkeypatch.context() as patch:
             patch.setattr(here._client, "raw", lambda *_, **__: HttpAnswer(200, HTTPMessage(), b"<html>"))
             assert not here.flush()
-            assert here.problem
+            assert "none of the service's" in (here.problem or "")
             with pytest.raises(ValueError, match="Expecting value"):
                 here.renew()
         assert here.flush()
@@ -483,13 +497,6 @@ def test_two_edges_need_two_folders(server: Served, key: str, trial: str, tmp_pa
         pass
     with edge(server.url, key, other, tmp_path) as here:
         assert here.flush()
-
-
-def _until(true: Callable[[], bool]) -> None:
-    """Wait for another thread, for as long as it takes."""
-    pause = threading.Event()
-    while not true():
-        pause.wait(0.01)
 
 
 def _decided(here: Edge, unit: str) -> bool:

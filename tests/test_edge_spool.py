@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +130,36 @@ def test_what_is_broken_off_to_end_is_no_problem(tmp_path: Path, caplog: pytest.
     spool.append(blocks("a")[0], 1)
     spool.roll()
     with Client("http://127.0.0.1:9", "key") as client:
-        sender = Sender(client, "/trials/t", spool, threading.Event(), lambda _: None)
+        sender = Sender(client, "/trials/t", spool, threading.Event(), lambda *_: None)
         assert sender.send_all(60, stop=lambda: True)
     assert sender.problem is None
     assert not caplog.records
     assert len(spool.closed()) == 1
     spool.close()
+
+
+def test_a_file_that_could_not_be_renamed_is_closed_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    spool = Segments(tmp_path, "t", sync=False)
+    spool.append(blocks("a")[0], 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", failing)
+        for call in (spool.roll, spool.roll, lambda: spool.append(blocks("b")[0], 1)):
+            with pytest.raises(OSError, match="Input/output"):
+                call()
+        assert spool.writing
+        assert (spool.rows, spool.closed()) == (1, [])
+        assert spool.age > 0
+    spool.append(blocks("b")[0], 1)
+    assert [spool.body(path) for path in spool.closed()] == blocks("a")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", failing)
+        spool.close()
+    again = Segments(tmp_path, "t", sync=False)
+    assert [again.body(path) for path in again.closed()] == blocks("a", "b")
+    again.close()
 
 
 def lines(*rows: Any) -> list[dict[str, Any]]:
@@ -147,18 +172,21 @@ def lines(*rows: Any) -> list[dict[str, Any]]:
 def test_lines_say_what_was_decided_and_reported() -> None:
     ann = EdgeDecision("Änn \"\\ '", None, "old", "drug", 7, 12)
     visit = EdgeDecision("bob", "first", "old", "rest", 7, 13)
-    report = EdgeReport(ann.unit, None, ',"outcome":1', correcting=False)
+    report = EdgeReport(ann.unit, None, ',"outcome":1', ann)
+    drawn = {"unit": ann.unit, "context": "old", "proposal": "drug", "lease": 7, "drawn": 12}
     assert lines(ann, visit, report) == [
-        {"unit": ann.unit, "context": "old", "proposal": "drug", "lease": 7, "drawn": 12, "outcome": 1},
+        {**drawn, "outcome": 1},
         {"unit": "bob", "occasion": "first", "context": "old", "proposal": "rest", "lease": 7, "drawn": 13},
     ]
-    assert lines(report, ann, report, report, report._replace(correcting=True)) == [
-        {"unit": ann.unit, "outcome": 1},
-        {"unit": ann.unit, "context": "old", "proposal": "drug", "lease": 7, "drawn": 12, "outcome": 1},
-        {"unit": ann.unit, "outcome": 1},
-        {"unit": ann.unit, "outcome": 1},
+    named = {"unit": ann.unit, "outcome": 1}
+    assert lines(report, ann, report, report, report._replace(decision=None)) == [
+        {**drawn, "outcome": 1},
+        {**drawn, "outcome": 1},
+        {**drawn, "outcome": 1},
+        named,
     ]
-    other = EdgeReport("bob", "second", ',"outcome":1', correcting=False)
+    assert lines(ann, report._replace(decision=ann._replace(lease=8))) == [drawn, {**drawn, "lease": 8, "outcome": 1}]
+    other = EdgeReport("bob", "second", ',"outcome":1', None)
     assert lines(visit, other)[1] == {"unit": "bob", "occasion": "second", "outcome": 1}
     assert lines() == []
 
@@ -172,9 +200,30 @@ def test_many_ends_of_lines_are_made_and_forgotten(monkeypatch: pytest.MonkeyPat
 def test_the_latest_are_remembered() -> None:
     known = Remembered(10)
     made = [EdgeDecision(f"u{i}", None if i % 2 else "first", "old", "rest", 1, i) for i in range(23)]
-    body, _ = Lines().of([*made, EdgeReport("u1", None, ',"outcome":1', correcting=False)])
-    known.read(body)
+    batches = [Lines().of([*some, EdgeReport("u1", None, ',"outcome":1', None)])[0] for some in (made[:12], made[12:])]
+    known.read([batches[1], batches[0]])
     assert 5 <= len(known) <= 10
     assert {*known.latest.values(), *known.earlier.values()} == set(made[-len(known) :])
     known.turn()
     assert known.earlier
+
+
+def test_no_more_of_a_spool_is_read_than_can_be_remembered() -> None:
+    def batches() -> Iterator[bytes]:
+        for first in (20, 10, 0):
+            assert first, "all that can be remembered was in the two latest"
+            yield Lines().of([EdgeDecision(f"u{first + i}", None, "old", "rest", 1, i) for i in range(10)])[0]
+
+    known = Remembered(14)
+    known.read(batches())
+    assert all(known.of(f"u{i}", None) for i in range(23, 30))
+
+
+def test_what_a_lease_gave_too_late_is_forgotten() -> None:
+    known = Remembered(10)
+    made = [EdgeDecision(f"u{i}", None, "old", "rest", 1 + i % 2, i) for i in range(8)]
+    known.read([Lines().of(made)[0]])
+    known.forget(2, 3)
+    assert [made.drawn for made in (*known.earlier.values(), *known.latest.values())] == [0, 1, 2, 4, 6]
+    assert known.of("u3", None) is None
+    assert known.of("u4", None) == made[4]

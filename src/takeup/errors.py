@@ -23,7 +23,13 @@ from typing import Any
 
 
 class TakeupError(Exception):
-    """Everything that takeup raises on purpose."""
+    """Everything that takeup raises on purpose.
+
+    Attributes:
+        kind: what a service calls it that told of it, such as conflict; empty where none did.
+    """
+
+    kind: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By what it says, as a constructor takes other arguments; an error may come from another process."""

@@ -77,8 +77,8 @@ class Client(AbstractContextManager["Client"]):
             timeout: how many seconds it may take, with all retries.
 
         Raises:
-            UnreachableError: there was no answer in time.
-            TakeupError: the service refused.
+            UnreachableError: there was no answer in time, or none of the service's.
+            TakeupError: the service refused; its `kind` is what the service calls it.
         """
         return json.loads(self.raw(method, path, body, key=key, timeout=timeout).body or b"null")
 
@@ -126,10 +126,11 @@ class Client(AbstractContextManager["Client"]):
                 if answer.status < 300:
                     return answer
                 problem = _problem(answer)
+                kind = _kind(problem)
                 said = f"{answer.status}: {problem.get('detail', '')}"
-                in_flight = problem.get("type") == "urn:takeup:in-flight"
+                in_flight = kind == "in-flight"
                 if not (answer.status in _AGAIN or in_flight):
-                    raise _error(problem, answer.status)
+                    raise _error(problem, kind) if kind else self._alien(answer)
                 if not repeatable and answer.status != 429:
                     break
                 wait = 0.0 if in_flight else _retry_after(answer)
@@ -138,6 +139,13 @@ class Client(AbstractContextManager["Client"]):
             pause = min(2 * pause, LONGEST_PAUSE)
         raise errors.UnreachableError(
             f"{self._transport.url} did not answer within {seconds:g} s; the last try: {said}"
+        )
+
+    def _alien(self, answer: HttpAnswer) -> errors.UnreachableError:
+        """What an answer is that the service has not given, but something that stands before it."""
+        return errors.UnreachableError(
+            f"{self._transport.url} answered with status {answer.status}, and not as the service does; is that its"
+            " address, and does something stand before it?"
         )
 
 
@@ -207,10 +215,21 @@ def _retry_after(answer: HttpAnswer) -> float:
     return float(given) if given.isdecimal() else 0.0
 
 
-def _error(problem: Mapping[str, Any], status: int) -> errors.TakeupError:
+def _kind(problem: Mapping[str, Any]) -> str:
+    """What the service calls a problem; empty where it is none of the service's."""
+    before, _, kind = str(problem.get("type", "")).rpartition(":")
+    return kind if before == "urn:takeup" else ""
+
+
+def _error(problem: Mapping[str, Any], kind: str) -> errors.TakeupError:
     """The error that the same request would have raised without HTTP."""
-    kind = str(problem.get("type", "")).rpartition(":")[2]
-    detail = str(problem.get("detail", f"the service answered with status {status}"))
+    found = _plain_error(problem, kind)
+    found.kind = kind
+    return found
+
+
+def _plain_error(problem: Mapping[str, Any], kind: str) -> errors.TakeupError:
+    detail = str(problem.get("detail", kind))
     if kind == "reused-key":
         return errors.ReusedKeyError(detail.partition("'")[2].partition("'")[0])
     plain: dict[str, type[errors.TakeupError]] = {

@@ -1,6 +1,7 @@
 """Decisions in this process, from a lease of the service: nothing is asked for while somebody waits."""
 
 import atexit
+import json
 import logging
 import os
 import threading
@@ -26,6 +27,7 @@ from takeup.errors import LeaseError
 from takeup.outcomes import Plain
 from takeup.trial.commands import MOST_NAME
 from takeup.trial.design import Design, canonical
+from takeup.trial.edge_draws import HAS_DECISION
 from takeup.trial.edge_rows import MOST_ROWS
 from takeup.trial.ingesting import Ingested
 from takeup.trial.leases import Lease
@@ -37,6 +39,10 @@ SHARE = 0.5
 """After this part of a lease another is asked for."""
 CLOSE_SECONDS = 10.0
 """How long sending may take when an edge is closed; what is left is on the disk."""
+SET_ASIDE = "set aside: "
+"""What the service says before the reason where a draw does not stand."""
+LOOKS = 1_023
+"""`decide` looks whether too many rows wait when the number of its use of the lease has none of these bits."""
 _new = tuple.__new__
 
 
@@ -87,12 +93,11 @@ class Edge(AbstractContextManager["Edge"]):
         self.id, self._client, self._path = trial, client, f"/trials/{segment(trial)}"
         self._now, self._sync, self._telling = clock, sync, told
         self._known, self._tally = Remembered(remember), Ingested(batch="", rows=0)
-        self._turn, self._ended = threading.Lock(), False
+        self._turn, self._state, self._ended = threading.Lock(), threading.Lock(), False
         self._stopped: str | None = None
         self._segments = Segments(spool, trial, sync=sync)
         try:
-            for path in self._segments.closed():
-                self._known.read(self._segments.body(path))
+            self._known.read(map(self._segments.body, reversed(self._segments.closed())))
             spec = client.call("GET", self._path)["spec"]
             self._design = Design.of_text(canonical({**spec, "policy": {"kind": "Uniform"}}))  # reports do not need it
             self._renewer = Renewer(client, self._path, share=share, clock=clock, renewed=self._serve)
@@ -104,7 +109,8 @@ class Edge(AbstractContextManager["Edge"]):
         self._sender = Sender(client, self._path, self._segments, self._writer.rolled, self._ingested)
         self._serving, self._want = self._renewer.held, self._renewer.wanted.set
         self._writer.rolled.set()
-        for thread in (self._writer, self._sender, self._renewer):
+        self._threads = self._writer, self._sender, self._renewer
+        for thread in self._threads:
             thread.start()
         _EDGES.add(self)
 
@@ -141,6 +147,12 @@ class Edge(AbstractContextManager["Edge"]):
     ) -> None:
         """What became of a decision, of this edge or another: the action, the outcome or both, at any time.
 
+        A decision that is given, or that this edge remembers, is sent with its report, so that it does not matter which
+        of them the service gets first; a draw that does not stand is set aside with what was reported of it. Of a unit
+        that this edge does not remember, what is reported is about the decision that stands when the report arrives; it
+        is not recorded where there is none yet. Give the decision where another edge made it. What corrects another
+        report is always about the decision that stands.
+
         Args:
             unit: whose decision it is, or the decision itself.
             implemented: a, the action.
@@ -152,15 +164,23 @@ class Edge(AbstractContextManager["Edge"]):
         Raises:
             InputError: it says nothing that could be recorded.
         """
+        made = unit if isinstance(unit, EdgeDecision) else None
         if isinstance(unit, EdgeDecision):
             unit, occasion = unit[:2]
         check_names(unit, occasion, many=self._renewer.held.many)
         said = report_said(self._design, implemented, outcome, missing, reason)
-        if self._stopped is not None:
-            raise LeaseError(f"nothing can be reported: {self._stopped}")
+        if self._writer.crowded:
+            self._full(True)
+        made = made or self._known.of(unit, occasion)
         with self._turn:
-            self._append(EdgeReport(unit, occasion, said, reason is not None))
+            stopped = self._stopped
+            if stopped is None:
+                if made is not None and reason is not None:  # a row that decides corrects nothing
+                    self._append(made)
+                self._append(EdgeReport(unit, occasion, said, made if reason is None else None))
             ticket = self._writer.last
+        if stopped is not None or self._writer.over:
+            raise LeaseError(f"nothing can be reported: {stopped or self._stopped}")
         if self._sync:
             self._writer.wait(ticket)
 
@@ -176,13 +196,14 @@ class Edge(AbstractContextManager["Edge"]):
     def flush(self, timeout: float | None = None) -> bool:
         """Send all that was decided and reported so far; whether the service has all of it.
 
+        It has not where a batch was refused, or damaged, and is kept; `problem` says so.
+
         Args:
             timeout: how many seconds it may take; the client's where left out.
         """
         seconds = self._client.timeout if timeout is None else checks.seconds("timeout", timeout)
-        self._writer.roll()
-        self._sender.send_all(seconds)
-        return not self.waiting and not self._writer.rows
+        written = self._writer.roll()
+        return not self._sender.send_all(seconds) and written and self._sender.kept is None
 
     def close(self, timeout: float = CLOSE_SECONDS) -> None:
         """Write all that was decided and reported to the disk, and send it; what is not taken stays there.
@@ -191,10 +212,11 @@ class Edge(AbstractContextManager["Edge"]):
             timeout: how many seconds sending may take.
         """
         checks.seconds("timeout", timeout)
-        if self._ended:
-            return
-        self._stop("this edge is closed")
-        self._ended = True
+        with self._state:
+            if self._ended:
+                return
+            self._stop("this edge is closed")
+            self._ended = True
         self._renewer.end()
         self._writer.end()
         until = time.monotonic() + timeout
@@ -205,6 +227,8 @@ class Edge(AbstractContextManager["Edge"]):
         _EDGES.discard(self)
         if self.waiting:
             LOG.warning("batches left in %s, for the next edge to send: %d", self._segments.folder, self.waiting)
+        if self._sender.kept is not None:
+            LOG.warning("%s", self._sender.kept)
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -231,8 +255,11 @@ class Edge(AbstractContextManager["Edge"]):
 
     @property
     def problem(self) -> str | None:
-        """Why something does not go on at the moment: the lease, the disk or a batch."""
-        return self._stopped or self._renewer.refusal or self._writer.trouble or self._sender.problem
+        """Why something does not go on at the moment: the lease, the disk or a batch; or what is not sent any more."""
+        dead = [thread.name for thread in self._threads if not (self._ended or thread.is_alive())]
+        ended = f"threads of this edge have ended: {', '.join(dead)}; make another" if dead else None
+        refusal = self._renewer.refusal
+        return self._stopped or ended or refusal or self._writer.trouble or self._sender.problem or self._sender.kept
 
     def _draw(self, unit: str, context: str | int | None, occasion: str | None) -> EdgeDecision:
         """What a unit has been proposed, or is now; the way that every decision takes."""
@@ -256,10 +283,14 @@ class Edge(AbstractContextManager["Edge"]):
                 check_names(unit, occasion, many=held.many)
             at, use = self._now() // 1_000 + held.offset, next(held.uses)
             if at >= held.expires or use >= held.most:
-                self._want()
+                if self._stopped is None:
+                    self._want()
                 raise over(held, at, self._stopped, self._renewer.refusal)
             if use == held.renewal:
                 self._want()
+            if not use & LOOKS and self._writer.crowded:
+                self._full(True)
+                raise over(held, at, self._stopped or "too many rows wait", None)
             z = held.draw(unit, occasion, x)
         except (TypeError, KeyError, AttributeError):
             raise wrong(self._renewer.held, unit, context, occasion) from None
@@ -267,45 +298,69 @@ class Edge(AbstractContextManager["Edge"]):
         found = known.latest.setdefault(place, made)
         if found is made:
             self._append(made)
+            if self._writer.over:
+                raise over(held, at, self._stopped, None)
             if len(known.latest) >= known.half:
                 known.turn()
         return found
 
-    def _ingested(self, found: Ingested) -> None:
+    def _ingested(self, found: Ingested, lines: bytes) -> None:
         """Tell what became of a batch."""
         rows, taken = self._tally.rows + found.rows, self._tally.taken + found.taken
         self._tally = replace(self._tally.plus(found), batch="", rows=rows, taken=taken)
         if found.refused:
-            row, why = found.refused[0]
-            many = found.set_aside + found.unrecorded
+            why = found.refused[0][1]  # of what is not set aside it may name a unit, which no log should
             LOG.warning(
-                "%d of the %d rows of batch %s do not stand; row %d: %s", many, found.rows, found.batch, row, why
+                "%d of the %d rows of batch %s do not stand; the first: %s",
+                found.set_aside + found.unrecorded,
+                found.rows,
+                found.batch,
+                why if why.startswith(SET_ASIDE) else "it says nothing that can be recorded",
             )
-            if any("revoked" in why for _, why in found.refused):
-                self._want()
+            self._forget(found, lines)
         if self._telling is not None:
             try:
                 self._telling(found)
             except Exception:
                 LOG.exception("what is told of batches has failed")
 
+    def _forget(self, found: Ingested, lines: bytes) -> None:
+        """Forget what a lease gave from its first draw on that was set aside, and draw from another.
+
+        A unit that has another decision keeps what it was told: nothing that is drawn for it would stand.
+        """
+        said, first = lines.splitlines(), dict[int, int]()
+        for row, why in found.refused:
+            if why.startswith(SET_ASIDE) and HAS_DECISION not in why:
+                made = json.loads(said[row])
+                first[made["lease"]] = min(made["drawn"], first.get(made["lease"], made["drawn"]))
+        for lease, drawn in first.items():
+            self._known.forget(lease, drawn)
+        if self.lease.number in first:
+            self._want()
+
     def _serve(self, held: Held) -> None:
-        if self._stopped is None:
-            self._serving = held
+        with self._state:
+            if self._stopped is None:
+                self._serving = held
 
     def _stop(self, why: str) -> None:
         self._stopped, self._serving = why, self._renewer.held.ended()
 
     def _full(self, full: bool) -> None:
         """Stop while the disk takes nothing and the memory is full; go on afterwards."""
-        if full and self._stopped is None:
-            self._stop(f"too many rows wait: {self._writer.trouble or 'the disk is too slow'}")
-        elif not full and self._stopped is not None and not self._ended:
-            self._stopped, self._serving = None, self._renewer.held
+        with self._state:
+            if full and self._stopped is None:
+                self._stop(f"too many rows wait: {self._writer.trouble or 'the disk is too slow'}")
+            elif not full and self._stopped is not None and not self._ended:
+                self._stopped, self._serving = None, self._renewer.held
 
     def _forked(self) -> None:
+        """Be of no use in a child, and leave the folder to the parent alone."""
+        self._turn, self._state = threading.Lock(), threading.Lock()
         self._stop("it was made before a fork, which its threads do not survive; make one in the child")
-        self._ended, self._turn = True, threading.Lock()
+        self._ended = True
+        self._segments.leave()
 
 
 _EDGES: "weakref.WeakSet[Edge]" = weakref.WeakSet()

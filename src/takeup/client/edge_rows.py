@@ -36,12 +36,19 @@ class EdgeDecision(NamedTuple):
 
 
 class EdgeReport(NamedTuple):
-    """What became of a decision: `said` is the rest of its line, from the first comma on."""
+    """What became of a decision: `said` is the rest of its line, from the first comma on.
+
+    Attributes:
+        unit: whose decision it is.
+        occasion: which of them.
+        said: what the line says of it.
+        decision: the decision itself, where it is known; else the report is about that which stands.
+    """
 
     unit: str
     occasion: str | None
     said: str
-    correcting: bool
+    decision: EdgeDecision | None
 
 
 Row = EdgeDecision | EdgeReport
@@ -77,24 +84,31 @@ class Lines:
     def of(self, rows: Iterable[Row]) -> tuple[bytes, int]:
         """The lines, and how many there are.
 
-        What was reported to a decision among these rows joins its line: the service then has one event to write.
+        A report of a decision that is known repeats it, so that the service needs no other row to know what it is
+        about, whichever comes first; where the decision is among these rows, the report joins its line: the service
+        then has one event to write.
         """
         lines: list[str] = []
-        places: dict[tuple[str, str | None], int] = {}
+        places: dict[EdgeDecision, int] = {}
         for row in rows:
             if isinstance(row, EdgeDecision):
-                unit, occasion, context, proposal, lease, drawn = row
-                which = "" if occasion is None else f',"occasion":{quoted(occasion)}'
-                tail = self._tails.get((context, proposal, lease)) or self._tail(context, proposal, lease)
-                places[unit, occasion] = len(lines)
-                lines.append(f'{{"unit":{quoted(unit)}{which}{tail}{drawn}')
-            elif not row.correcting and (place := places.pop((row.unit, row.occasion), None)) is not None:
-                lines[place] += row.said
-            else:
+                places[row] = len(lines)
+                lines.append(self._decision(row))
+            elif row.decision is None:
                 which = "" if row.occasion is None else f',"occasion":{quoted(row.occasion)}'
                 lines.append(f'{{"unit":{quoted(row.unit)}{which}{row.said}')
+            elif (place := places.pop(row.decision, None)) is not None:
+                lines[place] += row.said
+            else:
+                lines.append(self._decision(row.decision) + row.said)
         lines.append("")
         return "}\n".join(lines).encode("ascii"), len(lines) - 1
+
+    def _decision(self, made: EdgeDecision) -> str:
+        unit, occasion, context, proposal, lease, drawn = made
+        which = "" if occasion is None else f',"occasion":{quoted(occasion)}'
+        tail = self._tails.get((context, proposal, lease)) or self._tail(context, proposal, lease)
+        return f'{{"unit":{quoted(unit)}{which}{tail}{drawn}'
 
     def _tail(self, context: str, proposal: str, lease: int) -> str:
         if len(self._tails) >= MOST_TAILS:

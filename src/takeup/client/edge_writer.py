@@ -35,6 +35,7 @@ class Writer(threading.Thread):
         rows: what waits to be written; whoever decides appends, without a lock.
         trouble: why nothing can be written at the moment.
         rolled: set when a file can be sent.
+        over: whether it looks for rows a last time, or has: what is appended later is lost.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Writer(threading.Thread):
         self._given = self._done = 0
         self._work = threading.Event()
         self._asked = self._rolled = 0
-        self._ending = False
+        self._ending = self.over = False
 
     def give(self, row: Row) -> int:
         """Append a row that somebody waits for; its ticket. To be called by one thread at a time."""
@@ -59,6 +60,11 @@ class Writer(threading.Thread):
         self._given += 1
         self._work.set()
         return self._given
+
+    @property
+    def crowded(self) -> bool:
+        """Whether more rows wait than may."""
+        return len(self.rows) > MOST_WAITING
 
     @property
     def last(self) -> int:
@@ -77,20 +83,22 @@ class Writer(threading.Thread):
                     raise StoreError(f"{self.trouble or 'the edge is closed'}; the decision may be recorded later")
                 self._settled.wait(RETRY_SECONDS)
 
-    def roll(self) -> None:
-        """Write all that waits and close the file, so that it can be sent; returns when that is done, or cannot be."""
+    def roll(self) -> bool:
+        """Write all that waits and close the file, so that it can be sent; whether that could be done."""
         with self._settled:
             self._asked += 1
             asked = self._asked
             self._work.set()
             while self._rolled < asked and self.is_alive() and self.trouble is None:
                 self._settled.wait(RETRY_SECONDS)
+            return self._rolled >= asked or not (self.is_alive() or self.rows or self._segments.writing)
 
     def end(self) -> None:
         """Write all that waits, and end; what no disk takes is lost, and logged."""
         self._ending = True
         self._work.set()
         self.join()
+        self.over = True
         if self.rows:  # of somebody who decided while it ended
             self._turn(True)
         if self.rows:
@@ -100,37 +108,43 @@ class Writer(threading.Thread):
         """Write, until it is to end."""
         while True:
             ending, asked = self._ending, self._asked
-            self._turn(ending or asked > self._rolled)
+            written = self._turn(ending or asked > self._rolled)
             with self._settled:
-                self._rolled = asked
+                if written:
+                    self._rolled = asked
                 self._settled.notify_all()
             if ending:
                 return
-            self._full(len(self.rows) > MOST_WAITING)
+            self._full(self.crowded)
             if not self.rows or self.trouble is not None:
                 self._work.wait(RETRY_SECONDS if self.trouble is not None or self._sync else PAUSE)
                 self._work.clear()
 
-    def _turn(self, rolling: bool) -> None:
-        """Write what waits, and close the file where it is time."""
+    def _turn(self, rolling: bool) -> bool:
+        """Write what waits, and close the file where it is time; whether that could be done.
+
+        Whatever goes wrong is told as trouble, and tried again: rows that nobody writes would be lost without a word.
+        """
         try:
-            for _ in range(1 + len(self.rows) // min(MOST_BLOCK, self._most)):
-                self._write()
+            left = len(self.rows)
+            while left > 0:
+                left -= self._write()
             if rolling or self._segments.age >= self._seconds:
                 self._roll()
-            self.trouble = None
-        except OSError as error:
+        except Exception as error:
             if self.trouble is None:
-                LOG.error("the spool cannot be written: %s", error)
-            self.trouble = f"the spool {self._segments.folder} cannot be written ({error.strerror or error})"
+                LOG.error("the spool cannot be written: %s", error, exc_info=not isinstance(error, OSError))
+            said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            self.trouble = f"the spool {self._segments.folder} cannot be written ({said})"
+            return False
+        self.trouble = None
+        return True
 
-    def _write(self) -> None:
-        """One block, if there is something to write."""
+    def _write(self) -> int:
+        """One block, as large as it and the file may be; how many rows it has."""
         rows = self.rows
-        count = min(len(rows), MOST_BLOCK, self._most - self._segments.rows)
-        if not count:
-            return
-        some = [rows.popleft() for _ in range(count)]
+        self._roll_full()  # one that could not be closed before
+        some = [rows.popleft() for _ in range(min(len(rows), MOST_BLOCK, self._most - self._segments.rows))]
         try:
             lines, made = self._lines.of(some)
             self._segments.append(lines, made)
@@ -138,8 +152,12 @@ class Writer(threading.Thread):
             rows.extendleft(reversed(some))
             raise
         with self._settled:
-            self._done += count
+            self._done += len(some)
             self._settled.notify_all()
+        self._roll_full()
+        return len(some)
+
+    def _roll_full(self) -> None:
         if self._segments.rows >= self._most or self._segments.bytes >= MOST_BYTES:
             self._roll()
 

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Iterable
 
 from takeup.client.edge_rows import EdgeDecision
 
@@ -38,8 +39,31 @@ class Remembered:
             if len(self.latest) >= self.half:
                 self.earlier, self.latest = self.latest, {}
 
-    def read(self, lines: bytes) -> None:
-        """Remember what the lines of a batch say that was decided."""
+    def of(self, unit: str, occasion: str | None) -> EdgeDecision | None:
+        """What is remembered of a unit."""
+        place = unit if occasion is None else (unit, occasion)
+        return self.latest.get(place) or self.earlier.get(place)
+
+    def forget(self, lease: int, drawn: int) -> None:
+        """Forget what was drawn from a lease at this time or later."""
+        with self._lock:
+            for table in (self.earlier, self.latest):
+                for place, made in table.copy().items():
+                    if made.lease == lease and made.drawn >= drawn:
+                        table.pop(place, None)
+
+    def read(self, batches: Iterable[bytes]) -> None:
+        """Remember what batches say that was decided, the latest first; what would be forgotten again is not read."""
+        needed, left = [], 2 * self.half
+        for lines in batches:
+            needed.append(lines)
+            left -= lines.count(b'"lease":')
+            if left <= 0:
+                break
+        for lines in reversed(needed):
+            self._read(lines)
+
+    def _read(self, lines: bytes) -> None:
         for line in lines.splitlines():
             said = json.loads(line)
             if "lease" in said:

@@ -13,7 +13,7 @@ LOG = logging.getLogger("takeup.client")
 LEASE_SECONDS = 10.0
 """How long asking for a lease may take."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
-"""How long to wait after a lease could not be had: the first time, and at the most."""
+"""How long to wait after a lease could not be had: the first time, and as long after each lease, and at the most."""
 
 
 class Renewer(threading.Thread):
@@ -65,13 +65,17 @@ class Renewer(threading.Thread):
                 return
             try:
                 self.renew()
+                self.wanted.clear()  # by those who had the lease before it
                 self.refusal, pause = None, FIRST_PAUSE
-            except (TakeupError, ValueError) as error:  # an answer that is no JSON is none of the service's
+                self._ending.wait(pause)
+            except Exception as error:  # of whatever ends a thread nobody would hear
                 if self.refusal is None:
-                    LOG.warning("lease %d is not renewed: %s", self.held.number, error)
-                self.refusal = str(error)
+                    known = isinstance(error, TakeupError | ValueError)  # no JSON is no answer of the service's
+                    LOG.warning("lease %d is not renewed: %s", self.held.number, error, exc_info=not known)
+                self.refusal = str(error) or repr(error)
                 self._ending.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
+                self.wanted.set()  # whoever wanted it has not got it
 
     def _leased(self, seconds: float) -> Held:
         asked = self._now()

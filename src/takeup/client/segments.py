@@ -46,6 +46,7 @@ class Segments:
         except OSError as error:
             raise InputError("spool", str(folder), f"a folder that can be written to ({error.strerror})") from None
         self._file: int | None = None
+        self._path: Path | None = None
         self.rows = self.bytes = 0
         try:
             self._check(trial)
@@ -61,30 +62,42 @@ class Segments:
         Raises:
             OSError: the disk is full, or broken. Nothing was appended.
         """
-        if self._file is None:
-            self._begin()
-        assert self._file is not None  # it has just begun
+        file = self._begun() if self._file is None else self._file
         block = b"# %08x %d\n%b" % (zlib.crc32(rows), len(rows), rows)
-        whole_lines.append(self._file, block, sync=self._sync)
+        whole_lines.append(file, block, sync=self._sync)
         self.rows += count
         self.bytes += len(rows)
 
     def roll(self) -> None:
-        """Close the file that is written to: from then on it can be sent."""
+        """Close the file that is written to: from then on it can be sent.
+
+        Raises:
+            OSError: the disk is full, or broken. What is left to do is done when it is called again.
+        """
         if self._file is not None:
             os.fsync(self._file)
-            os.close(self._file)
-            self._file, self.rows, self.bytes = None, 0, 0
+            self._let_go()
+        if self._path is not None:
             self._rename(self._path, CLOSED)
+            self._path, self.rows, self.bytes = None, 0, 0
 
     @property
     def age(self) -> float:
         """For how many seconds the file that is written to has had rows."""
-        return 0.0 if self._file is None else time.monotonic() - self._begun
+        return 0.0 if self._path is None else time.monotonic() - self._since
+
+    @property
+    def writing(self) -> bool:
+        """Whether there is a file that is written to, or could not be closed."""
+        return self._path is not None
 
     def closed(self) -> list[Path]:
         """What can be sent, oldest first."""
         return sorted(self.folder.glob(f"*{CLOSED}"))
+
+    def kept(self) -> list[Path]:
+        """What was refused or damaged, and is kept for people to look at."""
+        return sorted((*self.folder.glob(f"*{REFUSED}"), *self.folder.glob(f"*{DAMAGED}")))
 
     def body(self, path: Path) -> bytes:
         """All rows of a closed file; those before the damage, where something has damaged it."""
@@ -107,10 +120,20 @@ class Segments:
         return self._rename(path, REFUSED)
 
     def close(self) -> None:
-        """Close the file that is written to, and let others have the folder."""
-        self.roll()
+        """Close the file that is written to, and let others have the folder, who close what cannot be closed now."""
+        try:
+            self.roll()
+        except OSError as error:
+            LOG.error("%s cannot be closed: %s", self._path, error)
+        self.leave()
+
+    def leave(self) -> None:
+        """Let others have the folder, as far as this process is concerned, and change nothing in it."""
         with suppress(OSError):
-            os.close(self._claim)
+            self._let_go()
+        claim, self._claim = self._claim, -1
+        with suppress(OSError):
+            os.close(claim)
 
     def _check(self, trial: str) -> None:
         if not whole_lines.claimed(self._claim):
@@ -147,13 +170,21 @@ class Segments:
                 os.fsync(file.fileno())
             self._rename(path, CLOSED)
 
-    def _begin(self) -> None:
-        self._path = self.folder / f"{self._number:0{_DIGITS}d}-{secrets.token_hex(8)}{OPEN}"
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+    def _begun(self) -> int:
+        """A new file to write to."""
+        self.roll()  # where one could not be renamed
+        path = self.folder / f"{self._number:0{_DIGITS}d}-{secrets.token_hex(8)}{OPEN}"
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        self._path, self._since = path, time.monotonic()
         self._number += 1
-        self._begun = time.monotonic()
         if self._sync:
             whole_lines.sync_folder(self.folder)
+        return self._file
+
+    def _let_go(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
 
     def _rename(self, path: Path, suffix: str) -> Path:
         to = path.with_suffix(suffix)

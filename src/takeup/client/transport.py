@@ -6,6 +6,7 @@ The client has no dependencies: it runs at trial sites, on machines that others 
 import http.client
 import io
 import math
+import os
 import socket
 import ssl
 import threading
@@ -34,7 +35,7 @@ class NotSentError(OSError):
 
 
 class Transport:
-    """Connections to one service, kept open between requests; any number of threads may use it.
+    """Connections to one service, kept open between requests; any number of threads may use it, and those of a child.
 
     Args:
         url: `http://host:port` or `https://host:port`, perhaps with a path in front of the service's own.
@@ -50,7 +51,7 @@ class Transport:
         self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
         self._idle: list[_Connection] = []
         self._closed = False
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
 
     def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str], until: float) -> HttpAnswer:
         """One request, and its answer before the moment `until` of `time.monotonic()`.
@@ -85,6 +86,8 @@ class Transport:
             connection.close()
 
     def _take(self, until: float) -> "_Connection":
+        if self._process != os.getpid():
+            self._forked()
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
@@ -92,6 +95,13 @@ class Transport:
                 return self._connect(until)
             if connection.alive():
                 return connection
+            connection.close()
+
+    def _forked(self) -> None:
+        """Begin anew in a child: on a connection of its parent it would read the answers of others."""
+        idle, self._idle, self._lock = self._idle, [], threading.Lock()
+        self._process = os.getpid()
+        for connection in idle:
             connection.close()
 
     def _connect(self, until: float) -> "_Connection":
