@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from takeup.client.edge_sender import Sender
 from takeup.client.remembered import Remembered
 from takeup.client.segments import Segments
 from takeup.errors import InputError
+from test_leases import LEASE
 
 
 def blocks(*rows: str) -> list[bytes]:
@@ -189,6 +191,20 @@ def test_lines_say_what_was_decided_and_reported() -> None:
     other = EdgeReport("bob", "second", ',"outcome":1', None)
     assert lines(visit, other)[1] == {"unit": "bob", "occasion": "second", "outcome": 1}
     assert lines() == []
+
+
+def test_lines_say_which_lease_it_was_where_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("takeup.client.edge_rows.MOST_HASHES", 2)
+    made, leases = Lines(), [replace(LEASE, number=number, issued=number) for number in (1, 2, 3)]
+    for each in leases:
+        made.know(each)
+    rows = [EdgeDecision("u", None, "old", "rest", each.number, 5) for each in leases]
+    said = [json.loads(line) for line in made.of(rows)[0].splitlines()]
+    assert [each["lease"] for each in said] == [1, 2, 3]
+    assert [each.get("lease_hash") for each in said] == [None, leases[1].fingerprint, leases[2].fingerprint]
+    restored = replace(leases[2], issued=99)  # its number, given out again
+    made.know(restored)
+    assert json.loads(made.of(rows[2:])[0])["lease_hash"] == restored.fingerprint != leases[2].fingerprint
 
 
 def test_many_ends_of_lines_are_made_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -345,7 +345,7 @@ def test_a_thread_that_fails_is_told_of_and_goes_on(
     monkeypatch.setattr("takeup.client.edge_sender.LATER_SECONDS", 0.01)
     with near.edge(tmp_path, seconds=0.01) as here:
         broken: dict[str, tuple[Any, str]] = {
-            "writer": (here._writer._lines, "of"),
+            "writer": (here._writer.lines, "of"),
             "sender": (here._segments, "sent"),
             "renewer": (near, "call"),
         }

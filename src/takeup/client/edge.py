@@ -108,6 +108,7 @@ class Edge(AbstractContextManager["Edge"]):
         self._append: Callable[[Any], object] = self._writer.give if sync else self._writer.rows.append
         self._sender = Sender(client, self._path, self._segments, self._writer.rolled, self._ingested)
         self._serving, self._want = self._renewer.held, self._renewer.wanted.set
+        self._writer.lines.know(self._serving.lease)
         self._writer.rolled.set()
         self._threads = self._writer, self._sender, self._renewer
         for thread in self._threads:
@@ -340,6 +341,7 @@ class Edge(AbstractContextManager["Edge"]):
             self._want()
 
     def _serve(self, held: Held) -> None:
+        self._writer.lines.know(held.lease)
         with self._state:
             if self._stopped is None:
                 self._serving = held

@@ -9,10 +9,14 @@ from takeup.outcomes import Plain
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_REASON
 from takeup.trial.design import Design
+from takeup.trial.leases import Lease
 from takeup.trial.reporting import labels_of
 
 MOST_TAILS = 10_000
 """How many ends of lines are kept to be used again."""
+
+MOST_HASHES = 1_000
+"""Of how many leases, the latest, the hash is kept."""
 
 
 class EdgeDecision(NamedTuple):
@@ -76,10 +80,17 @@ def report_said(
 
 
 class Lines:
-    """Makes lines of rows; to be used by one thread."""
+    """Makes lines of rows; to be used by one thread, but for `know`."""
 
     def __init__(self) -> None:
         self._tails: dict[tuple[str, str, int], str] = {}
+        self._hashes: dict[int, str] = {}
+
+    def know(self, lease: Lease) -> None:
+        """Say the hash of this lease in lines of decisions under it; to be called before there are any."""
+        while len(self._hashes) >= MOST_HASHES:
+            del self._hashes[next(iter(self._hashes))]
+        self._hashes[lease.number] = f',"lease_hash":"{lease.fingerprint}"'
 
     def of(self, rows: Iterable[Row]) -> tuple[bytes, int]:
         """The lines, and how many there are.
@@ -108,7 +119,7 @@ class Lines:
         unit, occasion, context, proposal, lease, drawn = made
         which = "" if occasion is None else f',"occasion":{quoted(occasion)}'
         tail = self._tails.get((context, proposal, lease)) or self._tail(context, proposal, lease)
-        return f'{{"unit":{quoted(unit)}{which}{tail}{drawn}'
+        return f'{{"unit":{quoted(unit)}{which}{tail}{drawn}{self._hashes.get(lease, "")}'
 
     def _tail(self, context: str, proposal: str, lease: int) -> str:
         if len(self._tails) >= MOST_TAILS:

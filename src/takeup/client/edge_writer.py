@@ -34,6 +34,7 @@ class Writer(threading.Thread):
     Attributes:
         rows: what waits to be written; whoever decides appends, without a lock.
         trouble: why nothing can be written at the moment.
+        lines: makes lines of rows, and is told of leases.
         rolled: set when a file can be sent.
         over: whether it looks for rows a last time, or has: what is appended later is lost.
     """
@@ -47,7 +48,7 @@ class Writer(threading.Thread):
         self.rolled = threading.Event()
         self._segments, self._sync, self._most, self._seconds = segments, sync, most, seconds
         self._full = full
-        self._lines = Lines()
+        self.lines = Lines()
         self._settled = threading.Condition()
         self._given = self._done = 0
         self._work = threading.Event()
@@ -146,7 +147,7 @@ class Writer(threading.Thread):
         self._roll_full()  # one that could not be closed before
         some = [rows.popleft() for _ in range(min(len(rows), MOST_BLOCK, self._most - self._segments.rows))]
         try:
-            lines, made = self._lines.of(some)
+            lines, made = self.lines.of(some)
             self._segments.append(lines, made)
         except BaseException:
             rows.extendleft(reversed(some))
