@@ -90,7 +90,7 @@ def _lines(lease: Lease, first: int, many: int) -> bytes:
     """A batch as a client sends it."""
     rng = stream(1, "rows", first)
     contexts, took, came = rng.integers(0, 4, many), rng.random(many) < 0.8, rng.integers(0, 2, many)
-    lines = []
+    lines, fingerprint = [], lease.fingerprint
     for i in range(many):
         unit, x = f"user-{first + i:012d}", int(contexts[i])
         z = lease.draw(unit, None, x)
@@ -100,6 +100,7 @@ def _lines(lease: Lease, first: int, many: int) -> bytes:
             "proposal": lease.proposals[z],
             "lease": lease.number,
             "drawn": lease.issued + i,
+            "lease_hash": fingerprint,
             "implemented": lease.proposals[z if took[i] else 0],
             "outcome": ("no", "yes")[came[i]],
         }
