@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ SPEC: dict[str, Any] = {
     "seed": "5eed" * 16,
     "edge": {"allowed": True, "seconds": 600, "most": 1_000_000},
 }
+LONGEST = 300.0
 SCOPES = ("lease", "read-unblinded", "design", "decide", "report")
 
 
@@ -71,8 +73,13 @@ class Nearby:
         found = trial.store.read(lambda connection: sent.begun(reading.answers(connection, trial.id, sent.keys)))
         while found.taken < found.rows:
             found = found.plus(trial.submit(sent.chunk(found.taken)).result())
-        refused = [{"row": row, "why": why} for row, why in found.refused]
-        return HttpAnswer(200, HTTPMessage(), json.dumps({**asdict(found), "refused": refused, "later": 1}).encode())
+        said = {
+            **asdict(found),
+            "refused": [{"row": row, "why": why} for row, why in found.refused],
+            "lapsed": [each._asdict() for each in found.lapsed],
+            "later": 1,
+        }
+        return HttpAnswer(200, HTTPMessage(), json.dumps(said).encode())
 
     def edge(self, spool: Path, **options: Any) -> Edge:
         """An edge that sends when it is told to, where nothing else is said."""
@@ -94,9 +101,10 @@ class Nearby:
 
 
 def until(true: Callable[[], bool]) -> None:
-    """Wait for another thread, for as long as it takes."""
-    pause = threading.Event()
+    """Wait for another thread, as long as any machine takes."""
+    pause, last = threading.Event(), time.monotonic() + LONGEST
     while not true():
+        assert time.monotonic() < last, f"not within {LONGEST:g} seconds"
         pause.wait(0.01)
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from takeup.client.edge_sender import Sender
 from takeup.client.remembered import Remembered
 from takeup.client.segments import Segments
 from takeup.errors import InputError
-from test_leases import LEASE
+from takeup.trial.ingesting import Lapse
 
 
 def blocks(*rows: str) -> list[bytes]:
@@ -193,18 +192,13 @@ def test_lines_say_what_was_decided_and_reported() -> None:
     assert lines() == []
 
 
-def test_lines_say_which_lease_it_was_where_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("takeup.client.edge_rows.MOST_HASHES", 2)
-    made, leases = Lines(), [replace(LEASE, number=number, issued=number) for number in (1, 2, 3)]
-    for each in leases:
-        made.know(each)
-    rows = [EdgeDecision("u", None, "old", "rest", each.number, 5) for each in leases]
-    said = [json.loads(line) for line in made.of(rows)[0].splitlines()]
-    assert [each["lease"] for each in said] == [1, 2, 3]
-    assert [each.get("lease_hash") for each in said] == [None, leases[1].fingerprint, leases[2].fingerprint]
-    restored = replace(leases[2], issued=99)  # its number, given out again
-    made.know(restored)
-    assert json.loads(made.of(rows[2:])[0])["lease_hash"] == restored.fingerprint != leases[2].fingerprint
+def test_lines_say_which_lease_it_was() -> None:
+    """A lease's number is given out again where a database was restored; the hash tells the two apart."""
+    before, after = (EdgeDecision("u", None, "old", "rest", 7, 5, hashed) for hashed in ("0" * 16, "f" * 16))
+    unknown = before._replace(lease_hash=None)
+    said = lines(before, after, unknown, EdgeReport("u", None, ',"outcome":1', before))
+    assert [each.get("lease_hash") for each in said] == ["0" * 16, "f" * 16, None]
+    assert said[0]["outcome"] == 1
 
 
 def test_many_ends_of_lines_are_made_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +209,7 @@ def test_many_ends_of_lines_are_made_and_forgotten(monkeypatch: pytest.MonkeyPat
 
 def test_the_latest_are_remembered() -> None:
     known = Remembered(10)
-    made = [EdgeDecision(f"u{i}", None if i % 2 else "first", "old", "rest", 1, i) for i in range(23)]
+    made = [EdgeDecision(f"u{i}", None if i % 2 else "first", "old", "rest", 1, i, "0" * 16) for i in range(23)]
     batches = [Lines().of([*some, EdgeReport("u1", None, ',"outcome":1', None)])[0] for some in (made[:12], made[12:])]
     known.read([batches[1], batches[0]])
     assert 5 <= len(known) <= 10
@@ -235,11 +229,27 @@ def test_no_more_of_a_spool_is_read_than_can_be_remembered() -> None:
     assert all(known.of(f"u{i}", None) for i in range(23, 30))
 
 
+@pytest.mark.parametrize("reports", [0, 1, 3])
+def test_the_latest_half_is_remembered_however_often_it_was_reported(reports: int) -> None:
+    """Each report that comes later repeats its decision."""
+    made = [EdgeDecision(f"u{i}", None, "old", "rest", 1, i) for i in range(300)]
+    batches = []
+    for first in range(0, 300, 10):
+        some = made[first : first + 10]
+        batches.append(Lines().of(some)[0])
+        batches += [Lines().of([EdgeReport(each.unit, None, ',"outcome":1', each) for each in some])[0]] * reports
+    known = Remembered(100)
+    known.read(reversed(batches))
+    assert all(known.of(each.unit, None) == each for each in made[-known.half :])
+
+
 def test_what_a_lease_gave_too_late_is_forgotten() -> None:
     known = Remembered(10)
-    made = [EdgeDecision(f"u{i}", None, "old", "rest", 1 + i % 2, i) for i in range(8)]
+    made = [EdgeDecision(f"u{i}", None, "old", "rest", 1 + i % 2, i, "0" * 16) for i in range(8)]
     known.read([Lines().of(made)[0]])
-    known.forget(2, 3)
+    known.forget(Lapse(2, "f" * 16, 0))  # of another database
+    assert len(known) == 8
+    known.forget(Lapse(2, "0" * 16, 3))
     assert [made.drawn for made in (*known.earlier.values(), *known.latest.values())] == [0, 1, 2, 4, 6]
     assert known.of("u3", None) is None
     assert known.of("u4", None) == made[4]

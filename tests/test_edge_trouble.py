@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -14,8 +15,11 @@ import pytest
 
 from edges import Clock, Nearby, until
 from takeup.client import Client, Edge
+from takeup.client.held import Held
 from takeup.client.transport import HttpAnswer
 from takeup.errors import ConflictError, InputError, LeaseError, TakeupError, UnreachableError
+from takeup.live import Trial
+from takeup.trial.edge_draws import OTHER_LEASE
 from takeup.trial.ingesting import Ingested
 
 
@@ -27,14 +31,17 @@ def near() -> Iterator[Nearby]:
 
 
 def held_up(here: Edge, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """A disk that takes nothing until this is set."""
-    gate, append = threading.Event(), here._segments.append
+    """A disk that takes nothing until this is set; the thread that writes waits for it, with the row of a unit."""
+    gate, asked, append = threading.Event(), threading.Event(), here._segments.append
 
     def slow(rows: bytes, count: int) -> None:
+        asked.set()
         gate.wait()
         append(rows, count)
 
     monkeypatch.setattr(here._segments, "append", slow)
+    here.decide("the first", 0)
+    asked.wait()
     return gate
 
 
@@ -60,7 +67,7 @@ def test_all_rows_are_written_however_many_wait(
         else:
             assert not here.flush(0.1)
         assert not here._writer.rows
-        assert told_rows(folder) == 25_000
+        assert told_rows(folder) == 25_001
         here.close(0.0)
         near.away = False
 
@@ -93,21 +100,23 @@ def test_a_disk_that_hangs_stops_the_edge_before_its_memory_is_full(
     monkeypatch.setattr("takeup.client.edge_writer.MOST_WAITING", 3_000)
     with near.edge(tmp_path) as here:
         gate = held_up(here, monkeypatch)
-        with suppress(LeaseError):
-            for i in range(10_000):
-                here.decide(f"u{i}", 0)
-        with pytest.raises(LeaseError, match="too many rows wait: the disk is too slow"):
-            here.decide("late", 0)
-        assert 3_000 < len(here._writer.rows) < 5_000
-        with pytest.raises(LeaseError, match="nothing can be reported: too many rows wait"):
-            here.report("u0", outcome=1)
-        leases = near.leases
-        for _ in range(3):
-            with pytest.raises(LeaseError, match="too many rows wait"):
+        try:
+            with suppress(LeaseError):
+                for i in range(10_000):
+                    here.decide(f"u{i}", 0)
+            with pytest.raises(LeaseError, match="too many rows wait: the disk is too slow"):
                 here.decide("late", 0)
-        assert not here._renewer.wanted.is_set()
-        assert near.leases == leases
-        gate.set()
+            assert 3_000 < len(here._writer.rows) < 5_000
+            with pytest.raises(LeaseError, match="nothing can be reported: too many rows wait"):
+                here.report("u0", outcome=1)
+            leases = near.leases
+            for _ in range(3):
+                with pytest.raises(LeaseError, match="too many rows wait"):
+                    here.decide("late", 0)
+            assert not here._renewer.wanted.is_set()
+            assert near.leases == leases
+        finally:
+            gate.set()
         until(lambda: here.problem is None)
         here.decide("late", 0)
         assert here.flush()
@@ -233,21 +242,20 @@ def test_an_answer_about_something_else_deletes_nothing(
 
 
 def test_each_batch_has_its_own_time(near: Nearby, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    raw, given, paused = near.raw, list[float](), threading.Event()
+    raw, now = near.raw, Clock()
 
     def slow(*args: Any, **options: Any) -> HttpAnswer:
-        given.append(options["timeout"])
-        paused.wait(0.05)
+        assert options["timeout"] == near.timeout
+        now.pass_(near.timeout / 2)
         return raw(*args, **options)
 
     monkeypatch.setattr(near, "raw", slow)
-    monkeypatch.setattr(near, "timeout", 0.2)
+    monkeypatch.setattr("takeup.client.edge_sender.clock", lambda: now() / 1e9)
     with near.edge(tmp_path, batch=1) as here:
         for i in range(10):
             here.decide(f"u{i}", 0)
         until(lambda: here.ingested.recorded == 10)
         assert here.problem is None
-    assert min(given) > 0.1
 
 
 def test_a_report_may_come_before_its_decision(near: Nearby, tmp_path: Path) -> None:
@@ -289,7 +297,7 @@ def test_a_unit_whose_draw_was_set_aside_is_drawn_again(near: Nearby, tmp_path: 
     with near.edge(tmp_path, clock=clock) as here:
         early, number = here.decide("ann", 0), here.lease.number
         near.trial.revoke(number)
-        clock.pass_(1)
+        clock.pass_(60)  # within what clocks may differ by
         late = here.decide("bob", 0)
         assert here.flush()
         until(lambda: here.lease.number > number)
@@ -301,6 +309,111 @@ def test_a_unit_whose_draw_was_set_aside_is_drawn_again(near: Nearby, tmp_path: 
         assert here.flush()
         assert (here.ingested.recorded, here.ingested.set_aside) == (2, 1)
     assert near.outcomes() == {"bob": "1"}
+
+
+def test_what_a_lease_gave_too_late_is_told_however_much_else_is_refused(near: Nearby, tmp_path: Path) -> None:
+    clock = Clock()
+    with near.edge(tmp_path / "one") as one, near.edge(tmp_path / "two", clock=clock) as two:
+        for i in range(200):
+            one.decide(f"u{i}", 0)
+        assert one.flush()
+        for i in range(200):
+            two.decide(f"u{i}", 0)
+        number = two.lease.number
+        near.trial.revoke(number)
+        clock.pass_(60)
+        late = [two.decide(f"v{i}", 0) for i in range(50)]
+        assert two.flush()
+        assert (len(two.ingested.refused), two.ingested.set_aside) == (100, 250)
+        assert [(each.lease, each.drawn) for each in two.ingested.lapsed] == [(number, min(m.drawn for m in late))]
+        until(lambda: two.lease.number > number)
+        assert all(two.decide(each.unit, 0) is not each for each in late)
+        assert two.flush()
+        assert two.ingested.recorded == 50
+
+
+def test_a_lease_from_before_a_backup_was_restored_is_none_of_the_same_number_since(
+    near: Nearby, tmp_path: Path
+) -> None:
+    """The seed and the number are the same, and so are the bits: its hash alone tells which lease a draw is of."""
+    with near.edge(tmp_path) as here:
+        made = [here.decide(f"u{i}", 0) for i in range(50)]
+        assert here.flush()
+        before = here.lease
+        near.trial.close()
+        near.trial = Trial.create("sqlite://", near.spec)
+        near.trial.start()
+        after = here.renew()
+        assert (after.number, after.key) == (before.number, before.key)
+        assert after.fingerprint != before.fingerprint
+        for each in made:
+            here.report(each, outcome=1)
+        assert here.flush()
+        assert (here.ingested.recorded, here.ingested.set_aside) == (50, 50)
+        assert all(why == f"set aside: {OTHER_LEASE}" for _, why in here.ingested.refused)
+        again = [here.decide(each.unit, 0) for each in made]
+        assert {each.lease_hash for each in again} == {after.fingerprint}
+        assert here.flush()
+        assert here.ingested.recorded == 100
+    assert near.trial.audit().passed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"context": ["young"]}, {"proposal": "none"}, {"lease": "1"}, {"lease": True}, {"drawn": math.nan}, {"drawn": -1}],
+)
+def test_a_decision_that_nobody_can_have_made_is_refused(near: Nearby, tmp_path: Path, change: dict[str, Any]) -> None:
+    with near.edge(tmp_path) as here:
+        made = here.decide("ann", 0)
+        with pytest.raises(InputError, match="a decision that an edge of trial"):
+            here.report(made._replace(**change), outcome=1)
+        here.report(made, outcome=1)
+        assert here.flush()
+    assert near.outcomes() == {"ann": "1"}
+
+
+def test_a_batch_is_no_larger_than_a_body_may_be(near: Nearby, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A letter may take twelve bytes."""
+    monkeypatch.setattr("takeup.client.edge_writer.MOST_BLOCK_BYTES", 40_000)
+    monkeypatch.setattr("takeup.client.edge_writer.MOST_BYTES", 80_000)
+    with near.edge(tmp_path) as here:
+        gate = held_up(here, monkeypatch)
+        made = [here.decide(f"{i:06d}{chr(0x1F600) * 190}", 0) for i in range(200)]
+        near.away = True
+        gate.set()
+        assert not here.flush()
+        sizes = [len(here._segments.body(path)) for path in here._segments.closed()]
+        assert sum(sizes) > 200 * 12 * 190
+        assert max(sizes) < 120_000
+        near.away = False
+        assert here.flush()
+        assert here.ingested.recorded == 1 + len(made)
+
+
+def test_nobody_is_told_what_was_drawn_when_all_was_written(near: Nearby, tmp_path: Path) -> None:
+    here = near.edge(tmp_path)
+    serving = here._serving
+    here.close()
+    here._serving = serving  # a thread had it before the end
+    with pytest.raises(LeaseError, match="this edge is closed"):
+        here.decide("ann", 0)
+    here._serving = serving.ended()
+    with pytest.raises(LeaseError, match="this edge is closed"):
+        here.decide("ann", 0)
+
+
+def test_who_wants_another_lease_as_soon_as_there_is_one_is_heard(near: Nearby, tmp_path: Path) -> None:
+    with near.edge(tmp_path) as here:
+        renewed = here._renewer._renewed
+
+        def at_once(held: Held) -> None:
+            here._renewer._renewed = renewed
+            renewed(held)
+            here._want()
+
+        here._renewer._renewed = at_once
+        here._want()
+        until(lambda: here.lease.number == 3)
 
 
 def test_an_edge_that_was_closed_stays_closed(near: Nearby, tmp_path: Path) -> None:
@@ -345,7 +458,7 @@ def test_a_thread_that_fails_is_told_of_and_goes_on(
     monkeypatch.setattr("takeup.client.edge_sender.LATER_SECONDS", 0.01)
     with near.edge(tmp_path, seconds=0.01) as here:
         broken: dict[str, tuple[Any, str]] = {
-            "writer": (here._writer.lines, "of"),
+            "writer": (here._writer._lines, "of"),
             "sender": (here._segments, "sent"),
             "renewer": (near, "call"),
         }
@@ -393,26 +506,33 @@ def in_child(work: Callable[[], object]) -> int:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_child_neither_decides_nor_keeps_the_folder(near: Nearby, tmp_path: Path) -> None:
-    here, go = near.edge(tmp_path), os.pipe()
+    here, go, there = near.edge(tmp_path), os.pipe(), os.pipe()
     here.decide("ann", 0)
     until(lambda: here._segments.writing)
 
     def useless() -> None:
+        for use in (lambda: here.decide("bob", 0), lambda: here.decide("ann", 0), here.flush, here.renew):
+            with pytest.raises(LeaseError, match="made before a fork"):
+                use()
         with pytest.raises(LeaseError, match="made before a fork"):
-            here.decide("bob", 0)
+            here.report("ann", outcome=1)
         here.close()
 
-    assert in_child(useless) == 0
+    with here._writer._settled, here._sender._turn, here._renewer.asking:  # by threads that the child has not got
+        assert in_child(useless) == 0
     child = os.fork()
     if child == 0:
         os.close(go[1])
+        os.write(there[1], b"!")
         os.read(go[0], 1)  # until the parent ends
         os._exit(0)
+    os.read(there[0], 1)
     here.close()
     near.edge(tmp_path).close()
     os.close(go[1])
     os.waitpid(child, 0)
-    os.close(go[0])
+    for end in (go[0], *there):
+        os.close(end)
     assert near.trial.progress().decisions == 1
 
 

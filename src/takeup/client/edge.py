@@ -1,7 +1,6 @@
 """Decisions in this process, from a lease of the service: nothing is asked for while somebody waits."""
 
 import atexit
-import json
 import logging
 import os
 import threading
@@ -15,7 +14,7 @@ from typing import Any
 
 from takeup import checks
 from takeup.client.client import Client, segment
-from takeup.client.edge_refusals import agreeing, check_names, over, wrong
+from takeup.client.edge_refusals import agreeing, check_made, check_names, over, wrong
 from takeup.client.edge_rows import EdgeDecision, EdgeReport, report_said
 from takeup.client.edge_sender import Sender
 from takeup.client.edge_writer import Writer
@@ -27,9 +26,8 @@ from takeup.errors import LeaseError
 from takeup.outcomes import Plain
 from takeup.trial.commands import MOST_NAME
 from takeup.trial.design import Design, canonical
-from takeup.trial.edge_draws import HAS_DECISION
 from takeup.trial.edge_rows import MOST_ROWS
-from takeup.trial.ingesting import Ingested
+from takeup.trial.ingesting import SET_ASIDE, Ingested
 from takeup.trial.leases import Lease
 
 LOG = logging.getLogger("takeup.client")
@@ -39,8 +37,6 @@ SHARE = 0.5
 """After this part of a lease another is asked for."""
 CLOSE_SECONDS = 10.0
 """How long sending may take when an edge is closed; what is left is on the disk."""
-SET_ASIDE = "set aside: "
-"""What the service says before the reason where a draw does not stand."""
 LOOKS = 1_023
 """`decide` looks whether too many rows wait when the number of its use of the lease has none of these bits."""
 _new = tuple.__new__
@@ -95,6 +91,7 @@ class Edge(AbstractContextManager["Edge"]):
         self._known, self._tally = Remembered(remember), Ingested(batch="", rows=0)
         self._turn, self._state, self._ended = threading.Lock(), threading.Lock(), False
         self._stopped: str | None = None
+        self._child = False
         self._segments = Segments(spool, trial, sync=sync)
         try:
             self._known.read(map(self._segments.body, reversed(self._segments.closed())))
@@ -108,7 +105,6 @@ class Edge(AbstractContextManager["Edge"]):
         self._append: Callable[[Any], object] = self._writer.give if sync else self._writer.rows.append
         self._sender = Sender(client, self._path, self._segments, self._writer.rolled, self._ingested)
         self._serving, self._want = self._renewer.held, self._renewer.wanted.set
-        self._writer.lines.know(self._serving.lease)
         self._writer.rolled.set()
         self._threads = self._writer, self._sender, self._renewer
         for thread in self._threads:
@@ -163,12 +159,14 @@ class Edge(AbstractContextManager["Edge"]):
             reason: why, where something that was reported before is corrected.
 
         Raises:
-            InputError: it says nothing that could be recorded.
+            InputError: it says nothing that could be recorded, or the decision is none of this trial.
         """
         made = unit if isinstance(unit, EdgeDecision) else None
         if isinstance(unit, EdgeDecision):
             unit, occasion = unit[:2]
         check_names(unit, occasion, many=self._renewer.held.many)
+        if made is not None:
+            check_made(self._renewer.held, made)
         said = report_said(self._design, implemented, outcome, missing, reason)
         if self._writer.crowded:
             self._full(True)
@@ -192,6 +190,7 @@ class Edge(AbstractContextManager["Edge"]):
             UnreachableError: the service did not answer; the lease that there is goes on.
             TakeupError: the service gives none, and says why; likewise.
         """
+        self._refuse_child()
         return self._renewer.renew().lease
 
     def flush(self, timeout: float | None = None) -> bool:
@@ -202,6 +201,7 @@ class Edge(AbstractContextManager["Edge"]):
         Args:
             timeout: how many seconds it may take; the client's where left out.
         """
+        self._refuse_child()
         seconds = self._client.timeout if timeout is None else checks.seconds("timeout", timeout)
         written = self._writer.roll()
         return not self._sender.send_all(seconds) and written and self._sender.kept is None
@@ -295,20 +295,27 @@ class Edge(AbstractContextManager["Edge"]):
             z = held.draw(unit, occasion, x)
         except (TypeError, KeyError, AttributeError):
             raise wrong(self._renewer.held, unit, context, occasion) from None
-        made = _new(EdgeDecision, (unit, occasion, held.contexts[x], held.proposals[z], held.number, at))
+        made = _new(
+            EdgeDecision, (unit, occasion, held.contexts[x], held.proposals[z], held.number, at, held.fingerprint)
+        )
         found = known.latest.setdefault(place, made)
         if found is made:
             self._append(made)
             if self._writer.over:
+                known.latest.pop(place, None)  # nobody was told it
                 raise over(held, at, self._stopped, None)
             if len(known.latest) >= known.half:
                 known.turn()
         return found
 
-    def _ingested(self, found: Ingested, lines: bytes) -> None:
+    def _ingested(self, found: Ingested) -> None:
         """Tell what became of a batch."""
         rows, taken = self._tally.rows + found.rows, self._tally.taken + found.taken
         self._tally = replace(self._tally.plus(found), batch="", rows=rows, taken=taken)
+        for lapse in found.lapsed:  # a unit that has another decision keeps what it was told
+            self._known.forget(lapse)
+            if (lapse.lease, lapse.lease_hash) == (self.lease.number, self._renewer.held.fingerprint):
+                self._want()
         if found.refused:
             why = found.refused[0][1]  # of what is not set aside it may name a unit, which no log should
             LOG.warning(
@@ -318,30 +325,13 @@ class Edge(AbstractContextManager["Edge"]):
                 found.batch,
                 why if why.startswith(SET_ASIDE) else "it says nothing that can be recorded",
             )
-            self._forget(found, lines)
         if self._telling is not None:
             try:
                 self._telling(found)
             except Exception:
                 LOG.exception("what is told of batches has failed")
 
-    def _forget(self, found: Ingested, lines: bytes) -> None:
-        """Forget what a lease gave from its first draw on that was set aside, and draw from another.
-
-        A unit that has another decision keeps what it was told: nothing that is drawn for it would stand.
-        """
-        said, first = lines.splitlines(), dict[int, int]()
-        for row, why in found.refused:
-            if why.startswith(SET_ASIDE) and HAS_DECISION not in why:
-                made = json.loads(said[row])
-                first[made["lease"]] = min(made["drawn"], first.get(made["lease"], made["drawn"]))
-        for lease, drawn in first.items():
-            self._known.forget(lease, drawn)
-        if self.lease.number in first:
-            self._want()
-
     def _serve(self, held: Held) -> None:
-        self._writer.lines.know(held.lease)
         with self._state:
             if self._stopped is None:
                 self._serving = held
@@ -358,11 +348,15 @@ class Edge(AbstractContextManager["Edge"]):
                 self._stopped, self._serving = None, self._renewer.held
 
     def _forked(self) -> None:
-        """Be of no use in a child, and leave the folder to the parent alone."""
-        self._turn, self._state = threading.Lock(), threading.Lock()
+        """Be of no use in a child, whose locks nobody lets go of, and leave the folder to the parent alone."""
+        self._turn, self._state, self._known = threading.Lock(), threading.Lock(), Remembered(2)
         self._stop("it was made before a fork, which its threads do not survive; make one in the child")
-        self._ended = True
+        self._ended = self._child = True
         self._segments.leave()
+
+    def _refuse_child(self) -> None:
+        if self._child:
+            raise LeaseError(f"nothing can be asked for or sent: {self._stopped}")
 
 
 _EDGES: "weakref.WeakSet[Edge]" = weakref.WeakSet()

@@ -5,6 +5,7 @@ from takeup.client.held import Held
 from takeup.errors import NOTHING, ConflictError, InputError, LabelError, LeaseError, TakeupError
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_NAME
+from takeup.trial.edge_rows import MOST_TIME
 
 
 def check_names(unit: object, occasion: object, *, many: bool) -> None:
@@ -16,6 +17,14 @@ def check_names(unit: object, occasion: object, *, many: bool) -> None:
         raise InputError("occasion", repr(occasion)[:100], "nothing: this trial makes one decision for a unit")
     if occasion is not None:
         text("occasion", occasion, MOST_NAME)
+
+
+def check_made(held: Held, made: EdgeDecision) -> None:
+    """Refuse what `decide` cannot have given for this trial: what is written of a decision must be readable as one."""
+    labels = made.context in held.contexts and made.proposal in held.proposals
+    whole = all(type(each) is int and 0 <= each < MOST_TIME for each in (made.lease, made.drawn))
+    if not (labels and whole and (made.lease_hash is None or isinstance(made.lease_hash, str))):
+        raise InputError("unit", repr(made)[:200], f"a decision that an edge of trial {held.lease.trial} made")
 
 
 def wrong(held: Held, unit: object, context: object, occasion: object) -> TakeupError:

@@ -9,14 +9,10 @@ from takeup.outcomes import Plain
 from takeup.trial.bounds import text
 from takeup.trial.commands import MOST_REASON
 from takeup.trial.design import Design
-from takeup.trial.leases import Lease
 from takeup.trial.reporting import labels_of
 
 MOST_TAILS = 10_000
 """How many ends of lines are kept to be used again."""
-
-MOST_HASHES = 1_000
-"""Of how many leases, the latest, the hash is kept."""
 
 
 class EdgeDecision(NamedTuple):
@@ -29,6 +25,7 @@ class EdgeDecision(NamedTuple):
         proposal: z.
         lease: the number of the lease.
         drawn: when, in microseconds since 1970, UTC, by the service's clock.
+        lease_hash: the lease's fingerprint, as a database that was restored gives its number out again.
     """
 
     unit: str
@@ -37,6 +34,7 @@ class EdgeDecision(NamedTuple):
     proposal: str
     lease: int
     drawn: int
+    lease_hash: str | None = None
 
 
 class EdgeReport(NamedTuple):
@@ -80,17 +78,10 @@ def report_said(
 
 
 class Lines:
-    """Makes lines of rows; to be used by one thread, but for `know`."""
+    """Makes lines of rows; to be used by one thread."""
 
     def __init__(self) -> None:
-        self._tails: dict[tuple[str, str, int], str] = {}
-        self._hashes: dict[int, str] = {}
-
-    def know(self, lease: Lease) -> None:
-        """Say the hash of this lease in lines of decisions under it; to be called before there are any."""
-        while len(self._hashes) >= MOST_HASHES:
-            del self._hashes[next(iter(self._hashes))]
-        self._hashes[lease.number] = f',"lease_hash":"{lease.fingerprint}"'
+        self._tails: dict[tuple[str, str, int, str | None], str] = {}
 
     def of(self, rows: Iterable[Row]) -> tuple[bytes, int]:
         """The lines, and how many there are.
@@ -116,14 +107,15 @@ class Lines:
         return "}\n".join(lines).encode("ascii"), len(lines) - 1
 
     def _decision(self, made: EdgeDecision) -> str:
-        unit, occasion, context, proposal, lease, drawn = made
+        unit, occasion, context, proposal, lease, drawn, lease_hash = made
         which = "" if occasion is None else f',"occasion":{quoted(occasion)}'
-        tail = self._tails.get((context, proposal, lease)) or self._tail(context, proposal, lease)
-        return f'{{"unit":{quoted(unit)}{which}{tail}{drawn}{self._hashes.get(lease, "")}'
+        place = context, proposal, lease, lease_hash
+        return f'{{"unit":{quoted(unit)}{which}{self._tails.get(place) or self._tail(*place)}{drawn}'
 
-    def _tail(self, context: str, proposal: str, lease: int) -> str:
+    def _tail(self, context: str, proposal: str, lease: int, lease_hash: str | None) -> str:
         if len(self._tails) >= MOST_TAILS:
             self._tails.clear()
-        found = f',"context":{dumps(context)},"proposal":{dumps(proposal)},"lease":{lease},"drawn":'
-        self._tails[context, proposal, lease] = found
+        hashed = "" if lease_hash is None else f',"lease_hash":{dumps(lease_hash)}'
+        found = f',"context":{dumps(context)},"proposal":{dumps(proposal)},"lease":{lease}{hashed},"drawn":'
+        self._tails[context, proposal, lease, lease_hash] = found
         return found

@@ -3,15 +3,15 @@
 import json
 import logging
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic as clock
 from urllib.parse import urlencode
 
 from takeup.client.client import Client
 from takeup.client.segments import Segments
 from takeup.errors import TakeupError, UnreachableError
-from takeup.trial.ingesting import Ingested
+from takeup.trial.ingesting import Ingested, Lapse
 
 LOG = logging.getLogger("takeup.client")
 MEDIA = "application/x-ndjson"
@@ -33,7 +33,7 @@ class Sender(threading.Thread):
         path: the trial's path there.
         segments: where the batches are.
         rolled: set when there is another.
-        told: called with what became of each batch, and with its lines.
+        told: called with what became of each batch.
 
     Attributes:
         problem: why the oldest batch has not been taken so far.
@@ -45,7 +45,7 @@ class Sender(threading.Thread):
         path: str,
         segments: Segments,
         rolled: threading.Event,
-        told: Callable[[Ingested, bytes], None],
+        told: Callable[[Ingested], None],
     ) -> None:
         super().__init__(name="takeup-edge-sender", daemon=True)
         self.problem: str | None = None
@@ -86,7 +86,7 @@ class Sender(threading.Thread):
             seconds: how long it may take; None where each batch may take as long as the client lets a request.
             stop: asked before every try: whether to send nothing more.
         """
-        until = None if seconds is None else time.monotonic() + seconds
+        until = None if seconds is None else clock() + seconds
         try:
             for path in (*self._segments.closed(), None):  # at the end, until what another thread has sent is told
                 pause = self._in_turn(path, until, stop)
@@ -99,13 +99,13 @@ class Sender(threading.Thread):
 
     def _in_turn(self, path: Path | None, until: float | None, stop: Callable[[], bool]) -> float:
         """Send one batch while no other thread does; how long to wait where it is not taken now."""
-        until = time.monotonic() + self._client.timeout if until is None else until
-        if not self._turn.acquire(timeout=max(0.0, until - time.monotonic())):
+        until = clock() + self._client.timeout if until is None else until
+        if not self._turn.acquire(timeout=max(0.0, until - clock())):
             return AGAIN_SECONDS
         try:
             if path is None:
                 return 0.0
-            left = until - time.monotonic()
+            left = until - clock()
             return self._send(path, left, stop) if left > 0 else AGAIN_SECONDS
         finally:
             self._turn.release()
@@ -137,7 +137,7 @@ class Sender(threading.Thread):
         except (ValueError, KeyError, TypeError) as error:
             return self._put_off(path.stem, f"an answer that is none of the service's: {error!r}", LATER_SECONDS)
         self.problem = None
-        self._told(found, body)
+        self._told(found)
         return 0.0
 
     def _put_off(self, batch: str, why: str, seconds: float) -> float:
@@ -149,11 +149,13 @@ class Sender(threading.Thread):
 
 
 def _read(body: bytes) -> Ingested:
-    """An answer of the service; what a later one may have besides is passed over.
+    """An answer of the service; what a later one may have besides is passed over, and `lapsed` an earlier one may lack.
 
     Raises:
         ValueError, KeyError, TypeError: it is none.
     """
     said = json.loads(body)
     refused = tuple((int(each["row"]), str(each["why"])) for each in said["refused"])
-    return Ingested(batch=said["batch"], refused=refused, **{name: int(said[name]) for name in _COUNTS})
+    lapsed = tuple(Lapse(int(each["lease"]), each["lease_hash"], int(each["drawn"])) for each in said.get("lapsed", ()))
+    counts = {name: int(said[name]) for name in _COUNTS}
+    return Ingested(batch=said["batch"], refused=refused, lapsed=lapsed, **counts)

@@ -14,6 +14,8 @@ PAUSE = 0.01
 """How many seconds pass between two looks for rows to write."""
 MOST_BLOCK = 8_192
 """The most rows of a block."""
+MOST_BLOCK_BYTES = 4_000_000
+"""The most bytes of a block of several rows: a file, which is closed at `MOST_BYTES`, is no more than a body may be."""
 MOST_WAITING = 1_000_000
 """How many rows may wait in memory for a disk that is slow, or full."""
 MOST_BYTES = 8_000_000
@@ -34,7 +36,6 @@ class Writer(threading.Thread):
     Attributes:
         rows: what waits to be written; whoever decides appends, without a lock.
         trouble: why nothing can be written at the moment.
-        lines: makes lines of rows, and is told of leases.
         rolled: set when a file can be sent.
         over: whether it looks for rows a last time, or has: what is appended later is lost.
     """
@@ -48,7 +49,7 @@ class Writer(threading.Thread):
         self.rolled = threading.Event()
         self._segments, self._sync, self._most, self._seconds = segments, sync, most, seconds
         self._full = full
-        self.lines = Lines()
+        self._lines = Lines()
         self._settled = threading.Condition()
         self._given = self._done = 0
         self._work = threading.Event()
@@ -147,7 +148,12 @@ class Writer(threading.Thread):
         self._roll_full()  # one that could not be closed before
         some = [rows.popleft() for _ in range(min(len(rows), MOST_BLOCK, self._most - self._segments.rows))]
         try:
-            lines, made = self.lines.of(some)
+            lines, made = self._lines.of(some)
+            while len(lines) > MOST_BLOCK_BYTES and len(some) > 1:
+                half = len(some) // 2
+                rows.extendleft(reversed(some[half:]))
+                del some[half:]
+                lines, made = self._lines.of(some)
             self._segments.append(lines, made)
         except BaseException:
             rows.extendleft(reversed(some))

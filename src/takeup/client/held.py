@@ -28,6 +28,7 @@ class Held:
     Attributes:
         offset: what to add to this machine's microseconds for those of the service.
         expires: until when it holds; 0 where nothing may be decided from it any more.
+        fingerprint: which lease it is, whatever its number.
         uses: counts the decisions.
         renewal: after how many decisions another lease is asked for.
         renew_at: when another is asked for, in nanoseconds of this machine's clock.
@@ -38,6 +39,7 @@ class Held:
         "contexts",
         "draw",
         "expires",
+        "fingerprint",
         "index",
         "lease",
         "many",
@@ -53,6 +55,7 @@ class Held:
     def __init__(self, lease: Lease, asked: int, received: int, share: float) -> None:
         self.lease, self.number, self.draw, self.many = lease, lease.number, lease.draw, lease.many
         self.contexts, self.proposals, self.most = lease.contexts, lease.proposals, lease.most
+        self.fingerprint = lease.fingerprint
         self.offset = lease.issued - received // 1_000
         self.expires = lease.expires - (received - asked) // 1_000
         self.uses, self.renewal = count(), max(0, int(share * lease.most) - 1)

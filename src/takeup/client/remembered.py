@@ -2,9 +2,10 @@
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from takeup.client.edge_rows import EdgeDecision
+from takeup.trial.ingesting import Lapse
 
 Place = str | tuple[str, str]
 """A unit, or a unit and an occasion."""
@@ -44,33 +45,34 @@ class Remembered:
         place = unit if occasion is None else (unit, occasion)
         return self.latest.get(place) or self.earlier.get(place)
 
-    def forget(self, lease: int, drawn: int) -> None:
+    def forget(self, lapse: Lapse) -> None:
         """Forget what was drawn from a lease at this time or later."""
         with self._lock:
             for table in (self.earlier, self.latest):
                 for place, made in table.copy().items():
-                    if made.lease == lease and made.drawn >= drawn:
+                    if (made.lease, made.lease_hash) == (lapse.lease, lapse.lease_hash) and made.drawn >= lapse.drawn:
                         table.pop(place, None)
 
     def read(self, batches: Iterable[bytes]) -> None:
         """Remember what batches say that was decided, the latest first; what would be forgotten again is not read."""
-        needed, left = [], 2 * self.half
+        found: dict[Place, EdgeDecision] = {}
         for lines in batches:
-            needed.append(lines)
-            left -= lines.count(b'"lease":')
-            if left <= 0:
+            for place, made in reversed(dict(map(_placed, _decided(lines))).items()):
+                found.setdefault(place, made)
+            if len(found) >= 2 * self.half:
                 break
-        for lines in reversed(needed):
-            self._read(lines)
+        for place, made in reversed(found.items()):
+            self.latest[place] = made
+            if len(self.latest) >= self.half:
+                self.turn()
 
-    def _read(self, lines: bytes) -> None:
-        for line in lines.splitlines():
-            said = json.loads(line)
-            if "lease" in said:
-                occasion = said.get("occasion")
-                made = EdgeDecision(
-                    said["unit"], occasion, said["context"], said["proposal"], said["lease"], said["drawn"]
-                )
-                self.latest[made.unit if occasion is None else (made.unit, occasion)] = made
-                if len(self.latest) >= self.half:
-                    self.turn()
+
+def _decided(lines: bytes) -> Iterator[EdgeDecision]:
+    """The decisions that a batch has, or repeats."""
+    for said in map(json.loads, lines.splitlines()):
+        if "lease" in said:
+            yield EdgeDecision(*map(said.get, EdgeDecision._fields))
+
+
+def _placed(made: EdgeDecision) -> tuple[Place, EdgeDecision]:
+    return made.unit if made.occasion is None else (made.unit, made.occasion), made

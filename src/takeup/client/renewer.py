@@ -46,9 +46,11 @@ class Renewer(threading.Thread):
     def renew(self) -> Held:
         """Ask for another lease now."""
         with self.asking:
-            self.held = self._leased(LEASE_SECONDS)
-            self._renewed(self.held)
-            return self.held
+            held = self._leased(LEASE_SECONDS)
+            self.wanted.clear()  # by those who had the lease before; those who have this one may want another
+            self.held = held
+            self._renewed(held)
+            return held
 
     def end(self) -> None:
         """Ask for no more."""
@@ -65,7 +67,6 @@ class Renewer(threading.Thread):
                 return
             try:
                 self.renew()
-                self.wanted.clear()  # by those who had the lease before it
                 self.refusal, pause = None, FIRST_PAUSE
                 self._ending.wait(pause)
             except Exception as error:  # of whatever ends a thread nobody would hear

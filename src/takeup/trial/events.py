@@ -417,6 +417,8 @@ class TakenIn(KeyedEvent):
         set_aside: decisions that do not stand.
         reported: reports of decisions that were there.
         refused: the first rows that were not recorded, each with its place in the batch, from 0, and why.
+        lapsed: leases with draws that were set aside, but for those of units that have another decision: each with its
+            number, the hash that the client said, and when the first of them was drawn.
     """
 
     kind: ClassVar[Kind] = "taken in"
@@ -430,6 +432,7 @@ class TakenIn(KeyedEvent):
     set_aside: int = 0
     reported: int = 0
     refused: tuple[tuple[int, str], ...] = ()
+    lapsed: tuple[tuple[int, str | None, int], ...] = ()
 
 
 Event: TypeAlias = (

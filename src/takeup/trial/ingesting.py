@@ -6,7 +6,7 @@ batch sent again goes on from there.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from takeup.errors import ConflictError, InputError, NotFoundError, StateError, TakeupError
 from takeup.outcomes import Plain
@@ -24,11 +24,27 @@ CHUNK = 5_000
 """How many rows are taken in one transaction."""
 MOST_BATCH_NAME = 150
 MOST_TOLD = 100
-"""How many rows that were not recorded a reply tells of."""
+"""How many rows that were not recorded a reply tells of, and how many leases."""
+SET_ASIDE = "set aside: "
+"""What stands before the reason where a draw does not stand."""
 MOST_WHY = 600
 """How many letters the log has of why a row was not recorded: rows may say anything."""
 REQUEST = 32
 """How many hexadecimal digits of a batch's digest the log has."""
+
+
+class Lapse(NamedTuple):
+    """What was drawn from a lease at this time or later is set aside: nobody should go by it any more.
+
+    Attributes:
+        lease: the lease's number.
+        lease_hash: its fingerprint, as the rows said it.
+        drawn: when the first of them was drawn.
+    """
+
+    lease: int
+    lease_hash: str | None
+    drawn: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +61,7 @@ class Ingested:
         reported: reports of decisions that were there.
         refused: the first of those that were not recorded, by their place in the batch, counted from 0, and why: those
             that were set aside, and those that say nothing that could be recorded.
+        lapsed: the first leases of which draws were set aside. Draws for units that have another decision do not count.
     """
 
     batch: str
@@ -55,6 +72,7 @@ class Ingested:
     set_aside: int = 0
     reported: int = 0
     refused: tuple[tuple[int, str], ...] = ()
+    lapsed: tuple[Lapse, ...] = ()
 
     @property
     def unrecorded(self) -> int:
@@ -73,6 +91,7 @@ class Ingested:
             set_aside=event.set_aside,
             reported=event.reported,
             refused=tuple((place, why) for place, why in event.refused),
+            lapsed=tuple(Lapse(*each) for each in event.lapsed),
         )
 
     def plus(self, chunk: "Ingested") -> "Ingested":
@@ -84,7 +103,17 @@ class Ingested:
             set_aside=self.set_aside + chunk.set_aside,
             reported=self.reported + chunk.reported,
             refused=(*self.refused, *chunk.refused)[:MOST_TOLD],
+            lapsed=first_of_each((*self.lapsed, *chunk.lapsed)),
         )
+
+
+def first_of_each(lapses: Iterable[Lapse]) -> tuple[Lapse, ...]:
+    """Each lease once, with the first draw."""
+    first: dict[tuple[int, str | None], int] = {}
+    for lease, lease_hash, drawn in lapses:
+        if (lease, lease_hash) in first or len(first) < MOST_TOLD:
+            first[lease, lease_hash] = min(drawn, first.get((lease, lease_hash), drawn))
+    return tuple(Lapse(*which, drawn) for which, drawn in first.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +244,7 @@ class _Taking:
         self.spec = digest_of(book.design.text)
         self.recorded = self.standing = self.set_aside = self.reported = 0
         self.refused: list[tuple[int, str]] = []
+        self.lapsed: list[Lapse] = []
 
     def all(self) -> TakenIn:
         """Append to the book what the rows lead to; the event that closes them."""
@@ -248,6 +278,7 @@ class _Taking:
             set_aside=self.set_aside,
             reported=self.reported,
             refused=tuple(self.refused),
+            lapsed=first_of_each(self.lapsed),
         )
 
     def take(self, place: int) -> None:
@@ -296,7 +327,9 @@ class _Taking:
             self.recorded += 1
         else:
             self.set_aside += 1
-            self.refuse(place, f"set aside: {event.reason}")
+            self.refuse(place, f"{SET_ASIDE}{event.reason}")
+            if event.decision is None:
+                self.lapsed.append(Lapse(draw.lease, draw.lease_hash, draw.drawn))
 
     def same(self, number: int, draw: EdgeDraw) -> bool:
         """Whether a unit's decision is what was drawn: the row was sent again."""

@@ -39,6 +39,20 @@ class RowRefused(BaseModel):
     why: str
 
 
+class LeaseLapsed(BaseModel):
+    """A lease of which draws were set aside: from a moment on, nobody should go by what it gives.
+
+    Attributes:
+        lease: its number.
+        lease_hash: its fingerprint, as the rows said it.
+        drawn: when the first of these draws was made, in microseconds since 1970, UTC.
+    """
+
+    lease: int
+    lease_hash: str | None
+    drawn: int
+
+
 class BatchTaken(BaseModel):
     """What became of a batch.
 
@@ -51,6 +65,7 @@ class BatchTaken(BaseModel):
         set_aside: decisions that do not stand: the log has them, and why.
         reported: reports of decisions that were there.
         refused: the first hundred rows that were not recorded.
+        lapsed: leases of which draws were set aside, a hundred at most; not those of units that have another decision.
     """
 
     batch: str
@@ -61,6 +76,7 @@ class BatchTaken(BaseModel):
     set_aside: int
     reported: int
     refused: tuple[RowRefused, ...]
+    lapsed: tuple[LeaseLapsed, ...]
 
 
 @router.post("/trials/{trial}/ingest", **needs("lease", problems=_PROBLEMS, **_BODY))
@@ -111,4 +127,5 @@ async def ingest(
     finally:
         service.flights.discard(place)
     refused = tuple(RowRefused(row=row, why=why) for row, why in found.refused)
-    return BatchTaken(**{**asdict(found), "refused": refused})
+    lapsed = tuple(LeaseLapsed(**each._asdict()) for each in found.lapsed)
+    return BatchTaken(**{**asdict(found), "refused": refused, "lapsed": lapsed})
