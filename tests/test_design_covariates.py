@@ -1,6 +1,7 @@
 """Plans of trials with covariates: what scenarios mean, and trials side by side as they would be lived."""
 
 from dataclasses import replace
+from decimal import Decimal
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from takeup import Event, Evidence, Profile, specfile, stream
 from takeup.cli import app
 from takeup.design.analysed import analysed
 from takeup.design.cost import expected_seconds, grain
-from takeup.design.lines import intercept, settled
+from takeup.design.lines import intercept, offset
 from takeup.design.operate import calibrate, operate
 from takeup.design.plan import Plan
 from takeup.design.reference import Trial as Simulated
@@ -24,7 +25,8 @@ from takeup.design.sizing import size
 from takeup.design.study import Study
 from takeup.policies.limits import shared
 from takeup.policies.linear import Lines
-from takeup.populations import CovariateEnvironment
+from takeup.populations import CovariateEnvironment, Linear
+from takeup.populations.settling import settled
 from takeup.specfile import SpecError
 from takeup.trial import Book, Move, Report, perform
 from takeup.trial.commands import decided_event
@@ -402,20 +404,67 @@ class TestForgetting:
         assert found.metrics()["power"]["mean"] > 0.5
 
 
-def test_truths_are_the_same_however_a_machine_adds_up() -> None:
-    """Random numbers follow from all bits of a truth: sums in another order must not change it."""
+@pytest.mark.parametrize("near", [0.5, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize("scale", [2.0, 1e-6])
+def test_intercepts_are_the_same_however_a_machine_adds_up(near: float, scale: float) -> None:
+    """Random numbers follow from all bits of a truth: sums in another order must not change it, near 0 and near 1."""
     rng = stream(5)
-    for _ in range(50):
-        weight, scores = rng.dirichlet(np.ones(999)), rng.normal(scale=2, size=999)
-        rate = float(rng.uniform(0.05, 0.95))
-        found = intercept(rate, scores, weight)
+    for rate in (near * float(rng.uniform(0.1, 1)), 1 - near * float(rng.uniform(0.1, 1))):
         for _ in range(5):
-            order = rng.permutation(999)
-            assert intercept(rate, scores[order], weight[order]) == found
-        assert abs(float(weight @ expit(found + scores)) - rate) < 1e-10
-    np.testing.assert_array_equal(
-        settled(np.array([0.1 + 0.2, 1e-17, 3e-5]), np.array([1.0, 1.0, 1e-5])), [0.3, 0, 3e-5]
-    )
+            weight, scores = rng.dirichlet(np.ones(999)), rng.normal(scale=scale, size=999)
+            found = intercept(rate, scores, weight, float(np.abs(scores).max()))
+            for _ in range(5):
+                order = rng.permutation(999)
+                assert intercept(rate, scores[order], weight[order], float(np.abs(scores).max())) == found
+            assert float(weight @ expit(found + scores)) == pytest.approx(rate, rel=1e-10)
+            assert float(weight @ expit(-found - scores)) == pytest.approx(1 - rate, rel=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e7, 2e6, 1e-5, 3e-6])
+@pytest.mark.parametrize("mean", [0.0, 1.3])
+def test_means_begin_the_same_however_a_machine_adds_up(mean: float, scale: float) -> None:
+    """Where half are as far above as the others below, too: what is left of the sum is rounding."""
+    rng = stream(6)
+    for _ in range(20):
+        half, each = rng.dirichlet(np.ones(500)) / 2, rng.normal(scale=scale, size=500)
+        weight, scores = np.append(half, half), np.append(each, -each)
+        size = float(np.abs(scores).max())
+        found = offset(mean * scale, scores, weight, size)
+        assert found == pytest.approx(mean * scale, abs=1e-11 * size)
+        for _ in range(5):
+            order = rng.permutation(1000)
+            assert repr(offset(mean * scale, scores[order], weight[order], size)) == repr(found)
+
+
+def test_covariates_that_cancel_do_not_move_the_means_by_rounding() -> None:
+    """Two measures whose effects cancel in all people together: in which order they are listed changes nothing."""
+    measures = {name: {"kind": "measure", "low": 0, "high": 100} for name in ("this", "that")}
+    rng = stream(7)
+    people = [{"this": int(one), "that": int(other)} for one, other in rng.integers(101, size=(150, 2))]
+    people += [{"this": each["that"], "that": each["this"]} for each in people]
+    lines = {"prognostic": {"this": 0.053, "that": -0.053}, "mean": [0, 0.1], "sd": 1}
+    space = {"proposals": 2, "outcomes": {"kind": "number", "low": -20, "high": 20}, "covariates": measures}
+    found = []
+    for _ in range(5):
+        rng.shuffle(people)
+        ((_, truth),) = plan_of(space=space, scenarios={"any": {"who": people, **lines}}).scenarios["any"].people
+        assert isinstance(truth.outcome, Linear)
+        found.append(np.asarray(truth.outcome.coefficients))
+    np.testing.assert_array_equal(found[0][:, 0], [0, 0.1])
+    assert len({each.tobytes() for each in found}) == 1
+
+
+def test_numbers_are_settled_as_in_exact_decimals() -> None:
+    """From 1e-12 to 1e12, to eleven digits of a scale up to a million times as large; 0.1 + 0.2 is 0.3."""
+    rng = stream(8)
+    for _ in range(2_000):
+        number = float(10 ** rng.uniform(-12, 12) * rng.choice([-1, 1]))
+        scale = abs(number) * float(10 ** rng.uniform(0, 6))
+        last = Decimal(1).scaleb(Decimal(scale).adjusted() - 11)
+        assert settled(number, scale) == float(Decimal(number).quantize(last))
+    assert [settled(0.1 + 0.2, 1.0), settled(1e-17, 1.0), settled(3e-5, 1e-5)] == [0.3, 0, 3e-5]
+    assert settled(0.123456789012345, 10.0) == settled(0.123456789012345, float(np.nextafter(10, 0))) == 0.1234567890
+    assert [repr(settled(each, scale)) for each in (0.0, -0.0, -1e-30) for scale in (0.0, 1.0)] == ["0.0"] * 6
 
 
 def test_a_threshold_is_found_as_for_others() -> None:

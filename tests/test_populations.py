@@ -1,7 +1,9 @@
 """Environments with covariates: against closed forms, against enumerated uniform numbers, and in simulations."""
 
 import json
+import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,6 +104,16 @@ def by_hand(environment: CovariateEnvironment, x: int, v: np.ndarray, z: int) ->
                 fared = expit(both[1] - both[0])
             total += share[x, u] * took * fared
     return total
+
+
+def test_a_bell_curve_has_the_shares_of_exact_decimals() -> None:
+    """To twelve digits: an exponential function may differ in its last bit from one processor to the other."""
+    for mean, sd in ((60.0, 20.0), (70.3, 1.7), (20.0, 90.0)):
+        scores = ((20 + 0.5 * np.arange(161) - mean) / sd).tolist()
+        heights = [(-Decimal(each * each) / 2).exp() for each in scores]
+        rounded = [float(each.quantize(Decimal(1).scaleb(each.adjusted() - 11))) for each in heights]
+        expected = np.array(rounded) / math.fsum(rounded)
+        np.testing.assert_array_equal(normal_shares(Measure(20, 100, step=0.5), mean, sd), expected)
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -1,5 +1,6 @@
 """A scenario of people with covariates: what they take and how they fare, on average as it is written."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,13 +9,14 @@ import numpy as np
 from takeup import checks
 from takeup.checks import FloatArray
 from takeup.covariates import ONE, Profile
-from takeup.design.lines import intercept, line_of, number, settled
+from takeup.design.lines import intercept, line_of, number, offset, sizes
 from takeup.design.truths import OFF
 from takeup.environment import Environment
 from takeup.errors import NOTHING, InputError
 from takeup.outcomes import Levels, Number
 from takeup.populations import CovariateEnvironment, Linear, Logit, Population, Table
 from takeup.populations.models import Compliance, Outcomes
+from takeup.populations.settling import settled
 from takeup.space import Space
 
 EFFECTS = ("prognostic", "modifiers", "taking")
@@ -119,15 +121,16 @@ def _outcome(given: Mapping[str, Any], space: Space, atoms: tuple[FloatArray, Pr
     """A logit of success, or a line of means."""
     lines = _line(given, "prognostic", space) + _modifiers(given, space, control)
     probability, unit = atoms
-    scores = np.asarray(unit.features) / ONE @ lines.T
+    features = np.asarray(unit.features) / ONE
+    scores, size = features @ lines.T, sizes(features, lines)
     if isinstance(space.outcome, Number):
-        mean, shift = checks.real("mean", given["mean"]), probability @ scores
-        lines[:, 0] = settled(mean - shift, np.maximum(np.abs(mean), np.abs(shift)))
+        means = checks.real("mean", given["mean"])
+        lines[:, 0] = [offset(mean, scores[:, a], probability, size[a]) for a, mean in enumerate(means)]
         return Linear(lines, number("sd", given["sd"]))
     rates = checks.real("success", given["success"])
     if rates.min() <= 0 or rates.max() >= 1:
         raise InputError("success", rates.tolist(), "rates above 0 and below 1, where covariates change them")
-    lines[:, 0] = [intercept(rate, scores[:, a], probability) for a, rate in enumerate(rates)]
+    lines[:, 0] = [intercept(rate, scores[:, a], probability, size[a]) for a, rate in enumerate(rates)]
     assert isinstance(space.outcome, Levels)
     return Logit.of_success(lines if np.argmax(space.outcome.utility) else -lines)
 
@@ -144,14 +147,15 @@ def _compliance(given: Mapping[str, Any], space: Space, atoms: tuple[FloatArray,
         share[control, [control, second]] = 1 - always, always
         return Table(share)
     probability, unit = atoms
-    line[0] = intercept(take_up, np.asarray(unit.features) / ONE @ line, probability)
+    features = np.asarray(unit.features) / ONE
+    line[0] = intercept(take_up, features @ line, probability, float(sizes(features, line)))
     found = np.zeros((proposals, proposals, line.size))
     found[..., 0] = NEVER
     found[:, control] = 0.0
     found[np.arange(proposals), np.arange(proposals)] = line
     found[control, control] = 0.0
     if always:
-        found[control, second, 0] = np.log(always / (1 - always))
+        found[control, second, 0] = settled(math.log(always / (1 - always)), 1.0)
     return Logit(found)
 
 

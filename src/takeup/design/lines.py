@@ -11,6 +11,7 @@ from takeup.checks import FloatArray
 from takeup.covariates import Category, Covariates, Measure
 from takeup.covariates.kinds import MISSING, Covariate
 from takeup.errors import NOTHING, InputError
+from takeup.populations.settling import settled
 
 STEPS = 80
 """How often an interval is halved in which an intercept is looked for."""
@@ -67,21 +68,26 @@ def _missing(kind: Covariate) -> tuple[str, ...]:
     return (MISSING,) if kind.missing == "kept" else ()
 
 
-def intercept(rate: float, scores: FloatArray, weight: FloatArray) -> float:
-    """With what logit scores have to begin, so that the average of their rates is this."""
+def sizes(features: FloatArray, lines: FloatArray) -> FloatArray:
+    """How much is summed up in a score at the most, for each line: what its rounding is in proportion to."""
+    return np.asarray(np.abs(lines) @ np.abs(features).max(axis=0))
+
+
+def offset(mean: float, scores: FloatArray, weight: FloatArray, size: float) -> float:
+    """With what scores of this size have to begin, so that their average is this."""
+    return settled(mean - float(weight @ scores), max(abs(mean), size))
+
+
+def intercept(rate: float, scores: FloatArray, weight: FloatArray, size: float) -> float:
+    """With what logit scores of this size have to begin, so that the average of their rates is this.
+
+    Of rates near 1 the others are averaged, whose small numbers have all their digits.
+    """
+    way = 1.0 if rate <= 0.5 else -1.0
+    rate, scores = (rate, scores) if way > 0 else (1 - rate, -scores)
     low, high = -40.0 - float(scores.max()), 40.0 - float(scores.min())
     for _ in range(STEPS):
         middle = (low + high) / 2
         below = float(weight @ expit(middle + scores)) < rate
         low, high = (middle, high) if below else (low, middle)
-    return float(settled((low + high) / 2, max(1.0, float(np.abs(scores).max()))))
-
-
-def settled(number: float | FloatArray, scale: float | FloatArray) -> FloatArray:
-    """Numbers to eleven digits of their scale, the same on all machines.
-
-    Sums may differ in a last bit where a machine adds in another order, and a simulation's random numbers follow from
-    all bits of its truth.
-    """
-    step = 10.0 ** (np.floor(np.log10(np.maximum(scale, np.finfo(float).tiny))) - 11)
-    return np.asarray(np.round(number / step) * step)
+    return settled(way * (low + high) / 2, max(1.0, size))

@@ -1,5 +1,6 @@
 """Who comes: the distribution of contexts and covariates, drawn by uniform numbers."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from takeup import checks
 from takeup.checks import FloatArray, IntArray
 from takeup.covariates import Covariates, Measure, Profile
 from takeup.errors import NOTHING, InputError, UnsuitableError
+from takeup.populations.settling import settled
 from takeup.rows import Rows
 from takeup.space import Space
 
@@ -190,8 +192,8 @@ class Resampled(Population):
 def normal_shares(measure: Measure, mean: float, sd: float) -> FloatArray:
     """The shares of a bell curve on a measure's grid, without what is beyond its ends; none is missing."""
     points = measure.low + measure.step * np.arange(len(measure.points()))
-    height = np.exp(-(((points - mean) / sd) ** 2) / 2)
-    return np.append(height / height.sum(), np.zeros(int(measure.missing == "kept")))
+    height = [settled(each, max(each, 1e-290)) for each in np.exp(-(((points - mean) / sd) ** 2) / 2).tolist()]
+    return np.append(np.array(height) / math.fsum(height), np.zeros(int(measure.missing == "kept")))
 
 
 def inverted(probability: FloatArray, uniform: FloatArray) -> IntArray:

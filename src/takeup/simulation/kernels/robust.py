@@ -43,7 +43,7 @@ from takeup.simulation.kernels.robust_tables import (
     table_size,
     unseen,
 )
-from takeup.simulation.kernels.robust_weighing import follow, followed, sample_sizes, sample_sizes_in_vectors
+from takeup.simulation.kernels.robust_weighing import follow, followed, little, sample_sizes, sample_sizes_in_vectors
 from takeup.simulation.kernels.tables import Observation, State
 from takeup.space import Space
 
@@ -87,6 +87,7 @@ def parameters(policy: TSRobust, space: Space) -> Parameters:
         before,
         policy.log_prior,
         float(policy.sharpness),
+        little(float(policy.sharpness)),
         float(policy.caution or 0.0),
         -1 if policy.sweeps is None else int(policy.sweeps),
         sum(widths),

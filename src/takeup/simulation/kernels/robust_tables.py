@@ -46,6 +46,7 @@ class Parameters(NamedTuple):
         before: the log evidence of each model of an action, but for the beta functions that data change.
         log_prior: of each model.
         sharpness: the power of the evidence.
+        little: products of chances below it become logarithms.
         caution: how much models that share are discounted where they contradict the values.
         sweeps: how many a chain makes; below zero where those whose action is unseen are left out.
         width: how many reals an action of a context takes.
@@ -64,6 +65,7 @@ class Parameters(NamedTuple):
     before: Array
     log_prior: Array
     sharpness: Number
+    little: Number
     caution: Number
     sweeps: Number
     width: Number

@@ -21,8 +21,16 @@ GREAT = 1e200
 """Weights above it are made smaller, all of them."""
 
 LITTLE = 1e-50
-"""Products of chances below it become logarithms. A probability of 0 is then one that chances since could not have
-raised to anything."""
+"""Products of chances below it become logarithms, whatever the sharpness."""
+
+LOST = 1e-200
+"""And so do those whose power is below it. A probability of 0 is then one that chances since could not have raised to
+1e-120, and `pick_model` judges anew what is below 1e-100."""
+
+
+def little(sharpness: Number) -> Number:
+    """Products of chances below it become logarithms: after almost every outcome where the sharpness is great."""
+    return max(LITTLE, LOST ** (1.0 / sharpness))
 
 
 @inlined
@@ -111,13 +119,16 @@ def follow(real: Array, block: Number, m: Number, chance: Number, parameters: Nu
 
 @inlined
 def followed(real: Array, block: Number, parameters: Number) -> None:
-    """When all models were told: their probabilities, normalised. Now and then by logarithms, so that none is lost."""
+    """When all models were told: their probabilities, normalised. Now and then by logarithms, so that none is lost.
+
+    Otherwise no power is below LOST, and neither is their sum but for a factor, as the greatest probability was not.
+    """
     models = parameters.strength.size
     least, total = 1.0, 0.0
     for m in range(models):
         least = min(least, real[block + 2 * models + m])
         total += real[block + models + m]
-    if least < LITTLE:
+    if least < parameters.little:
         keep_logs(real, block, parameters)
         judge(real, block, 0.0, parameters)
     else:
