@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from importlib import metadata
 from importlib.metadata import PackageNotFoundError, PathDistribution
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from takeup.qualification import (
     requirements,
 )
 from takeup.qualification import run as running
-from takeup.qualification.bytecode import differing
+from takeup.qualification.bytecode import alike, differing
 from takeup.qualification.check import NotHereError, Verdict, done
 from takeup.qualification.installation import dependencies, different, facts, hashes, package, together, unrecorded
 from takeup.qualification.needs import Need, needed, present, unmet
@@ -325,8 +326,8 @@ def test_files_of_takeup_are_held_to_its_record(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("mode", py_compile.PycInvalidationMode)
 def test_a_compiled_copy_of_something_else_is_found(tmp_path: Path, mode: py_compile.PycInvalidationMode) -> None:
     source, other = tmp_path / "side.py", tmp_path / "other.py"
-    source.write_text("def side(x):\n    return {x, 'a', 'b', 1.5}\n")
-    other.write_text("def side(x):\n    return {x, 'a', 'b', 2.5}\n")
+    source.write_text("def side(x):\n    return x[1:2], x in {'a', 'b', 1.5}\n")
+    other.write_text("def side(x):\n    return x[1:2], x in {'a', 'b', 2.5}\n")
     os.utime(other, (source.stat().st_atime, source.stat().st_mtime))
     copy = Path(py_compile.compile(str(source), invalidation_mode=mode) or "")
     assert differing([source]) == (1, ())
@@ -341,6 +342,30 @@ def test_a_compiled_copy_of_something_else_is_found(tmp_path: Path, mode: py_com
     source.write_text("def side(x):\n    return None\n")
     copy.write_bytes(head + b"nonsense")  # older than its source: so is this one, but where nobody looks
     assert differing([source])[0] == (mode is py_compile.PycInvalidationMode.UNCHECKED_HASH)
+
+
+@pytest.mark.requirement("R-11.6")
+def test_code_is_the_same_where_all_of_it_is() -> None:
+    """Slices are constants since Python 3.14, and marshal's older forms have none; == of code leaves parts out."""
+    made = compile("def side():\n    return None\n", "side.py", "exec")
+
+    def of(*constants: object, **parts: Any) -> CodeType:
+        """With other constants and parts of the function."""
+        found = (
+            each.replace(co_consts=constants, **parts) if isinstance(each, CodeType) else each
+            for each in made.co_consts
+        )
+        return made.replace(co_consts=tuple(found))
+
+    assert alike(made, compile("def side():\n    return None\n", "side.py", "exec"))
+    assert alike(of(slice(1, None, (2, -1.5))), of(slice(1, None, (2, -1.5))))
+    assert alike(of(frozenset(["a", b"a", 1])), of(frozenset([1, b"a", "a"])))
+    assert alike(of(10**5000, float("nan")), of(10**5000, float("nan")))
+    different: list[object] = [slice(1, 2), slice(1, 3), (1, 2, None), 1, 1.0, True, 1j, 0.0, -0.0, "1", b"1", None]
+    for i, one in enumerate(different):
+        assert [j for j, other in enumerate(different) if alike(of(one), of(other))] == [i]
+    for part in ({"co_stacksize": 99}, {"co_qualname": "another"}, {"co_flags": 0}, {"co_linetable": b""}):
+        assert not alike(of(), of(**part)), part
 
 
 @pytest.mark.long
