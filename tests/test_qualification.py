@@ -368,6 +368,27 @@ def test_code_is_the_same_where_all_of_it_is() -> None:
         assert not alike(of(), of(**part)), part
 
 
+def test_a_copy_that_was_made_with_other_settings_differs_and_the_finding_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As does one that another patch release of Python made."""
+    source = tmp_path / "side.py"
+    source.write_text("def side(x):\n    return x + 1\n")
+    monkeypatch.setattr(installation, "sources", lambda: iter([source]))
+
+    def copied(*options: str, **settings: str) -> Finding:
+        command = [sys.executable, "-m", "compileall", "-q", *options, str(tmp_path)]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONNODEBUGRANGES"}
+        subprocess.run(command, env=environment | settings, check=True)
+        return installation._copies()
+
+    found = copied(PYTHONNODEBUGRANGES="1")
+    assert not found.passed
+    for words in ("different: 1", str(tmp_path), "another patch release of Python", "python -m compileall -f FOLDER"):
+        assert words in found.found
+    assert copied("-f") == Finding("none differs", "1 compiled again, different: 0", True)
+
+
 @pytest.mark.long
 @pytest.mark.requirement("R-11.6")
 def test_compiled_copies_here_are_what_their_sources_give() -> None:

@@ -25,6 +25,10 @@ _CACHED = re.compile(r"(^|/)__pycache__/")
 _CODE = (".py", ".so", ".pyd")
 _OURS = ("", "pip", "uv")
 """Who writes a RECORD and leaves it there; systems' own tools may not."""
+_MADE_ELSEWHERE = (
+    "; copies that another patch release of Python made, or that were made with other settings, may differ too: delete "
+    "the folders __pycache__, or make them anew by python -m compileall -f FOLDER, and check again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +219,7 @@ def sources() -> Iterator[Path]:
 
 def _copies() -> Finding:
     count, wrong = differing(each for each in sources() if each.exists())
-    said = "".join(f"; {each}" for each in wrong[:3])
+    said = "".join(f"; {each}" for each in wrong[:3]) + (_MADE_ELSEWHERE if wrong else "")
     return Finding("none differs", f"{count:,} compiled again, different: {len(wrong)}{said}", not wrong)
 
 
