@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import py_compile
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 from fractions import Fraction
@@ -283,6 +285,22 @@ def test_a_package_without_a_record_does_not_pass(tmp_path: Path, monkeypatch: p
     record.unlink()
     assert not installation._dependencies().passed
     assert installation._dependencies().found.endswith("with differences: 0; without a record: thing")
+
+
+@pytest.mark.requirement("R-11.1")
+def test_the_control_changes_copies_where_takeup_may_only_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its copies are written anew, whatever modes the files have that are installed."""
+    root = tmp_path / "takeup"
+    shutil.copytree(Path(installation.__file__).parent.parent / "trial", root / "trial")
+    for each in [*root.rglob("*"), root]:
+        each.chmod(0o555 if each.is_dir() else 0o444)
+    monkeypatch.setattr("takeup.__file__", str(root / "__init__.py"))
+    assert installation._planted(tmp_path / "copies").passed
+    copies = [tmp_path / "copies", *(tmp_path / "copies").iterdir()]
+    assert len(copies) > 10
+    assert [each for each in copies if not each.stat().st_mode & stat.S_IWUSR] == []
 
 
 @pytest.mark.parametrize(
