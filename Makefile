@@ -164,9 +164,7 @@ sbom: $(VENV)/.core $(TOOLS)/.made
 		--output-format JSON --output-file build/sbom.json
 
 audit-dependencies: $(TOOLS)/.made
-	@rm -f build/audit.json
-	@$(TOOLS)/bin/pip-audit --progress-spinner off --disable-pip --require-hashes --requirement locks/core.lock \
-		--format json --output build/audit.json; $(PYTHON) tests/audited.py build/audit.json $$?
+	@$(PYTHON) tests/audited.py $(TOOLS)/bin/pip-audit locks/core.lock build/audit
 
 validation: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python tests/traceability.py
