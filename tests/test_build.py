@@ -33,23 +33,24 @@ NOT_SHIPPED = shutil.ignore_patterns(
 COMMIT = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "--quiet", "--message", "All")
 
 
-def built(folder: Path, mode: int) -> dict[str, bytes]:
-    """What `make build` makes of a commit of a copy of the tree, whose files are new and have another mode."""
-    tree = folder / "tree"
+def built(folder: Path, umask: int, line_ends: str) -> dict[str, bytes]:
+    """What `make build` makes of a commit of a copy of the tree, for somebody with this umask and core.autocrlf."""
+    tree, day = folder / "tree", "2026-11-18T12:00:00+00:00"
     shutil.copytree(ROOT, tree, ignore=NOT_SHIPPED, copy_function=shutil.copyfile)
-    for file in tree.rglob("*"):
-        if file.is_file():
-            file.chmod(mode)
-    day = "2026-11-18T12:00:00+00:00"
-    environment = {**os.environ, "GIT_AUTHOR_DATE": day, "GIT_COMMITTER_DATE": day}
-    for git in (("init", "--quiet"), ("add", "--all"), COMMIT):
-        subprocess.run(["git", *git], cwd=tree, env=environment, check=True, capture_output=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    environment |= {"GIT_AUTHOR_DATE": day, "GIT_COMMITTER_DATE": day}
+
+    def run(*command: str) -> None:
+        subprocess.run(command, cwd=tree, env=environment, umask=umask, check=True, capture_output=True)
+
+    for git in (("init", "--quiet"), ("add", "--all"), COMMIT, ("config", "core.autocrlf", line_ends)):
+        run("git", *git)
     (tree / "scratch").mkdir()
     (tree / "scratch" / "untracked.pem").write_text(f"a key of {folder}")
     (tree / "src" / "takeup" / "untracked.py").write_text(f"FOLDER = {str(folder)!r}")
     (tree / "README.md").write_text(f"{folder}")
-    make = ["make", "build", "--old-file=.venv/.core", f"BIN={Path(sys.executable).parent}"]
-    subprocess.run(make, cwd=tree, check=True, capture_output=True)
+    run("make", "build", "--old-file=.venv/.core", f"BIN={Path(sys.executable).parent}")
     return {file.name: file.read_bytes() for file in (tree / "build" / "dist").iterdir()}
 
 
@@ -61,7 +62,7 @@ def test_two_builds_are_the_same_and_their_record_is_true(tmp_path: Path) -> Non
     for needed in ("git", "make"):
         if shutil.which(needed) is None:
             absent(f"no {needed}")
-    one, other = built(tmp_path / "here", 0o600), built(tmp_path / "or" / "there", 0o664)
+    one, other = built(tmp_path / "here", 0o077, "false"), built(tmp_path / "or" / "there", 0o022, "true")
     assert sorted(name.rpartition(".")[2] for name in one) == ["gz", "whl"]
     assert {name: hashlib.sha256(content).hexdigest() for name, content in one.items()} == {
         name: hashlib.sha256(content).hexdigest() for name, content in other.items()
