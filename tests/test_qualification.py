@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import py_compile
+import re
 import shutil
 import signal
 import stat
@@ -417,6 +418,7 @@ def test_compiled_copies_here_are_what_their_sources_give() -> None:
 def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """As if packages were not installed."""
     there = metadata.distribution
+    others = [each for each in metadata.distributions() if each.metadata["Name"].lower() not in names]
 
     def distribution(name: str) -> metadata.Distribution:
         if name in names:
@@ -424,14 +426,15 @@ def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         return there(name)
 
     monkeypatch.setattr(metadata, "distribution", distribution)
+    monkeypatch.setattr(metadata, "distributions", lambda: iter(others))
 
 
 @pytest.mark.requirement("R-11.7")
 def test_what_is_needed_and_not_there_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert present() == {*needs.EXTRAS}
+    assert present().keys() == {*needs.EXTRAS}
     assert installation._needs().passed
     without(monkeypatch, "sqlalchemy", "uvicorn", "psycopg-binary")
-    assert present() == {*needs.EXTRAS}
+    assert present().keys() == {*needs.EXTRAS}
     found = installation._needs()
     assert not found.passed
     for words in (
@@ -447,8 +450,33 @@ def test_what_is_needed_and_not_there_is_found(monkeypatch: pytest.MonkeyPatch) 
 def test_an_extra_that_is_not_there_needs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without dask and distributed nobody asked for that extra; numba and polars are of another one."""
     without(monkeypatch, "dask", "distributed")
-    assert present() == {*needs.EXTRAS} - {"dask"}
+    assert present().keys() == {*needs.EXTRAS} - {"dask"}
     assert installation._needs().passed
+
+
+@pytest.mark.requirement("R-11.7")
+def test_what_makes_an_extra_count_as_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody's own sqlalchemy is not an installation of the extra that lost the rest."""
+    server = {each.name for each in needs.needs_of(metadata.distribution("takeup"), "server")}
+    report = {each.name for each in needs.needs_of(metadata.distribution("takeup"), "report")}
+    without(monkeypatch, "psycopg", *(server - report - {"sqlalchemy"}))
+    assert present().keys() == {*needs.EXTRAS} - {"postgres"}
+    assert present()["server"] == ("sqlalchemy",)
+    assert "takeup[server] needs uvicorn>=0.34, which is not installed (sqlalchemy is there)" in unmet(needed())[1]
+
+
+@pytest.mark.requirement("R-11.7")
+def test_an_installation_that_lost_one_package_is_another_thing(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "uvicorn")
+    there = len(present()["server"])
+    assert there > 4
+    words = f"takeup[server] needs uvicorn>=0.34, which is not installed (alembic and {there - 1} more are there)"
+    assert words in unmet(needed())[1]
+
+
+@pytest.mark.requirement("R-11.7")
+def test_the_requirement_names_the_extras_that_are_looked_at() -> None:
+    assert re.findall(r"`(\w+)`", requirements()["R-11.7"].text) == [*needs.EXTRAS]
 
 
 @pytest.mark.requirement("R-11.7")
