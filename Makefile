@@ -151,10 +151,10 @@ lock: $(TOOLS)/.made
 			--output-file locks/$$name.lock || exit 1; \
 	done
 
-# From the commit alone, whatever else lies in the folder.
+# From the commit alone, whatever else lies in the folder, and however git is to write ends of lines here.
 build: $(VENV)/.core
 	@rm -rf build/dist build/tree && mkdir -p build/tree
-	git archive HEAD | tar -x -C build/tree
+	git -c core.autocrlf=false -c core.eol=lf archive HEAD | tar -x -C build/tree
 	cd build/tree && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct HEAD) $(abspath $(BIN))/python -m hatchling build --directory ../dist
 	@rm -rf build/tree
 	@cd build/dist && sha256sum *
@@ -164,9 +164,7 @@ sbom: $(VENV)/.core $(TOOLS)/.made
 		--output-format JSON --output-file build/sbom.json
 
 audit-dependencies: $(TOOLS)/.made
-	@rm -f build/audit.json
-	@$(TOOLS)/bin/pip-audit --progress-spinner off --disable-pip --require-hashes --requirement locks/core.lock \
-		--format json --output build/audit.json; $(PYTHON) tests/audited.py build/audit.json $$?
+	@$(PYTHON) tests/audited.py $(TOOLS)/bin/pip-audit locks/core.lock build/audit
 
 validation: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python tests/traceability.py

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
@@ -13,16 +14,17 @@ import zipfile
 from importlib.metadata import PathDistribution
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import audited
+from audited import PIN
 from requirements import absent
 from takeup.qualification.installation import package
 
 ROOT = Path(__file__).parent.parent
 LOCKS = sorted((ROOT / "locks").glob("*.lock"))
-PIN = re.compile(r"^([a-z0-9-]+)(?:\[[a-z0-9,-]+\])?==([^\s;\\]+)(?: ; ([^\\]+?))?\s*\\?$", flags=re.M)
 NOT_SHIPPED = shutil.ignore_patterns(
     ".git", ".venv", "build", "__pycache__", ".*_cache", ".hypothesis", "*.egg-info", "images"
 )
@@ -31,23 +33,24 @@ NOT_SHIPPED = shutil.ignore_patterns(
 COMMIT = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "--quiet", "--message", "All")
 
 
-def built(folder: Path, mode: int) -> dict[str, bytes]:
-    """What `make build` makes of a commit of a copy of the tree, whose files are new and have another mode."""
-    tree = folder / "tree"
+def built(folder: Path, umask: int, line_ends: str) -> dict[str, bytes]:
+    """What `make build` makes of a commit of a copy of the tree, for somebody with this umask and core.autocrlf."""
+    tree, day = folder / "tree", "2026-11-18T12:00:00+00:00"
     shutil.copytree(ROOT, tree, ignore=NOT_SHIPPED, copy_function=shutil.copyfile)
-    for file in tree.rglob("*"):
-        if file.is_file():
-            file.chmod(mode)
-    day = "2026-11-18T12:00:00+00:00"
-    environment = {**os.environ, "GIT_AUTHOR_DATE": day, "GIT_COMMITTER_DATE": day}
-    for git in (("init", "--quiet"), ("add", "--all"), COMMIT):
-        subprocess.run(["git", *git], cwd=tree, env=environment, check=True, capture_output=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    environment |= {"GIT_AUTHOR_DATE": day, "GIT_COMMITTER_DATE": day}
+
+    def run(*command: str) -> None:
+        subprocess.run(command, cwd=tree, env=environment, umask=umask, check=True, capture_output=True)
+
+    for git in (("init", "--quiet"), ("add", "--all"), COMMIT, ("config", "core.autocrlf", line_ends)):
+        run("git", *git)
     (tree / "scratch").mkdir()
     (tree / "scratch" / "untracked.pem").write_text(f"a key of {folder}")
     (tree / "src" / "takeup" / "untracked.py").write_text(f"FOLDER = {str(folder)!r}")
     (tree / "README.md").write_text(f"{folder}")
-    make = ["make", "build", "--old-file=.venv/.core", f"BIN={Path(sys.executable).parent}"]
-    subprocess.run(make, cwd=tree, check=True, capture_output=True)
+    run("make", "build", "--old-file=.venv/.core", f"BIN={Path(sys.executable).parent}")
     return {file.name: file.read_bytes() for file in (tree / "build" / "dist").iterdir()}
 
 
@@ -59,7 +62,7 @@ def test_two_builds_are_the_same_and_their_record_is_true(tmp_path: Path) -> Non
     for needed in ("git", "make"):
         if shutil.which(needed) is None:
             absent(f"no {needed}")
-    one, other = built(tmp_path / "here", 0o600), built(tmp_path / "or" / "there", 0o664)
+    one, other = built(tmp_path / "here", 0o077, "false"), built(tmp_path / "or" / "there", 0o022, "true")
     assert sorted(name.rpartition(".")[2] for name in one) == ["gz", "whl"]
     assert {name: hashlib.sha256(content).hexdigest() for name, content in one.items()} == {
         name: hashlib.sha256(content).hexdigest() for name, content in other.items()
@@ -81,27 +84,56 @@ def test_two_builds_are_the_same_and_their_record_is_true(tmp_path: Path) -> Non
     assert package(PathDistribution(about)).different == ("takeup/qualification/requirements.toml",)
 
 
+PINNED = """a==1 \\
+    --hash=sha256:1
+b==1 ; sys_platform == 'another' \\
+    --hash=sha256:2
+b==2 ; sys_platform != 'another' \\
+    --hash=sha256:3
+"""
+A, B, B2 = ({"name": name, "version": version, "vulns": []} for name, version in (("a", "1"), ("b", "1"), ("b", "2")))
+
+
 @pytest.mark.parametrize(
-    ("written", "code", "found", "words"),
+    ("written", "codes", "found", "words"),
     [
-        ('{"dependencies": [{"name": "a", "version": "1", "vulns": []}]}', 0, 0, "1 packages, 0 known"),
-        ('{"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "X-1 Connection"}]}]}', 1, 1, "a 1: X-1"),
-        ('{"dependencies": [{"name": "a", "skip_reason": "not on the index"}]}', 0, 3, "not audited: a: not on"),
-        ('{"dependencies": [{"name": "a", "version": "1", "vulns": []}]}', 1, 3, "exit code 1"),
-        ('{"dependencies": []}', 0, 3, "0 packages"),
-        ("Connection refused", 1, 3, "nothing was found out"),
-        (None, 1, 3, "ended with 1 and wrote no findings"),
+        ([[A, B], [B2]], (0, 0), 0, "3 pins, 0 known vulnerabilities, 0 not audited"),
+        ([[A, B], [{**B2, "vulns": [{"id": "X-1 Connection"}]}]], (0, 1), 1, "b 2: X-1"),
+        ([[A, {"name": "b", "skip_reason": "not on the index"}], [B2]], (0, 0), 3, "not audited: b 1: not on"),
+        ([[A], [B2]], (0, 0), 3, "not audited: b 1: not in"),
+        ([[A, B2], [B2]], (0, 0), 3, "not audited: b 1: not in"),
+        ([[A, B], [B2]], (0, 1), 3, "exit codes 0, 1."),
+        ([[A, B], []], (0, 0), 3, "not audited: b 2: not in"),
+        ([[A, B], "Connection refused"], (0, 1), 3, "ended with 1 and wrote no findings"),
+        ([[A, B], None], (0, 1), 3, "ended with 1 and wrote no findings"),
     ],
 )
 def test_an_audit_that_could_not_tell_is_no_pass(
-    written: str | None, code: int, found: int, words: str, tmp_path: Path
+    written: list[Any], codes: tuple[int, ...], found: int, words: str, tmp_path: Path
 ) -> None:
-    """Words in what was found, such as Connection, do not make it a failure of the network."""
-    if written is not None:
-        (tmp_path / "audit.json").write_text(written)
-    said = audited.told(tmp_path / "audit.json", code)
+    """Of every pin; words in what was found, such as Connection, do not make it a failure of the network."""
+    asked = [(tmp_path / f"{i}.json", code) for i, code in enumerate(codes)]
+    for (file, _), each in zip(asked, written, strict=True):
+        if each is not None:
+            file.write_text(each if isinstance(each, str) else json.dumps({"dependencies": each}))
+    said = audited.told(PINNED, asked)
     assert said[0] == found
     assert words in said[1]
+
+
+@pytest.mark.parametrize(
+    "lock", [PINNED, *(each.read_text() for each in LOCKS)], ids=["two", *(each.name for each in LOCKS)]
+)
+def test_an_audit_asks_for_every_pin(lock: str) -> None:
+    """For those of another system too, each with its hashes; a name has one version, and none a marker."""
+    asked = [PIN.findall(part) for part in audited.parts(lock)]
+    for part in asked:
+        assert len({name for name, _, _ in part}) == len(part)
+    together = [each for part in asked for each in part]
+    assert sorted(together) == sorted((name, version, "") for name, version, _ in PIN.findall(lock))
+    text = "".join(audited.parts(lock))
+    assert sorted(re.findall("--hash=.*", text)) == sorted(re.findall("--hash=.*", lock))
+    assert text.count("==") == len(together)
 
 
 def pins(file: Path) -> dict[tuple[str, str | None], str]:

@@ -5,7 +5,10 @@ import hashlib
 import json
 import os
 import py_compile
+import re
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 from fractions import Fraction
@@ -13,6 +16,7 @@ from html.parser import HTMLParser
 from importlib import metadata
 from importlib.metadata import PackageNotFoundError, PathDistribution
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -34,7 +38,7 @@ from takeup.qualification import (
     requirements,
 )
 from takeup.qualification import run as running
-from takeup.qualification.bytecode import differing
+from takeup.qualification.bytecode import alike, differing
 from takeup.qualification.check import NotHereError, Verdict, done
 from takeup.qualification.installation import dependencies, different, facts, hashes, package, together, unrecorded
 from takeup.qualification.needs import Need, needed, present, unmet
@@ -284,6 +288,22 @@ def test_a_package_without_a_record_does_not_pass(tmp_path: Path, monkeypatch: p
     assert installation._dependencies().found.endswith("with differences: 0; without a record: thing")
 
 
+@pytest.mark.requirement("R-11.1")
+def test_the_control_changes_copies_where_takeup_may_only_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its copies are written anew, whatever modes the files have that are installed."""
+    root = tmp_path / "takeup"
+    shutil.copytree(Path(installation.__file__).parent.parent / "trial", root / "trial")
+    for each in [*root.rglob("*"), root]:
+        each.chmod(0o555 if each.is_dir() else 0o444)
+    monkeypatch.setattr("takeup.__file__", str(root / "__init__.py"))
+    assert installation._planted(tmp_path / "copies").passed
+    copies = [tmp_path / "copies", *(tmp_path / "copies").iterdir()]
+    assert len(copies) > 10
+    assert [each for each in copies if not each.stat().st_mode & stat.S_IWUSR] == []
+
+
 @pytest.mark.parametrize(
     ("about", "why"),
     [
@@ -325,8 +345,8 @@ def test_files_of_takeup_are_held_to_its_record(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("mode", py_compile.PycInvalidationMode)
 def test_a_compiled_copy_of_something_else_is_found(tmp_path: Path, mode: py_compile.PycInvalidationMode) -> None:
     source, other = tmp_path / "side.py", tmp_path / "other.py"
-    source.write_text("def side(x):\n    return {x, 'a', 'b', 1.5}\n")
-    other.write_text("def side(x):\n    return {x, 'a', 'b', 2.5}\n")
+    source.write_text("def side(x):\n    return x[1:2], x in {'a', 'b', 1.5}\n")
+    other.write_text("def side(x):\n    return x[1:2], x in {'a', 'b', 2.5}\n")
     os.utime(other, (source.stat().st_atime, source.stat().st_mtime))
     copy = Path(py_compile.compile(str(source), invalidation_mode=mode) or "")
     assert differing([source]) == (1, ())
@@ -343,6 +363,51 @@ def test_a_compiled_copy_of_something_else_is_found(tmp_path: Path, mode: py_com
     assert differing([source])[0] == (mode is py_compile.PycInvalidationMode.UNCHECKED_HASH)
 
 
+@pytest.mark.requirement("R-11.6")
+def test_code_is_the_same_where_all_of_it_is() -> None:
+    """Slices are constants since Python 3.14, and marshal's older forms have none; == of code leaves parts out."""
+    made = compile("def side():\n    return None\n", "side.py", "exec")
+
+    def of(*constants: object, **parts: Any) -> CodeType:
+        """With other constants and parts of the function."""
+        found = (
+            each.replace(co_consts=constants, **parts) if isinstance(each, CodeType) else each
+            for each in made.co_consts
+        )
+        return made.replace(co_consts=tuple(found))
+
+    assert alike(made, compile("def side():\n    return None\n", "side.py", "exec"))
+    assert alike(of(slice(1, None, (2, -1.5))), of(slice(1, None, (2, -1.5))))
+    assert alike(of(frozenset(["a", b"a", 1])), of(frozenset([1, b"a", "a"])))
+    assert alike(of(10**5000, float("nan")), of(10**5000, float("nan")))
+    different: list[object] = [slice(1, 2), slice(1, 3), (1, 2, None), 1, 1.0, True, 1j, 0.0, -0.0, "1", b"1", None]
+    for i, one in enumerate(different):
+        assert [j for j, other in enumerate(different) if alike(of(one), of(other))] == [i]
+    for part in ({"co_stacksize": 99}, {"co_qualname": "another"}, {"co_flags": 0}, {"co_linetable": b""}):
+        assert not alike(of(), of(**part)), part
+
+
+def test_a_copy_that_was_made_with_other_settings_differs_and_the_finding_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As does one that another patch release of Python made."""
+    source = tmp_path / "side.py"
+    source.write_text("def side(x):\n    return x + 1\n")
+    monkeypatch.setattr(installation, "sources", lambda: iter([source]))
+
+    def copied(*options: str, **settings: str) -> Finding:
+        command = [sys.executable, "-m", "compileall", "-q", *options, str(tmp_path)]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONNODEBUGRANGES"}
+        subprocess.run(command, env=environment | settings, check=True)
+        return installation._copies()
+
+    found = copied(PYTHONNODEBUGRANGES="1")
+    assert not found.passed
+    for words in ("different: 1", str(tmp_path), "another patch release of Python", "python -m compileall -f FOLDER"):
+        assert words in found.found
+    assert copied("-f") == Finding("none differs", "1 compiled again, different: 0", True)
+
+
 @pytest.mark.long
 @pytest.mark.requirement("R-11.6")
 def test_compiled_copies_here_are_what_their_sources_give() -> None:
@@ -353,6 +418,7 @@ def test_compiled_copies_here_are_what_their_sources_give() -> None:
 def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """As if packages were not installed."""
     there = metadata.distribution
+    others = [each for each in metadata.distributions() if each.metadata["Name"].lower() not in names]
 
     def distribution(name: str) -> metadata.Distribution:
         if name in names:
@@ -360,14 +426,15 @@ def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         return there(name)
 
     monkeypatch.setattr(metadata, "distribution", distribution)
+    monkeypatch.setattr(metadata, "distributions", lambda: iter(others))
 
 
 @pytest.mark.requirement("R-11.7")
 def test_what_is_needed_and_not_there_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert present() == {*needs.EXTRAS}
+    assert present().keys() == {*needs.EXTRAS}
     assert installation._needs().passed
     without(monkeypatch, "sqlalchemy", "uvicorn", "psycopg-binary")
-    assert present() == {*needs.EXTRAS}
+    assert present().keys() == {*needs.EXTRAS}
     found = installation._needs()
     assert not found.passed
     for words in (
@@ -383,8 +450,33 @@ def test_what_is_needed_and_not_there_is_found(monkeypatch: pytest.MonkeyPatch) 
 def test_an_extra_that_is_not_there_needs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without dask and distributed nobody asked for that extra; numba and polars are of another one."""
     without(monkeypatch, "dask", "distributed")
-    assert present() == {*needs.EXTRAS} - {"dask"}
+    assert present().keys() == {*needs.EXTRAS} - {"dask"}
     assert installation._needs().passed
+
+
+@pytest.mark.requirement("R-11.7")
+def test_what_makes_an_extra_count_as_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody's own sqlalchemy is not an installation of the extra that lost the rest."""
+    server = {each.name for each in needs.needs_of(metadata.distribution("takeup"), "server")}
+    report = {each.name for each in needs.needs_of(metadata.distribution("takeup"), "report")}
+    without(monkeypatch, "psycopg", *(server - report - {"sqlalchemy"}))
+    assert present().keys() == {*needs.EXTRAS} - {"postgres"}
+    assert present()["server"] == ("sqlalchemy",)
+    assert "takeup[server] needs uvicorn>=0.34, which is not installed (sqlalchemy is there)" in unmet(needed())[1]
+
+
+@pytest.mark.requirement("R-11.7")
+def test_an_installation_that_lost_one_package_is_another_thing(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "uvicorn")
+    there = len(present()["server"])
+    assert there > 4
+    words = f"takeup[server] needs uvicorn>=0.34, which is not installed (alembic and {there - 1} more are there)"
+    assert words in unmet(needed())[1]
+
+
+@pytest.mark.requirement("R-11.7")
+def test_the_requirement_names_the_extras_that_are_looked_at() -> None:
+    assert re.findall(r"`(\w+)`", requirements()["R-11.7"].text) == [*needs.EXTRAS]
 
 
 @pytest.mark.requirement("R-11.7")

@@ -4,10 +4,19 @@ import marshal
 import warnings
 from collections.abc import Iterable
 from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
+from operator import attrgetter
 from pathlib import Path
+from types import CodeType
 
 HEAD = 16
 """Bytes before the code: Python's number, flags, and the source's hash, or its time and size."""
+
+_parts = attrgetter(
+    *("co_name", "co_qualname", "co_filename", "co_firstlineno", "co_flags", "co_stacksize", "co_code", "co_names"),
+    *("co_varnames", "co_cellvars", "co_freevars", "co_nlocals", "co_linetable", "co_exceptiontable"),
+    *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
+)
+"""All that code is made of but its constants."""
 
 
 def differing(sources: Iterable[Path]) -> tuple[int, tuple[Path, ...]]:
@@ -47,8 +56,27 @@ def _same(copy: bytes, source: bytes, optimize: int) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = compile(source, there.co_filename, "exec", dont_inherit=True, optimize=optimize)
-        return marshal.dumps(there, 2) == marshal.dumps(
-            made, 2
-        )  # version 2: one form whatever else refers to an object
-    except (AttributeError, EOFError, SyntaxError, TypeError, ValueError):
+        return alike(there, made)
+    except (AttributeError, EOFError, RecursionError, SyntaxError, TypeError, ValueError):
         return False
+
+
+def alike(one: CodeType, other: CodeType) -> bool:
+    """Whether two code objects have the same parts, and so has code within them; their own == leaves some out."""
+    return _form(one) == _form(other)
+
+
+def _form(value: object) -> object:
+    """What is equal where constants are the same: 1, 1.0 and True are not, nor are 0.0 and -0.0."""
+    match value:
+        case CodeType():
+            return CodeType, _parts(value), _form(value.co_consts)
+        case tuple():
+            return tuple, *map(_form, value)
+        case frozenset():
+            return frozenset, frozenset(map(_form, value))
+        case slice():
+            return slice, _form((value.start, value.stop, value.step))
+        case float() | complex():
+            return type(value), repr(value)
+    return type(value), value

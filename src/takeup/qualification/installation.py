@@ -6,7 +6,6 @@ import os
 import platform
 import py_compile
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -25,6 +24,10 @@ _CACHED = re.compile(r"(^|/)__pycache__/")
 _CODE = (".py", ".so", ".pyd")
 _OURS = ("", "pip", "uv")
 """Who writes a RECORD and leaves it there; systems' own tools may not."""
+_MADE_ELSEWHERE = (
+    "; copies that another patch release of Python made, or that were made with other settings, may differ too: delete "
+    "the folders __pycache__, or make them anew by python -m compileall -f FOLDER, and check again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +218,7 @@ def sources() -> Iterator[Path]:
 
 def _copies() -> Finding:
     count, wrong = differing(each for each in sources() if each.exists())
-    said = "".join(f"; {each}" for each in wrong[:3])
+    said = "".join(f"; {each}" for each in wrong[:3]) + (_MADE_ELSEWHERE if wrong else "")
     return Finding("none differs", f"{count:,} compiled again, different: {len(wrong)}{said}", not wrong)
 
 
@@ -226,10 +229,11 @@ def _needs() -> Finding:
 
 
 def _planted(folder: Path) -> Finding:
-    about = folder / "planted-1.dist-info"
-    shutil.copytree(Path(takeup.__file__).parent / "trial", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    files = sorted(each for each in folder.iterdir() if each.is_file())
-    about.mkdir()
+    about, files = folder / "planted-1.dist-info", list[Path]()
+    about.mkdir(parents=True)
+    for each in sorted(Path(takeup.__file__).parent.joinpath("trial").glob("*.py")):
+        files.append(folder / each.name)
+        files[-1].write_bytes(each.read_bytes())  # without the mode: what is installed may be there to be read alone
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: planted\nVersion: 1\n", encoding="utf-8")
     record = [f"{each.name},sha256={_in_record(hashlib.sha256(each.read_bytes()).digest())}," for each in files]
     (about / "RECORD").write_text("\n".join(record), encoding="utf-8")

@@ -79,11 +79,11 @@ def needed() -> Iterator[Need]:
             waiting += [(need.name, extra) for extra in ("", *need.extras)]
 
 
-def present() -> set[str]:
-    """The extras that somebody has installed: those of which something is there that nothing else here needs."""
+def present() -> dict[str, tuple[str, ...]]:
+    """The extras that count as installed, and why: which packages of theirs are there that nothing else here needs."""
     found = installed("takeup")
     if found is None:
-        return set()
+        return {}
     names = {extra: {each.name for each in needs_of(found, extra)} for extra in EXTRAS}
     others = {
         need.name
@@ -95,7 +95,8 @@ def present() -> set[str]:
         extra: named - others.union(*(other for other in names.values() if other < named))
         for extra, named in names.items()
     }
-    return {extra for extra, named in own.items() if any(installed(name) for name in named)}
+    there = {extra: tuple(sorted(name for name in named if installed(name))) for extra, named in own.items()}
+    return {extra: named for extra, named in there.items() if named}
 
 
 def unmet(needs: Iterable[Need]) -> tuple[int, tuple[str, ...]]:
@@ -107,20 +108,27 @@ def unmet(needs: Iterable[Need]) -> tuple[int, tuple[str, ...]]:
     required("packaging")
     from packaging.requirements import Requirement
 
-    there, count, wrong = {"", *present()}, 0, list[str]()
+    there, count, wrong = present(), 0, list[str]()
     for need in needs:
         asked = Requirement(need.text)
-        unwanted = need.by == "takeup" and need.extra not in there
+        unwanted = need.by == "takeup" and need.extra not in ("", *there)
         if unwanted or (asked.marker is not None and not asked.marker.evaluate({"extra": need.extra})):
             continue
         count += 1
         found = installed(need.name)
         by = f"{need.by}[{need.extra}]" if need.extra else need.by
+        why = _why(there[need.extra]) if need.by == "takeup" and need.extra else ""
         if found is None:
-            wrong.append(f"{by} needs {asked.name}{asked.specifier}, which is not installed")
+            wrong.append(f"{by} needs {asked.name}{asked.specifier}, which is not installed{why}")
         elif not asked.specifier.contains(found.version, prereleases=True):
-            wrong.append(f"{by} needs {asked.name}{asked.specifier}, and {found.version} is installed")
+            wrong.append(f"{by} needs {asked.name}{asked.specifier}, and {found.version} is installed{why}")
     return count, tuple(sorted(set(wrong)))
+
+
+def _why(there: tuple[str, ...]) -> str:
+    """What makes an extra count: one package may be there for another reason, many are an installation."""
+    first, *more = there
+    return f" ({first} and {len(more)} more are there)" if more else f" ({first} is there)"
 
 
 def _named(text: str) -> tuple[str, tuple[str, ...]]:
