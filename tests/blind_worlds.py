@@ -161,9 +161,10 @@ class World:
 
     def views(self, roles: Any = None) -> Iterator[Seen]:
         """What everybody who is blinded gets from every operation, page, export and stream."""
+        self.at[0] += 60_000_000  # lists are in the order of time
         Visitor(self.api, "read-blinded").post("/app/trials/t/audit", {})  # pages show what it found
         for who, scopes in SOFTWARE.items():
-            self.at[0] += 60_000_000  # lists are in the order of time
+            self.at[0] += 60_000_000
             if roles is None or who in roles:
                 yield from self._operations(who, self.api.key(*scopes))
         for role in PEOPLE:
