@@ -169,8 +169,10 @@ class Client:
         try:
             if self._connection is None or self._connection.closed:
                 port = self.crowd.ports[int(self.rng.integers(len(self.crowd.ports)))]
-                self._connection = await asyncio.wait_for(load.Connection.open(port), PATIENCE)
-            status, content = await asyncio.wait_for(self._connection.ask(request), PATIENCE)
+                async with asyncio.timeout(PATIENCE):  # `wait_for` may lose that it is to end
+                    self._connection = await load.Connection.open(port)
+            async with asyncio.timeout(PATIENCE):
+                status, content = await self._connection.ask(request)
         except (OSError, TimeoutError):
             if self._connection is not None:
                 self._connection.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import faults
-from gates.clients import GoneError
+from gates.clients import LIMIT, GoneError
 from gates.gate import AbsentError, Found, Gate, Run
 from gates.scene import Fault, Scene, defective, lived_through
 
@@ -79,8 +80,12 @@ class Device:
         _do("mount", "-o", "remount,abort", str(self.place))
 
     def mend(self) -> None:
-        """Unmount, check and mount it again; nobody may have a file open."""
-        _do("umount", str(self.place))
+        """Unmount, check and mount it again, once nobody has a file open: a writer outlives its service a little."""
+        until = time.monotonic() + LIMIT
+        while subprocess.run(["umount", str(self.place)], capture_output=True, check=False).returncode:
+            if time.monotonic() > until:
+                raise GoneError(f"somebody had files open for {LIMIT:g} seconds after the service was killed")
+            time.sleep(0.05)
         checked = subprocess.run(["fsck.ext4", "-p", "-f", str(self.image)], capture_output=True, check=False)
         if checked.returncode > 1:  # 1: it was mended
             raise GoneError(f"the file system is broken: {checked.stdout.decode()[-200:]}")

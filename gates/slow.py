@@ -35,8 +35,9 @@ async def dawdle(port: int, i: int) -> None:
                     if i % 3:
                         writer.write(bytes([byte]))
                     with suppress(TimeoutError):
-                        if not await asyncio.wait_for(reader.read(4_096), 1.0):
-                            break
+                        async with asyncio.timeout(1.0):  # `wait_for` may lose that it is to end
+                            if not await reader.read(4_096):
+                                break
             finally:
                 writer.close()
         await asyncio.sleep(1.0)
