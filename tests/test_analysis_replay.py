@@ -109,7 +109,9 @@ def test_other_policies_are_followed(tables: dict[str, Any]) -> None:
     assert "it is not the design" in re_randomise(log, other, None, 0, replays=40, stronger=True).refused
 
 
-@pytest.mark.parametrize("tables", [{}, {"limits": {"floor": 0.1}}, {"policy": "TSObs"}])
+@pytest.mark.parametrize(
+    "tables", [{}, pytest.param({"limits": {"floor": 0.1}}, marks=pytest.mark.long), {"policy": "TSObs"}]
+)
 @pytest.mark.parametrize("statistic", ["difference", "score"])
 def test_three_proposals_are_tested_together(tables: dict[str, Any], statistic: Statistic) -> None:
     """By the largest of two statistics, each in units of its root mean square over the trial and the same replays."""

@@ -90,6 +90,7 @@ def test_a_worker_that_is_killed_costs_nothing(client: Any) -> None:
     assert victim not in client.run(os.getpid).values()
 
 
-def test_a_scheduler_that_does_not_answer_is_named() -> None:
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("takeup.simulation.cluster.ANSWER_SECONDS", 1.0)
     with pytest.raises(EngineError, match="no Dask scheduler answers at"):
         simulate(sweep(1), TS(), 5, 1, engine="dask", scheduler="tcp://127.0.0.1:9")

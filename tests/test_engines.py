@@ -31,7 +31,7 @@ CASES = {
 }
 
 
-ELSEWHERE = ("TS-Bounded", "TS borrowing", "TS-Obs borrowing", "TS-Lat-0 Gibbs")
+ELSEWHERE = ("TS-Bounded", "Hierarchical", "TS borrowing", "TS-Obs borrowing", "TS-Lat-0 Gibbs")
 """Policies whose kernels are held to their twins in test_composites.py, test_borrowing.py and test_kernels_gibbs.py."""
 
 

@@ -178,7 +178,9 @@ def test_lanes_and_scalars_give_the_same_numbers(policy: Any) -> None:
     same(cpu.run(layout, range(5, 75), form="lanes"), cpu.run(layout, range(5, 75), form="plain"))
 
 
-@pytest.mark.parametrize(("name", "reporting"), [("wide", Reporting()), ("confounded", LATE)])
+@pytest.mark.parametrize(
+    ("name", "reporting"), [("wide", Reporting()), pytest.param("confounded", LATE, marks=pytest.mark.long)]
+)
 def test_threads_blocks_ranges_and_company_change_nothing(name: str, reporting: Reporting) -> None:
     alone, company = laid_out([WORLDS[name]], LinTS(), 40, reporting), WORLDS[name]
     whole = cpu.run(alone, range(100), threads=1)

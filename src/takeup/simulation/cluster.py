@@ -19,6 +19,9 @@ from takeup.simulation.setup import Setup
 SECONDS = 1.0
 """How long a block takes at least, about: far more than it costs to send one."""
 
+ANSWER_SECONDS = 10.0
+"""How long a scheduler may take to answer at first."""
+
 RETRIES = 5
 """How often a block that raised is tried again; one whose worker died goes to another in any case."""
 
@@ -136,7 +139,7 @@ def _client(scheduler: object) -> Iterator[Any]:
         return
     local = {"processes": False, "dashboard_address": "127.0.0.1:0"}  # any port: None would mean 8787, taken or not
     try:
-        client = make(**local) if scheduler is None else make(scheduler, timeout=10)
+        client = make(**local) if scheduler is None else make(scheduler, timeout=ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise EngineError(f"no Dask scheduler answers at {scheduler!r}: {error}") from error
     with client:
