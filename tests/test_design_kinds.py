@@ -253,7 +253,7 @@ def _power(plan: Plan, trials: int) -> tuple[float, float]:
     return found.mean, 4 * float(np.sqrt(0.25 / trials))
 
 
-@pytest.mark.parametrize("take_up", [1.0, 0.7])
+@pytest.mark.parametrize("take_up", [pytest.param(1.0, marks=pytest.mark.long), 0.7])
 @pytest.mark.parametrize("trials", [2_500, pytest.param(20_000, marks=pytest.mark.long)])
 def test_the_size_for_two_means_has_its_power(take_up: float, trials: int) -> None:
     """Half a standard deviation, two-sided 5 %: 128 where all take it. One run in 16,000 is beyond four errors."""

@@ -102,7 +102,10 @@ def test_what_will_be_reported_is_as_good_as_the_recursion_says() -> None:
     [
         {"superiority": 0.9},
         {"superiority": 0.9, "equivalence": {"probability": 0.6, "margin": 0.1}},
-        {"superiority": 0.9, "control": "A", "replace": False, "futility": {"probability": 0.8, "margin": 0.05}},
+        pytest.param(
+            {"superiority": 0.9, "control": "A", "replace": False, "futility": {"probability": 0.8, "margin": 0.05}},
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_one_run_answers_every_threshold(stopping: dict[str, Any]) -> None:
