@@ -27,7 +27,7 @@ from takeup.errors import (
     StoreError,
     UnreachableError,
 )
-from takeup.trial.ingesting import Ingested
+from takeup.trial.ingested import Ingested
 
 
 @pytest.fixture(scope="module")

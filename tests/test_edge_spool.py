@@ -15,7 +15,7 @@ from takeup.client.edge_sender import Sender
 from takeup.client.remembered import Remembered
 from takeup.client.segments import Segments
 from takeup.errors import InputError
-from takeup.trial.ingesting import Lapse
+from takeup.trial.ingested import Lapse
 
 
 def blocks(*rows: str) -> list[bytes]:

@@ -20,7 +20,7 @@ from takeup.client.transport import HttpAnswer
 from takeup.errors import ConflictError, InputError, LeaseError, TakeupError, UnreachableError
 from takeup.live import Trial
 from takeup.trial.edge_draws import OTHER_LEASE
-from takeup.trial.ingesting import Ingested
+from takeup.trial.ingested import Ingested
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from takeup.outcomes import Plain
 from takeup.trial.commands import MOST_NAME
 from takeup.trial.design import Design, canonical
 from takeup.trial.edge_rows import MOST_ROWS
-from takeup.trial.ingesting import SET_ASIDE, Ingested
+from takeup.trial.ingested import SET_ASIDE, Ingested
 from takeup.trial.leases import Lease
 
 LOG = logging.getLogger("takeup.client")

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from takeup.client.client import Client
 from takeup.client.segments import Segments
 from takeup.errors import TakeupError, UnreachableError
-from takeup.trial.ingesting import Ingested, Lapse
+from takeup.trial.ingested import Ingested, Lapse
 
 LOG = logging.getLogger("takeup.client")
 MEDIA = "application/x-ndjson"

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator
 
 from takeup.client.edge_rows import EdgeDecision
-from takeup.trial.ingesting import Lapse
+from takeup.trial.ingested import Lapse
 
 Place = str | tuple[str, str]
 """A unit, or a unit and an occasion."""

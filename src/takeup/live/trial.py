@@ -37,7 +37,8 @@ from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, as
 from takeup.trial.design import Design
 from takeup.trial.fallbacks import Fallback
 from takeup.trial.formats import Format
-from takeup.trial.ingesting import Batch, Ingested
+from takeup.trial.ingested import Ingested
+from takeup.trial.ingesting import Batch
 from takeup.trial.leases import Lease
 from takeup.trial.leasing import Lend, Revoke
 from takeup.trial.past import TakeOver

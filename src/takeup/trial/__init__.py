@@ -4,7 +4,8 @@ from takeup.trial.book import Book, Record
 from takeup.trial.commands import Ask, Command, Decide, DecideMany, Decision, perform
 from takeup.trial.design import Design
 from takeup.trial.fallbacks import Fallback
-from takeup.trial.ingesting import Batch, Ingest, Ingested
+from takeup.trial.ingested import Ingested
+from takeup.trial.ingesting import Batch, Ingest
 from takeup.trial.leases import Lease
 from takeup.trial.leasing import Lend, Revoke
 from takeup.trial.reporting import Receipt, Report

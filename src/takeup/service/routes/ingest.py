@@ -16,7 +16,8 @@ from takeup.service.routes.leases import check_unblinded
 from takeup.service.service import caller_of, service_of
 from takeup.store import reading
 from takeup.trial.bounds import text
-from takeup.trial.ingesting import MOST_BATCH_NAME, Batch, Ingested, key_of
+from takeup.trial.ingested import Ingested
+from takeup.trial.ingesting import MOST_BATCH_NAME, Batch, key_of
 
 router = APIRouter(route_class=KeyRoute, tags=["edge"])
 _CONTENT: dict[str, Any] = {
