@@ -10,12 +10,15 @@ TOOLS := build/tools
 UPGRADE ?= --upgrade
 COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help demo test build lock sbom audit-dependencies validation browser screenshots long lint peers bench bench-service bench-ingest bench-pages gates fuzz dask-torture robust \
+.PHONY: help demo test test-changed defects build lock sbom audit-dependencies validation browser screenshots long lint peers bench bench-service bench-ingest bench-pages gates fuzz dask-torture robust \
 	choosing covariates stroke-covariates diagnostics promises docs clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
 	@echo "make test    install everything, check style, types and layers, run the whole test suite"
+	@echo "make test AREA=analysis   the tests of one area alone, without lint: see tests/areas.py"
+	@echo "make test-changed   the tests that a change touches by what they import, the nearest first; SINCE=COMMIT for more than is uncommitted"
+	@echo "make defects   how many of the seeded defects of tests/defects.toml the suite catches: an hour or more"
 	@echo "make browser   install Debian's chromium for the tests of the pages, as root"
 	@echo "make screenshots   the pictures of the pages in docs/images"
 	@echo "make long    the tests that take minutes each"
@@ -64,8 +67,17 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+ifdef AREA
+test: $(VENV)/.dev browser
+	@files=$$($(BIN)/python tests/areas.py "$(AREA)") && $(BIN)/pytest $$files
+else
 test: lint browser
 	$(BIN)/pytest
+endif
+
+test-changed: $(VENV)/.dev browser
+	@files=$$($(BIN)/python tests/areas.py --changed --since "$(or $(SINCE),HEAD)") && \
+		if [ -n "$$files" ]; then $(BIN)/pytest $$files; else echo "no test is touched"; fi
 
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \

@@ -143,7 +143,7 @@ class Load:
             yield
         finally:
             while not self._free.empty():
-                self._free.get_nowait().close()
+                await self._free.get_nowait().close()
 
     async def decide(self, unit: str, i: int, due: float) -> int:
         """The number of the decision; 0 where there is none."""

@@ -153,7 +153,7 @@ async def latencies(port: int, requests: Requests, seconds: float, label: str) -
         tasks.append(asyncio.create_task(one(f"{label}-{i}", due)))
     await asyncio.gather(*tasks)
     while not free.empty():
-        free.get_nowait().close()
+        await free.get_nowait().close()
     return found
 
 

@@ -106,19 +106,26 @@ class Client:
 
     async def go(self, over: Callable[[], bool], step: Callable[[int], None]) -> None:
         """Until it is over."""
-        while not over():
-            chance = self.rng.random()
-            if chance < 0.1:
-                await self._insist("read", "", "", {})
-            elif chance < 0.15 and self._old:
-                await self._insist(*self._old[int(self.rng.integers(len(self._old)))])
-            elif chance < 0.55 and self._open:
-                await self._report(self._open.pop(int(self.rng.integers(len(self._open)))))
-            else:
-                await self._decide()
-            step(self.crowd.answered)
-        if self._connection is not None:
-            self._connection.close()
+        try:
+            while not over():
+                chance = self.rng.random()
+                if chance < 0.1:
+                    await self._insist("read", "", "", {})
+                elif chance < 0.15 and self._old:
+                    await self._insist(*self._old[int(self.rng.integers(len(self._old)))])
+                elif chance < 0.55 and self._open:
+                    await self._report(self._open.pop(int(self.rng.integers(len(self._open)))))
+                else:
+                    await self._decide()
+                step(self.crowd.answered)
+        finally:
+            await self._hang_up()
+
+    async def _hang_up(self) -> None:
+        """Close the line, if there is one."""
+        line, self._connection = self._connection, None
+        if line is not None:
+            await line.close()
 
     async def _decide(self) -> None:
         self._made += 1
@@ -174,9 +181,7 @@ class Client:
             async with asyncio.timeout(PATIENCE):
                 status, content = await self._connection.ask(request)
         except (OSError, TimeoutError):
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+            await self._hang_up()
             return None
         if status == 200:
             return json.loads(content)

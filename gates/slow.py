@@ -40,6 +40,8 @@ async def dawdle(port: int, i: int) -> None:
                                 break
             finally:
                 writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
         await asyncio.sleep(1.0)
 
 
@@ -47,8 +49,12 @@ async def health(port: int) -> int:
     """The status that somebody new gets."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-    head = await asyncio.wait_for(reader.read(), 30)
-    writer.close()
+    try:
+        head = await asyncio.wait_for(reader.read(), 30)
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
     return int(head[9:12] or 0)
 
 

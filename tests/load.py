@@ -13,6 +13,7 @@ class Connection(asyncio.Protocol):
         self._buffer = b""
         self._answer: asyncio.Future[tuple[int, bytes]] | None = None
         self._transport: asyncio.Transport | None = None
+        self._ended = asyncio.Event()
 
     @classmethod
     async def open(cls, port: int) -> "Connection":
@@ -41,6 +42,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Asyncio calls this."""
         self._transport = None
+        self._ended.set()
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error or ConnectionResetError("the service closed the connection"))
 
@@ -57,10 +59,11 @@ class Connection(asyncio.Protocol):
         self._transport.write(request)
         return self._answer
 
-    def close(self) -> None:
-        """Close it."""
+    async def close(self) -> None:
+        """Close it, and wait until it is: a loop that ends before leaves the transport to whoever collects garbage."""
         if self._transport is not None:
             self._transport.close()
+            await self._ended.wait()
 
 
 @dataclass(frozen=True, slots=True)

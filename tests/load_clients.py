@@ -33,9 +33,11 @@ class Crowd:
 
         async def work(port: int) -> None:
             connection = await load.Connection.open(port)
-            for task in waiting:
-                await task(self, connection)
-            connection.close()
+            try:
+                for task in waiting:
+                    await task(self, connection)
+            finally:
+                await connection.close()
 
         ports = [self._ports[i % len(self._ports)] for i in range(connections)]
         await asyncio.gather(*(work(port) for port in ports))
@@ -117,7 +119,7 @@ async def decide_and_report(
                     break
                 await both(connection, requests, f"{run}-{name}-{i}", i, said)
         finally:
-            connection.close()
+            await connection.close()
 
     async def until_it_breaks(name: int) -> None:
         with contextlib.suppress(OSError):
