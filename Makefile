@@ -8,6 +8,8 @@ INSTALL = $(BIN)/python $(PIP) --require-hashes --requirement $(1) && \
 	$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable .
 TOOLS := build/tools
 UPGRADE ?= --upgrade
+# Tests start many processes: each would compile all of takeup where bytecode is not kept.
+export PYTHONDONTWRITEBYTECODE :=
 COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 .PHONY: help demo test test-changed defects build lock sbom audit-dependencies validation browser screenshots long lint peers bench bench-service bench-ingest bench-pages gates fuzz dask-torture robust \
@@ -18,7 +20,7 @@ help:
 	@echo "make test    install everything, check style, types and layers, run the whole test suite"
 	@echo "make test AREA=analysis   the tests of one area alone, without lint: see tests/areas.py"
 	@echo "make test-changed   the tests that a change touches by what they import, the nearest first; SINCE=COMMIT for more than is uncommitted"
-	@echo "make defects   how many of the seeded defects of tests/defects.toml the suite catches: an hour or more"
+	@echo "make defects   how many of the seeded defects of benchmarks/defects.toml the suite catches: an hour or more"
 	@echo "make browser   install Debian's chromium for the tests of the pages, as root"
 	@echo "make screenshots   the pictures of the pages in docs/images"
 	@echo "make long    the tests that take minutes each"
@@ -26,7 +28,7 @@ help:
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
 	@echo "make bench-service   the service under load, on both databases: the figures in docs/reliability.md (half an hour)"
-	@echo "make gates   all gates, and docs/gates.md from what they find: hours; ONLY=NAME one of them, SCALE=0.01 a hundredth"
+	@echo "make gates   all gates of this commit, and docs/gates.md from what they find: eight hours, so with &; ONLY=NAME one, SCALE=0.01 a hundredth"
 	@echo "make fuzz   200,000 specs, bodies and requests by chance against a service (an hour or more)"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
@@ -79,6 +81,9 @@ test-changed: $(VENV)/.dev browser
 	@files=$$($(BIN)/python tests/areas.py --changed --since "$(or $(SINCE),HEAD)") && \
 		if [ -n "$$files" ]; then $(BIN)/pytest $$files; else echo "no test is touched"; fi
 
+defects: $(VENV)/.dev browser
+	PYTHONPATH=tests $(BIN)/python benchmarks/defects.py --long
+
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -115,7 +120,10 @@ bench-ingest: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/ingest.py
 
 gates: $(VENV)/.dev
-	PYTHONPATH=tests:benchmarks $(BIN)/python -m gates $(foreach name,$(ONLY),--only $(name)) --scale $(or $(SCALE),1) --write docs/gates.md
+	@rm -rf build/gates && git clone --quiet . build/gates
+	cd build/gates && PYTHONPATH=src:tests:benchmarks $(abspath $(BIN))/python -m gates $(foreach name,$(ONLY),--only $(name)) \
+		--scale $(or $(SCALE),1) --results $(CURDIR)/gates/results --write $(CURDIR)/docs/gates.md </dev/null
+	@rm -rf build/gates
 
 fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/fuzz.py

@@ -2,6 +2,7 @@
 
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -12,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from gates.gate import AbsentError, Found, Gate, Run
-from gates.kept import Result, commit, keep, kept, machine
+from gates.kept import FOLDER, Result, commit, keep, kept, lasting, machine
 from gates.known import known
 from gates.page import page
 
@@ -37,11 +38,13 @@ def tried(go: Callable[[Run], Found], times: int, seed: int, said: Callable[[str
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run(gate: Gate, scale: float, seed: int) -> Result:
+def run(gate: Gate, scale: float, seed: int, results: Path = FOLDER) -> Result:
     """The gate and its control."""
     begun, where = time.monotonic(), machine()
     said, times = partial(say, begun), gate.at(scale)
-    print(f"{gate.name}: {times:,} {gate.unit}", flush=True)
+    last = kept(results).get(gate.name)
+    before = f"; took {lasting(last.seconds)} for {last.times:,} last time" if last else ""
+    print(f"{gate.name}: {times:,} {gate.unit}{before}", flush=True)
     passed: bool | None
     try:
         found = tried(gate.run, times, seed, said, broken=False)
@@ -52,6 +55,7 @@ def run(gate: Gate, scale: float, seed: int) -> Result:
     except AbsentError as error:
         passed, figures, control = None, str(error), Found(True, "")
         said(f"left out: {error}")
+    said(f"{gate.name} took {lasting(time.monotonic() - begun)}")
     return Result(
         gate=gate.name,
         passed=passed,
@@ -68,6 +72,11 @@ def run(gate: Gate, scale: float, seed: int) -> Result:
     )
 
 
+def ended(number: int, _: object) -> None:
+    """End as Ctrl-C does, so that services end, too; what was found before is kept."""
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
 def main() -> None:
     """Run those that were asked for; the exit code says whether all held."""
     gates = known()
@@ -76,6 +85,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="Which part of the full count.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", type=Path, metavar="PAGE", help="Write the page from all that was kept.")
+    parser.add_argument("--results", type=Path, default=FOLDER, metavar="FOLDER", help="Where results are kept.")
     parser.add_argument("--list", action="store_true", help="Name the gates, and run none.")
     parser.add_argument("--none", action="store_true", help="Run none; for --write.")
     chosen = parser.parse_args()
@@ -84,16 +94,25 @@ def main() -> None:
         parser.error(f"--only {', '.join(sorted(unknown))}: expected some of {', '.join(gates)}")
     if not chosen.scale > 0:
         parser.error(f"--scale {chosen.scale}: expected a number above 0; 1 is the full count")
+    took = {name: result.seconds for name, result in kept(chosen.results).items()}
     if chosen.list:
-        print("\n".join(f"{gate.name}: {gate.shows} ({gate.times:,} {gate.unit})" for gate in gates.values()))
+        for gate in gates.values():
+            last = f", {lasting(took[gate.name])}" if gate.name in took else ""
+            print(f"{gate.name}: {gate.shows} ({gate.times:,} {gate.unit}{last})")
         return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, ended)
+    names = () if chosen.none else tuple(chosen.only or gates)
+    if names:
+        whole = lasting(sum(took.get(name, 0.0) for name in names))
+        print(f"{len(names)} of {len(gates)} gates, which took {whole} when they were run last", flush=True)
     held = []
-    for name in () if chosen.none else chosen.only or gates:
-        result = run(gates[name], chosen.scale, chosen.seed)
-        keep(result)
+    for name in names:
+        result = run(gates[name], chosen.scale, chosen.seed, chosen.results)
+        keep(result, chosen.results)
         held.append(result.held or result.passed is None)
     if chosen.write:
-        chosen.write.write_text(page(gates, kept()))
+        chosen.write.write_text(page(gates, kept(chosen.results)))
     sys.exit(not all(held))
 
 

@@ -48,6 +48,14 @@ class Result:
         return bool(self.passed) and self.control_failed
 
 
+def lasting(seconds: float) -> str:
+    """A time as people say it."""
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min" if seconds >= 60 else f"{seconds:.0f} s"
+
+
 def keep(result: Result, folder: Path = FOLDER) -> None:
     """Write a result, in the place of the one before."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gates.gate import AbsentError, Found, Gate, Run
-from gates.kept import FOLDER, keep, kept
+from gates.kept import FOLDER, kept, lasting
 from gates.known import PARTS, known
 from gates.page import page
 
@@ -42,9 +42,9 @@ def _run(gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *options: 
     from gates import __main__ as command
 
     monkeypatch.setattr(command, "known", lambda: {gate.name: gate})
-    monkeypatch.setattr("sys.argv", ["gates", "--scale", "0.01", "--write", str(tmp_path / "page.md"), *options])
-    monkeypatch.setattr(command, "keep", lambda result: keep(result, tmp_path))
-    monkeypatch.setattr(command, "kept", lambda: kept(tmp_path))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    given = ["--scale", "0.01", "--results", str(tmp_path), "--write", str(tmp_path / "page.md")]
+    monkeypatch.setattr("sys.argv", ["gates", *given, *options])
     with pytest.raises(SystemExit) as ended:
         command.main()
     return int(ended.value.code or 0), (tmp_path / "page.md").read_text()
@@ -59,8 +59,22 @@ def test_what_was_run_is_kept_and_told(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "10 of 1,000 tries" in row
     assert "held: 10 tried" in row
     assert "| 7 |" in row
+    assert "| 0 s |" in row
     assert "fails, as it must: broken" in row
     assert kept(tmp_path)["fine"].commit in row
+
+
+def test_times_as_people_say_them() -> None:
+    assert [lasting(seconds) for seconds in (3.4, 60, 4_871.8)] == ["3 s", "1 min", "1 h 21 min"]
+
+
+def test_how_long_a_gate_takes_is_said_before_it_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run(FINE, monkeypatch, tmp_path)
+    assert capsys.readouterr().out.startswith("1 of 1 gates, which took 0 s when they were run last\nfine: 10 tries\n")
+    _run(FINE, monkeypatch, tmp_path)
+    assert "fine: 10 tries; took 0 s for 10 last time\n" in capsys.readouterr().out
 
 
 def _changed(**changes: object) -> Gate:
