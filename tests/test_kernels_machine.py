@@ -1,11 +1,14 @@
 """The instructions that kernels need of a machine, beside what they say they are."""
 
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from takeup.simulation.kernels import compile_cpu
+from takeup.simulation.kernels.compile import numba_module
 from takeup.simulation.kernels.machine import Array, Number, times_line, times_line_in_vectors
 
 PLACES = 110
@@ -42,3 +45,42 @@ def test_values_times_a_line_are_the_same_in_vectors_to_the_bit_and_the_sums_are
             assert sums == pytest.approx(
                 (float(sum(exact)), float(sum(s * each for s, each in enumerate(exact)))), rel=1e-14
             )
+
+
+TIMES = (2,)
+
+
+def _part(x: float) -> float:
+    return x / TIMES[0]
+
+
+def _other_part(x: float) -> float:
+    return x / 3
+
+
+def _one(x: float) -> float:
+    return _part(x) + 1
+
+
+def _two(x: float) -> float:
+    return _part(x) + 2
+
+
+def test_what_two_kernels_share_is_compiled_once_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Not where another function or another switch stands in its place, however deep."""
+    monkeypatch.setenv("TAKEUP_CACHE_DIR", str(tmp_path))
+    event = numba_module("numba.core.event")
+
+    def made(entry: Any, bind: dict[Any, Any], switches: dict[str, Any], value: float) -> list[str]:
+        with event.install_recorder("numba:compile") as recorder:
+            assert compile_cpu.build(entry, bind, switches)(6.0) == value
+        begun = [each.data["dispatcher"] for _, each in recorder.buffer if each.is_start]
+        return sorted(each.py_func.__name__ for each in begun)
+
+    assert made(_one, {}, {}, 4.0) == ["_one", "_part"]
+    assert made(_two, {}, {}, 5.0) == ["_two"]
+    assert made(_two, {_part: _other_part}, {}, 4.0) == ["_other_part", "_two"]
+    assert made(_one, {_part: _other_part}, {}, 3.0) == ["_one"]
+    assert made(_one, {}, {"TIMES": (6,)}, 2.0) == ["_one", "_part"]

@@ -10,11 +10,11 @@ import dis
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from takeup.errors import EngineError
@@ -56,7 +56,9 @@ class Builder:
         self._decorate = decorate
         self._bind = dict(bind)
         self._switches = dict(switches)
+        self._instructions = instructions
         self._done: dict[Plain, Compiled] = dict(instructions)
+        self._identities: dict[Plain, str] = {}
 
     def __call__(self, function: Plain) -> Compiled:
         """The compiled function, or the one that stands in for it."""
@@ -65,22 +67,48 @@ class Builder:
             self._done[function] = self._decorate(self._copy(function), function)
         return self._done[function]
 
-    def _copy(self, function: Plain) -> Plain:
+    def identity(self, function: Plain) -> str:
+        """A name for what a function becomes: the same in two builds where it and all that it calls are the same."""
+        function = self._bind.get(function, function)
+        if function not in self._identities:
+            used = () if function in self._instructions else self._globals(function)
+            parts = [
+                (name, self.identity(value) if called else value)
+                for name, value, called in used
+                if called or name in self._switches
+            ]
+            code = function.__code__
+            own = (code.co_code, [value for value in code.co_consts if not isinstance(value, CodeType)])
+            whole = repr((function.__module__, function.__qualname__, own, parts))
+            self._identities[function] = hashlib.blake2b(whole.encode(), digest_size=12).hexdigest()
+        return self._identities[function]
+
+    def _globals(self, function: Plain) -> Iterator[tuple[str, Any, bool]]:
+        """The global names that a function uses, what they stand for, and whether that is to be compiled, too."""
         if not isinstance(function, FunctionType):
             raise TypeError(f"kernels are plain functions, not {function!r}")
         outer = function.__globals__
-        inner: dict[str, Any] = {"__name__": outer["__name__"], "__builtins__": outer["__builtins__"]}
         packages = ("takeup", top_level(outer["__name__"]))
-        used = {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}
-        for name in sorted(used):
+        for name in _used(function):
             if name in outer:
                 value = self._switches.get(name, outer[name])
-                ours = inspect.isfunction(value) and top_level(value.__module__) in packages
-                inner[name] = self(value) if ours else value
+                yield name, value, inspect.isfunction(value) and top_level(value.__module__) in packages
+
+    def _copy(self, function: Plain) -> Plain:
+        outer = function.__globals__
+        inner: dict[str, Any] = {"__name__": outer["__name__"], "__builtins__": outer["__builtins__"]}
+        for name, value, called in self._globals(function):
+            inner[name] = self(value) if called else value
         copied = FunctionType(function.__code__, inner, function.__name__, function.__defaults__)
         copied.__module__ = function.__module__
         copied.__qualname__ = function.__qualname__
         return copied
+
+
+@cache
+def _used(function: Plain) -> tuple[str, ...]:
+    """The global names in a function, in order."""
+    return tuple(sorted({each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}))
 
 
 def top_level(module: str) -> str:

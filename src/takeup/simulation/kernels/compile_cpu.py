@@ -4,9 +4,10 @@ numba's own cache watches the file of the compiled function, but not those of th
 filed under a hash of all sources that kernels use, the version and what was bound, so a changed callee or constant
 never meets old code.
 
-The same hash is part of every function's name. numba tells symbols apart by name, types and a number that every process
-counts for itself: of two builds of one function that other processes left on disk, a third may otherwise load the
-second and be linked to the first.
+What a function becomes is part of its name, too: its own identity and those of all that it calls. numba tells symbols
+apart by name, types and a number that every process counts for itself: of two builds of one function that other
+processes left on disk, a third may otherwise load the second and be linked to the first. In one process, entries share
+the functions that they have in common.
 """
 
 import os
@@ -16,7 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from takeup.simulation.kernels import machine
-from takeup.simulation.kernels.compile import Builder, Compiled, Plain, Switch, numba_module, variant
+from takeup.simulation.kernels.compile import (
+    Builder,
+    Compiled,
+    Plain,
+    Switch,
+    numba_module,
+    sources,
+    top_level,
+    variant,
+)
 
 
 def build(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, Switch]) -> Compiled:
@@ -28,24 +38,37 @@ def build(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, Swit
 def _build(
     entry: Plain, name: str, bind: tuple[tuple[Plain, Plain], ...], switches: tuple[tuple[str, Switch], ...]
 ) -> Compiled:
-    njit = numba_module().njit
+    packages = frozenset(top_level(f.__module__) for f in (entry, *dict(bind).values()))
 
     def decorate(function: Plain, original: Plain) -> Compiled:
-        function.__qualname__ = f"{function.__qualname__}-{name}"
-        inner = original is not entry  # only the entry is called from Python and needs a way in from there
-        compiled = njit(
-            nogil=True,
-            error_model="numpy",
-            forceinline=original in machine.INLINED,
-            no_cpython_wrapper=inner,
-            no_cfunc_wrapper=True,
-            _nrt=original in machine.MAKERS or not inner,
-        )(function)
-        if not inner:
+        if original is entry:
+            compiled = _machine_code(function, original, name, inner=False)
             keep(compiled, name)
-        return compiled
+            return compiled
+        key = f"{builder.identity(original)}-{sources(packages)}"
+        if key not in _parts:
+            _parts[key] = _machine_code(function, original, key, inner=True)
+        return _parts[key]
 
-    return Builder(decorate, dict(bind), dict(switches), _instructions())(entry)
+    builder = Builder(decorate, dict(bind), dict(switches), _instructions())
+    return builder(entry)
+
+
+_parts: dict[str, Compiled] = {}
+"""Functions that a process has compiled for one entry, which others that call the same take as they are."""
+
+
+def _machine_code(function: Plain, original: Plain, name: str, *, inner: bool) -> Compiled:
+    """What numba makes of a copied function; only the entry is called from Python and needs a way in from there."""
+    function.__qualname__ = f"{function.__qualname__}-{name}"
+    return numba_module().njit(
+        nogil=True,
+        error_model="numpy",
+        forceinline=original in machine.INLINED,
+        no_cpython_wrapper=inner,
+        no_cfunc_wrapper=True,
+        _nrt=original in machine.MAKERS or not inner,
+    )(function)
 
 
 @cache
