@@ -1,7 +1,9 @@
 """What several test files share."""
 
 import gc
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,6 +39,41 @@ def database(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[str]:
         server: servers.Server = request.getfixturevalue("postgres")
         with server.database() as url:
             yield url
+
+
+@pytest.fixture(scope="session")
+def migrated(postgres: servers.Server) -> Iterator[str]:
+    """A database of PostgreSQL that has this version's tables."""
+    from takeup.store import Store  # SQLAlchemy, which few tests need
+
+    with postgres.database() as url:
+        Store(url).close()
+        yield url
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of SQLite that has this version's tables."""
+    from takeup.store import Store
+
+    file = tmp_path_factory.mktemp("migrated") / "trials.db"
+    Store(file).close()
+    return file
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def emptied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database without rows, once of each kind, for tests that leave its tables and triggers as they are.
+
+    That of PostgreSQL is always the same: to make, migrate and drop one takes longer than most of these tests.
+    """
+    if request.param == "sqlite":
+        file = shutil.copy(request.getfixturevalue("migrated_file"), tmp_path / "trials.db")
+        yield f"sqlite:///{file}"
+    else:
+        url: str = request.getfixturevalue("migrated")
+        servers.empty(url)
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """A visitor of the pages, without a browser: signs in, keeps the cookie, sends forms with their token."""
 
+import asyncio
 import secrets
 from html.parser import HTMLParser
 from typing import Any
@@ -8,6 +9,8 @@ from urllib.parse import urlencode
 from asgi import Api, Reply
 from takeup.service import people
 from takeup.service.callers import Caller
+from takeup.service.pages.render.child import render_trial
+from takeup.service.pages.render.process import Rendered, RenderError, RenderProcess, RenderTask
 from takeup.service.people import Person
 from takeup.service.sessions import form_token
 
@@ -64,6 +67,18 @@ def person(
 def member(api: Api, *roles: str, trials: list[str] | None = None, password: str | None = None) -> Visitor:
     """Somebody new with these roles, signed in."""
     return Visitor(api, caller=person(api, *roles, trials=trials, password=password))
+
+
+class RenderHere(RenderProcess):
+    """Renders in a thread of this process: to start another takes a second, which few tests are about."""
+
+    async def ask(self, task: RenderTask) -> Rendered:
+        """Have a task done; one at a time."""
+        async with self._turn:
+            try:
+                return await asyncio.to_thread(render_trial, task)
+            except Exception as error:
+                raise RenderError(f"{type(error).__name__}: {error}") from error
 
 
 class Parsed(HTMLParser):

@@ -1,9 +1,13 @@
 """Experiments of the papers with a few patients each: the figures mean nothing, their shape is the same."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from takeup.paper import drift, robust, robust_stroke, stroke_outcomes
 from takeup.paper.related import compliance_aware, instrument_examples, instruments, intents
+from takeup.paper.runner import Runner
 
 
 def shorten_related(patched: pytest.MonkeyPatch) -> None:
@@ -17,9 +21,14 @@ def shorten_related(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(intents, "HORIZON", 10)
 
 
+def by_the_reference(run: Runner, **_: Any) -> Runner:
+    """Nothing is compiled for trials of ten decisions: `drift` takes an engine of its own."""
+    return replace(run, engine="reference", scheduler=None)
+
+
 def shorten_beyond(patched: pytest.MonkeyPatch) -> None:
     """The same for what lies beyond the paper; that of its environments is `contextual.HORIZON`."""
-    for name, value in {"HORIZON": 10, "CHANGE": 5}.items():
+    for name, value in {"HORIZON": 10, "CHANGE": 5, "replace": by_the_reference}.items():
         patched.setattr(drift, name, value)
     for name, value in {"HORIZON": 5, "WORLDS": 3, "TUNING_WORLDS": 2, "BOOTSTRAPS": 20}.items():
         patched.setattr(robust, name, value)

@@ -44,7 +44,13 @@ SECTION_6 = {  # floor, rates, drift: how often the plain method rejects, with u
 }
 
 
-@pytest.mark.parametrize(("cell", "rates"), SECTION_6.items())
+@pytest.mark.parametrize(
+    ("cell", "rates"),
+    [
+        pytest.param(*each, marks=pytest.mark.long if i in (2, 4, 6, 7) else ())
+        for i, each in enumerate(SECTION_6.items())
+    ],
+)
 def test_the_plain_method_is_as_wrong_as_it_is_known_to_be(
     cell: tuple[float, float, float, float], rates: tuple[float, float | None]
 ) -> None:

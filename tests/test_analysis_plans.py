@@ -121,9 +121,10 @@ def test_a_plan_without_an_answer_is_refused_with_what_to_choose(
 
 def test_replays_of_three_proposals_are_told_once_and_are_no_planned_conclusion() -> None:
     """Also of a trial that was begun with such a plan."""
-    table = {"name": "t", "space": {"proposals": 3}, "policy": {"kind": "Uniform"}, "analysis": {"test": TESTS[1]}}
-    stored = Design.of(table, new=False)
-    log = Log.of(stored.space, [0, 1, 2, 0, 1, 2], stored.even, outcome=[0, 1, 1, 0, 0, 1])
+    space = {"proposals": 3, "contexts": 2}
+    table = {"name": "t", "space": space, "burn_in": 6, "policy": {"kind": "TS"}, "analysis": {"test": TESTS[1]}}
+    stored, who = Design.of(table, new=False), [0, 0, 0, 1, 1, 1]
+    log = Log.of(stored.space, [0, 1, 2, 0, 1, 2], stored.even, context=who, outcome=[0, 1, 1, 0, 0, 1])
     found = analyse(log, plan=stored, replays=19)
     (told,) = [each for each in found.tests if each.tested.test == TESTS[1]]
     assert (told.kind, told.tested.contrast) == ("explored", "any difference between proposals")

@@ -13,7 +13,7 @@ from takeup.analysis import analyse
 from takeup.analysis.effects import effect
 from takeup.analysis.headline import unplanned
 from takeup.analysis.planned import planned_of
-from takeup.analysis.readings import STILL_RUNS
+from takeup.analysis.readings import STILL_RUNS, Readings
 from takeup.analysis.results import log_digest
 from takeup.errors import InputError
 from takeup.trial.design import Design
@@ -23,6 +23,13 @@ SPEC: dict[str, Any] = {
     "space": {"proposals": ["usual", "new"], "outcomes": ["ill", "well"]},
     "policy": {"kind": "TS"},
 }
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without tipping points and bounds, which take half of an analysis and are no part of what leads."""
+    monkeypatch.setattr(Readings, "tipping", lambda self, one: None)
+    monkeypatch.setattr(Readings, "bounds", lambda self, one: [])
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +76,7 @@ def test_every_reading_may_lead(log: Log) -> None:
 
 
 @pytest.mark.requirement("R-7.7")
+@pytest.mark.usefixtures("quick")
 def test_what_is_given_later_is_not_what_was_planned(log: Log) -> None:
     """All of it is explored then, and says in what it differs."""
     table = {"reading": {"bounded": 0.1}, "test": "betting"}
@@ -91,10 +99,12 @@ def test_what_is_given_later_is_not_what_was_planned(log: Log) -> None:
     assert {each.kind for each in found.entries} == {"explored", "naive"}
     assert found.plain()["primary"]["changed"] == ["The plan compares with usual, and this is compared with new."]
     assert unplanned(found)[1:] == list(found.planned.changed)
-    assert {each.what: each.why for each in analyse(log, plan=None).left_out} == {}
-    assert "by convention" in {each.kind for each in analyse(log).entries}
+    alone = analyse(log, plan=None)
+    assert {each.what: each.why for each in alone.left_out} == {}
+    assert "by convention" in {each.kind for each in alone.entries}
 
 
+@pytest.mark.usefixtures("quick")
 def test_another_plan_than_the_trials_own_is_held_against_it(log: Log) -> None:
     own = Design.of({**SPEC, "analysis": {"confidence": 0.9}})
     same = Design.of({**SPEC, "policy": {"kind": "Uniform"}, "analysis": {"confidence": 0.9}})
@@ -120,6 +130,7 @@ def test_another_plan_than_the_trials_own_is_held_against_it(log: Log) -> None:
     assert not analyse(log, plan=other, own=own, replays=20).primary
 
 
+@pytest.mark.usefixtures("quick")
 def test_what_holds_at_one_look_says_so_while_a_trial_runs(log: Log) -> None:
     """By convention what holds at any time leads then; what was planned for one look leads, and says so."""
     found = analyse(log, finished=False)

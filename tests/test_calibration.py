@@ -32,6 +32,8 @@ CONTEXT = np.zeros(REPLICATIONS, dtype=np.int64)
 
 ALPHA = np.array([[1.0, 2.0, 0.5], [0.7, 0.7, 0.7], [3.0, 1.0, 1.0]])
 BETA = np.array([[4.0, 1.0, 1.0], [0.5, 1.0, 0.5], [1.0, 2.0, 3.0]])
+FLAT = pytest.param(np.ones((2, 2)), marks=pytest.mark.long)
+"""What uneven priors go beyond."""
 
 
 def draw(probability: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -97,7 +99,7 @@ def spaces(proposals: int, outcomes: int) -> Space:
     return Space(proposals, outcomes=outcomes, utility=range(outcomes))
 
 
-@pytest.mark.parametrize("alpha", [np.ones((2, 2)), ALPHA], ids=["flat", "uneven"])
+@pytest.mark.parametrize("alpha", [FLAT, ALPHA], ids=["flat", "uneven"])
 def test_ts_knows_how_much_it_knows_under_perfect_compliance(alpha: FloatArray) -> None:
     """Values of proposing, K Y + K tests. False alarms: fewer than 1e-4 over the file."""
     policy, space = TS(alpha=alpha), spaces(*alpha.shape)
@@ -115,7 +117,7 @@ def test_ts_knows_how_much_it_knows_however_compliance_comes_about() -> None:
     assert min(p_values(posterior.outcome, truth.outcome)) > LEVEL
 
 
-@pytest.mark.parametrize("alpha", [np.ones((2, 2)), ALPHA], ids=["flat", "uneven"])
+@pytest.mark.parametrize("alpha", [FLAT, ALPHA], ids=["flat", "uneven"])
 def test_ts_check_knows_how_much_it_knows_of_those_who_comply(alpha: FloatArray) -> None:
     """Outcomes of the intended actions under noncompliance, a third of it unseen. False alarms: as above."""
     policy, space = TSCheck(alpha=alpha), spaces(*alpha.shape)

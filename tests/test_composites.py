@@ -79,7 +79,7 @@ def test_hierarchical_is_the_authors_algorithm(truth: Environment, recycle: bool
 
 
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
-@pytest.mark.parametrize("truth", [TRAP, THREE], ids=["trap", "three"])
+@pytest.mark.parametrize("truth", [pytest.param(TRAP, marks=pytest.mark.long), THREE], ids=["trap", "three"])
 @pytest.mark.parametrize(("means", "recycle"), [(True, True), (False, False)], ids=["as coded", "as printed"])
 def test_bounded_is_the_authors_algorithm(truth: Environment, means: bool, recycle: bool, engine: EngineName) -> None:
     """Likewise for who plays a round; false alarms: see LEVEL."""

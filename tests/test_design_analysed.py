@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from takeup import LabelError, Log, specfile
 from takeup.analysis.planned import Planned
 from takeup.analysis.readings import Readings
+from takeup.charts import document
 from takeup.cli import app
 from takeup.design import Plan
 from takeup.design.analysed import Analysed, analysed, over_units, true_effect
@@ -174,15 +175,16 @@ def test_every_trial_has_replays_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(set(seeds)) == 5
 
 
-def test_the_command_runs_it(tmp_path: Path) -> None:
+def test_the_command_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "png", lambda chart: b"drawn elsewhere, in seconds")
     (tmp_path / "plan.toml").write_text(specfile.toml(PLAN))
-    command = ["design", str(tmp_path / "plan.toml"), "--replications", "20", "--analyse", "3", "--engine", "reference"]
+    command = ["design", str(tmp_path / "plan.toml"), "--replications", "4", "--analyse", "2", "--engine", "reference"]
     told = CliRunner().invoke(app, [*command, "--json"])
     assert told.exit_code == 0, told.output
     rows = json.loads(told.stdout)["design"]["analysis"]
-    assert [(each["scenario"], each["trials"]) for each in rows] == [("null", 3), ("better", 3)]
+    assert [(each["scenario"], each["trials"]) for each in rows] == [("null", 2), ("better", 2)]
     shown = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "out")])
-    assert "The planned analysis in 3 trials of each scenario" in shown.stdout
+    assert "The planned analysis in 2 trials of each scenario" in shown.stdout
     assert "What the planned analysis would report" in (tmp_path / "out" / "report.html").read_text()
 
 

@@ -62,7 +62,7 @@ def same(one: Any, other: Any) -> None:
 
 @pytest.mark.requirement("R-6.4")
 def test_a_cluster_gives_the_serial_result() -> None:
-    plan, done = Plan.of(THREE), list[int]()
+    plan, done = Plan.of({**THREE, "looks": {"at": [100, 200], "lag": 20}}), list[int]()
     spread = on_cluster(None, plan, plan.scenarios, range(10, 5_010), 3, done.append)
     serial = operate(plan, replications=range(10, 5_010), seed=3)
     for i, name in enumerate(plan.scenarios):

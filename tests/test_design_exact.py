@@ -103,8 +103,8 @@ def _agree(plans: int, trials: int, seed: int, errors: float) -> None:
 
 @pytest.mark.requirement("R-6.2")
 def test_kernels_agree_with_the_recursion() -> None:
-    """Five random plans of 20,000 trials, five figures each: beyond 5 errors by chance in 2 of 100,000 runs."""
-    _agree(5, 20_000, 1, 5.0)
+    """Five random plans of 10,000 trials, five figures each: beyond 5 errors by chance in 2 of 100,000 runs."""
+    _agree(5, 10_000, 1, 5.0)
 
 
 @pytest.mark.long

@@ -91,13 +91,14 @@ def test_a_trial_depends_on_its_number_alone_and_parts_add_up() -> None:
         whole + operate(plan, ["apart"], range(300, 310), 5)["apart"]
 
 
-def test_all_ends_sum_to_one_and_equal_arms_are_alike() -> None:
-    """12,000 trials of equal arms: each is superior as often as the others; false alarm rate 1e-3."""
-    found = operate(Plan.of(THREE), ["null"], 12_000, 6)["null"]
+@pytest.mark.parametrize("trials", [4_000, pytest.param(12_000, marks=pytest.mark.long)])
+def test_all_ends_sum_to_one_and_equal_arms_are_alike(trials: int) -> None:
+    """Trials of equal arms: each is superior as often as the others; false alarm rate 1e-3."""
+    found = operate(Plan.of(THREE), ["null"], trials, 6)["null"]
     metrics = found.metrics()
     assert sum(metrics[name]["mean"] for name in ("superior", "equivalent", "futile", "maximum")) == pytest.approx(1)
     assert sum(figure["mean"] for figure in metrics["stopped_by_look"]) == pytest.approx(1)
-    wins = np.array([found.superior(k).mean for k in range(3)]) * 12_000
+    wins = np.array([found.superior(k).mean for k in range(3)]) * trials
     assert ((wins - wins.mean()) ** 2 / wins.mean()).sum() < 13.8
 
 
@@ -200,13 +201,14 @@ def test_ceilings_hold_where_others_have_no_chance(rule: str) -> None:
 def test_a_calibrated_threshold_keeps_the_error_in_other_trials() -> None:
     """5 % over two nulls, 4,000 trials each. Search and fresh run differ by sqrt(2) errors: beyond 6 in 1 of 50,000."""
     tables = {
+        "looks": {"first": 300, "every": 300, "last": 1_200, "lag": 100},
         "scenarios": {
             "low": {"role": "null", "success": [0.25] * 3},
             "high": {"role": "null", "success": [0.75] * 3, "take_up": 0.7},
-        }
+        },
     }
     found = calibrate(Plan.of({**THREE, **tables}), 0.05, 4_000, 8)
-    assert 0.97 < found.threshold < 0.995
+    assert 0.96 < found.threshold < 0.985
     assert abs(found.worst.mean - 0.05) < 6 * found.worst.error
     assert found.plan.content["stopping"]["superiority"] == found.threshold
 

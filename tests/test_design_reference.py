@@ -46,7 +46,13 @@ def _mean(values: FloatArray) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    ("looks", "trials"), [({"at": [10, 20, 30]}, 300), ({"at": [6, 12], "update": "patient"}, 120)]
+    ("looks", "trials"),
+    [
+        ({"at": [10, 20, 30]}, 150),
+        ({"at": [6, 12], "update": "patient"}, 60),
+        pytest.param({"at": [10, 20, 30]}, 900, marks=pytest.mark.long),
+        pytest.param({"at": [6, 12], "update": "patient"}, 400, marks=pytest.mark.long),
+    ],
 )
 def test_against_exact_figures(looks: dict[str, Any], trials: int) -> None:
     """Superior, size and share, within four errors: a false alarm in 5,000 seeds."""

@@ -197,7 +197,7 @@ class TestEnumerated:
 class TestGathered:
     """On what TS-Robust gathers, which adapts to what is seen as well."""
 
-    @pytest.mark.parametrize("seeing", [half, by_proposal])
+    @pytest.mark.parametrize("seeing", [pytest.param(half, marks=pytest.mark.long), by_proposal])
     def test_false_alarms(self, seeing: Seeing) -> None:
         """200 runs: at most 5 % at the end by p, at any of three looks by the e-value."""
         self.false_alarms(UNLIKE, seeing, 200, [20, 40, 60])

@@ -213,8 +213,11 @@ def test_a_telling_that_fails_stops_nothing(server: Served, key: str, trial: str
         assert here.flush()
 
 
-def test_the_lease_is_renewed_before_it_ends(server: Served, key: str, tmp_path: Path) -> None:
+def test_the_lease_is_renewed_before_it_ends(
+    server: Served, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By itself: one that lasts a second, and one of four decisions, of which the third asks for another."""
+    monkeypatch.setattr("takeup.client.renewer.FIRST_PAUSE", 0.01)
     name = edges.running(server, key, "short", seconds=1)
     few = edges.running(server, key, "few", most=4)
     with edge(server.url, key, name, tmp_path / "short") as here:
@@ -235,10 +238,11 @@ def test_the_lease_is_renewed_before_it_ends(server: Served, key: str, tmp_path:
 
 @pytest.mark.requirement("R-12.7")
 def test_without_the_service_decisions_go_on_until_the_lease_ends(
-    line: Proxy, key: str, server: Served, tmp_path: Path
+    line: Proxy, key: str, server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, trial = Clock(), edges.running(server, key, "away and back", seconds=60)
     with edge(line.url, key, trial, tmp_path, clock=clock) as here:
+        monkeypatch.setattr("takeup.client.renewer.LEASE_SECONDS", 0.5)  # that a lease is asked for in vain
         line.mode = "refuse"
         line.hang_up()
         made = {"ann": here.decide("ann", 0).proposal}
@@ -252,6 +256,7 @@ def test_without_the_service_decisions_go_on_until_the_lease_ends(
         assert not here.flush(0.2)
         assert here.waiting >= 1
         until(lambda: "did not answer" in (here.problem or ""))
+        monkeypatch.undo()
         line.mode = "pass"
         until(lambda: here.lease.expires > 0 and _decided(here, "eve"))
         made["eve"] = here.decide("eve", 0).proposal

@@ -163,7 +163,8 @@ class Alien:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        often = 0.01  # how many seconds pass between two looks whether to end
+        threading.Thread(target=self.server.serve_forever, args=(often,), daemon=True).start()
 
     def __enter__(self) -> Client:
         self.client = Client(f"http://127.0.0.1:{self.server.server_port}", "key", timeout=5)
@@ -456,6 +457,7 @@ def test_a_thread_that_fails_is_told_of_and_goes_on(
 
     monkeypatch.setattr("takeup.client.edge_writer.RETRY_SECONDS", 0.01)
     monkeypatch.setattr("takeup.client.edge_sender.LATER_SECONDS", 0.01)
+    monkeypatch.setattr("takeup.client.edge_sender.LOOK_SECONDS", 0.01)
     with near.edge(tmp_path, seconds=0.01) as here:
         broken: dict[str, tuple[Any, str]] = {
             "writer": (here._writer._lines, "of"),

@@ -21,11 +21,14 @@ def test_a_torn_log_is_the_beginning_that_is_not_torn(tmp_path: Path) -> None:
     gated.hold(gated.gate("torn-logs"), tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.requirement("R-3.4")
 def test_a_disk_that_is_full_for_a_while_costs_nothing(tmp_path: Path) -> None:
+    """In the suite that befalls the service of tests/test_gates_service.py, which is copied there too."""
     gated.hold(gated.gate("full-disk"), tmp_path, control=False)
 
 
+@pytest.mark.long
 def test_copies_that_are_made_under_load_are_whole(tmp_path: Path) -> None:
     gated.hold(gated.gate("backup"), tmp_path, control=False)
 

@@ -22,7 +22,12 @@ UNREAD = {"DELETE /keys/{id}", "GET /metrics", "GET /app/try", "GET /app/static/
 
 @gated.each("blinding", "guessing", "operations", "secrets")
 def test_it_holds_and_its_control_does_not(gate: Gate, tmp_path: Path) -> None:
-    gated.hold(gate, tmp_path)
+    """Two gates look at the same pair of worlds, and differ in what their controls take away: it is looked at once."""
+    if gate.name == "blinded-counts":
+        assert gate.run is gated.gate("blinded").run
+        gated.fail(gate, tmp_path)
+    else:
+        gated.hold(gate, tmp_path)
 
 
 @pytest.mark.long

@@ -120,7 +120,11 @@ def table(counts: list[list[int]]) -> Evidence:
     return Evidence(Space(2), full)
 
 
-@pytest.mark.parametrize("counts", TABLES, ids=str)
+@pytest.mark.parametrize(
+    "counts",
+    [pytest.param(each, marks=pytest.mark.long if i in (1, 4) else []) for i, each in enumerate(TABLES)],
+    ids=str,
+)
 def test_the_budget_is_enough_at_any_size(counts: list[list[int]]) -> None:
     """After 80 sweeps exact to the error of 4,000 chains, after the default 20 within 0.012 beyond it: up to 1e6."""
     expected = naive.latent_allocation(np.array(counts))
@@ -178,7 +182,11 @@ class TestCalibration:
 
     @pytest.mark.parametrize("seen", [0.0, 0.3], ids=["nothing seen", "some seen"])
     @pytest.mark.parametrize(
-        ("alpha", "beta"), [(1.0, 1.0), ([[3.0, 1], [0.7, 2]], [[4.0, 1], [0.5, 3]])], ids=["flat", "uneven"]
+        ("alpha", "beta"),
+        [
+            pytest.param(1.0, 1.0, id="flat", marks=pytest.mark.long),
+            pytest.param([[3.0, 1], [0.7, 2]], [[4.0, 1], [0.5, 3]], id="uneven"),
+        ],
     )
     def test_it_knows_how_much_it_knows(self, alpha: Any, beta: Any, seen: float) -> None:
         """Ten tests at 1e-6 each: a false alarm in 1 of 100,000 seeds."""

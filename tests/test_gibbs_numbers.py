@@ -116,8 +116,15 @@ class TestCalibration:
         watch = np.where(rng.random(a.shape) < 1 / 3, rng.uniform(0, 19, a.shape), 19.0)
         return np.asarray(2 * np.rint(np.minimum(time, watch)).astype(np.int64) + (time > watch))
 
-    @pytest.mark.parametrize("seen", [0.0, 0.3], ids=["nothing seen", "some seen"])
-    @pytest.mark.parametrize("kind", ["number", "count", "time"])
+    @pytest.mark.parametrize(
+        ("kind", "seen"),
+        [
+            pytest.param(kind, seen, id=f"{kind}-{words}", marks=marks)
+            for seen, words, chosen in ((0.0, "nothing seen", ["number"]), (0.3, "some seen", ["count", "time"]))
+            for kind in ("number", "count", "time")
+            for marks in ([] if kind in chosen else [pytest.mark.long],)
+        ],
+    )
     def test_it_knows_how_much_it_knows(self, kind: str, seen: float) -> None:
         """Ranks of two values and two means among as many chains of the default length: four tests at 1e-6."""
         rng = stream(2, kind, int(10 * seen))

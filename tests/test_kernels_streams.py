@@ -109,7 +109,7 @@ def test_normals() -> None:
     assert stats.kstest(np.arctan2(one, two), stats.uniform(-np.pi, 2 * np.pi).cdf).pvalue > LEVEL
 
 
-@pytest.mark.parametrize("binade", [31, 30, 24, 8])
+@pytest.mark.parametrize("binade", [31, pytest.param(30, marks=pytest.mark.long), 24, 8])
 def test_exponentials_are_never_negative(binade: int) -> None:
     """Of every number of a binade that float32 can tell from the next; the highest ends at u = 1."""
     drawn_from = np.arange(2**binade, 2 ** (binade + 1), max(1, 2 ** (binade - 24)), dtype=np.uint32)

@@ -53,8 +53,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def store(database: str, clock: Clock) -> Iterator[Store]:
-    with Store(database, clock=clock) as opened:
+def store(emptied: str, clock: Clock) -> Iterator[Store]:
+    with Store(emptied, clock=clock) as opened:
         yield opened
 
 
@@ -177,7 +177,7 @@ def test_log_evidence_and_export_agree_whatever_happened(
     assert (may_be >= used).all()  # a file says how often something was corrected, and when what stands was known
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("emptied", ["sqlite"], indirect=True)
 def test_a_file_says_what_was_corrected_after_it_could_be_used(store: Store, clock: Clock, tmp_path: Path) -> None:
     """The first is corrected before anybody else is decided on, the second after, the third never."""
     steps: list[Step] = [("decide", 0, 0), ("outcome", 0, 0), ("outcome", 0, 1), ("decide", 1, 0)]
@@ -199,7 +199,7 @@ TOLD = [("decide", i, 0) for i in range(12)] + [("both", i, 0) for i in range(6)
 TOLD += [("fallback", 1, 2), ("action", 3, 3), *[("decide", 0, 0)] * 12, ("outcome", 8, 1)]
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("emptied", ["sqlite"], indirect=True)
 def test_files_of_versions_that_wrote_no_space_are_read_and_blinded_ones_are_not(
     store: Store, clock: Clock, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import asgi
-from page_visitor import Parsed, Visitor, harmless
+from page_visitor import Parsed, RenderHere, Visitor, harmless
 from takeup.analysis import analyse
 from takeup.analysis.headline import RUNS
 from takeup.analysis.job import AnalysisJob
@@ -40,6 +40,7 @@ SPEC = {
 @pytest.fixture
 def clinic(tmp_path: Path) -> Iterator[tuple[asgi.Api, Trial]]:
     with asgi.api(str(tmp_path / "trials.db")) as running:
+        running.app.state.render_cache.process = RenderHere()
         trial = Trial.create(running.store, SPEC, trial="clinic")
         trial.start()
         for i in range(40):

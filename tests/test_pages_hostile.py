@@ -7,7 +7,7 @@ import pytest
 
 import asgi
 from hostile import FEW, texts
-from page_visitor import TRY, Parsed, Visitor, choose, harmless
+from page_visitor import TRY, Parsed, RenderHere, Visitor, choose, harmless
 from takeup.live import Trial
 from takeup.service.callers import SCOPES
 
@@ -38,6 +38,7 @@ comes back, in the page that says what is wrong with it."""
 @pytest.fixture(scope="module")
 def api() -> Iterator[asgi.Api]:
     with asgi.api() as running:
+        running.app.state.render_cache.process = RenderHere()
         running.app.state.service.keys.wrong.wait = lambda _: 0.0  # more wrong keys than one address may send
         Trial.create(running.store, asgi.SPEC, trial="draft")
         Trial.create(running.store, {**asgi.SPEC, "decisions": "many"}, trial="open").start()

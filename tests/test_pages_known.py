@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 
 import asgi
 import browser
-import serving
 from page_visitor import Visitor, choose, harmless
 from takeup.live import Trial
 from takeup.service.callers import SCOPES
@@ -107,7 +106,7 @@ def test_rows_come_and_go_in_a_browser(tmp_path: Path) -> None:
 
     The trial is that of the pasted spec, and a phone that decides by it has a number pad and is told what is allowed.
     """
-    with serving.served(tmp_path / "t.db", tmp_path) as served, browser.browser() as started:
+    with browser.served_here(tmp_path / "t.db") as served, browser.browser() as started:
         page = started.new_page(viewport={"width": 360, "height": 740})
         page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: pytest.fail(f"a script failed: {error}"))

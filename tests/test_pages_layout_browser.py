@@ -1,15 +1,17 @@
 """Pages in a real browser: what opens moves nothing, no number wraps, no badge is stale; phones, and the dark."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 import browser
-import serving
+from takeup.service.pages import live_updates
+from takeup.service.pages.render import cache
 
 SCOPES = ("design", "decide", "report", "read-unblinded", "admin")
 SPEC: dict[str, Any] = {
@@ -27,11 +29,25 @@ WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 PATIENCE = 240_000
 
 
+@dataclass(frozen=True, slots=True)
+class Clinic:
+    """A service with a trial, and a window in which somebody has signed in."""
+
+    url: str
+    page: Page
+
+    def visit(self, path: str, size: dict[str, int] = WIDE) -> Page:
+        """This page in the window, which gets this size."""
+        self.page.set_viewport_size(size)  # type: ignore[arg-type]  # Playwright's own type
+        self.page.goto(f"{self.url}/app{path}")
+        return self.page
+
+
 @pytest.fixture(scope="module")
-def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[serving.Served, str, Browser]]:
-    """A service with a trial of 120 decisions, a key to it, and a browser."""
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
+    """A trial of 120 decisions."""
     folder: Path = tmp_path_factory.mktemp("layout")
-    with serving.served(folder / "trials.db", folder) as server, browser.browser() as started:
+    with browser.served_here(folder / "trials.db") as server, browser.browser() as started:
         key = server.key(*SCOPES)
         server.trial(SPEC, key)
         units = [{"unit": f"p{i}", "context": SPEC["space"]["contexts"][i % 2]} for i in range(120)]
@@ -43,17 +59,10 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[serving.S
         ]
         status, told = server.request("POST", "/trials/clinic/reports/batch", {"reports": reports}, key)
         assert status == 200, told
-        yield server, key, started
-
-
-def visit(clinic: tuple[serving.Served, str, Browser], path: str, **options: Any) -> Page:
-    """A window of its own, signed in, on this page."""
-    server, key, started = clinic
-    page = started.new_context(**{"viewport": WIDE, **options}).new_page()
-    page.set_default_timeout(PATIENCE)
-    browser.sign_in(page, server.url, key)
-    page.goto(f"{server.url}/app{path}")
-    return page
+        page = started.new_context().new_page()
+        page.set_default_timeout(PATIENCE)
+        browser.sign_in(page, server.url, key)
+        yield Clinic(server.url, page)
 
 
 def places(page: Page) -> list[tuple[str, float, float]]:
@@ -64,10 +73,8 @@ def places(page: Page) -> list[tuple[str, float, float]]:
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
-def test_the_form_that_stops_a_trial_moves_no_button(
-    clinic: tuple[serving.Served, str, Browser], size: dict[str, int]
-) -> None:
-    page = visit(clinic, "/trials/clinic", viewport=size)
+def test_the_form_that_stops_a_trial_moves_no_button(clinic: Clinic, size: dict[str, int]) -> None:
+    page = clinic.visit("/trials/clinic", size)
     before = places(page)
     assert [name for name, _, _ in before] == ["Decide", "Worklist", "Report", "Log and export", "Analysis", "Pause"]
     page.locator(".stop summary").click()
@@ -77,27 +84,27 @@ def test_the_form_that_stops_a_trial_moves_no_button(
     assert form is not None
     assert form["y"] > last
     assert form["x"] + form["width"] <= size["width"]
-    page.context.close()
 
 
-def test_no_number_of_the_log_wraps(clinic: tuple[serving.Served, str, Browser]) -> None:
+def test_no_number_of_the_log_wraps(clinic: Clinic) -> None:
     """Three digits and more: number, time and decision of an event stand in one line, those of all in columns."""
-    page = visit(clinic, "/trials/clinic/log")
-    lines = page.locator(".log .meta").all()
-    assert len(lines) == 50
-    tops = [
-        [box["y"] for part in line.locator("b, time, a").all() if (box := part.bounding_box()) is not None]
-        for line in lines
-    ]
+    page = clinic.visit("/trials/clinic/log")
+    tops = page.evaluate(
+        """() => [...document.querySelectorAll(".log .meta")].map(
+            (line) => [...line.querySelectorAll("b, time, a")].map((part) => part.getBoundingClientRect().y))"""
+    )
+    assert len(tops) == 50
     assert all(len(each) == 3 and max(each) - min(each) < 4 for each in tops)
-    whats = {box["x"] for each in page.locator(".log .what").all() if (box := each.bounding_box()) is not None}
-    assert len(whats) == 1
-    page.context.close()
+    lefts = "() => [...document.querySelectorAll('.log .what')].map((each) => each.getBoundingClientRect().x)"
+    assert len(set(page.evaluate(lefts))) == 1
 
 
-def test_the_badge_is_never_stale(clinic: tuple[serving.Served, str, Browser]) -> None:
+def test_the_badge_is_never_stale(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither where somebody pauses the trial nor on a page that another has open, which follows by itself."""
-    page, other = visit(clinic, "/trials/clinic"), visit(clinic, "/trials/clinic")
+    monkeypatch.setattr(cache, "EVERY", 0.5)  # or it would follow after some seconds
+    monkeypatch.setattr(live_updates, "SPREAD", 0.1)
+    page, other = clinic.visit("/trials/clinic"), clinic.page.context.new_page()
+    other.goto(page.url)
     expect(other.locator("#headline")).to_be_visible()
     for press, state in (("Pause", "paused"), ("Go on", "running")):
         page.get_by_role("button", name=press).click()
@@ -106,12 +113,11 @@ def test_the_badge_is_never_stale(clinic: tuple[serving.Served, str, Browser]) -
             expect(each.locator(f"#state.{state}")).to_be_visible()
         after = "Go on" if state == "paused" else "Pause"
         expect(other.get_by_role("button", name=after)).to_be_visible(timeout=PATIENCE)
-    for each in (page, other):
-        each.context.close()
+    other.close()
 
 
-def test_as_many_outcomes_as_are_needed_and_two_kinds_of_groups(clinic: tuple[serving.Served, str, Browser]) -> None:
-    page = visit(clinic, "/new")
+def test_as_many_outcomes_as_are_needed_and_two_kinds_of_groups(clinic: Clinic) -> None:
+    page = clinic.visit("/new")
     page.get_by_label("Name", exact=True).fill("Scale")
     page.get_by_label("Proposals, one a line").fill("usual care\nnew drug")
     page.get_by_label("Groups, one a line (optional)", exact=True).fill("under 70\n70 and over")
@@ -126,16 +132,14 @@ def test_as_many_outcomes_as_are_needed_and_two_kinds_of_groups(clinic: tuple[se
     design = page.locator("#design")
     expect(design).to_contain_text("level 5 (worth 5) or level 6 (worth 6)")
     expect(design).to_contain_text("under 70, mild; under 70, severe; 70 and over, mild; and 70 and over, severe")
-    page.context.close()
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "options", [{}, {"viewport": PHONE, "color_scheme": "dark"}], ids=["wide", "phone in the dark"]
-)
-def test_every_page_is_for_everybody(clinic: tuple[serving.Served, str, Browser], options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone in the dark"])
+def test_every_page_is_for_everybody(clinic: Clinic, size: dict[str, int], scheme: Literal["light", "dark"]) -> None:
     """Nothing for axe to find, nothing wider than the window: with an analysis, and all folds open."""
-    page, axe, url = visit(clinic, "/trials/clinic", **options), Axe(), clinic[0].url
+    page, axe, url = clinic.visit("/trials/clinic", size), Axe(), clinic.url
+    page.emulate_media(color_scheme=scheme)
     paths = ("", "/trials/clinic", "/trials/clinic/worklist", "/trials/clinic/decide", "/trials/clinic/report")
     more = ("/trials/clinic/log", "/trials/clinic/analysis", "/new", "/new?by=paste", "/try", "/people", "/keys")
     for path in (*paths, *more, "/account", "/nowhere"):
@@ -149,4 +153,4 @@ def test_every_page_is_for_everybody(clinic: tuple[serving.Served, str, Browser]
         found = axe.run(page)
         assert found.violations_count == 0, f"{path}: {found.generate_report()}"
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
-    page.context.close()
+    page.emulate_media(color_scheme="light")

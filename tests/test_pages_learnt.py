@@ -4,6 +4,7 @@ import html
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from playwright.sync_api import expect
 
 import asgi
 import browser
-import serving
 from page_visitor import Visitor
 from takeup.live import Trial
 from takeup.live.findings import findings_of
@@ -58,14 +58,24 @@ def filled(trial: Trial, many: int) -> Trial:
 
 
 @pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[asgi.Api]:
-    with asgi.api(str(tmp_path_factory.mktemp("learnt") / "trials.db")) as made:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where t.db is, with a trial of 200 patients; whoever writes to it makes a copy."""
+    made: Path = tmp_path_factory.mktemp("learnt")
+    with Trial.create(made / "t.db", SPEC, trial="stroke-unit") as trial:
+        filled(trial, 200)
+    return made
+
+
+@pytest.fixture(scope="module")
+def api(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[asgi.Api]:
+    own = shutil.copytree(folder, tmp_path_factory.mktemp("service"), dirs_exist_ok=True)
+    with asgi.api(str(own / "t.db")) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def trial(api: asgi.Api) -> Trial:
-    return filled(Trial.create(api.store, SPEC, trial="stroke-unit"), 150)
+    return Trial(api.store, "stroke-unit")
 
 
 def shown(trial: Trial) -> str:
@@ -150,12 +160,11 @@ def test_blinded_readers_see_none_of_it(api: asgi.Api, trial: Trial) -> None:
     assert api.request("GET", f"/trials/{trial.id}/learnt", key=api.key("read-blinded")).status == 403
 
 
-def test_it_is_seen_in_a_browser(tmp_path: Path) -> None:
+def test_it_is_seen_in_a_browser(folder: Path, tmp_path: Path) -> None:
     """Light, dark and on a phone; nothing is wider than the window, and everybody can use it."""
-    with Trial.create(tmp_path / "t.db", SPEC, trial="stroke-unit") as made:
-        filled(made, 200)
-    folder = Path(os.environ.get("TAKEUP_IMAGES", tmp_path))
-    with serving.served(tmp_path / "t.db", tmp_path) as served, browser.browser() as started:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    images = Path(os.environ.get("TAKEUP_IMAGES", tmp_path))
+    with browser.served_here(tmp_path / "t.db") as served, browser.browser() as started:
         key = served.key("read-unblinded")
         for name, options in (
             ("learnt", {"viewport": {"width": 1200, "height": 900}}),
@@ -177,4 +186,4 @@ def test_it_is_seen_in_a_browser(tmp_path: Path) -> None:
                 assert second is not None
                 height = max(each["y"] + each["height"] for each in (first, second)) - min(first["y"], second["y"])
                 clip = {"x": 0.0, "y": first["y"] - 12, "width": 820.0, "height": height + 24}
-                page.screenshot(path=folder / "learnt.png", full_page=True, clip=clip)  # type: ignore[arg-type]  # it is Playwright's FloatRect
+                page.screenshot(path=images / "learnt.png", full_page=True, clip=clip)  # type: ignore[arg-type]  # it is Playwright's FloatRect

@@ -13,9 +13,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Page, expect
 
 import browser
-import serving
 from takeup.service import people
-from takeup.store import Store
 
 expect.set_options(timeout=240_000)
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
@@ -75,7 +73,7 @@ class Window:
 
 def test_a_clinic_from_the_first_invitation_to_a_signed_stop(chromium: Browser, tmp_path: Path) -> None:
     images = Path(os.environ.get("TAKEUP_IMAGES", tmp_path))
-    with serving.served(tmp_path / "trials.db", tmp_path) as server:
+    with browser.served_here(tmp_path / "trials.db") as server:
         key = server.key("design", "decide")
         status, made = server.request("POST", "/trials", SPEC, key)
         assert status == 201, made
@@ -88,13 +86,13 @@ def test_a_clinic_from_the_first_invitation_to_a_signed_stop(chromium: Browser, 
         coordinate(admin)
 
 
-def link_for(server: serving.Served, name: str, login: str, lasts: int) -> str:
-    """The link that `takeup people invite` prints; in this process, as to start another takes a second."""
-    with Store(server.database) as store:
-        at, token = store.clock(), people.new_token()
-        person = people.new(name, login, ["admin", "coordinator"], at=at, by="command line")
-        store.write(partial(people.add, person)).result()
-        store.write(partial(people.invite, person.id, people.digest(token), at + lasts, at, "command line")).result()
+def link_for(server: browser.ServedHere, name: str, login: str, lasts: int) -> str:
+    """The link that `takeup people invite` prints."""
+    store = server.service.store
+    at, token = store.clock(), people.new_token()
+    person = people.new(name, login, ["admin", "coordinator"], at=at, by="command line")
+    store.write(partial(people.add, person)).result()
+    store.write(partial(people.invite, person.id, people.digest(token), at + lasts, at, "command line")).result()
     return f"{server.url}/app/invitation/{token}"
 
 

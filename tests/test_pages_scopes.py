@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 import asgi
-from page_visitor import PASSWORD, TRY, Visitor, choose, harmless, member, person
+from page_visitor import PASSWORD, TRY, RenderHere, Visitor, choose, harmless, member, person
 from store_internals import engine
 from takeup.service import pages
 from takeup.service.callers import SCOPES, WORDS
@@ -97,6 +97,12 @@ def place_of(path: str, trial: str = "shared") -> str:
         .replace("{id}", "x")
         .replace("{token}", "x")
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rendered_here(api: asgi.Api) -> None:
+    """No other process draws."""
+    api.app.state.render_cache.process = RenderHere()
 
 
 @pytest.mark.requirement("R-4.1")

@@ -4,7 +4,7 @@
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,11 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Page, expect
 
 import browser
-import serving
+from takeup.design import preview
 from takeup.randomness import stream
+from takeup.service.background import Background, BackgroundJob
+from takeup.service.pages import live_updates
+from takeup.service.pages.render import cache
 
 expect.set_options(timeout=240_000)  # charts are drawn by a process that stands back
 SCOPES = ("design", "decide", "report", "read-unblinded")
@@ -50,7 +53,7 @@ def camera(tmp_path: Path) -> Camera:
     return Camera(Path(os.environ.get("TAKEUP_IMAGES", tmp_path)))
 
 
-def visit(chromium: Browser, server: serving.Served, key: str, **options: object) -> Page:
+def visit(chromium: Browser, server: browser.ServedHere, key: str, **options: object) -> Page:
     """A browser window of its own, signed in, in which any script error fails the test."""
     page = chromium.new_context(viewport=WIDE, **options).new_page()  # type: ignore[arg-type]  # Playwright's own options
     page.set_default_timeout(240_000)
@@ -60,7 +63,7 @@ def visit(chromium: Browser, server: serving.Served, key: str, **options: object
     return page
 
 
-def patients(server: serving.Served, key: str, first: int, last: int) -> None:
+def patients(server: browser.ServedHere, key: str, first: int, last: int) -> None:
     """People who come to the clinic; a third of those who are offered the drug do not take it."""
     rng = stream(11, "patients", first)
     names = [f"patient {i}" for i in range(first, last)]
@@ -80,8 +83,25 @@ def patients(server: serving.Served, key: str, first: int, last: int) -> None:
     assert all(each["problem"] is None for each in made["results"])
 
 
+@pytest.fixture
+def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulations are of a moment and pages follow at once, but for pictures: there they take what they take."""
+    if "TAKEUP_IMAGES" in os.environ:
+        return
+    start = Background.start
+
+    def quickly(background: Background, module: str, content: Mapping[str, object]) -> BackgroundJob:
+        fewest = {"fewest": 50} if module == preview.__name__ else {}
+        return start(background, module, {**content, "seconds": 0.2, **fewest})
+
+    monkeypatch.setattr(Background, "start", quickly)
+    monkeypatch.setattr(cache, "EVERY", 0.5)
+    monkeypatch.setattr(live_updates, "SPREAD", 0.1)
+
+
+@pytest.mark.usefixtures("briefly")
 def test_a_trial_from_the_form_to_the_audit(chromium: Browser, camera: Camera, tmp_path: Path) -> None:
-    with serving.served(tmp_path / "trials.db", tmp_path) as server:
+    with browser.served_here(tmp_path / "trials.db") as server:
         key = server.key(*SCOPES)
         page = visit(chromium, server, key)
         camera.see(page, "trials-empty")
@@ -126,7 +146,7 @@ def decide_and_report(page: Page, camera: Camera) -> None:
     expect(page.get_by_text("Recorded for decision 1")).to_be_visible()
 
 
-def watch(page: Page, camera: Camera, server: serving.Served, key: str) -> None:
+def watch(page: Page, camera: Camera, server: browser.ServedHere, key: str) -> None:
     """The page follows the trial without a reload."""
     page.goto(f"{server.url}/app/trials/clinic")
     expect(page.locator("#headline")).to_be_visible()
@@ -182,7 +202,7 @@ def steer(page: Page, camera: Camera) -> None:
     camera.see(page, "audited")
 
 
-def blinded(chromium: Browser, camera: Camera, server: serving.Served) -> None:
+def blinded(chromium: Browser, camera: Camera, server: browser.ServedHere) -> None:
     """Somebody who may not know sees counts, and no arm in any page."""
     page = visit(chromium, server, server.key("read-blinded"))
     for path in ("", "/trials/clinic", "/trials/clinic/log", "/trials/clinic/log?decision=1"):
@@ -197,7 +217,7 @@ def blinded(chromium: Browser, camera: Camera, server: serving.Served) -> None:
     page.context.close()
 
 
-def on_a_phone_in_the_dark(chromium: Browser, camera: Camera, server: serving.Served, key: str) -> None:
+def on_a_phone_in_the_dark(chromium: Browser, camera: Camera, server: browser.ServedHere, key: str) -> None:
     """The pages that people look at on the way."""
     page = visit(chromium, server, key, color_scheme="dark")
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]  # a literal
@@ -214,7 +234,7 @@ def on_a_phone_in_the_dark(chromium: Browser, camera: Camera, server: serving.Se
 
 @pytest.mark.long
 def test_the_sandbox_teaches(chromium: Browser, camera: Camera, tmp_path: Path) -> None:
-    with serving.served(tmp_path / "trials.db", tmp_path) as server:
+    with browser.served_here(tmp_path / "trials.db") as server:
         page = visit(chromium, server, server.key("decide"))
         browser.follow(page, "Try it")
         camera.see(page, "try-first")
@@ -228,7 +248,7 @@ def test_the_sandbox_teaches(chromium: Browser, camera: Camera, tmp_path: Path) 
 
 
 def test_pages_can_be_read_without_scripts(chromium: Browser, tmp_path: Path) -> None:
-    with serving.served(tmp_path / "trials.db", tmp_path) as server:
+    with browser.served_here(tmp_path / "trials.db") as server:
         key = server.key(*SCOPES)
         spec = {
             "name": "Clinic",

@@ -1,5 +1,7 @@
 """The worklist in a real browser: find a patient, report, come back; checked with axe, on a phone in the dark too.
 
+This one has the whole of `takeup serve` behind it, with its processes; what else is seen in browsers has its server.
+
 `make screenshots` runs it with TAKEUP_IMAGES set, and keeps what it saw in docs/images.
 """
 

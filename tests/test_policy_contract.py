@@ -186,12 +186,14 @@ def test_takes_a_plain_space(policy: Registered) -> None:
 class TestContract:
     """The protocol, on every space, with any mixture of what is seen."""
 
-    def run(self, policy: Policy[Any], space: Space, seed: int, batch: tuple[int, ...] = (5,)) -> np.ndarray:
-        """Twelve decisions; of every third more becomes known, at once of one part and then of the rest."""
+    def run(
+        self, policy: Policy[Any], space: Space, seed: int, batch: tuple[int, ...] = (5,), many: int = 12
+    ) -> np.ndarray:
+        """Some decisions; of every third more becomes known, at once of one part and then of the rest."""
         rng = stream(seed, "policy")
         state = policy.start(space, batch)
         proposals = []
-        for i, met in enumerate(some_events(space, 12, stream(seed, "world"), batch)):
+        for i, met in enumerate(some_events(space, many, stream(seed, "world"), batch)):
             unit = met.context if met.features is None else Profile(met.context, met.features)
             z = policy.propose(state, unit, rng)
             known = replace(met, proposal=z, number=i)
@@ -203,17 +205,15 @@ class TestContract:
             proposals.append(z)
         return np.array(proposals)
 
-    def test_follows_the_protocol(self, policy: Registered, space: Space) -> None:
+    def test_follows_the_protocol_as_a_function_of_the_stream(self, policy: Registered, space: Space) -> None:
         assert isinstance(policy, Policy)
         proposals = self.run(policy, space, seed=1)
         assert proposals.shape == (12, 5)
         assert set(np.unique(proposals)) <= set(range(len(space.proposals)))
-
-    def test_is_a_function_of_the_stream(self, policy: Registered, space: Space) -> None:
-        np.testing.assert_array_equal(self.run(policy, space, seed=1), self.run(policy, space, seed=1))
+        np.testing.assert_array_equal(proposals[:6], self.run(policy, space, seed=1, many=6))
 
     def test_works_on_a_single_experiment(self, policy: Registered, space: Space) -> None:
-        assert self.run(policy, space, seed=2, batch=()).shape == (12,)
+        assert self.run(policy, space, seed=2, batch=(), many=6).shape == (6,)
 
     def test_explores_before_it_knows(self, policy: Registered, space: Space) -> None:
         """With no evidence every proposal comes up in 500 first decisions; a false alarm is rarer than 1e-60."""
@@ -249,17 +249,19 @@ class TestLive:
     def test_proposals_come_up_as_often_as_the_allocation_and_the_summary_say(
         self, policy: LivePolicy, space: Space
     ) -> None:
-        """Of 10,000 proposals from one table; each share within 4.75 standard errors, a false alarm in 1 of 490,000.
+        """Of 10,000 draws from one table; each share within 4.75 standard errors, a false alarm in 1 of 490,000.
 
-        So it is where a share is not tiny: near one in 10,000 counts are Poisson, and a false alarm has 1 in 1,000. All
-        together fewer than one seed in fifty sounds one; the seeds are fixed.
+        Proposals are made 10,000 times in the plainest space and 2,500 times in the others: each weighs the table anew.
+        So it is where a share is not tiny: near one in as many, counts are Poisson, and a false alarm has 1 in 1,000.
+        All together fewer than one seed in fifty sounds one; the seeds are fixed.
         """
         many, kinds, context = 10_000, len(space.proposals), len(space.contexts) - 1
+        made = many if space is SPACES[0] or space is WITH_COVARIATES[0] else 2_500
         evidence = believing(policy, some_evidence(space))
         unit = unit_of(space, context)
         allocation = policy.allocation(evidence, unit, stream(6), draws=many)
-        together = replace(evidence, counts=np.broadcast_to(evidence.counts, (many, *evidence.counts.shape)))
-        found = [policy.propose(together, repeated(unit, many), stream(7))]
+        together = replace(evidence, counts=np.broadcast_to(evidence.counts, (made, *evidence.counts.shape)))
+        found = [policy.propose(together, repeated(unit, made), stream(7))]
         beliefs = policy.beliefs(evidence, unit, stream(0))
         modelled = not isinstance(beliefs, Exact)
         if space.covariates is None:
@@ -275,8 +277,8 @@ class TestLive:
                 assert values.max() <= space.reward.max()
             if type(beliefs).scores is Beliefs.scores:
                 found.append(values.argmax(axis=-1))
-        p = np.maximum(allocation.probability, 1 / many)
         for each in found:
+            p = np.maximum(allocation.probability, 1 / each.size)
             share = np.bincount(each, minlength=kinds) / each.size
             error = np.sqrt(p * (1 - p) * (1 / each.size + (0 if allocation.exact else 1 / allocation.draws)))
             assert (abs(share - allocation.probability) <= 4.75 * error).all()
@@ -312,7 +314,7 @@ class TestLive:
             unseen = np.zeros_like(seen)
             unseen[..., UNSEEN, :] = seen.sum(axis=-2)
             seeing, blinded, ignorant = (
-                policy.allocation(believing(policy, Evidence(space, counts)), unit, stream(1), draws=2_000).probability
+                policy.allocation(believing(policy, Evidence(space, counts)), unit, stream(1), draws=1_000).probability
                 for counts in (seen, unseen, np.zeros_like(seen))
             )
             same.append((np.array_equal(seeing, blinded), np.array_equal(blinded, ignorant)))
@@ -519,12 +521,12 @@ def with_covariates(rates: list[float]) -> CovariateEnvironment:
     "policy", [p for p in registered() if p.name not in ("Uniform", "TS-TopTwo")], ids=lambda p: p.name
 )
 def test_learns_an_easy_problem(policy: Registered) -> None:
-    """Success rates of 0.95 and 0.05: in the last 100 of 200 decisions at least two thirds propose the better one."""
+    """Success rates of 0.95 and 0.05: in the last 70 of 140 decisions at least two thirds propose the better one."""
     easy = Environment.from_world(World.bernoulli(np.eye(2), [0.05, 0.95]))
     environment = easy if not uses_covariates(policy) else with_covariates([0.05, 0.95])
-    trace = simulate(environment, policy, 200, 20, engine="reference", record="curve", steps=[100, 200])
+    trace = simulate(environment, policy, 140, 20, engine="reference", record="curve", steps=[70, 140])
     late = trace.regret[0, 0, :, 1] - trace.regret[0, 0, :, 0]
-    assert late.mean() < 0.9 * 100 / 3
+    assert late.mean() < 0.9 * 70 / 3
 
 
 STORED = json.loads((Path(__file__).parent / "stored_0_1.json").read_text())

@@ -379,7 +379,8 @@ def test_a_uniform_policy_has_the_regret_of_the_integral() -> None:
 def test_policies_without_covariates_run_as_without() -> None:
     """Of an environment in which covariates do nothing, regret and pulls are of the same distribution; here by mean.
 
-    The two have other streams. Within 4.5 standard errors of a difference: a false alarm in 150,000.
+    The two have other streams. Within 4.5 standard errors of a difference: a false alarm in 50,000, by Student's t
+    for the 100 runs of TS-Robust, and in 150,000 for the others.
     """
     rate = np.array([0.3, 0.6])
     compliance = np.array([[0.8, 0.2], [0.3, 0.7]])
@@ -390,9 +391,9 @@ def test_policies_without_covariates_run_as_without() -> None:
     )
     same = CovariateEnvironment(SPACE, population(), Table(compliance), Table(np.stack([1 - rate, rate], axis=-1)))
     reporting = Reporting(compliance=0.5, delay=3, batch=4)
-    for policy in (TS(), TSObs(), TSRobust(), EXP3()):
+    for policy, horizon, runs in ((TS(), 60, 300), (TSObs(), 60, 300), (TSRobust(), 40, 100), (EXP3(), 60, 300)):
         one, other = (
-            simulate(each, policy, 60, 300, reporting=reporting, engine="reference").summary()[policy.name]
+            simulate(each, policy, horizon, runs, reporting=reporting, engine="reference").summary()[policy.name]
             for each in (plain, same)
         )
         assert abs(one.mean - other.mean) < 4.5 * np.hypot(one.standard_error, other.standard_error)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from sqlalchemy import text
 
 import asgi
 from asgi import SPEC, Api, Reply
-from page_visitor import Visitor
+from page_visitor import RenderHere, Visitor
 from store_internals import engine, made_by_0_1
 from takeup.errors import StoreError
 from takeup.live.findings import findings_of
@@ -22,15 +23,18 @@ from takeup.store import reading
 
 MANY = 60
 ACTIONS, OUTCOMES = ("tea", "coffee"), ("bad", "good")
-READS = [
-    "/trials/t/progress",
-    "/trials/t/events?limit=1000",
-    "/trials/t/events?kind=reported&limit=1000",
-    "/trials/t/events?decision=1",
-    "/trials/t/export?format=jsonl",
-    "/trials/t/audit",
-    "/trials",
-]
+READS = (
+    "progress",
+    "events?limit=1000",
+    "events?kind=reported&limit=1000",
+    "events?decision=1",
+    "export?format=jsonl",
+    "audit",
+)
+everywhere_in_long = pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
+"""What is said, which does not come from how a database is asked: on PostgreSQL in `make long`."""
 
 
 @pytest.fixture
@@ -44,6 +48,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def api(database: str) -> Iterator[Api]:
     with asgi.api(database) as running:
+        running.app.state.render_cache.process = RenderHere()
         yield running
 
 
@@ -52,11 +57,11 @@ def key(api: Api) -> str:
     return begun(api)
 
 
-def begun(api: Api, spec: dict[str, Any] = SPEC) -> str:
-    """A key that may do everything in the trial t, which runs."""
+def begun(api: Api, spec: dict[str, Any] = SPEC, trial: str = "t") -> str:
+    """A key that may do everything in this trial, which runs."""
     key = api.key("decide", "report", "read-unblinded", "design", "admin")
-    assert api.request("POST", "/trials?trial=t", spec, key).status == 201
-    assert api.request("PUT", "/trials/t/state", {"state": "running"}, key).status == 200
+    assert api.request("POST", f"/trials?trial={trial}", spec, key).status == 201
+    assert api.request("PUT", f"/trials/{trial}/state", {"state": "running"}, key).status == 200
     return key
 
 
@@ -228,22 +233,27 @@ GUESSES: list[dict[str, Any]] = [
 
 @pytest.mark.requirement("R-4.3")
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("guess", GUESSES)
-@pytest.mark.parametrize("window", [None, "10 days"])
 @pytest.mark.parametrize("way", ["single", "batch", "a key of others", "page"])
-def test_nothing_that_a_blinded_key_sees_depends_on_whether_its_guess_was_right(
-    guess: dict[str, Any], window: str | None, way: str
-) -> None:
-    """Two services with the same trial to the microsecond: one is told the outcome that is known, the other another."""
+def test_nothing_that_a_blinded_key_sees_depends_on_whether_its_guess_was_right(way: str) -> None:
+    """Two services with the same trials to the microsecond; one is told the known outcome, the other another."""
+    right, wrong = _seen(way, "good"), _seen(way, "bad")
+    assert len(right) == 2 * len(GUESSES)
+    for case, told in right.items():
+        assert [status for status, _ in told] == [told[0][0]] + [200] * (len(told) - 1), case
+        assert [text.replace("Outcome: bad", "Outcome: good") for _, text in wrong[case]] == [text for _, text in told]
 
-    def seen(outcome: str) -> list[tuple[int, str]]:
-        with asgi.api(clock=lambda: 10**15) as api:
-            key = begun(api, {**SPEC, "rehearsal": True, "seed": 1, "window": window})
-            spy = Visitor(api, "decide", "report", "read-blinded")
-            token = api.key("decide", "report", "read-blinded")
-            decide(api, key, "u")
-            known = {"unit": "u", "outcome": "good"}
-            api.request("POST", "/trials/t/reports", known, key, headers={"Idempotency-Key": "u, done"})
+
+def _seen(way: str, outcome: str) -> dict[str, list[tuple[int, str]]]:
+    """What a blinded key is told that guesses this outcome in this way, in a trial for each guess."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    with asgi.api(clock=lambda: 10**15) as api:
+        spy, token = Visitor(api, "decide", "report", "read-blinded"), api.key("decide", "report", "read-blinded")
+        for i, (guess, window) in enumerate(itertools.product(GUESSES, (None, "10 days"))):
+            trial = f"t{i}"
+            key = begun(api, {**SPEC, "rehearsal": True, "seed": 1, "window": window}, trial)
+            api.request("POST", f"/trials/{trial}/decisions", {"unit": "u", "context": "evening"}, key)
+            known, once = {"unit": "u", "outcome": "good"}, {"Idempotency-Key": "u, done"}
+            assert api.request("POST", f"/trials/{trial}/reports", known, key, headers=once).status == 200
             said = {"unit": "u", **guess, "outcome": outcome}
             replies: list[Reply] = []
             if way == "page":
@@ -251,25 +261,24 @@ def test_nothing_that_a_blinded_key_sees_depends_on_whether_its_guess_was_right(
                 missing = form.pop("missing", ())
                 form |= dict.fromkeys(missing, "missing")
                 form |= {"implemented": "0"} if "implemented" in guess else {}
-                replies.append(spy.post("/app/trials/t/report", form))
+                replies.append(spy.post(f"/app/trials/{trial}/report", form))
             elif way == "batch":
-                replies.append(api.request("POST", "/trials/t/reports/batch", {"reports": [said, known]}, token))
-            elif way == "single":
-                replies.append(api.request("POST", "/trials/t/reports", said, token))
+                replies.append(api.request("POST", f"/trials/{trial}/reports/batch", {"reports": [said, known]}, token))
             else:
-                headers = {"Idempotency-Key": "u, done"}
-                replies.append(api.request("POST", "/trials/t/reports", said, token, headers=headers))
-            replies += [api.request("GET", path, key=token) for path in READS]
-            replies += [spy.get(f"/app/trials/t{path}") for path in ("", "/log", "/log?kind=reported", "/dashboard")]
+                headers = once if way == "a key of others" else None
+                replies.append(api.request("POST", f"/trials/{trial}/reports", said, token, headers=headers))
+            replies += [api.request("GET", f"/trials/{trial}/{what}", key=token) for what in READS]
+            replies.append(api.request("GET", "/trials", key=token))
+            replies += [
+                spy.get(f"/app/trials/{trial}{path}") for path in ("", "/log", "/log?kind=reported", "/dashboard")
+            ]
             changing = r'[0-9a-f]{12}|"?key" value="[\w-]+|form_token" value="\w+'
-            return [(reply.status, re.sub(changing, "", reply.body.decode())) for reply in replies]
-
-    right, wrong = seen("good"), seen("bad")
-    assert [status for status, _ in right] == [right[0][0]] + [200] * (len(right) - 1)
-    assert [text.replace("Outcome: bad", "Outcome: good") for _, text in wrong] == [text for _, text in right]
+            found[f"{guess}, {window}"] = [(each.status, re.sub(changing, "", each.body.decode())) for each in replies]
+    return found
 
 
 @pytest.mark.usefixtures("patient")
+@everywhere_in_long
 def test_those_who_see_all_are_told_of_contradictions(api: Api, key: str) -> None:
     """Whoever reports with them is refused in words; of the blinded, progress, log, page and export speak."""
     filled(api, key, 1)
@@ -292,6 +301,7 @@ def test_those_who_see_all_are_told_of_contradictions(api: Api, key: str) -> Non
     assert api.request("GET", "/trials/t/audit", key=key).json["passed"]
 
 
+@everywhere_in_long
 def test_what_a_report_adds_counts_where_the_rest_of_it_is_disputed(api: Api, key: str) -> None:
     """Else a blinded reader would see from the counts that the rest of the report was wrong."""
     decide(api, key, "u")
@@ -301,6 +311,7 @@ def test_what_a_report_adds_counts_where_the_rest_of_it_is_disputed(api: Api, ke
     assert (row["outcome"], row["ACTARM"]) == ("good", "coffee")
 
 
+@everywhere_in_long
 def test_a_key_that_is_valid_nowhere_learns_of_no_trial(api: Api, key: str) -> None:
     nowhere = api.key("decide", "report", "read-blinded", "read-unblinded", "design", trials=["ghost"])
     visitor = Visitor(api, "decide", "report", "read-unblinded", "design", trials=["ghost"])
@@ -316,6 +327,7 @@ def test_a_key_that_is_valid_nowhere_learns_of_no_trial(api: Api, key: str) -> N
     assert json.loads(api.request("GET", "/trials/t", key=nowhere).body)["status"] == 403
 
 
+@everywhere_in_long
 def test_an_audit_names_the_cell_to_those_who_may_see_it_alone(api: Api, key: str) -> None:
     """The name of a cell is a context, a proposal, an action and an outcome."""
     filled(api, key, 1)
@@ -330,6 +342,7 @@ def test_an_audit_names_the_cell_to_those_who_may_see_it_alone(api: Api, key: st
     assert b"part at evidence (" in boss.get("/app/trials/t").body
 
 
+@everywhere_in_long
 def test_an_error_of_the_database_names_no_file(
     api: Api, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -351,6 +364,7 @@ def test_an_error_of_the_database_names_no_file(
     assert caplog.text.count(words) == len(replies)
 
 
+@everywhere_in_long
 def test_a_seed_that_somebody_chose_is_refused_or_told_of(api: Api, key: str) -> None:
     """Thirty of thirty proposals were foreseen by whoever chose the seed, and nothing said so."""
     seeded = {**SPEC, "name": "foretold", "seed": 1}
@@ -380,6 +394,7 @@ def test_a_seed_that_somebody_chose_is_refused_or_told_of(api: Api, key: str) ->
     assert b"Rehearsal" not in boss.get("/app/trials/t").body
 
 
+@everywhere_in_long
 def test_a_seed_that_version_0_1_may_have_been_given_is_told_of(
     api: Api, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -398,6 +413,7 @@ def test_a_seed_that_version_0_1_may_have_been_given_is_told_of(
 
 
 @pytest.mark.usefixtures("patient")
+@everywhere_in_long
 def test_fallbacks_are_limited_and_shown(api: Api) -> None:
     """A key that may decide chose as many arms as it liked, also after the end, and nothing showed it."""
     key = begun(api, {**SPEC, "fallback_limits": {"a_day": 15}})

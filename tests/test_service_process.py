@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from pace import Load
 from serving import WAIT, Served, served
 from takeup.live import Trial
 
-KEYS, UNITS = 200, 50
+KEYS, UNITS = 100, 50
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +30,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
     with served(folder / "trials.db", folder, "--rate", "1000000") as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Served]]:
+    """A server for 20 connections; a new one where a test has ended it."""
+    running: list[Served] = []
+
+    def found() -> Served:
+        if not running or running[-1].process.poll() is not None:
+            folder = tmp_path_factory.mktemp("limited")
+            options = ["--rate", "1000000", "--connections", "20", "--connections-per-address", "20"]
+            running.append(Served(folder / "trials.db", folder, options))
+        return running[-1]
+
+    yield found
+    for each in running:
+        each.stop()
 
 
 @pytest.mark.requirement("R-3.3")
@@ -81,11 +98,24 @@ def test_two_processes_on_one_database_agree(postgres: servers.Server, tmp_path:
             other.stop()
 
 
+@pytest.mark.requirement("R-9.4")
+def test_silent_connections_keep_nobody_out(limited: Callable[[], Served]) -> None:
+    """More of them than there may be; the service has no room left for files, were they let in."""
+    running = limited()
+    silent = [socket.create_connection(("127.0.0.1", running.port), WAIT) for _ in range(60)]
+    try:
+        assert running.request("GET", "/ready")[0] == 200
+        assert len(os.listdir(f"/proc/{running.process.pid}/fd")) < 60
+    finally:
+        for each in silent:
+            each.close()
+
+
 @pytest.mark.requirement("R-9.7")
-def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
+def test_what_was_accepted_is_finished_before_the_end(limited: Callable[[], Served]) -> None:
     """SIGTERM under load: whoever was let in gets an answer, nobody else does, and all of it is there."""
     said = Acknowledged()
-    server = Served(tmp_path / "trials.db", tmp_path, ["--rate", "1000000"])
+    server = limited()
     key = server.key("decide", "report", "design")
     trial = server.trial(SPEC, key)
 
@@ -117,19 +147,6 @@ def test_heads_without_end_are_refused_and_others_are_served(server: Served) -> 
     metrics.close()
     assert 'takeup_connections_refused_total{reason="headers"} 1.0' in text
     assert 'takeup_connections_refused_total{reason="url"} 1.0' in text
-
-
-@pytest.mark.requirement("R-9.4")
-def test_silent_connections_keep_nobody_out(tmp_path: Path) -> None:
-    """More of them than there may be; the service has no room left for files, were they let in."""
-    with served(tmp_path / "trials.db", tmp_path, "--connections", "20", "--connections-per-address", "20") as running:
-        silent = [socket.create_connection(("127.0.0.1", running.port), WAIT) for _ in range(60)]
-        try:
-            assert running.request("GET", "/ready")[0] == 200
-            assert len(os.listdir(f"/proc/{running.process.pid}/fd")) < 60
-        finally:
-            for each in silent:
-                each.close()
 
 
 @pytest.mark.long

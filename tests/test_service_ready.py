@@ -237,7 +237,7 @@ def test_the_store_is_closed_whatever_else_cannot_be(
 def test_an_audit_may_compute_for_longer_than_a_writer_may_be_idle(
     postgres: servers.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The policy of every decision takes four times as long as PostgreSQL lets a writer's transaction idle."""
+    """The policy of every decision takes twice as long as PostgreSQL lets a writer's transaction idle."""
     from takeup.live.long_jobs import LongJob
     from takeup.store import postgres as dialect
     from takeup.trial import proposal
@@ -246,7 +246,7 @@ def test_an_audit_may_compute_for_longer_than_a_writer_may_be_idle(
     pause = threading.Event()
 
     def slowly(*arguments: Any) -> tuple[float, ...]:
-        pause.wait(0.8)
+        pause.wait(0.4)
         return allocated(*arguments)
 
     with postgres.database() as url:

@@ -4,20 +4,22 @@ import itertools
 import json
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import servers
 import troubled
 from takeup.errors import BusyError, StateError, StoreError
 from takeup.live import Trial
-from takeup.store import Store, library
+from takeup.store import Store, library, reading, writer_process
 from takeup.store.group import Task, order
 from takeup.store.writer import Writer
-from takeup.store.writer_process import MOST_DEATHS, Deadlines, WriterProcess
+from takeup.store.writer_process import Deadlines, WriterProcess
 from takeup.trial import Ask, Decide
 from takeup.trial.computing import BY, METER, ComputingLimits, Meter
 from takeup.trial.steering import Tick
@@ -25,10 +27,41 @@ from takeup.trial.steering import Tick
 pytestmark = pytest.mark.skipif(not library().shared, reason="this SQLite lets nobody else open the file")
 
 
+@dataclass
+class Place:
+    """A database, the process that writes it, and the file that says what goes wrong there."""
+
+    store: Store
+    writer: WriterProcess
+    file: Path
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """One for all tests of a kind of database: a process takes a second to start."""
+    folder = tmp_path_factory.mktemp("deadlines")
+    with ExitStack() as stack:
+        database = str(folder / "t.db")
+        if request.param == "postgresql":
+            server: servers.Server = request.getfixturevalue("postgres")
+            database = stack.enter_context(server.database())
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        writer, file = stack.enter_context(troubled.process(database, patch, folder))
+        yield Place(stack.enter_context(Store(database, writer=writer)), writer, file)
+
+
+@pytest.fixture
+def pair(place: Place) -> Iterator[tuple[Trial, Trial]]:
+    """A trial that can go wrong, and one beside it, both of this test alone."""
+    yield _pair(place.store)
+    place.file.unlink(missing_ok=True)
+
+
 def _pair(store: Store) -> tuple[Trial, Trial]:
     """A trial that can go wrong, and one beside it."""
+    place = len(store.read(reading.identifiers))
     other = {**troubled.SPEC, "name": "Other", "policy": {"kind": "TSObs"}}
-    pair = Trial.create(store, troubled.SPEC), Trial.create(store, other)
+    pair = Trial.create(store, troubled.SPEC, trial=f"t{place}"), Trial.create(store, other, trial=f"t{place + 1}")
     for trial in pair:
         trial.start()
         trial.decide("first", 0)
@@ -64,80 +97,86 @@ def _paused(trial: Trial) -> dict[str, Any]:
     ],
 )
 def test_a_policy_that_goes_wrong_pauses_its_trial_and_no_other(
-    database: str, trouble: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, pair: tuple[Trial, Trial], trouble: str, why: str
 ) -> None:
-    with troubled.process(database, monkeypatch, tmp_path) as (writer, file), Store(database, writer=writer) as store:
-        trial, other = _pair(store)
-        pid = writer.pid
-        file.write_text(trouble)
-        futures = [each.submit(Decide(ask=Ask(unit=f"u{i}", context=1))) for i in range(20) for each in (trial, other)]
-        for i, future in enumerate(futures):
-            if i % 2:
-                assert future.result().unit == f"u{i // 2}"
-            else:
-                with pytest.raises(StateError, match=rf"has been paused: {why}" if i == 0 else "paused"):
-                    future.result()
-        assert writer.pid == pid
-        assert "17 outcomes" not in _paused(trial)["reason"]
-        file.unlink()
-        assert trial.audit().passed
-        trial.start()
-        assert trial.decide("u0", 1).number == 2
+    trial, other = pair
+    pid = place.writer.pid
+    place.file.write_text(trouble)
+    futures = [each.submit(Decide(ask=Ask(unit=f"u{i}", context=1))) for i in range(20) for each in (trial, other)]
+    for i, future in enumerate(futures):
+        if i % 2:
+            assert future.result().unit == f"u{i // 2}"
+        else:
+            with pytest.raises(StateError, match=rf"has been paused: {why}" if i == 0 else "paused"):
+                future.result()
+    assert place.writer.pid == pid
+    assert "17 outcomes" not in _paused(trial)["reason"]
+    place.file.unlink()
+    assert trial.audit().passed
+    trial.start()
+    assert trial.decide("u0", 1).number == 2
 
 
 def test_a_policy_that_cannot_be_interrupted_is_killed_and_its_trial_paused(
-    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, pair: tuple[Trial, Trial]
 ) -> None:
-    with troubled.process(database, monkeypatch, tmp_path) as (writer, file), Store(database, writer=writer) as store:
-        trial, other = _pair(store)
-        pid = writer.pid
-        file.write_text("hangs")
-        hung = pytest.raises(StoreError, match=r"hung in the policy of a trial.*ask again under the same")
-        with _hasty(writer, computing=0.1), hung:
-            trial.decide("u", 1, key="k")
-        with pytest.raises(StateError, match="is paused"):
-            trial.decide("u", 1, key="k")
-        assert writer.pid != pid
-        assert other.decide("u", 1).number == 2
-        assert _paused(trial)["reason"] == "a decision took more than 0.1 s, and could not be interrupted"
-        file.unlink()
-        assert trial.audit().passed
+    trial, other = pair
+    pid = place.writer.pid
+    place.file.write_text("hangs")
+    hung = pytest.raises(StoreError, match=r"hung in the policy of a trial.*ask again under the same")
+    with _hasty(place.writer, computing=0.1), hung:
+        trial.decide("u", 1, key="k")
+    with pytest.raises(StateError, match="is paused"):
+        trial.decide("u", 1, key="k")
+    assert place.writer.pid != pid
+    assert other.decide("u", 1).number == 2
+    assert _paused(trial)["reason"] == "a decision took more than 0.1 s, and could not be interrupted"
+    place.file.unlink()
+    assert trial.audit().passed
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_a_policy_that_ends_the_process_again_and_again_pauses_its_trial(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, pair: tuple[Trial, Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = str(tmp_path / "t.db")
-    with troubled.process(database, monkeypatch, tmp_path) as (writer, file), Store(database, writer=writer) as store:
-        trial, other = _pair(store)
-        file.write_text("dies")
-        for _ in range(MOST_DEATHS):
-            with pytest.raises(StoreError, match="has ended; ask again"):
-                trial.decide("u", 1)
-        assert other.decide("u", 1).number == 2
-        assert _paused(trial)["reason"] == f"the process that decides ended {MOST_DEATHS} times in its policy"
+    """Twice here, more often else: the process is started anew each time."""
+    monkeypatch.setattr(writer_process, "MOST_DEATHS", 2)
+    trial, other = pair
+    place.file.write_text("dies")
+    for _ in range(2):
+        with pytest.raises(StoreError, match="has ended; ask again"):
+            trial.decide("u", 1)
+    assert other.decide("u", 1).number == 2
+    assert _paused(trial)["reason"] == "the process that decides ended 2 times in its policy"
+
+
+def _replaced(place: Place, trial: Trial, ask: Callable[[], object]) -> None:
+    """Stop the writer, ask it for something, and see that another one takes its place."""
+    pid = place.writer.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    late = pytest.raises(StoreError, match=r"did not answer in time.*ask again under the same")
+    with _hasty(place.writer, exchange=0.1), late:
+        ask()
+    assert trial.decide("u", 1, key="k").number == 2
+    assert place.writer.pid != pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 @pytest.mark.requirement("R-9.6")
-def test_a_writer_that_hangs_is_killed_and_replaced(
-    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_that_hangs_is_killed_and_replaced(place: Place, pair: tuple[Trial, Trial]) -> None:
     """Stopped, as a debugger or a disk that hangs would: whoever asked is told, and the next request goes through."""
-    with troubled.process(database, monkeypatch, tmp_path) as (writer, _), Store(database, writer=writer) as store:
-        trial, _ = _pair(store)
-        for ask in (lambda: trial.decide("u", 1, key="k"), lambda: store.probe().result()):
-            pid = writer.pid
-            assert pid is not None
-            os.kill(pid, signal.SIGSTOP)
-            late = pytest.raises(StoreError, match=r"did not answer in time.*ask again under the same")
-            with _hasty(writer, exchange=0.1), late:
-                ask()
-            assert trial.decide("u", 1, key="k").number == 2
-            assert writer.pid != pid
-            with pytest.raises(ProcessLookupError):
-                os.kill(pid, 0)
-        assert trial.progress().state == "running"
-        assert trial.audit().passed
+    trial, _ = pair
+    _replaced(place, trial, lambda: trial.decide("u", 1, key="k"))
+    assert trial.progress().state == "running"
+    assert trial.audit().passed
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_so_is_one_that_hangs_when_it_is_probed(place: Place, pair: tuple[Trial, Trial]) -> None:
+    _replaced(place, pair[0], lambda: place.store.probe().result())
+    assert pair[0].progress().state == "running"
 
 
 def test_a_store_whose_writer_hangs_can_be_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,11 @@ def _delete_log(file: Path) -> None:
 
 
 ATTACKS = [_replace, Path.unlink, _link, _replace_log, _delete_log]
+BEFORE_A_PROCESS = [
+    pytest.param("process", attack, marks=[] if attack in (_replace, _delete_log) else pytest.mark.long)
+    for attack in ATTACKS
+]
+"""It looks as a thread does, and takes a second to start."""
 
 
 @pytest.fixture(params=["thread", "process"])
@@ -60,7 +65,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.mark.requirement("R-3.8")
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize(
+    ("store", "attack"), [*(("thread", attack) for attack in ATTACKS), *BEFORE_A_PROCESS], indirect=["store"]
+)
 def test_nothing_is_acknowledged_that_is_not_in_the_file(store: Store, attack: Callable[[Path], None]) -> None:
     trial = Trial.create(store, SPEC)
     trial.start()

@@ -29,8 +29,12 @@ def kept(database: str, tmp_path: Path) -> migrating.Victim:
 
 
 @pytest.mark.requirement("R-10.3")
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True)
 def test_what_version_0_1_wrote_is_all_there_and_goes_on(database: str, tmp_path: Path) -> None:
-    """Every row is as it was, all decisions come out again, and the trial goes on."""
+    """Every row is as it was, all decisions come out again, and the trial goes on.
+
+    Those that are interrupted, of both kinds, end with the same.
+    """
     result = kept(database, tmp_path).finish()
     assert result.wrong == []
     assert (result.decisions, result.derived) == (DECISIONS + 2, DECISIONS - DRAWN + 1)
@@ -39,13 +43,13 @@ def test_what_version_0_1_wrote_is_all_there_and_goes_on(database: str, tmp_path
 @pytest.mark.requirement("R-10.4")
 def test_a_migration_that_is_interrupted_anywhere_loses_nothing(database: str, tmp_path: Path) -> None:
     """It took place or it did not; of two at once one waits for the other."""
-    options = ["--times", "9"]
+    options = ["--times", "6"]
     if database.startswith("postgres"):
         options += ["--postgresql", database]
     result = tortured(tmp_path, *options)
     assert result["wrong"] == []
     assert (result["decisions"], result["derived"]) == (DECISIONS + 2, DECISIONS - DRAWN + 1)
-    assert result["interrupted"] >= 8  # of ten; how often another SQLite syncs is not known
+    assert result["interrupted"] >= 5  # of seven; how often another SQLite syncs is not known
     assert result["finished"] > 0
 
 

@@ -70,10 +70,10 @@ def counts(trial: Trial) -> list[Any]:
 
 @pytest.mark.usefixtures("small")
 def test_windows_close_step_by_step_and_in_the_end_it_is_as_if_all_had_at_once(
-    database: str, monkeypatch: pytest.MonkeyPatch
+    emptied: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 30 decisions 24 wait: 8 close, then 8, then the last 8. What is asked for is about the last of them."""
-    with waiting(database, 30, "stepwise") as ((trial,), now):
+    with waiting(emptied, 30, "stepwise") as ((trial,), now):
         now[0] = 60 * SECOND
         for step in (1, 2):
             with pytest.raises(BusyError, match="step by step; ask again under the same idempotency key"):
@@ -94,9 +94,9 @@ def test_windows_close_step_by_step_and_in_the_end_it_is_as_if_all_had_at_once(
 
 
 @pytest.mark.usefixtures("small")
-def test_a_transaction_closes_so_many_windows_and_no_more_whoever_shares_it(database: str) -> None:
+def test_a_transaction_closes_so_many_windows_and_no_more_whoever_shares_it(emptied: str) -> None:
     """Nine at most: eight of the first trial, which has twelve, and the one of the last. The second has to wait."""
-    with waiting(database, 15, "a", "b") as (trials, now):
+    with waiting(emptied, 15, "a", "b") as (trials, now):
         last = filled(trials[0].store, now, "c", 1)
         now[0] = 60 * SECOND
         tasks: list[Any] = [(trial.id, Tick()) for trial in (*trials, last, *trials)]

@@ -9,36 +9,56 @@ from takeup.paper import contextual
 from takeup.paper.agreement import Comparison, PublishedRegret, compare
 from takeup.paper.reproduction import ENOUGH
 from takeup.paper.runner import Runner
+from takeup.policies import TSLat
+from takeup.simulation.run import EngineName
 
 SEED = 2019
 
 
-RUNS = {"cpu": (ENOUGH, 200), "reference": (40, 40)}
+FEW = 5_000
+RUNS: dict[str, tuple[EngineName, int, int]] = {
+    "few": ("cpu", FEW, 200),
+    "enough": ("cpu", ENOUGH, 200),
+    "reference": ("reference", 40, 40),
+}
 """Of our side, and of its TS-Lat rows. With 4,000 runs the published figures of TS-Lat lie up to 3.65 errors from ours
 (environment 2, M = 40), so that the noise of a hundred runs of our own carries some seeds over the line."""
 
 Cells: TypeAlias = dict[tuple[int, str], contextual.Cell]
 
 
-@pytest.fixture(scope="module", params=["cpu", pytest.param("reference", marks=pytest.mark.long)])
+CASES = [
+    pytest.param(runs, *place, marks=[] if runs == "few" else pytest.mark.long)
+    for runs in RUNS
+    for place in contextual.PUBLISHED
+    if (runs, place[1]) != ("few", "TS-Lat-0")
+]
+"""In the suite TS-Lat-40 stands for both, whose machine code is one."""
+
+
+@pytest.fixture(scope="module")
 def cells(request: pytest.FixtureRequest) -> Cells:
-    runs, latent = RUNS[request.param]
-    table = contextual.table(Runner(runs, SEED, request.param), latent)
+    engine, runs, latent = RUNS[request.param]
+    with pytest.MonkeyPatch.context() as patched:
+        if request.param == "few":
+            patched.setattr(contextual, "latent", lambda: [TSLat(soft_start=40)])
+        table = contextual.table(Runner(runs, SEED, engine), latent)
     return {(cell.environment, cell.policy): cell for cell in table.cells}
 
 
-@pytest.mark.parametrize(("environment", "policy"), list(contextual.PUBLISHED))
+@pytest.mark.parametrize(("cells", "environment", "policy"), CASES, indirect=["cells"], scope="module")
 def test_agrees_with_the_paper(cells: Cells, environment: int, policy: str) -> None:
     """Four standard errors of both sides, by the rule: under normal errors 1 false alarm in 16,000 comparisons.
 
     The sd is compared only where the bootstrap has seen enough outliers: a hundred runs of TS-Obs in environment 2 have
-    an sd as large as the printed one in 2.8 % of cases.
+    an sd as large as the printed one in 2.8 % of cases, which takes more runs to see than those of other cells.
     """
     cell = cells[environment, policy]
     median, mean, sd = cell.comparisons
     assert median.agrees, median
     assert mean.agrees, mean
-    assert sd.agrees or cell.measured.replications < ENOUGH, sd
+    needed = ENOUGH if (environment, policy) == (2, "TS-Obs") else FEW
+    assert sd.agrees or cell.measured.replications < needed, sd
 
 
 def test_the_rule_can_fail() -> None:

@@ -182,21 +182,21 @@ def test_cells_that_became_empty_are_no_difference_and_must_be_there(lived: str)
 
 
 @pytest.mark.requirement("R-2.5")
-def test_a_trial_that_was_deleted_is_missed(database: str, tmp_path: Path) -> None:
+def test_a_trial_that_was_deleted_is_missed(emptied: str, tmp_path: Path) -> None:
     key = new_key(tmp_path / "key")
-    tampering.lived(database, stream(3), 5, Anchors(tmp_path / "anchors", key))
+    tampering.lived(emptied, stream(3), 5, Anchors(tmp_path / "anchors", key))
     options = ["--anchors", str(tmp_path / "anchors"), "--key", str(tmp_path / "key")]
-    assert runner.invoke(app, ["audit", database, *options]).exit_code == 0
-    with Store(database) as store:
+    assert runner.invoke(app, ["audit", emptied, *options]).exit_code == 0
+    with Store(emptied) as store:
         store.writer.change(_delete)
-    found = runner.invoke(app, ["audit", database, *options, "--json"])
+    found = runner.invoke(app, ["audit", emptied, *options, "--json"])
     assert found.exit_code == 1
     told: dict[str, Any] = json.loads(found.output)
     assert (told["passed"], told["audits"], told["difference"]["where"]) == (False, [], "trial victim")
-    assert "nothing to audit" not in runner.invoke(app, ["audit", database, *options]).output
-    one = runner.invoke(app, ["audit", database, *options, "--trial", "victim"])
+    assert "nothing to audit" not in runner.invoke(app, ["audit", emptied, *options]).output
+    one = runner.invoke(app, ["audit", emptied, *options, "--trial", "victim"])
     assert (one.exit_code, "no such trial" in one.output) == (1, True)
-    with looking(database) as connection, pytest.raises(NotFoundError):
+    with looking(emptied) as connection, pytest.raises(NotFoundError):
         audit(connection, "victim")
 
 

@@ -190,7 +190,7 @@ class TestDecide:
         with pytest.raises(ConflictError, match="twice, with different covariates"):
             trial.decide_many(twice)
 
-    def test_fallbacks_and_the_past_have_them(self, database: str) -> None:
+    def test_fallbacks_and_the_past_have_them(self, emptied: str) -> None:
         past = {
             "unit": ["a", "b", "c"],
             "assigned": ["usual", "new", "new"],
@@ -199,7 +199,7 @@ class TestDecide:
             "software": [1, 2, 3],
             "state": ["alert", None, "drowsy"],
         }
-        trial = Trial.create(database, SPEC, past=past)
+        trial = Trial.create(emptied, SPEC, past=past)
         trial.start()
         trial.fallback("d", "new", covariates=SOMEBODY)
         trial.fallback("d", "usual", covariates=SOMEBODY)
@@ -378,8 +378,8 @@ def test_readings_that_need_no_covariates_work(tmp_path: Path, kind: str, words:
     trial = Trial.create(tmp_path / "clinic.db", spec(policy={"kind": kind}))
     trial.start()
     run(trial, 30)
-    found = analyse(trial.log(), plan=trial.design, own=trial.design, replays=50)
+    found = analyse(trial.log(), plan=trial.design, own=trial.design, replays=20)
     assert len(found.log) == 30
-    refused = re_randomise(trial.log(), trial.design, "new", "usual", replays=50).refused
+    refused = re_randomise(trial.log(), trial.design, "new", "usual", replays=20).refused
     assert words in refused
     assert bool(words) == bool(refused)

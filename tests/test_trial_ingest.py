@@ -157,10 +157,17 @@ class World:
         assert (np.take_along_axis(log.probability, log.proposal[:, np.newaxis], axis=1) > 0).all()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("emptied", "seed"),
+    [
+        *(("sqlite", seed) for seed in range(6)),
+        *(pytest.param("postgresql", seed, marks=pytest.mark.long if seed > 2 else []) for seed in range(6)),
+    ],
+    indirect=["emptied"],
+)
 @pytest.mark.requirement("R-12.5")
-def test_ingestion_is_what_the_model_says(database: str, seed: int) -> None:
-    world = World(database, seed)
+def test_ingestion_is_what_the_model_says(emptied: str, seed: int) -> None:
+    world = World(emptied, seed)
     with world.trial:
         for step in range(30):
             world.clock.now += int(world.rng.integers(0, 20)) * SECOND
@@ -175,10 +182,10 @@ def test_ingestion_is_what_the_model_says(database: str, seed: int) -> None:
 
 
 @pytest.mark.requirement("R-12.6")
-def test_a_batch_that_breaks_off_goes_on_where_it_stopped(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_breaks_off_goes_on_where_it_stopped(emptied: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingesting, "CHUNK", 7)
     clock = Clock()
-    with running(database, clock) as trial:
+    with running(emptied, clock) as trial:
         lease = trial.lease()
         rows = [row_of(lease, f"unit {i}", i % 2, outcome="well") for i in range(24)]
         rows[9]["proposal"] = (rows[9]["proposal"] + 1) % 3
@@ -196,7 +203,7 @@ def test_a_batch_that_breaks_off_goes_on_where_it_stopped(database: str, monkeyp
                 trial.ingest("b", rows)
         assert trial.progress().decisions == 13
         before = trial.progress().sequence
-    with Trial.open(database, clock=clock) as trial:
+    with Trial.open(emptied, clock=clock) as trial:
         found = trial.ingest("b", rows)
         assert (found.recorded, found.set_aside, found.taken, found.standing) == (23, 1, 24, 0)
         assert [place for place, _ in found.refused] == [9]
@@ -209,9 +216,9 @@ def test_a_batch_that_breaks_off_goes_on_where_it_stopped(database: str, monkeyp
         assert trial.audit().passed
 
 
-def test_many_rows_at_a_time(database: str) -> None:
+def test_many_rows_at_a_time(emptied: str) -> None:
     """As many as are copied, and looked up together; names as odd as they are allowed."""
-    with running(database, Clock(), edge={"allowed": True, "most": 10_000}) as trial:
+    with running(emptied, Clock(), edge={"allowed": True, "most": 10_000}) as trial:
         lease = trial.lease()
         odd = [
             "\\N",
@@ -310,8 +317,8 @@ def test_no_value_of_a_row_stops_a_batch(tmp_path: Path, kind: str) -> None:
         assert audit.passed, audit.difference
 
 
-def test_a_chunk_that_was_committed_and_not_answered_is_answered_from_the_log(database: str) -> None:
-    with running(database, Clock()) as trial:
+def test_a_chunk_that_was_committed_and_not_answered_is_answered_from_the_log(emptied: str) -> None:
+    with running(emptied, Clock()) as trial:
         lease = trial.lease()
         batch = ingesting.Batch.of("b", [row_of(lease, f"unit {i}") for i in range(3)])
         first = trial.submit(batch.chunk(0)).result()

@@ -64,9 +64,9 @@ def twin(space: Space, told: list[tuple[str, str, Any]]) -> Evidence:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_trial_counts_corrects_and_is_derived_again(database: str, case: str) -> None:
+def test_a_trial_counts_corrects_and_is_derived_again(emptied: str, case: str) -> None:
     values = CASES[case][2]
-    with Trial.create(database, spec(case)) as trial:
+    with Trial.create(emptied, spec(case)) as trial:
         trial.start()
         told = run(trial, values)
         space = trial.design.space

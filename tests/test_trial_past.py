@@ -67,14 +67,20 @@ class Clock:
         return self.now
 
 
+ON_SQLITE = pytest.mark.parametrize(
+    "emptied", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
+"""For what is computed from a trial, whatever keeps it."""
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
 
 
 @pytest.fixture
-def store(database: str, clock: Clock) -> Iterator[Store]:
-    with Store(database, clock=clock) as opened:
+def store(emptied: str, clock: Clock) -> Iterator[Store]:
+    with Store(emptied, clock=clock) as opened:
         yield opened
 
 
@@ -153,6 +159,7 @@ def test_the_log_has_them_as_past_and_says_what_is_not_known_of_them(store: Stor
     assert frame["probability"].null_count() == frame["p_a"].null_count() == frame["software"].null_count() == MANY
 
 
+@ON_SQLITE
 def test_what_needs_probabilities_says_that_they_are_not_known(store: Store) -> None:
     trial = taken_over(store)
     unknown = analysis.analyse(trial.log(), own=trial.design)
@@ -176,7 +183,7 @@ def test_times_are_their_own_and_make_the_order(store: Store, tmp_path: Path) ->
     assert frame["decided_at"].to_list() == ROWS["when"]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.permutations(range(MANY)), st.sampled_from(["times", "texts", "naive"]))
 def test_no_order_of_rows_matters_where_times_are_known(order: list[int], how: str) -> None:
     shuffled = {name: [values[i] for i in order] for name, values in ROWS.items()}
@@ -313,6 +320,7 @@ def test_a_draft_with_a_past_keeps_its_labels_and_may_change_all_else(store: Sto
     assert trial.audit().passed
 
 
+@ON_SQLITE
 def test_a_bare_table_has_columns_called_what_they_are_for(store: Store, tmp_path: Path) -> None:
     names = {"patient": "unit", "arm": "assigned", "got": "taken", "came": "outcome", "site": "context", "when": "time"}
     frame = pl.DataFrame(ROWS).select(*names).rename(names)
@@ -392,6 +400,7 @@ def test_a_past_row_that_cannot_have_been_is_found_although_the_hashes_fit(tmp_p
         assert "event 4" in str(found.difference), new
 
 
+@ON_SQLITE
 def test_the_next_log_of_a_frame_and_the_log_of_its_trial_agree(store: Store) -> None:
     theirs = Log.from_frame(ROWS, **COLUMNS, **SHARES)
     ours = taken_over(store, **SHARES).log()

@@ -131,7 +131,7 @@ class TestEvery:
                     np.testing.assert_allclose(one.mode, other.mode, rtol=1e-9, atol=1e-12)
             assert len(refits(trial)) == moments
 
-    def test_batches_the_past_and_a_summary(self, database: str, kind: str) -> None:
+    def test_batches_the_past_and_a_summary(self, emptied: str, kind: str) -> None:
         past = {
             "unit": list("abcd"),
             "context": ["young", "old", "old", "young"],
@@ -141,7 +141,7 @@ class TestEvery:
             "age": [50, 61, 70, 33],
             "state": ["alert", None, "drowsy", "alert"],
         }
-        with Store(database) as store:
+        with Store(emptied) as store:
             trial = Trial.create(store, spec(kind), trial="clinic", past=past)
             (first,) = refits(trial)
             assert first["decisions"] == 4, "before it begins"
@@ -253,8 +253,8 @@ def waited(store: Store) -> None:
 
 @pytest.mark.usefixtures("few")
 class TestAnotherProcess:
-    def test_fits_while_decisions_go_on(self, database: str) -> None:
-        with Store(database) as store:
+    def test_fits_while_decisions_go_on(self, emptied: str) -> None:
+        with Store(emptied) as store:
             trial = begun(store)
             live(trial, 6)
             live(trial, 3, first=6)  # whether or not it has finished

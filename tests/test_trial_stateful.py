@@ -280,11 +280,11 @@ class Requests(RuleBasedStateMachine):
 
 
 @pytest.mark.requirement("R-3.6")
-def test_any_sequence_of_requests(database: str) -> None:
+def test_any_sequence_of_requests(emptied: str) -> None:
     few = settings(
-        max_examples=12 if database.startswith("sqlite") else 6,
+        max_examples=12 if emptied.startswith("sqlite") else 6,
         stateful_step_count=40,
         suppress_health_check=list(HealthCheck),
     )
-    machine = type("Requests", (Requests,), {"url": database})
+    machine = type("Requests", (Requests,), {"url": emptied})
     run_state_machine_as_test(machine, settings=few)

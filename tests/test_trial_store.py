@@ -61,8 +61,8 @@ class Break:
 
 
 @pytest.fixture
-def trial(database: str) -> Iterator[Trial]:
-    with Trial.create(database, SPEC) as made:
+def trial(emptied: str) -> Iterator[Trial]:
+    with Trial.create(emptied, SPEC) as made:
         made.start()
         yield made
 
@@ -285,8 +285,8 @@ def test_a_batch_sees_one_version_of_the_evidence(trial: Trial) -> None:
     assert versions == {True}
 
 
-def test_states_and_what_they_allow(database: str) -> None:
-    with Trial.create(database, SPEC) as trial:
+def test_states_and_what_they_allow(emptied: str) -> None:
+    with Trial.create(emptied, SPEC) as trial:
         with pytest.raises(StateError, match="is draft"):
             trial.decide("a", 0)
         trial.amend({**SPEC, "name": "Another", "seed": None})
@@ -320,8 +320,8 @@ def test_a_fallback_is_recorded_once_and_a_committed_decision_stands(trial: Tria
     assert (found.passed, found.fallbacks, found.rederived) == (True, 1, 1)
 
 
-def test_several_trials_in_one_database(database: str) -> None:
-    with Store(database) as store:
+def test_several_trials_in_one_database(emptied: str) -> None:
+    with Store(emptied) as store:
         first, second = (Trial.create(store, SPEC | {"name": name}) for name in ("First one", "Second one"))
         with pytest.raises(ConflictError, match="already"):
             Trial.create(store, SPEC | {"name": "First one"})
@@ -336,17 +336,17 @@ def test_several_trials_in_one_database(database: str) -> None:
 
 
 @pytest.mark.requirement("R-10.5")
-def test_migrations_make_what_the_schema_says(trial: Trial) -> None:
+def test_migrations_make_what_the_schema_says(database: str) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
-    with engine(trial.store).begin() as connection:
+    with Store(database) as store, engine(store).begin() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         assert revision(connection) == HEAD
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StoreError, match="upgrade takeup"):
-        Store(trial.store.url)
-    with pytest.raises(StoreError, match="upgrade takeup"), looking(trial.store.url):
+        Store(database)
+    with pytest.raises(StoreError, match="upgrade takeup"), looking(database):
         pass
 
 
@@ -389,9 +389,9 @@ def test_a_closed_store_takes_nothing_and_finishes_what_it_had(tmp_path: Path) -
         Store("mysql://localhost/t")
 
 
-def test_the_time_series_stay_small_and_exact(database: str) -> None:
+def test_the_time_series_stay_small_and_exact(emptied: str) -> None:
     """1,500 decisions, 16 a point, and every one of them counted."""
-    with Trial.create(database, SPEC) as trial:
+    with Trial.create(emptied, SPEC) as trial:
         trial.start()
         for first in range(0, 1_500, 300):
             trial.decide_many([{"unit": f"u{i}", "context": i % 2} for i in range(first, first + 300)])

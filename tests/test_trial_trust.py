@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +18,10 @@ from takeup.store import Store
 from takeup.trial import Ask, Decide, Decision
 
 
-@pytest.fixture
-def trial(database: str) -> Iterator[Trial]:
-    with Trial.create(database, SPEC) as made:
-        made.start()
-        yield made
-
-
-def test_a_database_of_version_0_1_is_migrated_and_those_who_asked_are_still_told(trial: Trial) -> None:
+def test_a_database_of_version_0_1_is_migrated_and_those_who_asked_are_still_told(database: str) -> None:
     """The head's new columns follow from the log, and so does who asked for each decision."""
+    trial = Trial.create(database, SPEC)
+    trial.start()
     nurse, other = "nurse (0123456789ab)", "doctor (ba9876543210)"
     made = trial.decide("a", 0, key="k", by=nurse)
     for i in range(3):
@@ -95,11 +89,13 @@ def test_fallbacks_are_taken_for_some_time_and_so_many_a_day(tmp_path: Path) -> 
         assert trial.progress().fallbacks_by == found.fallbacks_by
 
 
-def test_fallbacks_that_somebody_chose_are_noticed(trial: Trial) -> None:
+def test_fallbacks_that_somebody_chose_are_noticed(emptied: str) -> None:
     """Twelve times the same of two that are equally likely: 1 in 2,048, and a score of 3.5."""
-    for i in range(12):
-        trial.fallback(f"u{i}", "drug", 0)
-    found = trial.summary().fallback_ratio
+    with Trial.create(emptied, SPEC) as trial:
+        trial.start()
+        for i in range(12):
+            trial.fallback(f"u{i}", "drug", 0)
+        found = trial.summary().fallback_ratio
     assert found is not None
     assert found.z["drug"] == pytest.approx(12 / 2 / np.sqrt(12 / 4))
     assert found.alarm

@@ -9,15 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
-import pytest
 
 from takeup.policies import Allocation, Beliefs, Card, Exact, FromEvidence, Variant, registry
 from takeup.store import Writer
 from takeup.store.writer_process import Deadlines, WriterProcess
 from takeup.trial.computing import METER, ComputingLimits
+
+if TYPE_CHECKING:
+    import pytest  # the process that writes has no use for it
 
 FILE = "TAKEUP_TEST_TROUBLE"
 """The environment's name for the file that says what goes wrong; nothing does where there is none."""
@@ -99,7 +101,7 @@ def writer(database: str, ticking: bool) -> Writer:
 @contextmanager
 def process(
     database: str,
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: "pytest.MonkeyPatch",
     folder: Path,
     deadlines: Deadlines | None = None,
     limits: ComputingLimits = ComputingLimits(decision=0.5),
