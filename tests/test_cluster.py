@@ -17,10 +17,10 @@ from takeup.simulation.cluster import Cluster
 from takeup.simulation.run import plan
 
 
-def sweep(cells: int) -> dict[str, Environment]:
-    """Environments of three arms whose compliance falls."""
+def sweep(cells: int, arms: int = 3) -> dict[str, Environment]:
+    """Environments whose compliance falls."""
     return {
-        str(i): Environment.from_world(World.bernoulli(np.eye(3) * (1 - p) + p / 3, [0.3, 0.5, 0.6]))
+        str(i): Environment.from_world(World.bernoulli(np.eye(arms) * (1 - p) + p / arms, [0.3, 0.5, 0.6][:arms]))
         for i, p in enumerate(np.linspace(0, 0.9, cells))
     }
 
@@ -42,11 +42,12 @@ def same(one: Any, other: Any) -> None:
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_threads_of_this_process_give_the_serial_result(engine: Any) -> None:
-    serial = plan(sweep(3), TSObs(), 60, 4, engine=engine, record="full")
+    policy = TS()  # whose lanes of two arms, with decisions kept, are those of test_kernels_engine.py
+    serial = plan(sweep(3, 2), policy, 60, 4, engine=engine, record="full")
     whole = serial.run(range(50, 260))
     done: list[int] = []
     spread = Cluster(serial.engines[0], seconds=0.05, grain=100 if engine == "reference" else 32)
-    part = spread(serial.setup, TSObs(), range(50, 260), done.append)
+    part = spread(serial.setup, policy, range(50, 260), done.append)
     same(part, type(part)(whole.regret[:, 0], whole.pulls[:, 0], whole.decisions[:, 0]))
     assert sum(done) == 3 * 210 * 60
 
@@ -73,7 +74,7 @@ def test_an_existing_client_is_used_and_left_open(client: Any) -> None:
 
 def test_a_worker_that_is_killed_costs_nothing(client: Any) -> None:
     """A sweep of 100 cells in many small blocks; one of three workers dies on the way."""
-    planned = plan(sweep(100), TSObs(), 1_000, 6, engine="cpu")
+    planned = plan(sweep(100), TSObs(), 300, 6, engine="cpu")
     whole = planned.run(range(200))
     victim = next(iter(client.run(os.getpid).values()))
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from kernel_runs import run_cpu
+from kernel_runs import interpreted, laid_out, run_cpu
 from takeup import (
     TS,
     UCBAT,
@@ -33,6 +33,8 @@ from takeup import (
     Uniform,
     World,
 )
+from takeup.simulation.engine import Part
+from takeup.simulation.kernels import cpu
 
 LEVEL = 1e-4 / 500
 REPLICATIONS = 2000
@@ -123,10 +125,11 @@ CASES: list[tuple[str, Policy[Any], Reporting]] = [
     ("contexts", TS(alpha=0.3), EVERYTHING),
     ("levels", TSCheck(), EVERYTHING),
     ("contexts", TSObs(), SOME),
+    ("contexts", TSCheck(), SOME),
     ("two", TS(), ALL),
     ("two reversed", TSCheck(), SOME),
     ("two reversed", TSObs(alpha=[0.7, 2.0], beta=[1.5, 0.5]), SOME),
-    ("two in contexts", TSObs(), EVERYTHING),
+    ("two in contexts", TSObs(alpha=[0.7, 2.0], beta=[1.5, 0.5]), EVERYTHING),
     ("numbers", TS(), ALL),
     ("numbers in contexts", TSObs(), EVERYTHING),
 ]
@@ -156,7 +159,7 @@ MORE: list[tuple[str, Policy[Any], Reporting]] = [
     ("numbers far", TwoStage(schedule="adaptive", gamma=100.0, psi=4.0, confidence=0.5), EVERYTHING),
     ("contexts", TS(), ALL),
     ("levels", TS(), ALL),
-    ("contexts", TSCheck(), SOME),
+    ("two in contexts", TSObs(), EVERYTHING),
     ("four", TSObs(alpha=ALPHA, beta=BETA), ALL),
     ("levels", TSObs(alpha=0.4, beta=0.2), SOME),
     ("contexts", TSObs(), EVERYTHING),
@@ -169,58 +172,90 @@ MORE: list[tuple[str, Policy[Any], Reporting]] = [
 """More of the same, which take longer than they are worth every time."""
 
 
+DRAWN = [
+    pytest.param(*case, recurrence, marks=() if kept else pytest.mark.long)
+    for cases, quick in ((CASES, True), (MORE, False))
+    for case in cases
+    for recurrence in ((True, False) if case[0].startswith("two") else (True,))
+    for kept in [quick and (recurrence or case[0] == "two in contexts")]
+]
+"""Two arms with the recurrences that stand in for draws, and without: draws are held every time by the other cases."""
+
+
 @pytest.mark.requirement("R-1.6")
 @pytest.mark.parametrize(
-    ("name", "policy", "reporting"),
-    [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)],
-    ids=lambda case: getattr(case, "name", str(case)),
+    ("name", "policy", "reporting", "recurrence"), DRAWN, ids=lambda case: getattr(case, "name", str(case))
 )
-def test_the_kernel_agrees_with_the_policy(name: str, policy: Policy[Any], reporting: Reporting) -> None:
+def test_the_kernel_agrees_with_the_policy(
+    name: str, policy: Policy[Any], reporting: Reporting, recurrence: bool
+) -> None:
     truth = environment(name)
     regret, pulls = twin(truth, policy, reporting)
-    for recurrence in (True, False) if name.startswith("two") else (True,):
-        result = run_cpu([truth], policy, HORIZON, range(REPLICATIONS), 3, reporting=reporting, recurrence=recurrence)
-        assert (result.pulls.sum(axis=(2, 3)) == HORIZON).all()
-        assert stats.ks_2samp(result.regret[0, :, -1], regret).pvalue > LEVEL
-        for x, z in np.ndindex(*truth.regret().shape):
-            assert spread(result.pulls[0, :, x, z], pulls[:, x, z]) > LEVEL, (x, z)
+    result = run_cpu([truth], policy, HORIZON, range(REPLICATIONS), 3, reporting=reporting, recurrence=recurrence)
+    assert (result.pulls.sum(axis=(2, 3)) == HORIZON).all()
+    assert stats.ks_2samp(result.regret[0, :, -1], regret).pvalue > LEVEL
+    for x, z in np.ndindex(*truth.regret().shape):
+        assert spread(result.pulls[0, :, x, z], pulls[:, x, z]) > LEVEL, (x, z)
 
 
-QUICK = {("contexts", "TS-Obs"), ("two", "TS"), ("numbers", "TS")}
-"""Of lanes beside scalars, what is compared every time: a form takes up to ten seconds to compile."""
+def same(one: Part, other: Part) -> None:
+    np.testing.assert_array_equal(one.pulls, other.pulls)
+    np.testing.assert_array_equal(one.regret, other.regret)
+
 
 FORMS = [
-    pytest.param(
-        name, policy, marks=() if (name, policy.name) in QUICK else pytest.mark.long, id=f"{policy.name}-{name}"
-    )
+    (name, policy, recurrence)
     for name in ("two", "two reversed", "four", "contexts", "numbers", "numbers in contexts")
     for policy in (TS(), TSCheck(), TSObs())
+    for recurrence in ((True, False) if name.startswith("two") else (True,))
 ]
+COMPILED = {("contexts", "TS-Obs"), ("four", "TS"), ("two", "TS"), ("two reversed", "TS-Obs"), ("numbers", "TS")}
+"""Whose lanes are compiled for the test above; those of others would take up to ten seconds each."""
 
 
-@pytest.mark.parametrize(("name", "policy"), FORMS)
-def test_lanes_and_scalars_give_the_same_numbers(name: str, policy: Policy[Any]) -> None:
-    truth = environment(name)
-    for recurrence in (True, False) if name.startswith("two") else (True,):
-        lanes, plain = (
-            run_cpu([truth], policy, 300, range(5, 75), 1, reporting=SOME, form=form, recurrence=recurrence)
-            for form in ("lanes", "plain")
-        )
-        np.testing.assert_array_equal(lanes.pulls, plain.pulls)
-        np.testing.assert_array_equal(lanes.regret, plain.regret)
+@pytest.mark.parametrize(("name", "policy", "recurrence"), FORMS, ids=lambda case: getattr(case, "name", str(case)))
+def test_lanes_and_scalars_give_the_same_numbers(name: str, policy: Policy[Any], recurrence: bool) -> None:
+    """In Python, which compiles neither; and the machine code of lanes gives those numbers too."""
+    layout = laid_out([environment(name)], policy, 20, 1, reporting=SOME, recurrence=recurrence)
+    built = recurrence and (name, policy.name) in COMPILED
+    replications = range(5, 43 if built else 17)
+    plain = interpreted(layout, replications)
+    same(interpreted(layout, replications, "lanes"), plain)
+    if built:
+        same(cpu.run(layout, replications, form="lanes"), plain)
 
 
 @pytest.mark.parametrize(
-    ("policy", "arms"), [pytest.param(TS(), 40, marks=pytest.mark.long), (TSCheck(), 33), (TSObs(), 11)]
+    ("name", "policy", "recurrence"),
+    [
+        pytest.param(
+            name,
+            policy,
+            recurrence,
+            marks=() if recurrence and name == "two" and policy.name != "TS-Check" else pytest.mark.long,
+        )
+        for name, policy, recurrence in FORMS
+    ],
+    ids=lambda case: getattr(case, "name", str(case)),
 )
+def test_machine_code_of_lanes_and_scalars_gives_the_same_numbers(
+    name: str, policy: Policy[Any], recurrence: bool
+) -> None:
+    lanes, plain = (
+        run_cpu([environment(name)], policy, 300, range(5, 75), 1, reporting=SOME, form=form, recurrence=recurrence)
+        for form in ("lanes", "plain")
+    )
+    same(lanes, plain)
+
+
+@pytest.mark.parametrize(("policy", "arms"), [(TS(), 40), (TSCheck(), 33), (TSObs(), 11)])
 def test_lanes_that_draw_more_than_a_stock_give_the_numbers_of_scalars(policy: Policy[Any], arms: int) -> None:
     """TS with 40 arms draws 40 pairs of gammas, TS-Obs with 11 draws 11 + 11 * 6, and 32 are drawn at a time."""
-    rng = np.random.default_rng(8)
-    truth = Environment.from_world(World.bernoulli(rng.dirichlet(np.ones(arms), arms), rng.random(arms)))
-    lanes, plain = (
-        run_cpu([truth], policy, 60, range(40), 1, reporting=SOME, form=form) for form in ("lanes", "plain")
-    )
-    np.testing.assert_array_equal(lanes.pulls, plain.pulls)
+    rng, actions = np.random.default_rng(8), arms if policy.name == "TS-Obs" else 3
+    space = Space(arms, actions, intended=[z % actions for z in range(arms)])
+    world = World.bernoulli(rng.dirichlet(np.ones(actions), arms), rng.random(actions))
+    layout = laid_out([Environment.from_world(world, space=space)], policy, 8, 1, reporting=SOME)
+    same(cpu.run(layout, range(12), form="lanes"), interpreted(layout, range(12)))
 
 
 @pytest.mark.long

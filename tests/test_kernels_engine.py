@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernel_runs import laid_out, run_cpu
+from kernel_runs import interpreted, laid_out, run_cpu
 from takeup import (
     TS,
     Environment,
@@ -35,8 +35,18 @@ LATE = Reporting(delay=7, batch=3)
 
 
 @pytest.mark.requirement("R-6.4")
-@pytest.mark.parametrize("reporting", [Reporting(), LATE], ids=["at once", "late"])
-@pytest.mark.parametrize("policy", [Uniform(), TS(), TSObs()], ids=lambda policy: policy.name)
+@pytest.mark.parametrize(
+    ("policy", "reporting"),
+    [
+        (Uniform(), Reporting()),
+        (Uniform(), LATE),
+        (TS(), Reporting()),
+        pytest.param(TS(), LATE, marks=pytest.mark.long),
+        (TSObs(), Reporting()),
+        (TSObs(alpha=0.7), LATE),  # as test_kernels_agree.py compiles it
+    ],
+    ids=[f"{policy}-{when}" for policy in ("Uniform", "TS", "TS-Obs") for when in ("at once", "late")],
+)
 def test_threads_blocks_ranges_and_company_change_nothing(policy: Policy[Any], reporting: Reporting) -> None:
     whole = run_cpu([TRUTH, OTHER], policy, 120, range(100), 9, reporting=reporting, steps=[10, 50, 120], threads=1)
     split = run_cpu(
@@ -55,23 +65,41 @@ def test_other_seeds_and_environments_give_other_numbers() -> None:
     assert not np.array_equal(one[0], one[1])
 
 
-@pytest.mark.parametrize("policy", [Uniform(), TS(), TSObs()], ids=lambda policy: policy.name)
-def test_decisions_pulls_and_regret_add_up(policy: Policy[Any]) -> None:
-    result = run_cpu([TRUTH], policy, 70, range(40), full=True, steps=[1, 30, 70])
+TWO = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
+
+
+@pytest.mark.parametrize(
+    ("truth", "policy", "compiled"),
+    [
+        (TRUTH, Uniform(), True),
+        (TWO, TS(), True),
+        (TRUTH, TS(), False),
+        (TRUTH, TSObs(), False),
+        pytest.param(TRUTH, TS(), True, marks=pytest.mark.long),
+        pytest.param(TRUTH, TSObs(), True, marks=pytest.mark.long),
+    ],
+    ids=["Uniform", "TS-two", "TS-in Python", "TS-Obs-in Python", "TS", "TS-Obs"],
+)
+def test_decisions_pulls_and_regret_add_up(truth: Environment, policy: Policy[Any], compiled: bool) -> None:
+    steps, many = ([1, 30, 70], 40) if compiled else ([1, 5, 12], 35)
+    layout = laid_out([truth], policy, steps[-1], full=True, steps=steps)
+    result = cpu.run(layout, range(many)) if compiled else interpreted(layout, range(many), "lanes")
     assert result.decisions.dtype == np.uint8
-    x, z, _, _ = np.unravel_index(result.decisions[0], TRUTH.space.shape)
-    gap = TRUTH.regret()
-    for i in range(40):
+    x, z, _, _ = np.unravel_index(result.decisions[0], truth.space.shape)
+    gap = truth.regret()
+    for i in range(many):
         pulls = np.zeros_like(gap, dtype=np.int64)
         np.add.at(pulls, (x[i], z[i]), 1)
         np.testing.assert_array_equal(result.pulls[0, i], pulls)
-    cumulative = np.cumsum(gap[x, z], axis=1)[:, [0, 29, 69]]
+    cumulative = np.cumsum(gap[x, z], axis=1)[:, np.array(steps) - 1]
     np.testing.assert_allclose(result.regret[0], cumulative, rtol=1e-12, atol=1e-12)
 
 
 def test_policies_meet_the_same_patients() -> None:
     """The contexts are the same, and where the proposals are, so are action and outcome."""
-    runs = [run_cpu([TRUTH], policy, 90, range(30), full=True) for policy in (Uniform(), TS(), TSObs())]
+    runs = [run_cpu([TRUTH], Uniform(), 15, range(30), full=True)]
+    for policy in (TS(), TSObs()):
+        runs.append(interpreted(laid_out([TRUTH], policy, 15, full=True), range(30), "lanes"))
     fields = [np.unravel_index(run.decisions[0], TRUTH.space.shape) for run in runs]
     first = fields[0]
     for other in fields[1:]:

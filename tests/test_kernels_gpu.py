@@ -1,4 +1,7 @@
-"""The CUDA source without a CUDA device: it compiles for an H200, and numba's simulator gives the CPU's numbers."""
+"""The CUDA source without a CUDA device: it compiles for an H200, and numba's simulator gives the CPU's numbers.
+
+Both run in Python there, so that those of the CPU need not be compiled; test_kernels_agree.py has its machine code.
+"""
 
 import os
 import subprocess
@@ -18,8 +21,8 @@ needs_cuda = pytest.mark.skipif(find_spec("numba_cuda") is None, reason="numba-c
 SIMULATED = """
 import numpy as np
 from takeup import TS, UCBAT, Forgetting, Normals, Number, TSLat, TSObs, TSRobust, Environment, Reporting, World
-from takeup.simulation.kernels import cpu, gpu
-from kernel_runs import laid_out
+from takeup.simulation.kernels import gpu
+from kernel_runs import interpreted, laid_out
 two = Environment.from_world(World.bernoulli([[0.8, 0.2], [0.3, 0.7]], [0.3, 0.6]))
 numbers = Environment.from_world(World([[0.8, 0.2], [0.3, 0.7]], Normals([30, 40], [5, 9]), Number(0, 70)))
 few = ((two, TSObs(), True), (numbers, TSObs(), True))
@@ -30,7 +33,7 @@ more += ((two, chains, True),)
 for truth, policy, recurrence in CASES:
     options = {"reporting": Reporting(0.7, 1, 2), "steps": [3, 6], "full": True, "recurrence": recurrence}
     layout = laid_out([truth, truth], policy, 6, 5, **options)
-    for one, other in zip(gpu.run(layout, range(2, 4), block=1), cpu.run(layout, range(2, 4)), strict=True):
+    for one, other in zip(gpu.run(layout, range(2, 4), block=1), interpreted(layout, range(2, 4)), strict=True):
         np.testing.assert_array_equal(one, other)
 """
 
