@@ -204,10 +204,21 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for the nearest tests of a defect")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--like", type=Path, metavar="FILE", help="begin with the tests that caught them there")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="keep the verdicts as JSON")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="keep the verdicts as JSON, and go on from there")
     asked = parser.parse_args()
     verdicts = [Verdict(defect) for defect in chosen(asked.only)]
     before = {row["name"]: row["caught_by"] for row in json.loads(asked.like.read_text())} if asked.like else {}
+    if asked.out and asked.out.exists():
+        known = {row["name"]: row for row in json.loads(asked.out.read_text())}
+        for verdict in verdicts:
+            row = known.get(verdict.defect.name, {"caught_by": "", "where": ""})
+            verdict.caught_by, verdict.where = row["caught_by"], row["where"]
+
+    def keep() -> None:
+        if asked.out:
+            rows = [{"name": v.defect.name, "caught_by": v.caught_by, "where": v.where} for v in verdicts]
+            asked.out.write_text(json.dumps(rows, indent=1) + "\n")
+
     with tempfile.TemporaryDirectory(prefix="takeup-defects-") as folder:
         search = Search(asked.commit, Path(folder), asked.jobs)
         search.sources.users  # noqa: B018  # read once, before threads ask
@@ -216,9 +227,10 @@ def main() -> None:
             search.near(verdict, asked.seconds, before.get(verdict.defect.name, ""))
             told = verdict.caught_by or "not by the nearest tests"
             print(f"{verdict.seconds:5.0f} s  {verdict.defect.name}: {told}", flush=True)
+            keep()
 
         with ThreadPoolExecutor(asked.jobs) as pool:
-            list(pool.map(near, verdicts))
+            list(pool.map(near, [verdict for verdict in verdicts if not verdict.where]))
         missed = [verdict for verdict in verdicts if not verdict.where]
         if missed and not asked.near:
             search.together(missed, "make test")
@@ -226,9 +238,7 @@ def main() -> None:
         if missed and asked.long:
             search.together(missed, "make long", "-m", "long")
     print(table(verdicts))
-    if asked.out:
-        rows = [{"name": v.defect.name, "caught_by": v.caught_by, "where": v.where} for v in verdicts]
-        asked.out.write_text(json.dumps(rows, indent=1) + "\n")
+    keep()
 
 
 if __name__ == "__main__":

@@ -57,9 +57,7 @@ ATTACKS: dict[str, tuple[str, ...]] = {
         "store_deadlines::a_store_whose_writer_hangs_can_be_closed",
         "service_ready::a_writer_that_hangs_shows",
     ),
-    "a writer that was stopped, under a service that was killed": (
-        "store_writer_process::one_that_was_stopped_dies_with_whoever_asks",
-    ),
+    "a writer that was stopped, under a service that was killed": ("store_writer_process::it_ends_with_whoever_asks",),
     "one inserted row with a count of zero": (
         "trial_audit_database::a_row_that_no_log_leads_to_is_found_and_never_loaded",
         "trial_audit_database::whoever_would_use_a_row_that_cannot_be_is_refused",

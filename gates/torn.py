@@ -194,7 +194,7 @@ GATES = (
         "that was acknowledged up to there, its audit passes, the trial goes on",
         unit="logs",
         times=5_000,
-        suite=20,
+        suite=12,
         run=torn,
         without="the checksums of the -wal: other bytes, with sums that fit",
         control=unsummed,

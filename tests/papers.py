@@ -12,7 +12,7 @@ from takeup.paper.runner import Runner
 
 def shorten_related(patched: pytest.MonkeyPatch) -> None:
     """Trials of tens of patients for the papers that the paper compares itself with."""
-    for name, value in {"HORIZON": 20, "STEPS": (10, 20), "SHORT": 4, "SHORT_RUNS": 2}.items():
+    for name, value in {"HORIZON": 8, "STEPS": (4, 8), "SHORT": 4, "SHORT_RUNS": 2}.items():
         patched.setattr(compliance_aware, name, value)
     for name, value in {"FIRST": 10, "SECOND": 20, "LONG": 30}.items():
         patched.setattr(instruments, name, value)

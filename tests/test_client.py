@@ -12,8 +12,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from browser import served_here
 from proxy import Mode, Proxy
-from serving import Served, served
+from serving import Served
 from takeup.client import Client, Drawn, RemoteTrial
 from takeup.client.spool import Spool
 from takeup.client.trial import _GRAIN
@@ -44,7 +45,7 @@ SHORT = 0.1
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
-    with served(folder / "trials.db", folder, "--rate", "1000000") as running:
+    with served_here(folder / "trials.db") as running:
         yield running
 
 
@@ -130,7 +131,7 @@ def test_a_running_trial_is_taken_over_at_a_distance(client: Client, server: Ser
         assert same.log().estimated
 
 
-@pytest.mark.parametrize("kind", ["LinTS", "LogitTS"])
+@pytest.mark.parametrize("kind", [pytest.param("LinTS", marks=pytest.mark.long), "LogitTS"])
 def test_covariates_are_sent_and_kept_with_what_is_drawn(line: Proxy, key: str, tmp_path: Path, kind: str) -> None:
     ann = {"age": 63, "mood": "high"}
     kinds = {
@@ -193,7 +194,7 @@ def test_refusals_are_the_errors_that_they_are_without_http(client: Client, name
     stranger.close()
 
 
-@pytest.mark.parametrize("mode", ["refuse", "swallow", "trickle", "hang"])
+@pytest.mark.parametrize("mode", ["refuse", pytest.param("swallow", marks=pytest.mark.long), "trickle", "hang"])
 def test_an_answer_before_the_deadline_whatever_the_line_does(
     trial: RemoteTrial, line: Proxy, server: Served, name: str, mode: Mode
 ) -> None:
@@ -242,7 +243,7 @@ def test_a_lost_answer_is_asked_for_again_under_the_same_key(
 
     def mend() -> None:
         while line.swallowed < 3:
-            pass
+            time.sleep(0.001)
         line.mode = "pass"
 
     threading.Thread(target=mend, daemon=True).start()

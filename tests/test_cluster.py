@@ -58,7 +58,7 @@ def test_a_port_that_somebody_has_taken_is_no_obstacle() -> None:
         with suppress(OSError):  # somebody else has it, which is as good
             taken.bind(("0.0.0.0", 8787))
             taken.listen()
-        simulate(sweep(2), TS(), 20, 40, engine="dask")
+        simulate(sweep(2, 2), TS(), 20, 40, engine="dask", record="full")  # machine code that is there: see above
 
 
 @pytest.mark.long
@@ -73,8 +73,11 @@ def test_an_existing_client_is_used_and_left_open(client: Any) -> None:
 
 
 def test_a_worker_that_is_killed_costs_nothing(client: Any) -> None:
-    """A sweep of 100 cells in many small blocks; one of three workers dies on the way."""
-    planned = plan(sweep(100), TSObs(), 300, 6, engine="cpu")
+    """A sweep of 30 cells in many small blocks; one of three workers dies on the way.
+
+    By the reference, for which no worker has to load numba; the test above has kernels on workers.
+    """
+    planned = plan(sweep(30), TSObs(), 5, 6, engine="reference")
     whole = planned.run(range(200))
     victim = next(iter(client.run(os.getpid).values()))
 

@@ -15,6 +15,8 @@ from takeup.design.results import Outcomes
 from takeup.design.running import memory_of, schedule, truths
 from takeup.policies.judging import MAXIMUM, SUPERIOR
 from takeup.randomness import stream
+from takeup.simulation.kernels import compile_cpu
+from takeup.simulation.kernels.compile import Builder, Plain
 
 
 def _any_plan(rng: np.random.Generator, most: int, **tables: Any) -> Plan:
@@ -34,11 +36,21 @@ def _any_plan(rng: np.random.Generator, most: int, **tables: Any) -> Plan:
     return two(**{**plain, **tables})
 
 
+def _uncompiled(entry: Plain, bind: dict[Plain, Plain], switches: dict[str, bool]) -> Plain:
+    """The kernel as the interpreter runs it, with these functions and switches."""
+    built: Plain = Builder(lambda copied, original: copied, bind, switches, {})(entry)
+    return built
+
+
 @pytest.mark.parametrize(
-    ("plans", "trials", "most"), [(3, 4_000, 40), pytest.param(200, 20_000, 60, marks=pytest.mark.long)]
+    ("plans", "trials", "most"), [(3, 100, 40), pytest.param(200, 20_000, 60, marks=pytest.mark.long)]
 )
-def test_trials_are_those_of_the_exact_recursion(plans: int, trials: int, most: int) -> None:
-    """Within four errors, six figures a plan: of 16,000 figures one is beyond by chance."""
+def test_trials_are_those_of_the_exact_recursion(
+    monkeypatch: pytest.MonkeyPatch, plans: int, trials: int, most: int
+) -> None:
+    """Within four errors, six figures a plan: of 16,000 figures one is beyond by chance. A hundred are not compiled."""
+    if trials < 1_000:
+        monkeypatch.setattr(compile_cpu, "build", _uncompiled)
     rng = stream(11, "units")
     for _ in range(plans):
         plan = _any_plan(rng, most)
@@ -66,6 +78,7 @@ def _wald(found: Outcomes, gain: float) -> tuple[Any, Any]:
     return apart - 1.959964 * spread > 0, np.abs(apart - gain) <= 1.959964 * spread
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rate", "tables", "theirs"),
     [
@@ -88,8 +101,10 @@ def test_figures_of_a_published_study(rate: float, tables: dict[str, Any], their
 
 
 @pytest.mark.parametrize("plans", [3, pytest.param(60, marks=pytest.mark.long)])
-def test_trials_end_as_in_other_words(plans: int) -> None:
-    """Trial by trial from the same draws, with outcomes that are known late."""
+def test_trials_end_as_in_other_words(monkeypatch: pytest.MonkeyPatch, plans: int) -> None:
+    """Trial by trial from the same draws, with outcomes that are known late; three plans are not compiled."""
+    if plans < 10:
+        monkeypatch.setattr(compile_cpu, "build", _uncompiled)
     rng = stream(12, "units")
     for _ in range(plans):
         looks = {"at": [8, 20, 30], "lag": int(rng.integers(0, 15)), "update": "patient"}

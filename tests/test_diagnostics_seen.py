@@ -199,8 +199,8 @@ class TestGathered:
 
     @pytest.mark.parametrize("seeing", [pytest.param(half, marks=pytest.mark.long), by_proposal])
     def test_false_alarms(self, seeing: Seeing) -> None:
-        """200 runs: at most 5 % at the end by p, at any of three looks by the e-value."""
-        self.false_alarms(UNLIKE, seeing, 200, [20, 40, 60])
+        """100 runs: at most 5 % at the end by p, at any of three looks by the e-value."""
+        self.false_alarms(UNLIKE, seeing, 100, [20, 40, 60])
 
     @pytest.mark.long
     @pytest.mark.parametrize("seeing", [half, by_proposal])

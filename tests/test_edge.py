@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import edges
+from browser import served_here
 from edges import Clock, edge, until
 from proxy import Proxy
-from serving import Served, served
+from serving import Served
 from takeup.client import Client, Edge
 from takeup.client.transport import HttpAnswer
 from takeup.errors import (
@@ -33,7 +34,7 @@ from takeup.trial.ingested import Ingested
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
-    with served(folder / "trials.db", folder, "--rate", "1000000") as running:
+    with served_here(folder / "trials.db") as running:
         yield running
 
 

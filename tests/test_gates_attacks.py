@@ -10,8 +10,14 @@ from gates.gate import Gate
 
 
 @gated.each("proofs")
-def test_it_holds_and_its_control_does_not(gate: Gate, tmp_path: Path) -> None:
-    gated.hold(gate, tmp_path)
+def test_it_holds(gate: Gate, tmp_path: Path) -> None:
+    gated.hold(gate, tmp_path, control=False)
+
+
+@pytest.mark.long
+@gated.each("proofs")
+def test_its_control_does_not_hold(gate: Gate, tmp_path: Path) -> None:
+    gated.fail(gate, tmp_path)
 
 
 def test_every_attack_that_is_told_of_has_tests() -> None:

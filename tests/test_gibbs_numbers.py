@@ -99,7 +99,7 @@ def test_chains_have_the_means_of_the_enumerated_posterior(kind: str, seen: bool
 class TestCalibration:
     """Truth drawn from the prior is a draw like any other from the posterior: Talts et al. (2018)."""
 
-    trials, people, bins = 600, 50, 10
+    trials, people, bins = 400, 50, 10
     cases: ClassVar[dict[str, tuple[Outcome, Likelihood]]] = {
         "number": (Number(-100, 100, 4, bins=51), Normal(mean=0, sd=10, freedom=12)),
         "count": (Count(19, better="higher"), Poisson(rate=4, weight=0.8)),

@@ -208,11 +208,13 @@ def test_threads_blocks_ranges_and_company_change_nothing(name: str, reporting: 
 CASES: list[tuple[str, Policy[Any], Reporting]] = [
     ("wide", LinTS(), Reporting()),
     ("numbers", LinTS(), Reporting()),
+]
+IN_PYTHON: list[tuple[str, Policy[Any], Reporting]] = [
     ("resampled", LinTS(), LATE),
-    ("confounded", LinTS(), LATE),
     ("by context and proposal", LinUCB(), Reporting()),
     ("linear", TS(), LATE),
 ]
+"""Those of builds of which no other test and no snippet of the documentation has need."""
 MORE: list[tuple[str, Policy[Any], Reporting]] = [
     ("wide", LinUCB(), Reporting()),
     ("resampled", LinTS(), Reporting()),
@@ -220,13 +222,14 @@ MORE: list[tuple[str, Policy[Any], Reporting]] = [
     ("linear", LinTS(noise=0.4), LATE),
     ("numbers", LinUCB(), LATE),
     ("resampled", LinUCB(), LATE),
+    ("confounded", LinTS(), LATE),
 ]
 """More of the same, which take longer than they are worth every time."""
 
 
 @pytest.mark.parametrize(
     ("name", "policy", "reporting"),
-    [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)],
+    [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in (*IN_PYTHON, *MORE))],
     ids=lambda case: getattr(case, "name", str(case)),
 )
 def test_the_kernel_agrees_with_the_reference(name: str, policy: Any, reporting: Reporting) -> None:
@@ -243,6 +246,17 @@ def test_the_kernel_agrees_with_the_reference(name: str, policy: Any, reporting:
         assert stats.ks_2samp(ours.regret[0, 0, :, at], theirs.regret[0, 0, :, at]).pvalue > LEVEL
     for z in range(ours.pulls.shape[-1]):
         assert stats.ks_2samp(*(each.pulls[0, 0, :, :, z].sum(axis=-1) for each in (ours, theirs))).pvalue > LEVEL
+
+
+@pytest.mark.parametrize(("name", "policy", "reporting"), IN_PYTHON, ids=lambda case: getattr(case, "name", str(case)))
+def test_the_kernel_in_python_agrees_with_the_reference(name: str, policy: Any, reporting: Reporting) -> None:
+    """Likewise with 40 runs, which see what is far off, and compile nothing."""
+    ours = interpreted(laid_out([WORLDS[name]], policy, 60, reporting), range(40))
+    theirs = simulate(WORLDS[name], policy, 60, 1_000, 2, engine="reference", reporting=reporting)
+    assert stats.ks_2samp(ours.regret[0, :, -1], theirs.regret[0, 0, :, -1]).pvalue > LEVEL
+    for z in range(ours.pulls.shape[-1]):
+        pulls = ours.pulls[0, :, :, z].sum(axis=-1), theirs.pulls[0, 0, :, :, z].sum(axis=-1)
+        assert stats.ks_2samp(*pulls).pvalue > LEVEL
 
 
 def test_policies_meet_the_same_units() -> None:

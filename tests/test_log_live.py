@@ -153,6 +153,7 @@ KINDS: list[tuple[dict[str, Any], list[Any]]] = [
 
 
 @pytest.mark.requirement("R-8.1")
+@pytest.mark.parametrize("emptied", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, kind=st.sampled_from(KINDS), ending=st.sampled_from(["csv", "parquet", "jsonl", "json"]))
 def test_log_evidence_and_export_agree_whatever_happened(

@@ -119,7 +119,10 @@ def test_the_curvature_is_that_of_the_log_posterior() -> None:
     np.testing.assert_allclose((moved.mode - belief.mode).ravel() / little, expected, rtol=2e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize(("many", "mean_error", "sd_error"), [(30, 0.7, 0.2), (200, 0.45, 0.15), (1_000, 0.25, 0.12)])
+@pytest.mark.parametrize(
+    ("many", "mean_error", "sd_error"),
+    [(30, 0.7, 0.2), pytest.param(200, 0.45, 0.15, marks=pytest.mark.long), (1_000, 0.25, 0.12)],
+)
 def test_laplace_against_gibbs(many: int, mean_error: float, sd_error: float) -> None:
     """How far the normal distribution is from the posterior, by Pólya-Gamma Gibbs sampling of 500 chains.
 

@@ -13,7 +13,7 @@ from takeup import TS, UNSEEN, Event, Evidence, Posterior, Space, TSCheck, TSLat
 from takeup.inference import meanfield
 
 ROUNDING = 1e-9
-many = settings(max_examples=100)
+many = settings(max_examples=60)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def test_elbo_is_below_the_evidence_of_6561_assignments_and_not_far() -> None:
 
     The bound is less than 4 nats below: log 3! = 1.8 of them are the other labellings of the actions.
     """
-    for seed in range(3):
+    for seed in range(2):
         case = patients_of(8, seed, (3, 3, 3), seen=0.0)
         _, fit = meanfield.cold(case.prior, case.evidence, stream(seed), restarts=4)
         assert 0 < exact(case, 0) - fit.elbo[0] < 4
@@ -197,14 +197,14 @@ def test_a_converged_fit_is_a_fixed_point_of_coordinate_ascent(case: Case) -> No
 
 
 def test_fits_are_as_good_as_plain_coordinate_ascent() -> None:
-    """Of 48 fits, at least 44 are not below plain ascent run to the end from the same start (all 48 when written).
+    """Of 24 fits, at least 22 are not below plain ascent run to the end from the same start (all 24 when written).
 
-    24 have flat priors. 24 have priors of 0.3, under which there are several optima (other starts end elsewhere in
-    at least 12 of them): a fit may leave for another one than plain ascent does, so no single case is promised.
+    12 have flat priors. 12 have priors of 0.3, under which there are several optima (other starts end elsewhere in
+    at least 6 of them): a fit may leave for another one than plain ascent does, so no single case is promised.
     """
-    sparse = [replace(patients_of(30, seed, (3, 2, 3), 0.1 * (seed % 2)), alpha=0.3, beta=0.3) for seed in range(24)]
+    sparse = [replace(patients_of(30, seed, (3, 2, 3), 0.1 * (seed % 2)), alpha=0.3, beta=0.3) for seed in range(12)]
     not_below = several = 0
-    for case in PATIENTS + sparse:
+    for case in PATIENTS[::2] + sparse:
         fits = [
             meanfield.warm(case.prior, case.evidence, replace(case, seed=seed).start)[1].elbo[0]
             for seed in range(case.seed, case.seed + 4)
@@ -213,8 +213,8 @@ def test_fits_are_as_good_as_plain_coordinate_ascent() -> None:
         plain = naive.elbo(*case.arrays, case.events, naive.coordinate_ascent(*case.arrays, case.events, phi))
         not_below += fits[0] > plain - 1e-6
         several += max(fits) - min(fits) > 1e-3
-    assert not_below >= 44
-    assert several >= 12
+    assert not_below >= 22
+    assert several >= 6
 
 
 @many

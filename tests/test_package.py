@@ -1,5 +1,6 @@
 """The package as its users meet it: what it exports, what importing it costs, and docs that run."""
 
+import json
 import re
 import subprocess
 import sys
@@ -81,17 +82,42 @@ def test_import_is_light() -> None:
     assert heavy.isdisjoint(loaded)
 
 
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The blocks of Python and of text of a page, in order."""
+    return re.findall(r"```(python|text)\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+RUN = """
+import contextlib, io, json, sys, traceback
+for name, program in json.load(sys.stdin).items():
+    printed, error = io.StringIO(), ""
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(compile(program, name, "exec"), {"__name__": "__main__"})
+        except BaseException:
+            error = traceback.format_exc()
+    print(json.dumps([name, printed.getvalue(), error]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[str, tuple[str, str]]:
+    """What the Python of each page prints, and its error; one process runs them all, and compiles a kernel once."""
+    programs = {str(page): "\n".join(code for kind, code in blocks(page) if kind == "python") for page in PAGES}
+    given = json.dumps(programs)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN], input=given, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return {name: (text, error) for name, text, error in map(json.loads, done.stdout.splitlines())}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_snippets_run(page: Path) -> None:
+def test_snippets_run(page: Path, printed: dict[str, tuple[str, str]]) -> None:
     """The Python blocks of a page, in order, as one program; what a block prints is what the next text block says."""
-    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    program = "\n".join(code for language, code in blocks if language == "python")
-    if not program:
-        return
-    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
-    assert printed.returncode == 0, printed.stderr
-    expected = "".join(text for language, text in blocks if language == "text")
-    assert printed.stdout == expected
+    text, error = printed[str(page)]
+    assert not error
+    if any(kind == "python" for kind, _ in blocks(page)):
+        assert text == "".join(said for kind, said in blocks(page) if kind == "text")
 
 
 def test_no_page_links_to_what_is_not_there() -> None:

@@ -3,9 +3,11 @@
 `make screenshots` runs it with TAKEUP_IMAGES set, and keeps what it saw in docs/images.
 """
 
+import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
@@ -13,6 +15,9 @@ from playwright.sync_api import Browser, Page, expect
 
 import browser
 from takeup.design import preview
+from takeup.design.preview import Preview
+from takeup.live import rehearsal
+from takeup.live.rehearsal import Rehearsal
 from takeup.randomness import stream
 from takeup.service.background import Background, BackgroundJob
 from takeup.service.pages import live_updates
@@ -22,6 +27,9 @@ expect.set_options(timeout=240_000)  # charts are drawn by a process that stands
 SCOPES = ("design", "decide", "report", "read-unblinded")
 KEPT = ("trials", "trial", "phone-trial", "new-trial", "decided", "log", "blinded", "try")
 """The pages of which there are pictures."""
+
+SIMULATED: dict[str, type[Any]] = {preview.__name__: Preview, rehearsal.__name__: Rehearsal}
+"""What the form of a new trial has simulated."""
 
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 
@@ -85,14 +93,27 @@ def patients(server: browser.ServedHere, key: str, first: int, last: int) -> Non
 
 @pytest.fixture
 def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulations are of a moment and pages follow at once, but for pictures: there they take what they take."""
+    """Simulations are of a moment and pages follow at once, but for pictures: there they take what they take.
+
+    They are made in this process, and rules are tried with a policy whose kernel other tests have compiled; that they
+    are made in another one, tests/test_pages_simulations.py holds.
+    """
     if "TAKEUP_IMAGES" in os.environ:
         return
-    start = Background.start
 
-    def quickly(background: Background, module: str, content: Mapping[str, object]) -> BackgroundJob:
-        fewest = {"fewest": 50} if module == preview.__name__ else {}
-        return start(background, module, {**content, "seconds": 0.2, **fewest})
+    def quickly(_: Background, module: str, content: Mapping[str, Any]) -> BackgroundJob:
+        job, quick = BackgroundJob("running"), {**content, "seconds": 0.1}
+        if module == preview.__name__:
+            quick |= {"fewest": 50, "spec": {**content["spec"], "policy": {"kind": "TS"}}}
+
+        async def simulate() -> None:
+            try:
+                job.result = await asyncio.to_thread(SIMULATED[module](**quick).run, lambda _: None)
+            finally:
+                job.state = "failed" if job.result is None else "done"
+
+        job.task = asyncio.create_task(simulate())
+        return job
 
     monkeypatch.setattr(Background, "start", quickly)
     monkeypatch.setattr(cache, "EVERY", 0.5)

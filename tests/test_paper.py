@@ -27,7 +27,7 @@ QUICK = ["--replications", "3", "--engine", "reference", "--seed", "2"]
 def _short() -> Iterator[None]:
     """Trials of a few patients: the figures mean nothing, their shape is the same."""
     with pytest.MonkeyPatch.context() as patched:
-        for module, horizon in ((contextual, 6), (regret, 10), (stroke, 8)):
+        for module, horizon in ((contextual, 4), (regret, 5), (stroke, 4)):
             patched.setattr(module, "HORIZON", horizon)
         patched.setattr(theory, "HORIZONS", (10, 30))
         patched.setattr(theory, "DRAWS", 100)

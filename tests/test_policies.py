@@ -122,7 +122,7 @@ def test_warm_start_agrees_with_cold_in_distribution_of_regret() -> None:
     """Means of 200 replications within 4.5 standard errors of each other: a false alarm in 1 of 150,000 seeds."""
     environment = Environment.from_world(World.bernoulli([[0.9, 0.1], [0.2, 0.8]], [0.2, 0.8]))
     trace = simulate(
-        environment, [TSLat(), WarmTSLat()], 150, 200, engine="reference", reporting=Reporting(compliance=0)
+        environment, [TSLat(), WarmTSLat()], 80, 200, engine="reference", reporting=Reporting(compliance=0)
     )
     cold, warm = trace.final("TS-Lat-0"), trace.final("TS-Lat-0 warm")
     error = np.hypot(cold.std(ddof=1), warm.std(ddof=1)) / np.sqrt(200)

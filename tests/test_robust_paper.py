@@ -128,25 +128,25 @@ def test_the_whole_of_it() -> None:
 
 def test_by_share_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bars over all numbers of actions, and those of each."""
-    monkeypatch.setattr(robust_seen, "HORIZON", 5)
+    monkeypatch.setattr(robust_seen, "HORIZON", 3)
     monkeypatch.setattr(robust, "BOOTSTRAPS", 20)
     few, none = robust_seen.by_share_seen(
         Runner(4, 0, "reference"),
         seen=(0.25, 0.0),
         actions=(2, 3),
-        worlds=3,
+        worlds=2,
         world_replications=8,
         policy=TSRobust(sweeps=2),
     )
     assert [few.bars[0].limit, none.bars[0].limit] == [0.78, 1.0]
     means = []
     for many in (2, 3):
-        for world in confounded_worlds(3, actions=many).values():
+        for world in confounded_worlds(2, actions=many).values():
             policies, seen = [TS(), TSRobust(sweeps=2)], Reporting(compliance=0.25)
-            trace = simulate(world, policies, 5, 8, engine="reference", reporting=seen)
+            trace = simulate(world, policies, 3, 8, engine="reference", reporting=seen)
             means.append(trace.final("TS-Robust (sweeps 2)").mean() / trace.final("TS").mean())
     assert few.bars[2].measured == pytest.approx(np.median(means))
-    assert few.by_actions[3][2].measured == pytest.approx(np.quantile(means[3:], 0.99))
+    assert few.by_actions[3][2].measured == pytest.approx(np.quantile(means[2:], 0.99))
     assert few.worst["ratio"] == pytest.approx(max(means))
     assert json.loads(json.dumps(few.as_json(), allow_nan=False))["by_actions"]["3"][0]["limit"] == 1.0
 

@@ -1,4 +1,4 @@
-"""A few hundred cases of `make fuzz`, and that it would notice."""
+"""What `make fuzz` is made of, and that it would notice; a hundred and more of its cases are for `make long`."""
 
 import asyncio
 import json
@@ -30,6 +30,7 @@ LIVE = {"/app/trials/{trial}/stream"}
 """Never ends."""
 
 
+@pytest.mark.long
 def test_a_service_bears_what_chance_sends(tmp_path: Path) -> None:
     """How long anybody waited is not looked at: that depends on what else the machine does."""
     plan = Plan(folder=tmp_path, seed=26, cases=120, connections=8, control=0.5, patience=300, lost=300)

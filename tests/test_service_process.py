@@ -19,34 +19,34 @@ import service as benchmark
 from load import Requests
 from load_clients import SPEC, Acknowledged, Crowd
 from pace import Load
-from serving import WAIT, Served, served
+from serving import WAIT, Served
 from takeup.live import Trial
 
 KEYS, UNITS = 100, 50
+ROOM = 300
+"""For connections."""
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("served")
-    with served(folder / "trials.db", folder, "--rate", "1000000") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Served]]:
-    """A server for 20 connections; a new one where a test has ended it."""
-    running: list[Served] = []
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Served]]:
+    """A server that has room for so many; a new one where a test has ended it."""
+    begun: list[Served] = []
 
     def found() -> Served:
-        if not running or running[-1].process.poll() is not None:
-            folder = tmp_path_factory.mktemp("limited")
-            options = ["--rate", "1000000", "--connections", "20", "--connections-per-address", "20"]
-            running.append(Served(folder / "trials.db", folder, options))
-        return running[-1]
+        if not begun or begun[-1].process.poll() is not None:
+            folder = tmp_path_factory.mktemp("served")
+            options = ["--rate", "1000000", "--connections", str(ROOM), "--connections-per-address", str(ROOM)]
+            begun.append(Served(folder / "trials.db", folder, options))
+        return begun[-1]
 
     yield found
-    for each in running:
+    for each in begun:
         each.stop()
+
+
+@pytest.fixture
+def server(running: Callable[[], Served]) -> Served:
+    return running()
 
 
 @pytest.mark.requirement("R-3.3")
@@ -99,40 +99,15 @@ def test_two_processes_on_one_database_agree(postgres: servers.Server, tmp_path:
 
 
 @pytest.mark.requirement("R-9.4")
-def test_silent_connections_keep_nobody_out(limited: Callable[[], Served]) -> None:
+def test_silent_connections_keep_nobody_out(server: Served) -> None:
     """More of them than there may be; the service has no room left for files, were they let in."""
-    running = limited()
-    silent = [socket.create_connection(("127.0.0.1", running.port), WAIT) for _ in range(60)]
+    silent = [socket.create_connection(("127.0.0.1", server.port), WAIT) for _ in range(ROOM + 60)]
     try:
-        assert running.request("GET", "/ready")[0] == 200
-        assert len(os.listdir(f"/proc/{running.process.pid}/fd")) < 60
+        assert server.request("GET", "/ready")[0] == 200
+        assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < ROOM + 40
     finally:
         for each in silent:
             each.close()
-
-
-@pytest.mark.requirement("R-9.7")
-def test_what_was_accepted_is_finished_before_the_end(limited: Callable[[], Served]) -> None:
-    """SIGTERM under load: whoever was let in gets an answer, nobody else does, and all of it is there."""
-    said = Acknowledged()
-    server = limited()
-    key = server.key("decide", "report", "design")
-    trial = server.trial(SPEC, key)
-
-    async def under_load() -> None:
-        load = load_clients.decide_and_report(server.port, Requests(trial, key), "x", said, asyncio.Event())
-        running = asyncio.create_task(load)
-        await load_clients.acknowledging(said)
-        await asyncio.to_thread(server.stop)
-        await running
-
-    asyncio.run(under_load())
-    assert len(said) > 0
-    assert load_clients.lost(server.database, trial, said) == []
-    with Trial.open(server.database) as opened:
-        assert opened.progress().sequence == 2 + len(said)
-    lines = [json.loads(line) for line in server.log.read_text().splitlines()]
-    assert lines[-1]["message"].startswith("Finished server process")
 
 
 def test_heads_without_end_are_refused_and_others_are_served(server: Served) -> None:
@@ -204,3 +179,29 @@ def test_the_benchmark_runs(server: Served, tmp_path: Path, capsys: pytest.Captu
     assert benchmark.fill(tmp_path / "filled.db", 100) == "load"
     with Trial.open(tmp_path / "filled.db") as filled:
         assert filled.progress().sequence == 100
+
+
+@pytest.mark.requirement("R-9.7")
+def test_what_was_accepted_is_finished_before_the_end(server: Served) -> None:
+    """SIGTERM under load: whoever was let in gets an answer, nobody else does, and all of it is there.
+
+    It is the last of this file, as it ends the server.
+    """
+    said = Acknowledged()
+    key = server.key("decide", "report", "design")
+    trial = server.trial({**SPEC, "name": "ended"}, key)
+
+    async def under_load() -> None:
+        load = load_clients.decide_and_report(server.port, Requests(trial, key), "x", said, asyncio.Event())
+        running = asyncio.create_task(load)
+        await load_clients.acknowledging(said)
+        await asyncio.to_thread(server.stop)
+        await running
+
+    asyncio.run(under_load())
+    assert len(said) > 0
+    assert load_clients.lost(server.database, trial, said) == []
+    with Trial.open(server.database, trial) as opened:
+        assert opened.progress().sequence == 2 + len(said)
+    lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+    assert lines[-1]["message"].startswith("Finished server process")

@@ -249,7 +249,7 @@ main()
 
 def test_ctrl_c_keeps_the_finished_blocks(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "results.parquet"
-    file.write_text(GOOD.replace("replications = 30", "replications = 1000000"))
+    file.write_text(GOOD.replace("replications = 30", "replications = 1000000").replace("horizon = 50", "horizon = 2"))
     command = [sys.executable, "-c", INTERRUPTED, "simulate", str(file), "--engine", "reference", "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 130, done.stderr

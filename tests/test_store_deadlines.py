@@ -36,6 +36,10 @@ class Place:
     file: Path
 
 
+DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)]
+"""What the process that writes does about a policy is the same before both."""
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """One for all tests of a kind of database: a process takes a second to start."""
@@ -96,6 +100,7 @@ def _paused(trial: Trial) -> dict[str, Any]:
         ("refuses", r"its policy failed \(InputError\)"),
     ],
 )
+@pytest.mark.parametrize("place", DATABASES, indirect=True)
 def test_a_policy_that_goes_wrong_pauses_its_trial_and_no_other(
     place: Place, pair: tuple[Trial, Trial], trouble: str, why: str
 ) -> None:
@@ -117,6 +122,7 @@ def test_a_policy_that_goes_wrong_pauses_its_trial_and_no_other(
     assert trial.decide("u0", 1).number == 2
 
 
+@pytest.mark.parametrize("place", DATABASES, indirect=True)
 def test_a_policy_that_cannot_be_interrupted_is_killed_and_its_trial_paused(
     place: Place, pair: tuple[Trial, Trial]
 ) -> None:

@@ -51,8 +51,7 @@ def _delete_log(file: Path) -> None:
 
 ATTACKS = [_replace, Path.unlink, _link, _replace_log, _delete_log]
 BEFORE_A_PROCESS = [
-    pytest.param("process", attack, marks=[] if attack in (_replace, _delete_log) else pytest.mark.long)
-    for attack in ATTACKS
+    pytest.param("process", attack, marks=[] if attack is _delete_log else pytest.mark.long) for attack in ATTACKS
 ]
 """It looks as a thread does, and takes a second to start."""
 
@@ -95,6 +94,7 @@ def test_another_file_is_not_opened_by_another_writer(tmp_path: Path) -> None:
         trial.start()
 
 
+@pytest.mark.parametrize("store", ["thread", pytest.param("process", marks=pytest.mark.long)], indirect=True)
 def test_readers_do_not_see_another_file(store: Store) -> None:
     trial = Trial.create(store, SPEC)
     assert trial.progress().sequence == 1

@@ -123,15 +123,15 @@ def test_a_writer_that_cannot_be_started_again_is_unavailable_until_it_can(store
     trial.start()
     assert isinstance(store.writer, WriterProcess)
     right = store.writer._command
-    for wrong in (("/nowhere/python",), (sys.executable, "-c", "pass"), (sys.executable, "-c", REFUSES)):
+    _kill(store)
+    for wrong in (("/nowhere/python",), (sys.executable, "-S", "-c", "pass"), (sys.executable, "-S", "-c", REFUSES)):
         store.writer._command = wrong
-        _kill(store)
         for _ in range(2):
             with pytest.raises(StoreError, match="cannot be started"):
                 trial.decide("a", 0)
         store.writer.rest()
-        store.writer._command = right
-        assert trial.decide("a", 0).number == 1
+    store.writer._command = right
+    assert trial.decide("a", 0).number == 1
     assert store.writing
 
 
@@ -212,11 +212,12 @@ def test_it_ends_with_whoever_asks(tmp_path: Path) -> None:
     """
     script = f"""
 import os, signal, time
-from test_store_writer_process import _state, _stop
+from pathlib import Path
 from takeup.service.settings import Settings
+from troubled import stop
 going, stopped = (Settings(database={str(tmp_path)!r} + name).store() for name in ("/going.db", "/stopped.db"))
-stopped.write(_stop)
-while _state(stopped.writer.pid) != "T":
+stopped.write(stop)
+while Path(f"/proc/{{stopped.writer.pid}}/stat").read_text().rpartition(")")[2].split()[0] != "T":
     time.sleep(0.01)
 print(going.writer.pid, stopped.writer.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -237,12 +238,6 @@ os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0.01)
     with Store(tmp_path / "going.db"):
         pass
-
-
-def _stop(connection: Connection) -> None:
-    """In a transaction, which holds the lock."""
-    connection.execute(text("DELETE FROM sessions"))
-    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def _alive(pid: int) -> bool:

@@ -164,7 +164,7 @@ def test_json(whole: StrokeResult) -> None:
         assert all({"claim", "holds", "rule", "figures"} == set(claim) for claim in entry["claims"])
 
 
-@pytest.mark.parametrize(("engine", "horizon"), [("reference", 10), pytest.param("cpu", SHORT, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("engine", "horizon"), [("reference", 6), pytest.param("cpu", SHORT, marks=pytest.mark.long)])
 def test_ts_robust_is_a_row_with_the_patients(
     engine: EngineName, horizon: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,4 +171,5 @@ def test_the_patients_themselves() -> None:
     (learn, judge), _ = halves(rows.size, stream(8))
     scored = judged(part(rows, learn), part(rows, judge), SHARES[CODING]).scores.mean(axis=0)
     np.testing.assert_allclose(scored, rate, atol=0.015)  # 2.5 standard errors of a half, with a fixed seed
-    assert [name for name, world in truths(rows).items() if world.regret().argmin() == 1] == list(truths(rows))
+    true = truths(rows)
+    assert [name for name, world in true.items() if world.regret().argmin() == 1] == list(true)

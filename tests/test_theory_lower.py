@@ -191,7 +191,7 @@ class TestUnsupported:
         pi, mu = sparse_world(seed, proposals, actions, zeros=0.4)
         assert theory.lower_bound(pi, mu).constant <= float(theory.thompson_constant(pi @ mu)) * (1 + 1e-9)
 
-    @pytest.mark.parametrize("seed", [*range(5), *(pytest.param(i, marks=pytest.mark.long) for i in range(5, 9))])
+    @pytest.mark.parametrize("seed", [0, 1, 4, *(pytest.param(i, marks=pytest.mark.long) for i in (2, 3, 5, 6, 7, 8))])
     def test_against_every_alternative_on_a_grid(self, seed: int) -> None:
         """The rates hold against each of them, and the program over the grid alone comes close to C from below."""
         pi, mu = coupled_world(seed)

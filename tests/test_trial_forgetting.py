@@ -101,6 +101,7 @@ def lived(trial: Trial, decisions: int, twin: Twin | None = None, seed: int = 3)
                 twin.report(number, **said)
 
 
+@pytest.mark.parametrize("emptied", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True)
 def test_decisions_are_those_of_a_twin_that_keeps_epochs_in_memory(emptied: str) -> None:
     """Sixty decisions in epochs of four, of which seven count; what is reported late or corrected is in old epochs too.
 

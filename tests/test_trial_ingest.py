@@ -160,8 +160,8 @@ class World:
 @pytest.mark.parametrize(
     ("emptied", "seed"),
     [
-        *(("sqlite", seed) for seed in range(6)),
-        *(pytest.param("postgresql", seed, marks=pytest.mark.long if seed > 2 else []) for seed in range(6)),
+        *(pytest.param("sqlite", seed, marks=pytest.mark.long if seed > 3 else []) for seed in range(6)),
+        *(pytest.param("postgresql", seed, marks=pytest.mark.long if seed > 0 else []) for seed in range(6)),
     ],
     indirect=["emptied"],
 )

@@ -183,7 +183,7 @@ def test_times_are_their_own_and_make_the_order(store: Store, tmp_path: Path) ->
     assert frame["decided_at"].to_list() == ROWS["when"]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.permutations(range(MANY)), st.sampled_from(["times", "texts", "naive"]))
 def test_no_order_of_rows_matters_where_times_are_known(order: list[int], how: str) -> None:
     shuffled = {name: [values[i] for i in order] for name, values in ROWS.items()}

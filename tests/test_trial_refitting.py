@@ -23,6 +23,7 @@ from takeup.trial.design import Design
 from takeup.trial.events import link
 from takeup.trial.models import close, fitted, models_of
 
+DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)]
 KINDS = ("LinTSObs", "LinTSRobust", "LogitTS", "LogitTSObs")
 SPEC: dict[str, Any] = {
     "name": "Clinic",
@@ -131,6 +132,7 @@ class TestEvery:
                     np.testing.assert_allclose(one.mode, other.mode, rtol=1e-9, atol=1e-12)
             assert len(refits(trial)) == moments
 
+    @pytest.mark.parametrize("emptied", DATABASES, indirect=True)
     def test_batches_the_past_and_a_summary(self, emptied: str, kind: str) -> None:
         past = {
             "unit": list("abcd"),
@@ -253,6 +255,7 @@ def waited(store: Store) -> None:
 
 @pytest.mark.usefixtures("few")
 class TestAnotherProcess:
+    @pytest.mark.parametrize("emptied", DATABASES, indirect=True)
     def test_fits_while_decisions_go_on(self, emptied: str) -> None:
         with Store(emptied) as store:
             trial = begun(store)

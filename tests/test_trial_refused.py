@@ -79,6 +79,7 @@ def test_what_cannot_be_derived_again_has_to_be_possible(database: str) -> None:
         assert not trial.audit().passed
 
 
+@pytest.mark.parametrize("database", [pytest.param(REFUSED, id="TSLat")], indirect=True)
 def test_the_service_says_why_it_decides_nothing(database: str) -> None:
     with asgi.api(database) as api:
         refused = api.request("POST", "/trials/old/decisions", {"unit": "new", "context": 0}, api.key("decide"))

@@ -63,8 +63,7 @@ def test_a_database_of_before_is_brought_up_to_date(database: str) -> None:
     """Its buckets were merged where they were kept; they are made again from the log, which the audit checks."""
     with Trial.create(database, SPEC) as trial:
         trial.start()
-        for i in range(300):
-            trial.decide(f"u{i}", i % 2)
+        trial.decide_many([{"unit": f"u{i}", "context": i % 2} for i in range(300)])
         course = trial.course()
         with engine(trial.store).begin() as connection:
             as_version_0_1(connection)

@@ -83,7 +83,7 @@ def api() -> Iterator[asgi.Api]:
 
 
 @pytest.mark.requirement("R-1.9")
-@pytest.mark.parametrize("compliance", ["always", "never"])
+@pytest.mark.parametrize("compliance", ["always", pytest.param("never", marks=pytest.mark.long)])
 @pytest.mark.parametrize(("policy", "words"), BAD.values(), ids=BAD.keys())
 def test_what_could_not_decide_is_refused_at_creation(
     api: asgi.Api, policy: dict[str, Any], words: str, compliance: str

@@ -280,9 +280,10 @@ class Requests(RuleBasedStateMachine):
 
 
 @pytest.mark.requirement("R-3.6")
-def test_any_sequence_of_requests(emptied: str) -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.long)])
+def test_any_sequence_of_requests(emptied: str, times: int) -> None:
     few = settings(
-        max_examples=12 if emptied.startswith("sqlite") else 6,
+        max_examples=times * (8 if emptied.startswith("sqlite") else 3),
         stateful_step_count=40,
         suppress_health_check=list(HealthCheck),
     )

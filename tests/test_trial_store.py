@@ -224,7 +224,7 @@ REPORTS = [
 
 
 @pytest.mark.requirement("R-3.7")
-@settings(max_examples=15, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(order=st.permutations(REPORTS), split=st.integers(0, len(REPORTS)))
 def test_any_order_of_the_same_reports_gives_the_same_evidence_and_the_same_posterior(
     order: list[dict[str, Any]], split: int
