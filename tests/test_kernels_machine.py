@@ -66,6 +66,10 @@ def _two(x: float) -> float:
     return _part(x) + 2
 
 
+def _three(x: float) -> float:
+    return _other_part(x) + 3
+
+
 def test_what_two_kernels_share_is_compiled_once_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -84,3 +88,31 @@ def test_what_two_kernels_share_is_compiled_once_and_nothing_else(
     assert made(_two, {_part: _other_part}, {}, 4.0) == ["_other_part", "_two"]
     assert made(_one, {_part: _other_part}, {}, 3.0) == ["_one"]
     assert made(_one, {}, {"TIMES": (6,)}, 2.0) == ["_one", "_part"]
+
+
+def test_of_those_who_need_the_same_code_one_makes_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whoever waited takes what was made meanwhile: here another build of the same, as a process of its own has."""
+    monkeypatch.setenv("TAKEUP_CACHE_DIR", str(tmp_path))
+    turn, event = compile_cpu._turn, numba_module("numba.core.event")
+
+    def wait(path: Path) -> Any:
+        monkeypatch.setattr(compile_cpu, "_turn", turn)
+        compile_cpu._build.cache_clear()
+        assert compile_cpu.build(_three, {}, {})(6.0) == 5.0
+        return turn(path)
+
+    monkeypatch.setattr(compile_cpu, "_turn", wait)
+    with event.install_recorder("numba:compile") as recorder:
+        assert compile_cpu.build(_three, {}, {})(6.0) == 5.0
+    made = [each.data["dispatcher"].py_func.__name__ for _, each in recorder.buffer if each.is_end]
+    assert made.count("_three") == 1
+    assert len(list(tmp_path.rglob("*.nbc"))) == 1
+    assert not list(tmp_path.rglob("*.turn"))
+
+
+def test_a_turn_is_had_by_one(tmp_path: Path) -> None:
+    fcntl, path = pytest.importorskip("fcntl"), tmp_path / "a" / "b"
+    with compile_cpu._turn(path), path.open() as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with path.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

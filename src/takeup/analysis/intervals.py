@@ -145,21 +145,18 @@ def kept(known: Moments, comparison: Comparison, at: FloatArray, level: float) -
 def score_interval(known: Moments, comparison: Comparison, level: float) -> Interval:
     """The interval of all that is not rejected.
 
-    The distance falls as the hypothesis rises, so that each end is found by halving.
+    The distance falls as the hypothesis rises, so that the ends are found by halving, both at once.
     """
-    ends = []
-    for end in (0, 1):
-        low, high = (np.full(known.estimate.shape[:-1], bound) for bound in comparison.domain)
-        for _ in range(STEPS):
-            middle = (low + high) / 2.0
-            below, above = kept(known, comparison, middle, level)
-            up = above < 0 if end == 0 else below > 0
-            low, high = np.where(up, middle, low), np.where(up, high, middle)
-        least, most = comparison.domain
-        width = (most - least) * 1e-9
-        ends.append(np.where(low - least < width, least, np.where(most - high < width, most, (low + high) / 2.0)))
-    value = comparison.estimate(known.estimate)
-    return value, comparison.shown(ends[0]), comparison.shown(ends[1])
+    least, most = comparison.domain
+    low, high = (np.full((2, *known.estimate.shape[:-1]), bound) for bound in (least, most))
+    for _ in range(STEPS):
+        middle = (low + high) / 2.0
+        below, above = kept(known, comparison, middle, level)
+        up = np.stack([above[0] < 0, below[1] > 0])
+        low, high = np.where(up, middle, low), np.where(up, high, middle)
+    width = (most - least) * 1e-9
+    ends = np.where(low - least < width, least, np.where(most - high < width, most, (low + high) / 2.0))
+    return comparison.estimate(known.estimate), comparison.shown(ends[0]), comparison.shown(ends[1])
 
 
 def normal_interval(known: Moments, comparison: Comparison, level: float) -> Interval:

@@ -12,9 +12,10 @@ the functions that they have in common.
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from takeup.simulation.kernels import machine
 from takeup.simulation.kernels.compile import (
@@ -27,6 +28,11 @@ from takeup.simulation.kernels.compile import (
     top_level,
     variant,
 )
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 def build(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, Switch]) -> Compiled:
@@ -159,9 +165,45 @@ def keep(compiled: Compiled, name: str) -> None:
         _locator_classes = (Locator,)
 
     class Cache(caching.FunctionCache):  # type: ignore[misc, name-defined]  # likewise
+        """Of processes that need the same, one makes it and the others wait."""
+
         _impl_class = Implementation
 
+        _turn: IO[bytes] | None = None
+
+        def load_overload(self, signature: Any, target: Any) -> Any:
+            code = super().load_overload(signature, target)
+            if code is None:
+                self._end_turn()  # of a compilation that failed
+                self._turn = _turn(folder / f"{name}.turn")
+                code = super().load_overload(signature, target)
+                if code is not None:
+                    self._end_turn()
+            return code
+
+        def save_overload(self, signature: Any, code: Any) -> None:
+            try:
+                super().save_overload(signature, code)
+            finally:
+                self._end_turn()
+
+        def _end_turn(self) -> None:
+            if self._turn is not None:
+                Path(self._turn.name).unlink(missing_ok=True)
+                self._turn.close()
+                self._turn = None
+
     compiled._cache = Cache(compiled.py_func)
+
+
+def _turn(path: Path) -> IO[bytes]:
+    """A file that this process alone has open until it is closed, where the system has such locks."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("wb")
+    if fcntl is not None:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+    return file
 
 
 def is_kept(compiled: Compiled) -> bool:
