@@ -106,7 +106,7 @@ def test_of_those_who_need_the_same_code_one_makes_it(monkeypatch: pytest.Monkey
         assert compile_cpu.build(_three, {}, {})(6.0) == 5.0
     made = [each.data["dispatcher"].py_func.__name__ for _, each in recorder.buffer if each.is_end]
     assert made.count("_three") == 1
-    assert len(list(tmp_path.rglob("*.nbc"))) == 1
+    assert len(list(tmp_path.rglob("*_three*.nbc"))) == 1
     assert not list(tmp_path.rglob("*.turn"))
 
 

@@ -88,7 +88,8 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 RUN = """
-import contextlib, io, json, sys, traceback
+import contextlib, gc, io, json, sys, traceback
+gc.set_threshold(50_000, 20, 50)  # compiling kernels makes millions of objects that stay
 for name, program in json.load(sys.stdin).items():
     printed, error = io.StringIO(), ""
     with contextlib.redirect_stdout(printed):

@@ -4,10 +4,10 @@ numba's own cache watches the file of the compiled function, but not those of th
 filed under a hash of all sources that kernels use, the version and what was bound, so a changed callee or constant
 never meets old code.
 
-What a function becomes is part of its name, too: its own identity and those of all that it calls. numba tells symbols
+What a function becomes is part of its name: its own identity and those of all that it calls. numba tells symbols
 apart by name, types and a number that every process counts for itself: of two builds of one function that other
-processes left on disk, a third may otherwise load the second and be linked to the first. In one process, entries share
-the functions that they have in common.
+processes left on disk, a third may otherwise load the second and be linked to the first. So entries share the functions
+that they have in common, in a process and on disk.
 """
 
 import os
@@ -48,9 +48,7 @@ def _build(
 
     def decorate(function: Plain, original: Plain) -> Compiled:
         if original is entry:
-            compiled = _machine_code(function, original, name, inner=False)
-            keep(compiled, name)
-            return compiled
+            return _machine_code(function, original, name, inner=False)
         key = f"{builder.identity(original)}-{sources(packages)}"
         if key not in _parts:
             _parts[key] = _machine_code(function, original, key, inner=True)
@@ -61,13 +59,13 @@ def _build(
 
 
 _parts: dict[str, Compiled] = {}
-"""Functions that a process has compiled for one entry, which others that call the same take as they are."""
+"""Functions that a process has for one entry, which others that call the same take as they are."""
 
 
 def _machine_code(function: Plain, original: Plain, name: str, *, inner: bool) -> Compiled:
     """What numba makes of a copied function; only the entry is called from Python and needs a way in from there."""
     function.__qualname__ = f"{function.__qualname__}-{name}"
-    return numba_module().njit(
+    compiled = numba_module().njit(
         nogil=True,
         error_model="numpy",
         forceinline=original in machine.INLINED,
@@ -75,6 +73,8 @@ def _machine_code(function: Plain, original: Plain, name: str, *, inner: bool) -
         no_cfunc_wrapper=True,
         _nrt=original in machine.MAKERS or not inner,
     )(function)
+    keep(compiled, name)
+    return compiled
 
 
 @cache
