@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := -m pip install --quiet --disable-pip-version-check
 # Everything that a lock pins, by its hashes, and then takeup itself, which needs nothing more.
 INSTALL = $(BIN)/python $(PIP) --require-hashes --requirement $(1) && \
-	$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable .
+	$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable . && $(BIN)/python -m compileall -q src
 TOOLS := build/tools
 UPGRADE ?= --upgrade
 # Tests start many processes: each would compile all of takeup where bytecode is not kept.

@@ -63,6 +63,7 @@ def test_a_change_touches_what_imports_it(changed: str, touched: dict[str, int],
     assert {file.name: far for file, far in found.items()} == touched
 
 
+@pytest.mark.long
 def test_the_nearest_come_first(sources: areas.Sources) -> None:
     near = areas.nearest(sources, [Path("src/takeup/analysis/effects.py")])
     names = [file.name for file in near]

@@ -207,9 +207,9 @@ def test_threads_blocks_ranges_and_company_change_nothing(name: str, reporting: 
 
 CASES: list[tuple[str, Policy[Any], Reporting]] = [
     ("wide", LinTS(), Reporting()),
-    ("numbers", LinTS(), Reporting()),
 ]
 IN_PYTHON: list[tuple[str, Policy[Any], Reporting]] = [
+    ("numbers", LinTS(), Reporting()),
     ("resampled", LinTS(), LATE),
     ("by context and proposal", LinUCB(), Reporting()),
     ("linear", TS(), LATE),
