@@ -20,7 +20,7 @@ help:
 	@echo "make test    install everything, check style, types and layers, run the whole test suite"
 	@echo "make test AREA=analysis   the tests of one area alone, without lint: see tests/areas.py"
 	@echo "make test-changed   the tests that a change touches by what they import, the nearest first; SINCE=COMMIT for more than is uncommitted"
-	@echo "make defects   how many of the seeded defects of benchmarks/defects.toml the suite catches: an hour or more"
+	@echo "make defects   how many of the seeded defects of benchmarks/defects.toml the suite catches: hours"
 	@echo "make browser   install Debian's chromium for the tests of the pages, as root"
 	@echo "make screenshots   the pictures of the pages in docs/images"
 	@echo "make long    the tests that take minutes each"
