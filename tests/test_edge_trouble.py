@@ -238,7 +238,7 @@ def test_an_answer_about_something_else_deletes_nothing(
             patch.setattr(near, "raw", another)
             assert not here.flush()
             assert "the answer is about" in (here.problem or "")
-        assert (here.waiting, here.ingested.rows) == (1, 0)
+            assert (here.waiting, here.ingested.rows) == (1, 0)
         assert here.flush()
 
 
