@@ -165,11 +165,25 @@ class Search:
             failed = copy.failing([], DAY, *options, *self._without()) or []
         tests = sorted(set(failed) - set(copy.failing(failed, DAY, ALONE, *options) or [])) if failed else []
         print(f"{len(tests)} tests of {where} fail with all {len(missed)} that are left", flush=True)
-        for verdict in missed if tests else ():
+
+        def alone(verdict: Verdict) -> None:
+            begun, copy = time.monotonic(), self.free.pop()
             with copy.having(verdict.defect):
-                alone = copy.failing(tests, DAY, "-x", ALONE, *options)
-            if alone:
-                verdict.caught_by, verdict.where = alone[0], where
+                caught = copy.failing(self._nearest_first(tests, verdict.defect), DAY, "-x", ALONE, *options)
+            self.free.append(copy)
+            if caught:
+                verdict.caught_by, verdict.where = caught[0], where
+            print(
+                f"{time.monotonic() - begun:5.0f} s  {verdict.defect.name}: {verdict.caught_by or 'missed'}", flush=True
+            )
+
+        with ThreadPoolExecutor(len(self.copies)) as pool:
+            list(pool.map(alone, missed if tests else ()))
+
+    def _nearest_first(self, tests: Iterable[str], defect: Defect) -> list[str]:
+        files = areas.nearest(self.sources, [Path(defect.file)])
+        order = {str(file.relative_to(self.sources.root)): i for i, file in enumerate(files)}
+        return sorted(tests, key=lambda test: order.get(test.partition("::")[0], len(order)))
 
     def _without(self) -> list[str]:
         return [f"--deselect={test}" for test in sorted(self.broken)]
