@@ -21,6 +21,12 @@ settings.load_profile("the same for all")
 gc.set_threshold(50_000, 20, 50)  # compiling kernels makes millions of objects that stay
 
 
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: the garbage collector need not walk through it again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[servers.Server]:
     """A PostgreSQL server; the suite says so where there is none, and CI insists on one."""

@@ -1,6 +1,6 @@
 """Kernels run with the options that `simulate` does not have."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from takeup import Environment, Policy, Reporting
 from takeup.simulation.engine import Form, Part
 from takeup.simulation.kernels import cpu
-from takeup.simulation.kernels.compile import Builder, Plain
+from takeup.simulation.kernels.compile import Builder, Plain, Switch
 from takeup.simulation.kernels.layout import Layout
 from takeup.simulation.kernels.machine import LANES
 from takeup.simulation.kernels.tables import Replication
@@ -50,6 +50,12 @@ def run_cpu(
     return cpu.run(layout, replications, threads=threads, block=block, form=form)
 
 
+def uncompiled(entry: Plain, bind: Mapping[Plain, Plain], switches: Mapping[str, Switch]) -> Plain:
+    """What stands in for `compile_cpu.build`: a kernel as Python runs it, with these functions and switches."""
+    built: Plain = Builder(lambda copied, original: copied, dict(bind), dict(switches), {})(entry)
+    return built
+
+
 def code(layout: Layout, form: Form = "plain") -> Plain:
     """The kernel's entry for Python to run, with what is bound and switched: nothing is compiled.
 
@@ -58,8 +64,7 @@ def code(layout: Layout, form: Form = "plain") -> Plain:
     lanes = None if form == "plain" else layout.lanes()
     assert form == "plain" or lanes is not None
     entry, bind = (layout.entry, {}) if lanes is None else lanes[:2]
-    made: Plain = Builder(lambda copied, original: copied, layout.bind | bind, layout.switches, {})(entry)
-    return made
+    return uncompiled(entry, layout.bind | bind, layout.switches)
 
 
 def interpreted(layout: Layout, replications: range, form: Form = "plain") -> Part:

@@ -30,7 +30,7 @@ def shorten_beyond(patched: pytest.MonkeyPatch) -> None:
     """The same for what lies beyond the paper; that of its environments is `contextual.HORIZON`."""
     for name, value in {"HORIZON": 10, "CHANGE": 5, "replace": by_the_reference}.items():
         patched.setattr(drift, name, value)
-    for name, value in {"HORIZON": 5, "WORLDS": 3, "TUNING_WORLDS": 2, "BOOTSTRAPS": 20}.items():
+    for name, value in {"HORIZON": 5, "WORLDS": 3, "TUNING_WORLDS": 2, "BOOTSTRAPS": 20, "LEAST": 20}.items():
         patched.setattr(robust, name, value)
     patched.setattr(robust, "SHARED", (0.3,))
     patched.setattr(robust, "SHARPNESS", (1.0,))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import naive
+from kernel_runs import uncompiled
 from replayed_trials import design_of, lived
 from takeup import Log, UnsuitableError
 from takeup.analysis import replay
@@ -15,7 +16,7 @@ from takeup.analysis.replay import check_log, re_randomise, replayed
 from takeup.analysis.replayable import Replayable, Statistic
 from takeup.errors import InputError
 from takeup.live import Trial
-from takeup.simulation.kernels import replay_cpu
+from takeup.simulation.kernels import compile_cpu, replay_cpu
 
 RATES = np.array([[0.3, 0.7]])
 HARD: dict[str, Any] = {
@@ -112,9 +113,19 @@ def test_other_policies_are_followed(tables: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "tables", [{}, pytest.param({"limits": {"floor": 0.1}}, marks=pytest.mark.long), {"policy": "TSObs"}]
 )
-@pytest.mark.parametrize("statistic", ["difference", "score"])
-def test_three_proposals_are_tested_together(tables: dict[str, Any], statistic: Statistic) -> None:
-    """By the largest of two statistics, each in units of its root mean square over the trial and the same replays."""
+@pytest.mark.parametrize(
+    ("statistic", "compiled"),
+    [("difference", False), ("score", True), pytest.param("difference", True, marks=pytest.mark.long)],
+)
+def test_three_proposals_are_tested_together(
+    monkeypatch: pytest.MonkeyPatch, tables: dict[str, Any], statistic: Statistic, compiled: bool
+) -> None:
+    """By the largest of two statistics, each in units of its root mean square over the trial and the same replays.
+
+    The kernel of differences is run by Python here; tests/test_analysis_plans.py has it compiled.
+    """
+    if not compiled:
+        monkeypatch.setattr(compile_cpu, "build", uncompiled)
     design = design_of(space={"proposals": 3, "contexts": 2}, **tables)
     log = lived(design, 12, 4, np.array([[0.2, 0.4, 0.9], [0.3, 0.3, 0.8]]), delay=2)
     options: dict[str, Any] = {"statistic": statistic, "replays": 39, "seed": 2, "stronger": True}

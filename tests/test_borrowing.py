@@ -119,21 +119,14 @@ class TestPosterior:
         space = Space(2, contexts=4)
         evidence = some(space, 2)
         merged = Evidence(Space(2), evidence.counts.sum(axis=0, keepdims=True))
+        none, all_of = (families(Borrowing(base=TSObs(), shared=shared, pooled=[0]), evidence)[0] for shared in (0, 1))
+        stronger = [families(Borrowing(base=TSObs(), shared=0, pooled=[k]), evidence)[0] for k in (100, 1_000, 10_000)]
         for x, row in product(range(4), range(2)):
             apart = TSObs().posterior(evidence, stream(0)).outcome[x, row]
             together = TSObs().posterior(merged, stream(0)).outcome[0, row]
-            none, all_of = (
-                families(Borrowing(base=TSObs(), shared=shared, pooled=[0]), evidence)[0] for shared in (0, 1)
-            )
             np.testing.assert_allclose(law(none, x, row), betainc(apart[0], apart[1], POINTS), atol=1e-12)
             np.testing.assert_allclose(law(all_of, x, row), betainc(together[0], together[1], POINTS), atol=1e-12)
-            distance = [
-                abs(
-                    law(families(Borrowing(base=TSObs(), shared=0, pooled=[k]), evidence)[0], x, row)
-                    - law(all_of, x, row)
-                ).max()
-                for k in (100, 1_000, 10_000)
-            ]
+            distance = [abs(law(each, x, row) - law(all_of, x, row)).max() for each in stronger]
             assert distance == sorted(distance, reverse=True)
             assert distance[-1] < 0.003
 

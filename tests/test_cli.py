@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -11,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from takeup import __version__, errors
-from takeup.cli import app, main
+from takeup.cli import app, command, main
 from takeup.cli.progress import watched
 from takeup.live import Trial
 from takeup.paper import contextual
@@ -47,9 +48,11 @@ def test_our_own_errors_exit_with_2_and_no_traceback(monkeypatch: pytest.MonkeyP
 
 
 PROGRAM = f"""#!{sys.executable}
-from takeup.cli.command import command
+import runpy
+command = runpy.run_path({command.__file__!r})["command"]
 print(command("serve", "--database", "my trials.db"))
 """
+"""It takes that module alone: to import all of takeup takes a second each time."""
 
 
 @pytest.mark.parametrize(
@@ -81,9 +84,9 @@ def test_where_there_is_no_terminal_stages_are_lines(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == "simulating ..\ndrawing ..\n"
 
 
-def served(command: str) -> bool:
+def served(printed: str) -> bool:
     """Whether a command serves pages, on a port that is free."""
-    typed = f"exec {command.strip()} --port 0"
+    typed = f"exec {printed.strip()} --port 0"
     with subprocess.Popen(typed, shell=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as started:
         try:
             assert started.stdout is not None
@@ -98,20 +101,21 @@ def served(command: str) -> bool:
 
 def test_demo_runs_a_live_trial_prints_the_table_and_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(contextual, "HORIZON", 20)
+    monkeypatch.setattr(import_module("takeup.cli.demo"), "PATIENTS", 400)
     shown = runner.invoke(app, ["demo", "--replications", "5", "--folder", str(tmp_path / "a folder")])
     assert shown.exit_code == 0
     told = [
         "takeup runs experiments",
-        "2,000 simulated patients",
+        "400 simulated patients",
         "What would each policy cost?",
         "of 60 figures agree",
     ]
     assert [shown.stdout.index(each) for each in told] == sorted(shown.stdout.index(each) for each in told)
     assert "compiling (once) and simulating TS-Lat-40 .." in shown.stderr
-    assert "The audit passed: 4,002 events were read, and 2,000 of 2,000 decisions" in shown.output
+    assert "The audit passed: 802 events were read, and 400 of 400 decisions" in shown.output
     assert served(shown.stdout.splitlines()[-1])
     with Trial.open(tmp_path / "a folder" / "demo.db") as trial:
-        assert trial.progress().compliance_seen == 2_000
+        assert trial.progress().compliance_seen == 400
     assert isinstance(runner.invoke(app, ["demo", "--folder", str(tmp_path / "a folder")]).exception, errors.InputError)
     assert "TS-Lat-40" in shown.output
     first, again = (runner.invoke(app, ["demo", "--replications", "5", "--json", "--seed", "3"]) for _ in range(2))

@@ -35,6 +35,8 @@ PLAN: dict[str, Any] = {
     "stopping": {"superiority": 0.9},
     "scenarios": {"null": {"role": "null", "success": [0.3, 0.3]}, "better": {"success": [0.25, 0.75]}},
 }
+PLAINLY = ("--engine", "reference")
+"""Nothing is compiled for tens of trials, but by `make long`: kernels are what other files are about."""
 
 
 @pytest.fixture
@@ -60,14 +62,19 @@ def test_a_plan_that_was_written_is_the_plan() -> None:
     assert tomllib.loads(specfile.toml(THREE)) == THREE
 
 
+@pytest.mark.parametrize(
+    ("engine", "policy", "trials"),
+    [("reference", "Uniform", 100), pytest.param("auto", "TS", 400, marks=pytest.mark.long)],
+)
 def test_a_folder_has_the_plan_the_figures_and_every_trial(
-    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, policy: str, trials: int
 ) -> None:
     """Threshold and size are found first; the plan that is written is the one that was tried, and says so again."""
     monkeypatch.setattr(document, "png", lambda chart: b"drawn elsewhere, in seconds")
     pl = pytest.importorskip("polars")
-    out = tmp_path / "out"
-    result = _design(plan, "--calibrate", 0.1, "--power", 0.7, "--replications", 400, "--out", out, "--json")
+    (tmp_path / "plan.toml").write_text(specfile.toml({**PLAN, "policy": {"kind": policy}}))
+    out, run = tmp_path / "out", ("--replications", trials, "--engine", engine)
+    result = _design(tmp_path / "plan.toml", "--calibrate", 0.1, "--power", 0.7, *run, "--out", out, "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)["design"]
     assert told == json.loads((out / "design.json").read_text())["design"]
@@ -83,10 +90,10 @@ def test_a_folder_has_the_plan_the_figures_and_every_trial(
     assert any(name.endswith(".svg") for name in names)
     assert {each["take_up"] for each in told["take_up"]["better"]} > {0.5, 1.0}
     assert {plan for each in told["compared"] for plan in each["plans"]} == {"this plan", *CLASSICAL}
-    trials = pl.read_parquet(out / "trials.parquet")
-    assert trials.height == 800
+    kept = pl.read_parquet(out / "trials.parquet")
+    assert kept.height == 2 * trials
     for scenario in told["scenarios"]:
-        mine = trials.filter(pl.col("scenario") == scenario["scenario"])
+        mine = kept.filter(pl.col("scenario") == scenario["scenario"])
         assert mine["size"].mean() == pytest.approx(scenario["metrics"]["size"]["mean"])
         assert mine["claimed"].mean() == pytest.approx(scenario["metrics"]["claimed"]["mean"])
         bias = scenario["metrics"]["naive_estimates"]["by_arm"]["new"]
@@ -169,7 +176,7 @@ def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_trials_without_polars_are_lines(plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("takeup.design.study.find_spec", lambda name: None)
     monkeypatch.setattr(charts, "available", lambda: False)
-    outcomes = operate(Plan.load(plan), replications=20)
+    outcomes = operate(Plan.load(plan), replications=20, engine="reference")
     names = Study(Plan.load(plan), 0, outcomes).write(tmp_path / "out")
     assert names == ["design.json", "plan.toml", "trials.csv"]
     lines = (tmp_path / "out" / "trials.csv").read_text().splitlines()
@@ -178,7 +185,7 @@ def test_trials_without_polars_are_lines(plan: Path, tmp_path: Path, monkeypatch
 
 
 def test_tables_say_error_and_power(plan: Path) -> None:
-    shown = " ".join(_design(plan, "--replications", 50).output.split())
+    shown = " ".join(_design(plan, "--replications", 50, *PLAINLY).output.split())
     assert "Two [arms]: 50 trials of each scenario, seed 0" in shown
     assert "error" in shown
     exactly = _design("--exact", plan, "--json")
@@ -194,10 +201,10 @@ def test_tables_say_error_and_power(plan: Path) -> None:
 def test_plans_side_by_side(plan: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text(specfile.toml({**PLAN, "policy": {"kind": "Uniform"}}))
-    told = _design("compare", plan, other, "--replications", 60, "--classical", 0.05, "--json")
+    told = _design("compare", plan, other, "--replications", 60, *PLAINLY, "--classical", 0.05, "--json")
     figures = json.loads(told.stdout)["compared"]["figures"]
     assert list(figures[0]["plans"]) == [str(plan), str(other), *CLASSICAL]
-    shown = " ".join(_design("compare", plan, other, "--replications", 60).output.split())
+    shown = " ".join(_design("compare", plan, other, "--replications", 60, *PLAINLY).output.split())
     assert "60 trials of each plan" in shown
     assert f"What others have more than {plan}".replace(" ", "") in shown.replace(" ", "")
 
@@ -224,7 +231,7 @@ def test_what_cannot_be_done_is_said(
 
 
 def test_narrow_tables_show_every_figure_in_full(plan: Path) -> None:
-    arguments = ["design", "compare", str(plan), "--classical", "0.05", "--replications", "60"]
+    arguments = ["design", "compare", str(plan), "--classical", "0.05", "--replications", "60", *PLAINLY]
     shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"}).output
     assert "±" in shown
     assert "…" not in shown

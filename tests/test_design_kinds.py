@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kernel_runs import uncompiled
 from look_twin import as_written, evidence_of, replay, variables_of
 from takeup.conjugates.quadrature import betas
 from takeup.design import Goal, Plan, calibrate, events, null_values, operate, two_counts, two_means
@@ -14,7 +15,8 @@ from takeup.design.statistics import statistic_of
 from takeup.policies.readings import comparison
 from takeup.randomness import stream
 from takeup.simulation.kernels import compile_cpu, look_levels, look_rates
-from takeup.simulation.kernels.compile import Builder, Plain
+from takeup.simulation.kernels.compile import Plain
+from takeup.simulation.run import EngineName
 from takeup.specfile import SpecError
 
 NUMBER = {"kind": "number", "low": -6, "high": 6, "step": 0.01}
@@ -199,7 +201,7 @@ def _any_plan(rng: np.random.Generator, kind: str) -> Plan:
     spread = {"number": 0.4, "count": 0.3, "time": 0.3}[kind]
     centre = 1 + spread * rng.normal(0, 1, arms)
     key = {"number": "mean", "count": "rate", "time": "hazard"}[kind]
-    scenario: dict[str, Any] = {key: np.clip(centre, 0.3, 3).tolist(), "take_up": 0.8}
+    scenario: dict[str, Any] = {key: np.clip(centre, 0.3, 3).tolist(), "take_up": 0.8, "confounded": 0.1}
     outcome = {"number": {**NUMBER, "high": 8}, "count": COUNT, "time": {**TIME, "longest": 2}}[kind]
     stopping: dict[str, Any] = {
         "superiority": rng.uniform(0.8, 0.97, looks).tolist(),
@@ -218,12 +220,6 @@ def _any_plan(rng: np.random.Generator, kind: str) -> Plan:
     )
 
 
-def _uncompiled(entry: Plain, bind: dict[Plain, Plain], switches: dict[str, bool]) -> Plain:
-    """The kernel as the interpreter runs it, with these functions and switches."""
-    built: Plain = Builder(lambda copied, original: copied, bind, switches, {})(entry)
-    return built
-
-
 @pytest.mark.parametrize("kind", ["number", "count", "time"])
 @pytest.mark.parametrize("plans", [3, pytest.param(60, marks=pytest.mark.long)])
 def test_trials_end_as_in_other_words(monkeypatch: pytest.MonkeyPatch, kind: str, plans: int) -> None:
@@ -231,7 +227,7 @@ def test_trials_end_as_in_other_words(monkeypatch: pytest.MonkeyPatch, kind: str
 
     Probabilities differ by up to 1e-5, which could turn one comparison in ten thousand; the seed is fixed.
     """
-    monkeypatch.setattr(compile_cpu, "build", _uncompiled)
+    monkeypatch.setattr(compile_cpu, "build", uncompiled)
     rng, ends = stream(2, "twin", kind), set[int]()
     for _ in range(plans):
         plan = _any_plan(rng, kind)
@@ -247,20 +243,25 @@ def test_trials_end_as_in_other_words(monkeypatch: pytest.MonkeyPatch, kind: str
 BOTH = Goal(alpha=0.05, sided=2)
 
 
-def _power(plan: Plan, trials: int) -> tuple[float, float]:
+def _power(plan: Plan, trials: int, engine: EngineName = "auto") -> tuple[float, float]:
     """How often the second proposal is found superior, and four errors."""
-    found = operate(plan, replications=trials, seed=3)["any"].superior(1)
+    found = operate(plan, replications=trials, seed=3, engine=engine)["any"].superior(1)
     return found.mean, 4 * float(np.sqrt(0.25 / trials))
 
 
 @pytest.mark.parametrize("take_up", [pytest.param(1.0, marks=pytest.mark.long), 0.7])
-@pytest.mark.parametrize("trials", [2_500, pytest.param(20_000, marks=pytest.mark.long)])
-def test_the_size_for_two_means_has_its_power(take_up: float, trials: int) -> None:
-    """Half a standard deviation, two-sided 5 %: 128 where all take it. One run in 16,000 is beyond four errors."""
+@pytest.mark.parametrize(
+    ("trials", "engine"), [(2_500, "reference"), pytest.param(20_000, "cpu", marks=pytest.mark.long)]
+)
+def test_the_size_for_two_means_has_its_power(take_up: float, trials: int, engine: EngineName) -> None:
+    """Half a standard deviation, two-sided 5 %: 128 where all take it. One run in 16,000 is beyond four errors.
+
+    With a look alone the reference takes two seconds for it, and a kernel ten to be built.
+    """
     size = two_means(0.5, take_up=take_up, goal=BOTH).whole
     scenario = {"mean": [0, 0.5], "sd": 1, "take_up": take_up}
     plan = _plan(NUMBER, scenario, looks={"at": [size]}, stopping={"superiority": 0.975})
-    power, errors = _power(plan, trials)
+    power, errors = _power(plan, trials, engine)
     assert (take_up, size) in ((1.0, 128), (0.7, 260))
     assert power == pytest.approx(0.8, abs=errors)
 
@@ -314,9 +315,16 @@ def _calibrated(kind: str, trials: int, target: float) -> None:
     assert found.worst.mean > target - 6 * found.worst.error
 
 
-def test_a_calibrated_threshold_keeps_the_error_of_means() -> None:
-    """5 % over three nulls of 1,500 trials each: beyond four errors in one of 5,000 runs."""
-    _calibrated("number", 1_500, 0.05)
+@pytest.mark.parametrize(("kind", "worth"), [("number", 0.5), ("count", -0.5), ("time", 0.5 / np.log(2))])
+def test_nulls_of_other_values_are_added_in_the_words_of_the_plan(kind: str, worth: float) -> None:
+    """One more scenario, in which every proposal has this mean, rate or median and all take what they are offered."""
+    outcome, centre = CENTRES[kind]
+    plan = _plan(outcome, {**centre, "role": "null"}, 3, **ADAPTIVE)
+    found = null_values(plan, [0.5])
+    assert list(found.scenarios) == ["any", "null 0.5"]
+    np.testing.assert_allclose(found.scenarios["null 0.5"].values, [worth] * 3, atol=1e-3)
+    assert found.content["scenarios"]["null 0.5"] == {"role": "null", **centre, next(iter(centre)): [0.5] * 3}
+    assert {**found.content, "scenarios": plan.content["scenarios"]} == plan.content
 
 
 @pytest.mark.long

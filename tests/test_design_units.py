@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kernel_runs import uncompiled
 from look_twin import replay
 from plans import two
 from takeup.design.exact import exact
@@ -16,7 +17,6 @@ from takeup.design.running import memory_of, schedule, truths
 from takeup.policies.judging import MAXIMUM, SUPERIOR
 from takeup.randomness import stream
 from takeup.simulation.kernels import compile_cpu
-from takeup.simulation.kernels.compile import Builder, Plain
 
 
 def _any_plan(rng: np.random.Generator, most: int, **tables: Any) -> Plan:
@@ -36,12 +36,6 @@ def _any_plan(rng: np.random.Generator, most: int, **tables: Any) -> Plan:
     return two(**{**plain, **tables})
 
 
-def _uncompiled(entry: Plain, bind: dict[Plain, Plain], switches: dict[str, bool]) -> Plain:
-    """The kernel as the interpreter runs it, with these functions and switches."""
-    built: Plain = Builder(lambda copied, original: copied, bind, switches, {})(entry)
-    return built
-
-
 @pytest.mark.parametrize(
     ("plans", "trials", "most"), [(3, 100, 40), pytest.param(200, 20_000, 60, marks=pytest.mark.long)]
 )
@@ -50,7 +44,7 @@ def test_trials_are_those_of_the_exact_recursion(
 ) -> None:
     """Within four errors, six figures a plan: of 16,000 figures one is beyond by chance. A hundred are not compiled."""
     if trials < 1_000:
-        monkeypatch.setattr(compile_cpu, "build", _uncompiled)
+        monkeypatch.setattr(compile_cpu, "build", uncompiled)
     rng = stream(11, "units")
     for _ in range(plans):
         plan = _any_plan(rng, most)
@@ -104,7 +98,7 @@ def test_figures_of_a_published_study(rate: float, tables: dict[str, Any], their
 def test_trials_end_as_in_other_words(monkeypatch: pytest.MonkeyPatch, plans: int) -> None:
     """Trial by trial from the same draws, with outcomes that are known late; three plans are not compiled."""
     if plans < 10:
-        monkeypatch.setattr(compile_cpu, "build", _uncompiled)
+        monkeypatch.setattr(compile_cpu, "build", uncompiled)
     rng = stream(12, "units")
     for _ in range(plans):
         looks = {"at": [8, 20, 30], "lag": int(rng.integers(0, 15)), "update": "patient"}

@@ -213,7 +213,7 @@ class TestForgetting:
     ) -> None:
         with pytest.raises(UnsuitableError, match="use engine='reference'"):
             simulate(BEFORE, Forgetting(base=base), 5, 5, engine="cpu")
-        assert simulate(BEFORE, Forgetting(), 5, 5, reporting=Reporting(delay=1)).setup.engines == ("cpu",)
+        assert plan(BEFORE, Forgetting(), 5, reporting=Reporting(delay=1)).setup.engines == ("cpu",)
         monkeypatch.setattr(forgetting, "AT_ONCE", True, raising=False)
         with pytest.raises(UnsuitableError, match="reports that wait; use engine='reference'"):
             simulate(BEFORE, Forgetting(), 5, 5, engine="cpu", reporting=Reporting(delay=1))

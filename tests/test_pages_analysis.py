@@ -13,6 +13,7 @@ from takeup.analysis import analyse
 from takeup.analysis.headline import RUNS
 from takeup.analysis.job import AnalysisJob
 from takeup.analysis.job import shown as shown_of
+from takeup.errors import TakeupError
 from takeup.live import Trial
 from takeup.live.findings import findings_of
 from takeup.live.log import log_of
@@ -146,12 +147,20 @@ def test_it_is_for_those_who_may_know(clinic: tuple[asgi.Api, Trial]) -> None:
     assert Visitor(api, "read-unblinded").get("/app/trials/none/analysis").status == 404
 
 
-def test_what_cannot_be_analysed_says_why(tmp_path: Path) -> None:
+def test_what_cannot_be_analysed_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job is done here; that one which fails in a process says why, tests/test_pages_simulations.py holds."""
+
+    def at_once(module: str, content: dict[str, Any]) -> BackgroundJob:
+        assert module == AnalysisJob.__module__
+        with pytest.raises(TakeupError) as failed:
+            AnalysisJob(**content).run(lambda *_: None)
+        return BackgroundJob("failed", problem=str(failed.value))
+
     with asgi.api(str(tmp_path / "trials.db")) as api:
+        monkeypatch.setattr(api.app.state.service.drafts.background, "start", at_once)
         Trial.create(api.store, SPEC, trial="clinic").start()
         visitor = Visitor(api, "read-unblinded")
-        visitor.post(PAGE, {})
-        wait(api)
+        assert visitor.post(PAGE, {}).status == 303
         assert "There is no analysis: log: got no decisions" in harmless(visitor.get(PAGE)).text
     with asgi.api() as api:
         Trial.create(api.store, SPEC, trial="clinic")

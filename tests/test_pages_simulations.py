@@ -172,8 +172,21 @@ def form_of(visitor: Visitor, measured: str) -> dict[str, str]:
     return {**filled, "policy": "TS-Obs", "compliance": "always", "do": "100"}
 
 
-def test_a_sandbox_of_another_outcome_from_the_page(api: asgi.Api) -> None:
+def test_a_sandbox_of_another_outcome_from_the_page(api: asgi.Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first never ends by itself, the other is run here: test_a_sandbox_from_the_page has one in a process."""
     visitor, bench = Visitor(api, "decide"), api.app.state.service.drafts
+    cancelled: list[BackgroundJob] = []
+
+    class Running(BackgroundJob):
+        def cancel(self) -> None:
+            cancelled.append(self)
+
+    def start(module: str, content: dict[str, Any]) -> BackgroundJob:
+        assert module == sandbox.__name__
+        assert content["truth"]["measured"] == ("pressure" if cancelled else "well")
+        return BackgroundJob("done", 1.0, Play(**content).run(silent)) if cancelled else Running("running")
+
+    monkeypatch.setattr(bench.background, "start", start)
     form = {**form_of(visitor, "pressure"), "follow_usual": "100", "follow_new": "0"}
     assert (form["measured"], form["fare_usual"]) == ("pressure", "145")
     assert visitor.post("/app/try", form_of(visitor, "well")).status == 303

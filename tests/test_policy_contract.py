@@ -252,13 +252,15 @@ class TestLive:
     ) -> None:
         """Of so many draws from one table; each share within 4.75 standard errors, a false alarm in 1 of 490,000.
 
-        Proposals are made as often in the plainest space and a fourth as often in the others: each weighs the table
-        anew.
+        In the plainest space; in the others proposals are made a fourth as often, as each weighs the table anew, and
+        all else half as often where it is 4,000.
         So it is where a share is not tiny: near one in as many, counts are Poisson, and a false alarm has 1 in 1,000.
         All together fewer than one seed in fifty sounds one; the seeds are fixed.
         """
         kinds, context = len(space.proposals), len(space.contexts) - 1
-        made = many if space is SPACES[0] or space is WITH_COVARIATES[0] else many // 4
+        plainest = space is SPACES[0] or space is WITH_COVARIATES[0]
+        made = many if plainest else many // 4
+        many = many if plainest or many > 4_000 else many // 2
         evidence = believing(policy, some_evidence(space))
         unit = unit_of(space, context)
         allocation = policy.allocation(evidence, unit, stream(6), draws=many)

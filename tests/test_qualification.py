@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 from fractions import Fraction
+from functools import cache
 from html.parser import HTMLParser
 from importlib import metadata
 from importlib.metadata import PackageNotFoundError, PathDistribution
@@ -23,6 +24,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from browser import ServedHere
 from takeup.cli import app
 from takeup.cli.selftest import CODES
 from takeup.errors import InputError, MissingExtraError
@@ -44,16 +46,53 @@ from takeup.qualification.installation import dependencies, different, facts, ha
 from takeup.qualification.needs import Need, needed, present, unmet
 from takeup.qualification.report import check, write
 from takeup.qualification.run import digest, groups_in
+from takeup.qualification.served import Service
 
 runner = CliRunner()
 
 
-@pytest.fixture(scope="module")
-def found() -> Qualification:
-    """All checks on this machine, but that compiled copies are those of takeup and of one dependency."""
+class InThisProcess:
+    """A service that ends as a process does."""
+
+    def __init__(self, database: Path) -> None:
+        self.served = ServedHere(database)
+
+    def kill(self) -> None:
+        assert self.served.stop() == 0
+
+    def wait(self) -> None:
+        """There is nothing left to wait for."""
+
+
+@pytest.fixture(scope="module", params=["quickly", pytest.param("as it is", marks=pytest.mark.long)])
+def found(request: pytest.FixtureRequest) -> Qualification:
+    """All checks on this machine, but that compiled copies are those of a few modules.
+
+    Quickly, the service is started as it is once, and killed; what goes on from its database is the same service in
+    this process. What is hashed, or counted exactly, is so once.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        few = [each for each in installation.sources() if "typer" in each.parts or "site-packages" not in each.parts]
+        few = [each for each in installation.sources() if {"typer", "qualification"} & {*each.parts}]
         patch.setattr(installation, "sources", lambda: few)
+        if request.param == "quickly":
+            start, hashed, begun = Service._start, dict[str, installation.Package](), list[Service]()
+
+            def started(service: Service) -> tuple[Any, int, str]:
+                begun.append(service)
+                if len(begun) == 1:
+                    return start(service)
+                process = InThisProcess(service.folder / "served.db")
+                return process, process.served.port, ""
+
+            def once(found: metadata.Distribution) -> installation.Package:
+                name, place = found.metadata["Name"], Path(str(found.locate_file("")))
+                if place.name != "site-packages":
+                    return package(found)
+                return hashed.get(name) or hashed.setdefault(name, package(found))
+
+            patch.setattr(Service, "_start", started)
+            patch.setattr(installation, "package", once)
+            patch.setattr(oracles, "beats", cache(oracles.beats))
         return qualify()
 
 

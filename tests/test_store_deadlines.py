@@ -179,6 +179,7 @@ def test_a_writer_that_hangs_is_killed_and_replaced(place: Place, pair: tuple[Tr
     assert trial.audit().passed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_so_is_one_that_hangs_when_it_is_probed(place: Place, pair: tuple[Trial, Trial]) -> None:
     _replaced(place, pair[0], lambda: place.store.probe().result())
