@@ -18,9 +18,9 @@ COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 
 help:
 	@echo "make demo    install takeup and run its demonstration"
 	@echo "make test    install everything, check style, types and layers, run the whole test suite"
-	@echo "make test AREA=analysis   the tests of one area alone, without lint: see tests/areas.py"
+	@echo "make test AREA=analysis   the tests of one area alone, or of several, without lint: see tests/areas.py"
 	@echo "make test-changed   the tests that a change touches by what they import, the nearest first; SINCE=COMMIT for more than is uncommitted"
-	@echo "make defects   how many of the seeded defects of benchmarks/defects.toml the suite catches: hours"
+	@echo "make defects   how many of the seeded defects of benchmarks/defects.toml the suite catches: an hour or more; ONLY=NAME one, NEAR=1 by the nearest tests alone, COMMIT=.."
 	@echo "make browser   install Debian's chromium for the tests of the pages, as root"
 	@echo "make screenshots   the pictures of the pages in docs/images"
 	@echo "make long    the tests that take minutes each"
@@ -28,7 +28,7 @@ help:
 	@echo "make lint    style, types and layers alone"
 	@echo "make bench   the benchmarks whose figures are in docs/benchmarks.md"
 	@echo "make bench-service   the service under load, on both databases: the figures in docs/reliability.md (half an hour)"
-	@echo "make gates   all gates of this commit, and docs/gates.md from what they find: eight hours, so with &; ONLY=NAME one, SCALE=0.01 a hundredth"
+	@echo "make gates   all gates of this commit, and docs/gates.md from what they find: eight hours, so with &; ONLY=NAME one, LIST=1 their names and times, SCALE=0.01 a hundredth, which is not written down"
 	@echo "make fuzz   200,000 specs, bodies and requests by chance against a service (an hour or more)"
 	@echo "make dask-torture   a sweep of 1,000 cells on 20 Dask workers, one of which is killed"
 	@echo "make bench-pages   what pages cost: the figures in docs/reliability.md (ten minutes)"
@@ -69,9 +69,9 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-ifdef AREA
+ifeq ($(origin AREA),command line)
 test: $(VENV)/.dev browser
-	@files=$$($(BIN)/python tests/areas.py "$(AREA)") && $(BIN)/pytest $$files
+	@files=$$($(BIN)/python tests/areas.py $(AREA)) && $(BIN)/pytest $$files
 else
 test: lint browser
 	$(BIN)/pytest
@@ -82,7 +82,8 @@ test-changed: $(VENV)/.dev browser
 		if [ -n "$$files" ]; then $(BIN)/pytest $$files; else echo "no test is touched"; fi
 
 defects: $(VENV)/.dev browser
-	PYTHONPATH=tests $(BIN)/python benchmarks/defects.py --long
+	PYTHONPATH=tests $(BIN)/python benchmarks/defects.py $(foreach name,$(ONLY),--only $(name)) \
+		--commit $(or $(COMMIT),HEAD) $(if $(NEAR),--near,--long)
 
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
@@ -120,10 +121,10 @@ bench-ingest: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/ingest.py
 
 gates: $(VENV)/.dev
-	@rm -rf build/gates && git clone --quiet . build/gates
-	cd build/gates && PYTHONPATH=src:tests:benchmarks $(abspath $(BIN))/python -m gates $(foreach name,$(ONLY),--only $(name)) \
-		--scale $(or $(SCALE),1) --results $(CURDIR)/gates/results --write $(CURDIR)/docs/gates.md </dev/null
-	@rm -rf build/gates
+	@mkdir -p build && at=$$(mktemp -d $(CURDIR)/build/gates.XXXXXX) && git clone --quiet . $$at && trap "rm -rf $$at" EXIT && \
+		cd $$at && PYTHONPATH=src:tests:benchmarks $(abspath $(BIN))/python -m gates $(foreach name,$(ONLY),--only $(name)) \
+		$(if $(LIST),--list) --scale $(or $(SCALE),1) --results $(CURDIR)/$(if $(SCALE),build/gates-results,gates/results) \
+		$(if $(SCALE),,--write $(CURDIR)/docs/gates.md) </dev/null
 
 fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python benchmarks/fuzz.py

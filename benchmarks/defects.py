@@ -1,9 +1,8 @@
 """How many of the seeded defects of defects.toml the suite catches.
 
-python benchmarks/defects.py                      all of them, in this commit
-python benchmarks/defects.py --commit v0.2        in another one
-python benchmarks/defects.py --only NAME          some of them
-python benchmarks/defects.py --long               asks `make long` about those that the suite misses
+make defects                       all of them, in this commit; what the suite misses, `make long` is asked about
+make defects ONLY=NAME NEAR=1      one of them, by the nearest tests alone
+make defects COMMIT=v0.2           in another commit
 
 A defect is put into a copy of the commit, and the tests that its file touches are run there, the nearest first, until
 one fails or the time is up. What is left is put into one copy, all of it, and the whole suite is run once; each test
@@ -26,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import areas
 
@@ -33,7 +33,10 @@ SECONDS = 240.0
 """How long the nearest tests of one defect may take."""
 
 DAY = 86_400.0
+GRACE = 30.0
+"""How long tests that are broken off may take to end what they started."""
 ALONE = "--numprocesses=0"
+TEXT: dict[str, Any] = {"capture_output": True, "text": True, "check": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,24 @@ def defects() -> list[Defect]:
     return [Defect(**row) for row in listed]
 
 
+class Ending:
+    """Which tests run, so that Ctrl-C and SIGTERM end them, with the services and databases that they started."""
+
+    def __init__(self) -> None:
+        self.running: set[subprocess.Popen[str]] = set()
+        self.asked = False
+
+    def __call__(self, number: int, _: object) -> None:
+        """Break off."""
+        self.asked = True
+        for process in tuple(self.running):
+            process.send_signal(signal.SIGINT)
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+ENDING = Ending()
+
+
 class Copy:
     """A clone at a commit, in which tests are run."""
 
@@ -68,7 +89,12 @@ class Copy:
         self.folder = folder
         self._moment = time.time()
         subprocess.run(["git", "clone", "--quiet", areas.ROOT, folder], check=True)
-        subprocess.run(["git", "-C", folder, "checkout", "--quiet", "--detach", commit], check=True)
+        at = subprocess.run(
+            ["git", "-C", areas.ROOT, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"], **TEXT
+        )
+        if at.returncode:
+            raise SystemExit(f"--commit {commit}: this repository has no such commit")
+        subprocess.run(["git", "-C", folder, "checkout", "--quiet", "--detach", at.stdout.strip()], check=True)
 
     @contextmanager
     def having(self, *defects: Defect) -> Iterator[None]:
@@ -100,17 +126,25 @@ class Copy:
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rfE", *options, *tests]
         environment = {**os.environ, "PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": ""}
         with tempfile.TemporaryFile("w+") as output:
-            process = subprocess.Popen(
-                command, cwd=self.folder, env=environment, stdout=output, stderr=output, start_new_session=True
-            )
+            if ENDING.asked:
+                return None
+            streams: dict[str, Any] = {"stdout": output, "stderr": output, "text": True}
+            process = subprocess.Popen(command, cwd=self.folder, env=environment, start_new_session=True, **streams)
+            ENDING.running.add(process)
             try:
                 code = process.wait(seconds)
             except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(GRACE)
                 return None
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+                ENDING.running.discard(process)
+            if ENDING.asked:
+                return None
             output.seek(0)
             told = output.read()
         failed = re.findall(r"^(?:FAILED|ERROR) (tests/\S+?\.py(?:::.+?)?)(?: - .*)?$", told, flags=re.M)
@@ -127,6 +161,7 @@ class Verdict:
     caught_by: str = ""
     where: str = ""
     seconds: float = 0.0
+    out_of_time: bool = False
 
 
 class Search:
@@ -141,7 +176,10 @@ class Search:
 
     def near(self, verdict: Verdict, seconds: float, before: str = "") -> None:
         """What caught a defect before, and then the nearest tests, until one fails that does not without it."""
+        if ENDING.asked:
+            return
         begun, copy = time.monotonic(), self.free.pop()
+        print(f"{verdict.defect.name} ..", flush=True)
         files = areas.nearest(self.sources, [Path(verdict.defect.file)])
         tests = [str(file.relative_to(self.sources.root)) for file in files]
         first = before.partition("::")[0]
@@ -149,6 +187,7 @@ class Search:
         while tests and (left := begun + seconds - time.monotonic()) > 0:
             with copy.having(verdict.defect):
                 failed = copy.failing(tests, left, "-x", ALONE, *self._without())
+            verdict.out_of_time = failed is None
             if not failed:
                 break
             if not copy.failing(failed, seconds, ALONE):
@@ -171,6 +210,8 @@ class Search:
             with copy.having(verdict.defect):
                 caught = copy.failing(self._nearest_first(tests, verdict.defect), DAY, "-x", ALONE, *options)
             self.free.append(copy)
+            if ENDING.asked:
+                return
             if caught:
                 verdict.caught_by, verdict.where = caught[0], where
             print(
@@ -220,6 +261,8 @@ def main() -> None:
     parser.add_argument("--like", type=Path, metavar="FILE", help="begin with the tests that caught them there")
     parser.add_argument("--out", type=Path, metavar="FILE", help="keep the verdicts as JSON, and go on from there")
     asked = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, ENDING)
     verdicts = [Verdict(defect) for defect in chosen(asked.only)]
     before = {row["name"]: row["caught_by"] for row in json.loads(asked.like.read_text())} if asked.like else {}
     if asked.out and asked.out.exists():
@@ -239,7 +282,10 @@ def main() -> None:
 
         def near(verdict: Verdict) -> None:
             search.near(verdict, asked.seconds, before.get(verdict.defect.name, ""))
-            told = verdict.caught_by or "not by the nearest tests"
+            if ENDING.asked:
+                return
+            nothing = "nothing yet, the time is up" if verdict.out_of_time else "not by the nearest tests"
+            told = verdict.caught_by or nothing
             print(f"{verdict.seconds:5.0f} s  {verdict.defect.name}: {told}", flush=True)
             keep()
 
@@ -256,4 +302,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt as ended:
+        sys.exit(f"ended by {ended}; what was found is in the file of --out, where one was named")

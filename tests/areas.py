@@ -1,6 +1,6 @@
 """Which test files hold an area of the source, and which a change touches by what they import.
 
-python tests/areas.py analysis                   the files of an area
+python tests/areas.py analysis log               the files of areas
 python tests/areas.py --changed                  those that what is not committed yet touches, the nearest first
 python tests/areas.py --changed --since main~3   the same of all that has come since a commit
 """
@@ -42,6 +42,9 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "package": ("areas", "build", "charts", "cli", "package", "qualification", "reference", "site", "validation"),
 }
 """Patterns of the names of an area's test files, without `test_` and `.py`."""
+
+UNDER_ALL = ("tests/conftest.py", "pyproject.toml", "locks/dev.lock")
+"""Files that every test stands on."""
 
 
 def of_area(area: str) -> list[Path]:
@@ -184,8 +187,11 @@ class Sources:
     def touched(self, changed: Path) -> dict[Path, int]:
         """The test files that a changed file touches, with how many imports away they are.
 
-        What is no module, as a page, a template or a script, touches the tests that name it, and what lies beside it.
+        What is no module, as a page, a template or a script, touches the tests that name it, and what lies beside it;
+        what is under all of them touches all.
         """
+        if str(changed) in UNDER_ALL:
+            return dict.fromkeys(test_files(self.root), 1)
         changed = self.root / changed
         if changed not in self.names and "src" not in changed.parts:
             texts = {file: file.read_text(encoding="utf-8") for file in test_files(self.root)}
@@ -223,7 +229,8 @@ def changed(since: str) -> list[Path]:
 
 
 def _git(*arguments: str) -> list[str]:
-    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+    command = ["git", "-C", str(ROOT), "-c", "core.quotePath=off", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"git {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout.splitlines()
@@ -241,13 +248,17 @@ def nearest(sources: Sources, files: list[Path]) -> dict[Path, int]:
 def main() -> None:
     """Print the files for pytest, a line each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("area", nargs="?")
+    parser.add_argument("area", nargs="*")
     parser.add_argument("--changed", action="store_true", help="what a change touches")
     parser.add_argument("--since", default="HEAD", metavar="COMMIT", help="with --changed: what counts as changed")
     chosen = parser.parse_args()
     if bool(chosen.area) == chosen.changed:
         parser.error(f"name an area ({', '.join(AREAS)}) or --changed")
-    picked = list(nearest(Sources(), changed(chosen.since))) if chosen.changed else of_area(chosen.area)
+    if chosen.changed:
+        picked = list(nearest(Sources(), changed(chosen.since)))
+        sys.stderr.write(f"{len(picked)} of {len(test_files(ROOT))} test files, the nearest first\n")
+    else:
+        picked = [file for area in chosen.area for file in of_area(area)]
     sys.stdout.writelines(f"{file.relative_to(ROOT)}\n" for file in picked)
 
 

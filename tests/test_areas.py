@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import areas
+import defects
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +56,21 @@ def tree(root: Path) -> areas.Sources:
         ("src/takeup/pages/templates/page.html", {"test_run.py": 2, "test_api.py": 2}),
         ("docs/guide.md", {"test_api.py": 1}),
         ("tests/test_words.py", {"test_words.py": 0}),
+        ("tests/conftest.py", dict.fromkeys(("test_api.py", "test_rule.py", "test_run.py", "test_words.py"), 1)),
     ],
 )
 def test_a_change_touches_what_imports_it(changed: str, touched: dict[str, int], tmp_path: Path) -> None:
     """By re-exports, within functions, by attributes, through fixtures, by `-m`; what is no module by its folder."""
     found = tree(tmp_path).touched(Path(changed))
     assert {file.name: far for file, far in found.items()} == touched
+
+
+def test_every_seeded_defect_is_a_slip_in_the_source_as_it_is() -> None:
+    """The long run of `make defects` would else end at the first whose line has moved."""
+    seeded = defects.defects()
+    texts = {each.file: (areas.ROOT / each.file).read_text(encoding="utf-8") for each in seeded}
+    assert [each.name for each in seeded if texts[each.file].count(each.old) != 1 or each.old == each.new] == []
+    assert len({each.name for each in seeded}) == len(seeded) >= 60
 
 
 @pytest.mark.long
