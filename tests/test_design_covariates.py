@@ -12,6 +12,7 @@ import pytest
 from scipy.special import expit
 from typer.testing import CliRunner
 
+from kernel_runs import uncompiled
 from takeup import Event, Evidence, Profile, specfile, stream
 from takeup.cli import app
 from takeup.design.analysed import analysed
@@ -29,6 +30,7 @@ from takeup.policies.limits import shared
 from takeup.policies.linear import Lines
 from takeup.populations import CovariateEnvironment, Linear
 from takeup.populations.settling import settled
+from takeup.simulation.kernels import compile_cpu
 from takeup.specfile import SpecError
 from takeup.trial import Book, Move, Report, perform
 from takeup.trial.commands import decided_event
@@ -347,10 +349,18 @@ def test_three_proposals_of_which_one_may_be_dropped() -> None:
 
 
 class TestByUnit:
-    def test_a_policy_without_covariates_runs_on_the_kernel_with_what_is_expected_of_units(self) -> None:
-        """What it proposes does not depend on the unit: the share with their best follows from how many had each."""
+    @pytest.mark.parametrize("trials", [20, pytest.param(200, marks=pytest.mark.long)])
+    def test_a_policy_without_covariates_runs_on_the_kernel_with_what_is_expected_of_units(
+        self, monkeypatch: pytest.MonkeyPatch, trials: int
+    ) -> None:
+        """What it proposes does not depend on the unit: the share with their best follows from how many had each.
+
+        Few trials are run by Python.
+        """
+        if trials < 100:
+            monkeypatch.setattr(compile_cpu, "build", uncompiled)
         plan = plan_of(policy={"kind": "TS"}, stopping={"superiority": 0.9}, looks={"at": [15, 30]})
-        found = operate(plan, ["apart"], 200, 1)["apart"]
+        found = operate(plan, ["apart"], trials, 1)["apart"]
         assert found.engine == "cpu"
         people = people_of(plan)
         probability, unit = people.population.atoms()

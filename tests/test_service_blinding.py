@@ -99,6 +99,7 @@ def kinds(api: Api, key: str) -> list[str]:
 
 
 @pytest.mark.requirement("R-4.2")
+@everywhere_in_long
 def test_asking_again_for_the_units_of_others_tells_no_arm_and_is_logged(api: Api, key: str) -> None:
     """Sixty of sixty arms before, and no event."""
     truth = filled(api, key)
@@ -114,6 +115,7 @@ def test_asking_again_for_the_units_of_others_tells_no_arm_and_is_logged(api: Ap
 
 
 @pytest.mark.requirement("R-4.2")
+@everywhere_in_long
 def test_no_other_way_to_ask_tells_either(api: Api, key: str) -> None:
     """A batch, a guess at somebody's idempotency key, a fallback, the page: refused alike whatever the arm is."""
     assert decide(api, key, "u0", **{"Idempotency-Key": "patient 0"}).status == 200
@@ -179,6 +181,7 @@ def test_a_key_is_told_of_its_own_decisions_and_of_its_sites(api: Api, key: str)
 
 
 @pytest.mark.requirement("R-4.2")
+@everywhere_in_long
 def test_guessing_in_reports_tells_neither_action_nor_outcome(api: Api, key: str) -> None:
     """Sixty of sixty actions and outcomes before: the guess that was not refused was right."""
     truth = filled(api, key)

@@ -164,6 +164,7 @@ def test_logs_name_requests_and_tell_no_secret(server: Served) -> None:
     assert {lines[f"log-{i}"]["route"] for i in (1, 2, 3, 4)} == {"/trials"}
 
 
+@pytest.mark.long
 def test_the_benchmark_runs(server: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Small, on one server: what it sends is taken, and what it says is what was measured."""
     size = benchmark.Size(pace=40, seconds=0.5, rounds=1, burst=0.2, batch=20, asked=10)
