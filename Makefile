@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 COMPILE = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
 
 .PHONY: help demo test test-changed defects build lock sbom audit-dependencies validation browser screenshots long lint peers bench bench-service bench-ingest bench-pages gates fuzz dask-torture robust \
-	choosing covariates stroke-covariates diagnostics promises docs clean
+	choosing coverage-grid covariates stroke-covariates diagnostics promises docs clean
 
 help:
 	@echo "make demo    install takeup and run its demonstration"
@@ -35,6 +35,7 @@ help:
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
 	@echo "make covariates   regret with covariates, the table of docs/policies.md: a quarter of an hour on a core"
 	@echo "make stroke-covariates FILE=IST_corrected.csv   proposals by covariates in the stroke trial, the tables of docs/datasets.md: half an hour on two cores"
+	@echo "make coverage-grid   how often intervals hold the truth with several contexts and covariates: docs/intervals.md"
 	@echo "make choosing   the tables of docs/choosing.md: half an hour on two cores"
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make promises   the picture of the README: size against what is promised of those who refuse"
@@ -143,6 +144,9 @@ covariates: $(VENV)/.dev
 
 stroke-covariates: $(VENV)/.dev
 	$(BIN)/python benchmarks/stroke_covariates.py $(or $(FILE),../shared/data/ist.csv.gz)
+
+coverage-grid: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python benchmarks/coverage_grid.py
 
 choosing: $(VENV)/.dev
 	$(BIN)/python benchmarks/choosing.py

@@ -111,7 +111,7 @@ def test_adjusted_intervals_keep_their_level(policy: str, kind: str) -> None:
     for numbers in (False, True):
         cover, width = covered(CELLS[kind], 1_000, 300, 21, policy, numbers)
         assert cover > 0.91
-        assert width < (0.7 if numbers else 0.98)
+        assert width < (0.7 if numbers else 0.985)
 
 
 @pytest.mark.long
@@ -124,6 +124,20 @@ def test_adjusted_intervals_keep_their_level_everywhere(policy: str, kind: str, 
     cover, width = covered(CELLS[kind], 2_000, n, 5, policy, numbers)
     assert cover >= 0.925
     assert width < (1.05 if kind == "no use" else 0.75 if numbers else 1.0)
+
+
+@pytest.mark.requirement("R-7.1")
+@pytest.mark.parametrize("numbers", [False, True])
+def test_plain_intervals_keep_their_level_where_a_policy_follows_covariates(numbers: bool) -> None:
+    """What is new helps the old as much as it harms the young, and LinTS finds out; floor .05, 400 people.
+
+    .97 or more, so that no seed in 100,000 would miss .93; taking all means to be the same, .77 and .92 did.
+    """
+    made = trials(People(age=-0.4, by_age=0.8, usual=0.5), 1_000, 400, 8, "LinTS", 0.05, numbers=numbers)
+    for log in (made.log, made.log.without_covariates()):
+        found = intervals(scores(log, targets.outcome(log.space)), (0, 1), "difference")
+        assert found.shown.all()
+        assert found.covers(made.effect).mean() > 0.93
 
 
 def test_without_covariates_nothing_changes() -> None:

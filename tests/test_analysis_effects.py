@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 import adaptive_trials
 from takeup import UNSEEN, InputError, Log, Space, UnsuitableError, stream
 from takeup.analysis import scores, targets
-from takeup.analysis.effects import compliance, effect, value
+from takeup.analysis.effects import CAME, LIKELY, compliance, effect, value
 from takeup.analysis.intervals import Comparison, distance
 from takeup.analysis.mean_intervals import intervals
 from takeup.analysis.moments import moments
@@ -56,10 +56,7 @@ def distance_by_hand(log: Log, pair: tuple[int, int], how: str, at: float) -> tu
     rows = [t for t in range(len(log)) if log.outcome[t] != UNSEEN]
     contexts = sorted({int(log.context[t]) for t in rows})
     weight = {t: 1.0 if how == "uniform" else 1 / math.sqrt(sum(1 / log.probability[t, z] for z in pair)) for t in rows}
-    u: dict[int, float] = {}
-    for x in contexts:
-        own = [t for t in rows if log.context[t] == x]
-        u |= {t: weight[t] / sum(weight[i] for i in own) * len(own) / len(rows) for t in own}
+    u = {t: weight[t] / sum(weight.values()) for t in rows}
     overall = (sum(of.value[t] for t in rows) + 0.5) / (len(rows) + 1)
     rate, mean, seen = {}, [0.0, 0.0], [0, 0]
     for j, z in enumerate(pair):
@@ -85,13 +82,23 @@ def distance_by_hand(log: Log, pair: tuple[int, int], how: str, at: float) -> tu
             variance += u[t] ** 2 * (q[j] * (1 - q[j]) / p + missed[j] ** 2 * (1 / p - 1))
             third += (-1, 1)[j] * u[t] ** 3 * q[j] * (1 - q[j]) * (1 - 2 * q[j]) / p**2
         variance += 2 * u[t] ** 2 * missed[0] * missed[1]
-    estimate = sum(u[t] * (of.score[t, pair[1]] - of.score[t, pair[0]]) for t in rows)
+    apart = {t: of.score[t, pair[1]] - of.score[t, pair[0]] for t in rows}
+    estimate = sum(u[t] * apart[t] for t in rows)
+    if len(contexts) > 1:
+        squares = 0.0
+        for x in contexts:
+            own = [t for t in rows if log.context[t] == x]
+            middle = sum(u[t] * apart[t] for t in own) / sum(u[t] for t in own)
+            squares += sum((u[t] * (apart[t] - middle)) ** 2 for t in own) * len(own) / (len(own) - 1)
+        variance = max(variance, squares)
     return float((estimate - at) / math.sqrt(variance)), float(third / variance**1.5)
 
 
 @pytest.mark.parametrize("how", ["uniform", "stabilised"])
-def test_distance_is_what_its_definition_says(how: str) -> None:
-    log = a_trial(contexts=2)
+@pytest.mark.parametrize(("contexts", "seed"), [(1, 3), (2, 3), (4, 1)])
+def test_distance_is_what_its_definition_says(how: str, contexts: int, seed: int) -> None:
+    """With several contexts the squares of scores are the larger variance in one of these, and not in the other."""
+    log = a_trial(contexts, seed=seed)
     known = moments(scores(log, targets.outcome(log.space)), (0, 2), how)  # type: ignore[arg-type]
     for at in (-0.1, 0.0, 0.25):
         found = distance(known, Comparison("difference"), np.array(at))
@@ -125,7 +132,9 @@ def test_what_is_kept_is_an_interval_with_the_ends_that_were_found() -> None:
         told = intervals(of, (0, 2), measure, weights="stabilised", level=ONE_ERROR)  # type: ignore[arg-type]
         t = np.array([distance(known, Comparison(measure), np.array(at))[0] for at in grid])  # type: ignore[arg-type]
         shown = grid if measure == "difference" else np.exp(grid)
-        np.testing.assert_array_equal(np.abs(t) <= 1, (told.low <= shown) & (shown <= told.high))
+        np.testing.assert_array_equal(
+            np.abs(t) <= known.quantile(ONE_ERROR), (told.low <= shown) & (shown <= told.high)
+        )
         assert told.low < told.value < told.high
 
 
@@ -232,6 +241,22 @@ def test_five_people_effectively_are_enough() -> None:
         told = effect(Log.of(Space(2), n % every == 3, [0.95, 0.05], outcome=n % 3 == 0), 1, 0)
         assert told.shown is enough
         assert enough or "effectively to 4.0, and an interval needs 5" in told.withheld
+
+
+def test_it_is_said_which_contexts_an_effect_is_about() -> None:
+    """Stabilised weights count a context by how likely both were there, unless that never changed."""
+    log = a_trial(contexts=2)
+    even = Log.of(log.space, log.proposal, [1 / 3] * 3, context=log.context, outcome=log.outcome)
+    said = [
+        {CAME, LIKELY} & {*effect(of, "a", "b", weights=how, context=context).assumes}  # type: ignore[arg-type]
+        for of, how, context in (
+            (log, "uniform", None),
+            (log, "stabilised", None),
+            (log, "stabilised", 1),
+            (even, "stabilised", None),
+        )
+    ]
+    assert said == [{CAME}, {LIKELY}, set(), {CAME}]
 
 
 @pytest.mark.requirement("R-7.2")

@@ -31,6 +31,10 @@ AROUND = (
     " much the same for everybody, as far as shares do not say it."
 )
 CAME = "It is about those who came, in the mixture of contexts that they came in."
+LIKELY = (
+    "Contexts count by how likely what is compared was there, too: where they differ, it is not about the mixture of"
+    " them that came."
+)
 CONSTANT: dict[Measure, str] = {
     "mean": "The mean of a context is the same throughout the trial.",
     "difference": "The difference in a context is the same throughout the trial; both may rise or fall together.",
@@ -181,7 +185,7 @@ def _estimate(
     if of.fitted is not None:
         assumed.append(AROUND)
     elif x is None and len(log.space.contexts) > 1:
-        assumed.append(CAME)
+        assumed.append(LIKELY if weights == "stabilised" and not of.plain else CAME)
     if lacks and not reason:
         assumed.append(f"It is about the other contexts: {lacks}.")
     ends = (np.nan, np.nan) if reason and method == "score" else (float(found.low), float(found.high))

@@ -137,7 +137,7 @@ def distance(known: Moments, comparison: Comparison, at: FloatArray) -> tuple[Fl
 def kept(known: Moments, comparison: Comparison, at: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """By how much a hypothesis is below the upper limit of what is kept, and above the lower: both positive inside."""
     t, skewness = distance(known, comparison, at)
-    z = float(ndtri((1.0 + level) / 2.0))
+    z = known.quantile(level)
     shift = skewness * (z * z - 1.0) / 6.0
     return t + z - np.minimum(shift, 0.0), z + np.maximum(shift, 0.0) - t
 

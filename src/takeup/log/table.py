@@ -58,6 +58,7 @@ class Log:
         running: whether more decisions may come.
         features: of the covariates that were known before each decision, whole thousandths, (.., n, d); None where the
             space has none.
+        by_covariates: whether proposals may have been drawn by covariates, though the log has none of them.
     """
 
     space: Space
@@ -76,6 +77,7 @@ class Log:
     pending: NDArray[np.bool_] | None = None
     running: bool = False
     features: NDArray[np.int16] | None = None
+    by_covariates: bool = False
 
     @classmethod
     def of(
@@ -205,7 +207,7 @@ class Log:
         """The same decisions, of which nothing but the context was known; itself where there are no covariates."""
         if self.space.covariates is None:
             return self
-        return replace(self, space=self.space.without_covariates(), features=None)
+        return replace(self, space=self.space.without_covariates(), features=None, by_covariates=True)
 
     @classmethod
     def from_frame(
