@@ -35,7 +35,7 @@ help:
 	@echo "make robust   the figures of docs/robust.md: half an hour on two cores"
 	@echo "make covariates   regret with covariates, the table of docs/policies.md: a quarter of an hour on a core"
 	@echo "make stroke-covariates FILE=IST_corrected.csv   proposals by covariates in the stroke trial, the tables of docs/datasets.md: half an hour on two cores"
-	@echo "make coverage-grid   how often intervals hold the truth with several contexts and covariates: docs/intervals.md"
+	@echo "make coverage-grid   how often intervals hold the truth with several contexts, covariates and skewed numbers: docs/intervals.md (half an hour on a core)"
 	@echo "make choosing   the tables of docs/choosing.md: half an hour on two cores"
 	@echo "make diagnostics   false alarms and power of the diagnostics: docs/benchmarks.md"
 	@echo "make promises   the picture of the README: size against what is promised of those who refuse"

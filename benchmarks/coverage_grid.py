@@ -8,9 +8,11 @@ import argparse
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+import adaptive_kinds
 import adaptive_trials
 import covariate_trials
 from adaptive_trials import compliant
@@ -30,6 +32,14 @@ RATES = {
 }
 """Chances of the usual and of the new proposal, by context; those of two contexts in turns."""
 CONTEXTS, SIZES, FLOORS = (2, 4, 8, 16), (150, 400, 1_500), (0.05, 0.1)
+SPENDING: dict[str, tuple[float, float, Literal["some", "all"]]] = {
+    "half and a tenth spend": (0.5, 0.1, "some"),
+    "a tenth and half spend": (0.1, 0.5, "some"),
+    "log-normal, 1 and .5": (1.0, 0.5, "all"),
+    "log-normal, .8 and 1.2": (0.8, 1.2, "all"),
+    "log-normal, 1.2 and .8": (1.2, 0.8, "all"),
+    "log-normal, 1.5 and .5": (1.5, 0.5, "all"),
+}
 BLOCK = 500
 
 
@@ -113,13 +123,41 @@ def covariates_table(trials: int) -> Iterator[str]:
         yield f"| {n:,}, {'numbers' if numbers else 'levels'} | {' | '.join(cells)} |"
 
 
+def spending_table(trials: int) -> Iterator[str]:
+    """Spending that is five on average under either proposal, and skewed in different ways."""
+    yield "| n, spending | evenly randomised | floor .05: holds; said better, worse (of all trials) | floor .1 |"
+    yield "|---|---|---|---|"
+    for n, (name, given) in itertools.product(SIZES, SPENDING.items()):
+        cells = [_said(adaptive_kinds.spending(*given), n, trials, floor) for floor in (0.5, *FLOORS)]
+        even = cells[0].partition(";")[0]
+        yield f"| {n:,}, {name} | {even} | {' | '.join(cells[1:])} |"
+
+
+def _said(people: adaptive_kinds.People, n: int, trials: int, floor: float) -> str:
+    """How often intervals hold no difference, and how often one lies to either side of it."""
+    low, high = [], []
+    for block in range(0, trials, BLOCK):
+        how: Literal["adaptive", "even"] = "even" if floor == 0.5 else "adaptive"
+        log = adaptive_kinds.trials(people, n, min(BLOCK, trials - block), 2 + block, floor, how)
+        told = intervals(scores(log, targets.outcome(log.space)), (0, 1), "difference")
+        low.append(np.where(told.shown, told.low, -np.inf))
+        high.append(np.where(told.shown, told.high, np.inf))
+    below, above = np.concatenate(low), np.concatenate(high)
+    holds = ((below <= 0) & (above >= 0)).mean()
+    return f"{holds:.3f}; {(above < 0).mean():.3f}, {(below > 0).mean():.3f}"
+
+
 def main() -> None:
     """Print the tables, a cell after another."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=TRIALS, help="of each cell")
+    parser.add_argument("--only", choices=("contexts", "covariates", "spending"), help="one of the tables")
     asked = parser.parse_args()
-    for line in itertools.chain(contexts_table(asked.trials), [""], covariates_table(asked.trials)):
-        print(line, flush=True)
+    tables = {"contexts": contexts_table, "covariates": covariates_table, "spending": spending_table}
+    for name, table in tables.items():
+        for line in table(asked.trials) if asked.only in (None, name) else ():
+            print(line, flush=True)
+        print(flush=True)
 
 
 if __name__ == "__main__":

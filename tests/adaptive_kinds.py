@@ -12,6 +12,7 @@ from takeup.checks import FloatArray, IntArray
 NAMES = ["usual", "new"]
 PRESSURE = Space(NAMES, outcomes=Number(60, 240, step=0.5, unit="mmHg", better="lower"))
 RELAPSES = Space(NAMES, outcomes=Count(60, exposure="days", longest=90, better="lower"))
+SPENDING = Space(NAMES, outcomes=Number(0, 500, step=0.1, better="higher"))
 DAYS = Space(NAMES, outcomes=Time(365, unit="days", better="higher"))
 
 Drawn = tuple[IntArray, FloatArray]
@@ -35,6 +36,24 @@ def pressures(usual: float, new: float, sd: float = 15.0, drift: float = 0.0) ->
         return codes, -y
 
     return People(PRESSURE, draw)
+
+
+def spending(usual: float, new: float, law: Literal["some", "all"] = "some") -> People:
+    """What people spend, five on average under either proposal, and the more the better.
+
+    Of `some` these shares spend something, exponential, the others nothing; `all` are log-normal with these sigmas.
+    """
+
+    def draw(rng: Any, when: float, z: IntArray) -> Drawn:
+        each = np.where(z == 1, new, usual)
+        if law == "some":
+            y = np.where(rng.random(z.size) < each, rng.exponential(5 / each), 0.0)
+        else:
+            y = 5 * np.exp(each * rng.standard_normal(z.size) - each**2 / 2)
+        codes = np.clip(np.rint(y / 0.1), 0, 5_000).astype(np.int64)
+        return codes, y
+
+    return People(SPENDING, draw)
 
 
 def relapses(usual: float, new: float, drift: float = 0.0, spread: float = 1.0) -> People:

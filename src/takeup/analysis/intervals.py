@@ -137,8 +137,7 @@ def distance(known: Moments, comparison: Comparison, at: FloatArray) -> tuple[Fl
 def kept(known: Moments, comparison: Comparison, at: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """By how much a hypothesis is below the upper limit of what is kept, and above the lower: both positive inside."""
     t, skewness = distance(known, comparison, at)
-    z = known.quantile(level)
-    shift = skewness * (z * z - 1.0) / 6.0
+    z, shift = known.quantile(level), known.shift(skewness, level)
     return t + z - np.minimum(shift, 0.0), z + np.maximum(shift, 0.0) - t
 
 

@@ -7,9 +7,12 @@ sums over the log: it needs no squares of scores, which are few and large where 
 probabilities never changed, estimates are plain means within contexts, and the first term is all there is.
 
 A hypothesis about one mean, or two, says what they are. It does not say what they are in each of several contexts, or
-for people whom a policy told apart by covariates: there the means that were seen stand for them, which are too low
-where a proposal was given up after bad luck, just where it was rare. So of such logs the variance is that of the
-squares of scores where that is larger, and limits are those of t.
+for people whom a policy told apart by covariates, nor how other outcomes than those of two values vary around them:
+there what was seen stands for it, which is too low where a proposal was given up after bad luck, just where it was
+rare. So of such logs the variance is that of the squares of scores where that is larger, and limits are those of t.
+Outcomes of more than two values may be skewed, and one that has missed its rare large values looks bad and certain:
+all proposals are taken to be as skewed as the most skewed one, and to vary as much as the one that varies most, and
+limits are moved as a mean over its own error is skewed (Hall 1983).
 
 Means are on a scale from 0, the least that the target may be, to 1, the most. Leading axes are trials side by side;
 X stands for contexts, J for what is compared: one proposal or two.
@@ -42,13 +45,16 @@ class Moments:
         share: the part of the weight that each context has, (.., X, J).
         seen: how many were offered each proposal and have a value, (.., J).
         spread: the variance as a part of the most that a mean allows, μ (1 - μ); 1 for targets of two values, (.., J).
+        tail: the third central moment of values, of the most skewed and of the most varied of all proposals, (..); NaN
+            for targets of two values, of which their means say it, and with fixed randomisation.
         inverse: Σ u² / p, (.., X, J).
         error: Σ u² (1/p - 1) times 1, m and m², (.., X, J, 3).
         cross: Σ u² times 1, m, m' and m m', (.., X, 4); empty where there is one proposal.
         cube: Σ u³ / p², (.., X, J).
         empirical: sums of products of what scores miss the estimates of their contexts by, (.., J, J): the variance by
             squares of scores, for the plain method, and where it is the least that the variance may be.
-        mixed: where it is, as people whose means may differ are taken together, (..).
+        mixed: where it is, as no hypothesis says how values vary: of people whose means may differ, or around means,
+            (..).
         complete: whether each batch had all that is compared; true without batches, (..).
     """
 
@@ -57,6 +63,7 @@ class Moments:
     share: FloatArray
     seen: FloatArray
     spread: FloatArray
+    tail: FloatArray
     inverse: FloatArray
     error: FloatArray
     cross: FloatArray
@@ -75,6 +82,19 @@ class Moments:
         """How many evenly weighted values of each proposal would be as precise, (.., J): 1 / Σ u² / p."""
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / self.inverse.sum(axis=-2))
+
+    @property
+    def skewed(self) -> NDArray[np.bool_]:
+        """Where values say how skewed they are, and not their mean, (..)."""
+        return ~np.isnan(self.tail)
+
+    def shift(self, skewness: FloatArray, level: float) -> FloatArray:
+        """By how many errors skewness moves a limit, upwards where it is positive, (..).
+
+        Of a mean by an error that is known, and of one by its own error, which is skewed the other way (Hall 1983).
+        """
+        square = self.quantile(level) ** 2
+        return skewness * np.where(self.skewed, -(2.0 * square + 1.0), square - 1.0) / 6.0
 
     def quantile(self, level: float) -> FloatArray:
         """How many errors an interval of this level reaches to either side, (..): by t where the error is of squares.
@@ -100,8 +120,9 @@ class Moments:
         if self.mixed.any():
             squares = np.einsum("...i,...ij,...j->...", along, self.empirical, along)
             variance = np.where(self.mixed, np.maximum(variance, squares), variance)
-        third = np.sum(along**3 * np.sum(spread**2 * most * (1.0 - 2.0 * here) * self.cube, axis=-2), axis=-1)
-        return variance, third
+        tail, known = (each[..., np.newaxis, np.newaxis] for each in (np.nan_to_num(self.tail), self.skewed))
+        own = np.where(known, tail, spread**2 * most * (1.0 - 2.0 * here))
+        return variance, np.sum(along**3 * np.sum(own * self.cube, axis=-2), axis=-1)
 
 
 def moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | None = None) -> Moments:
@@ -133,8 +154,9 @@ def _moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | 
     if of.fitted is not None and how != "batch":
         return _adjusted(of, used, inside, unit, offered, proposals, how)
     spread = _spread(of, known, inside, unit, proposals)
-    sums: dict[str, Any] = {"rate": rate, "seen": seen.sum(axis=-2), "spread": spread}
+    sums: dict[str, Any] = {"rate": rate, "seen": seen.sum(axis=-2), "spread": spread, "tail": _tail(of, inside, unit)}
     if how == "batch":
+        sums["tail"] = np.full(log.batch, np.nan)
         return Moments(**sums, **_by_batch(of, offered, unit), mixed=np.zeros(log.batch, dtype=np.bool_))
     chance = of.chance[..., list(proposals)]
     u = _weighed(of, used, inside, decision_weights(chance, how))
@@ -154,9 +176,9 @@ def _weighed(of: Scores, used: NDArray[np.bool_], inside: Groups, weight: FloatA
 
 
 def _mixed(of: Scores, inside: Groups, u: FloatArray) -> NDArray[np.bool_]:
-    """Where people whose means may differ are taken together, after adaptive allocation, (..)."""
-    if of.plain:
-        return np.zeros(of.log.batch, dtype=np.bool_)
+    """Where a hypothesis does not say how much values vary, after adaptive allocation, (..)."""
+    if of.plain or not of.target.two_valued:
+        return np.full(of.log.batch, not of.plain)
     contexts = (inside.sums(u[..., np.newaxis] > 0)[..., 0] > 0).sum(axis=-1)
     return np.asarray((contexts > 1) | of.log.by_covariates | (of.log.features is not None))
 
@@ -200,7 +222,8 @@ def _adjusted(
         own = np.sum(missed**2, axis=-2) / np.maximum(offered.sum(axis=-2), 1.0)
         left = np.maximum(of.variance[..., places], own) * found["inverse"].sum(axis=-2)
     spread = np.clip(left / most, 0.0, 1.0)
-    return Moments(rate=rate, seen=seen.sum(axis=-2), spread=spread, **found, mixed=_mixed(of, inside, u))
+    tail, mixed = _tail(of, inside, unit, model=of.fitted), _mixed(of, inside, u)
+    return Moments(rate=rate, seen=seen.sum(axis=-2), spread=spread, tail=tail, **found, mixed=mixed)
 
 
 def _by_decision(
@@ -293,6 +316,33 @@ def _apart(inside: Groups, own: NDArray[np.bool_], unit: FloatArray, mean: Float
     missed = np.where(own, unit - inside.spread(mean), 0.0)
     found = (missed * missed).sum(axis=-1)
     return np.where(found > ROUNDING**2 * np.maximum(own.sum(axis=-1), 1), found, 0.0)
+
+
+def _tail(of: Scores, inside: Groups, unit: FloatArray, model: FloatArray | None = None) -> FloatArray:
+    """The third central moment that values of any proposal are taken to have after adaptive allocation, (..).
+
+    An arm that was starved of its rare large values does not look skewed: the skewness is that of whichever proposal
+    has the most, and so is the standard deviation.
+    """
+    if of.plain or of.target.two_valued:
+        return np.full(of.log.batch, np.nan)
+    skewness, variance = [], []
+    for z in range(len(of.log.space.proposals)):
+        own = of.known & (of.log.proposal == z) & (inside.place < inside.many)
+        if model is None:
+            seen = inside.sums(own[..., np.newaxis])[..., 0]
+            mean = inside.spread(inside.sums((own * unit)[..., np.newaxis])[..., 0] / np.maximum(seen, 1.0))
+        else:
+            mean = (model[..., z] - of.target.low) / (of.target.high - of.target.low)
+        missed, n = np.where(own, unit - mean, 0.0), own.sum(axis=-1)
+        square = (missed**2).sum(axis=-1) / np.maximum(n - 1.0, 1.0)
+        told = (n > 2) & (square > ROUNDING**2)
+        third = (missed**3).sum(axis=-1) * n / np.maximum((n - 1.0) * (n - 2.0), 1.0)
+        skewness.append(np.where(told, third / np.where(told, square, 1.0) ** 1.5, 0.0))
+        variance.append(square)
+    each = np.stack(skewness, axis=-1)
+    most = np.take_along_axis(each, np.abs(each).argmax(axis=-1)[..., np.newaxis], axis=-1)[..., 0]
+    return np.asarray(most * np.max(variance, axis=0) ** 1.5)
 
 
 def _spread(
