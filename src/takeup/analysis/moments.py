@@ -177,8 +177,8 @@ def _weighed(of: Scores, used: NDArray[np.bool_], inside: Groups, weight: FloatA
 
 def _mixed(of: Scores, inside: Groups, u: FloatArray) -> NDArray[np.bool_]:
     """Where a hypothesis does not say how much values vary, after adaptive allocation, (..)."""
-    if of.plain or not of.target.two_valued:
-        return np.full(of.log.batch, not of.plain)
+    if of.log.fixed or not of.target.two_valued:
+        return np.full(of.log.batch, not of.log.fixed)
     contexts = (inside.sums(u[..., np.newaxis] > 0)[..., 0] > 0).sum(axis=-1)
     return np.asarray((contexts > 1) | of.log.by_covariates | (of.log.features is not None))
 
@@ -324,7 +324,7 @@ def _tail(of: Scores, inside: Groups, unit: FloatArray, model: FloatArray | None
     An arm that was starved of its rare large values does not look skewed: the skewness is that of whichever proposal
     has the most, and so is the standard deviation.
     """
-    if of.plain or of.target.two_valued:
+    if of.log.fixed or of.target.two_valued:
         return np.full(of.log.batch, np.nan)
     skewness, variance = [], []
     for z in range(len(of.log.space.proposals)):
