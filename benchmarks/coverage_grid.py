@@ -125,7 +125,7 @@ def covariates_table(trials: int) -> Iterator[str]:
 
 def spending_table(trials: int) -> Iterator[str]:
     """Spending that is five on average under either proposal, and skewed in different ways."""
-    yield "| n, spending | evenly randomised | floor .05: holds; said better, worse (of all trials) | floor .1 |"
+    yield "| n, spending | evenly randomised | floor .05: holds; what is new is said to be worse, better | floor .1 |"
     yield "|---|---|---|---|"
     for n, (name, given) in itertools.product(SIZES, SPENDING.items()):
         cells = [_said(adaptive_kinds.spending(*given), n, trials, floor) for floor in (0.5, *FLOORS)]

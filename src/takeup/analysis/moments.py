@@ -154,15 +154,16 @@ def _moments(of: Scores, proposals: Sequence[int], how: Weights, context: int | 
     if of.fitted is not None and how != "batch":
         return _adjusted(of, used, inside, unit, offered, proposals, how)
     spread = _spread(of, known, inside, unit, proposals)
-    sums: dict[str, Any] = {"rate": rate, "seen": seen.sum(axis=-2), "spread": spread, "tail": _tail(of, inside, unit)}
+    sums: dict[str, Any] = {"rate": rate, "seen": seen.sum(axis=-2), "spread": spread}
     if how == "batch":
-        sums["tail"] = np.full(log.batch, np.nan)
-        return Moments(**sums, **_by_batch(of, offered, unit), mixed=np.zeros(log.batch, dtype=np.bool_))
+        tail, mixed = np.full(log.batch, np.nan), np.zeros(log.batch, dtype=np.bool_)
+        return Moments(**sums, **_by_batch(of, offered, unit), tail=tail, mixed=mixed)
     chance = of.chance[..., list(proposals)]
     u = _weighed(of, used, inside, decision_weights(chance, how))
     guess = (of.guess[..., list(proposals)] - low) / (high - low)
     score = (np.where(used[..., np.newaxis], of.score[..., list(proposals)], low) - low) / (high - low)
-    return Moments(**sums, **_by_decision(inside, u, chance, guess, score, plain=of.plain), mixed=_mixed(of, inside, u))
+    found = _by_decision(inside, u, chance, guess, score, plain=of.plain)
+    return Moments(**sums, **found, tail=_tail(of, inside, unit), mixed=_mixed(of, inside, u))
 
 
 def _weighed(of: Scores, used: NDArray[np.bool_], inside: Groups, weight: FloatArray) -> FloatArray:
